@@ -69,10 +69,10 @@ export function startAnswer(options: AnswerOptions): RunningAnswer {
   const begun = new Set<string>();
   const unused = trackUnstartedCalls({ caller, conversationId, begun, log });
 
-  const said: UIMessageChunk[] = [];
+  const output: UIMessageChunk[] = [];
   const listeners = new Set<Listener>();
-  const tell = (chunk: UIMessageChunk) => {
-    said.push(chunk);
+  const publish = (chunk: UIMessageChunk) => {
+    output.push(chunk);
     for (const listener of listeners) listener(chunk);
   };
   let over = false;
@@ -102,7 +102,7 @@ export function startAnswer(options: AnswerOptions): RunningAnswer {
         else if (chunk.type !== "abort") {
           await unused.observe(chunk);
           answerLog.push(chunk);
-          tell(chunk);
+          publish(chunk);
         }
       }
     } catch (error) {
@@ -110,18 +110,18 @@ export function startAnswer(options: AnswerOptions): RunningAnswer {
     }
     clearTimeout(timer);
     await unused.end();
-    const waitsForApproval = said.some(({ type }) => type === "tool-approval-request");
-    const isEmpty = !said.some(
+    const waitsForApproval = output.some(({ type }) => type === "tool-approval-request");
+    const isEmpty = !output.some(
       (chunk) =>
         (chunk.type === "text-delta" && chunk.delta.trim() !== "") ||
         chunk.type.startsWith("tool-"),
     );
     const course = { endReason, reached, failure, finish, waitsForApproval, isEmpty };
     const last = toFinishReason(course, config);
-    const parts = settleParts(await assembleMessage(base, [...said, ...last.chunks]));
+    const parts = settleParts(await assembleMessage(base, [...output, ...last.chunks]));
     await answerLog.finish(last.state, last.chunks, parts);
     // Sent after storing, so that a client that received the end can ask the next question.
-    last.chunks.forEach(tell);
+    last.chunks.forEach(publish);
   }
 
   async function* pieces(onBound: (bound: LimitReached) => void): AsyncGenerator<UIMessageChunk> {
@@ -137,7 +137,7 @@ export function startAnswer(options: AnswerOptions): RunningAnswer {
       onProposal: (toolCallId, proposal) => proposals.set(toolCallId, proposal),
       log,
     });
-    const said = askModel({
+    const output = askModel({
       config,
       model: options.model,
       tools,
@@ -154,14 +154,14 @@ export function startAnswer(options: AnswerOptions): RunningAnswer {
       onError: logProblem,
       publicMessage,
     });
-    for await (const chunk of escapePictures(said)) yield shown(chunk, proposals);
+    for await (const chunk of escapePictures(output)) yield withStoredProposal(chunk, proposals);
   }
 
   function stream(): ReadableStream<UIMessageChunk> {
     let listener: Listener | undefined;
     return new ReadableStream({
       start(controller) {
-        for (const chunk of said) controller.enqueue(chunk);
+        for (const chunk of output) controller.enqueue(chunk);
         if (over) {
           controller.close();
           return;
@@ -202,7 +202,7 @@ export function startAnswer(options: AnswerOptions): RunningAnswer {
     // For invalid tool calls the library's error is a string for the model.
     const isWrongUse = InvalidToolInputError.isInstance(error) || NoSuchToolError.isInstance(error);
     if (isWrongUse || typeof error === "string")
-      return "The model used a tool in a way that there is not.";
+      return "The model called an unknown tool or passed invalid arguments.";
     if (!ToolChoiceViolationError.isInstance(error)) logProblem(error);
     return "Something went wrong while answering. Your question is kept: ask again.";
   }
@@ -215,7 +215,10 @@ export function startAnswer(options: AnswerOptions): RunningAnswer {
 }
 
 /** Shows a proposed change as it was stored. */
-function shown(chunk: UIMessageChunk, proposals: ReadonlyMap<string, Proposal>): UIMessageChunk {
+function withStoredProposal(
+  chunk: UIMessageChunk,
+  proposals: ReadonlyMap<string, Proposal>,
+): UIMessageChunk {
   if (chunk.type !== "tool-approval-request") return chunk;
   const proposal = proposals.get(chunk.toolCallId);
   if (!proposal) throw new Error("A change waits for approval but was not stored");

@@ -58,7 +58,7 @@ export async function* askModel(options: AskOptions): AsyncGenerator<UIMessageCh
   let isOpen = false;
   /** Whether the daily budget limits the step, and not the limit per answer. */
   let isShort = false;
-  let isUsedUp = false;
+  let isBudgetUsedUp = false;
 
   const spend = async (usage: Parameters<typeof usageOf>[0]) => {
     const spent = usageOf(usage, { read, written }, config);
@@ -67,7 +67,7 @@ export async function* askModel(options: AskOptions): AsyncGenerator<UIMessageCh
     await onSpent(spent);
   };
   /** A used-up budget matters only when another step is needed. */
-  const isToStop = () => {
+  const shouldStop = () => {
     const isBounded = outputTokens >= config.maxOutputTokens;
     if (isBounded) onBound("tokens");
     return isBounded;
@@ -78,7 +78,7 @@ export async function* askModel(options: AskOptions): AsyncGenerator<UIMessageCh
     const costs = costRange(characters, left, config);
     const granted = await reserve(costs.least, costs.most);
     if (granted === null) {
-      isUsedUp = true;
+      isBudgetUsedUp = true;
       throw new Error("What may be spent today is used up");
     }
     // Amounts are stored with six decimals; rounding must not make a full grant look short.
@@ -94,7 +94,7 @@ export async function* askModel(options: AskOptions): AsyncGenerator<UIMessageCh
     tools,
     maxRetries: 0,
     abortSignal: signal,
-    stopWhen: [stepCountIs(config.maxSteps), isToStop],
+    stopWhen: [stepCountIs(config.maxSteps), shouldStop],
     prepareStep: async ({ steps, messages: given }) => {
       const characters = always + lengthOf(given);
       const maxOutputTokens = await allow(characters);
@@ -110,7 +110,7 @@ export async function* askModel(options: AskOptions): AsyncGenerator<UIMessageCh
       if (isShort && finishReason === "length") onBound("cost");
     },
     onError: ({ error }) => {
-      if (isUsedUp) onBound("cost");
+      if (isBudgetUsedUp) onBound("cost");
       else if (ToolChoiceViolationError.isInstance(error)) onBound("steps");
       else options.onError(error);
     },
@@ -131,7 +131,7 @@ export async function* askModel(options: AskOptions): AsyncGenerator<UIMessageCh
   try {
     for (;;) {
       const { done, value } = await Promise.race([reader.read(), late]);
-      if (done || (value.type === "error" && isUsedUp)) break;
+      if (done || (value.type === "error" && isBudgetUsedUp)) break;
       if (value.type === "text-delta") written += value.delta.length;
       if (value.type === "tool-input-delta") written += value.inputTextDelta.length;
       if (value.type === "text-start" || value.type === "tool-input-start") parts++;
@@ -155,8 +155,8 @@ function lengthOf(messages: readonly ModelMessage[]): number {
 
 /** The number of characters in the tool definitions, which are part of each request. */
 async function lengthOfTools(tools: ToolSet): Promise<number> {
-  const told = Object.entries(tools).map(async ([name, { description, inputSchema }]) =>
+  const definitions = Object.entries(tools).map(async ([name, { description, inputSchema }]) =>
     JSON.stringify([name, description, await asSchema(inputSchema).jsonSchema]),
   );
-  return (await Promise.all(told)).join().length;
+  return (await Promise.all(definitions)).join().length;
 }

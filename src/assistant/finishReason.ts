@@ -43,8 +43,8 @@ export function toFinishReason(
     return { state: "done", chunks: [noteChunk(bound, boundTexts(limits)[bound]), finish] };
   const failure = endReason === "slow" ? new ModelError("slow").message : course.failure;
   if (failure === null) return { state: "done", chunks: [...remark(course), finish] };
-  const told = noteChunk("failed", failure);
-  return { state: "failed", chunks: [told, errorOf(told)] };
+  const failureNote = noteChunk("failed", failure);
+  return { state: "failed", chunks: [failureNote, errorOf(failureNote)] };
 }
 
 /** The note for an answer that the model ended normally but without content. */
@@ -71,7 +71,7 @@ function boundTexts({ maxOutputTokens, maxSteps }: Limits): Record<LimitReached,
   };
 }
 
-function errorOf(told: UIMessageChunk): UIMessageChunk {
-  const { data } = told as { data: { text: string } };
+function errorOf(failureNote: UIMessageChunk): UIMessageChunk {
+  const { data } = failureNote as { data: { text: string } };
   return { type: "error", errorText: data.text };
 }

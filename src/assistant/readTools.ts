@@ -19,12 +19,12 @@ const page = z.object({
 const id = (of: string) => z.object({ id: z.string().max(100).describe(`The id of ${of}.`) });
 
 /** A query for one page of a connection. */
-function list(field: string, type: string, shown: string): string {
+function list(field: string, type: string, selection: string): string {
   return `query AssistantList($query: String, $first: Int!, $after: Cursor, $orderBy: [${type}OrderBy!]) {
   ${field}(query: $query, first: $first, after: $after, orderBy: $orderBy, includeTotalCount: true) {
     totalCount
     pageInfo { hasNextPage endCursor }
-    nodes { ${shown} }
+    nodes { ${selection} }
   }
 }`;
 }

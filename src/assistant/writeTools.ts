@@ -192,7 +192,7 @@ export const writeTools: Readonly<Record<string, WriteTool>> = {
 
 /** Fields with their values; ids of products and users with their names, as far as the caller may see them. */
 async function describe(input: unknown, facts: Facts): Promise<string> {
-  const told = await Promise.all(
+  const descriptions = await Promise.all(
     Object.entries(input as Record<string, unknown>).map(async ([field, value]) => {
       if (value === null) return `no ${field}`;
       if (field === "productId" && typeof value === "string") {
@@ -212,7 +212,7 @@ async function describe(input: unknown, facts: Facts): Promise<string> {
       return `${field} ${typeof value === "string" ? quote(value) : JSON.stringify(value)}`;
     }),
   );
-  return told.join(", ");
+  return descriptions.join(", ");
 }
 
 async function lookUp(

@@ -58,17 +58,17 @@ export function defineErpTask(work: (run: ErpRun) => Promise<void>): TaskDefinit
     const task = defineTask(input, async (job) => {
       const { runId } = job.input;
       const { config, signal, inTenant, complete, fail, log, correlationId } = job;
-      const begun = await inTenant((database) => begin(database, runId));
-      if (!begun) {
+      const startedRun = await inTenant((database) => begin(database, runId));
+      if (!startedRun) {
         log.info({ runId }, "import run already ended");
         return;
       }
       try {
         await work({
           runId,
-          kind: begun.kind,
-          cursor: begun.cursor,
-          customerCursor: begun.customer_cursor,
+          kind: startedRun.kind,
+          cursor: startedRun.cursor,
+          customerCursor: startedRun.customer_cursor,
           timeZone: config.erpImport.timeZone,
           pageSize: config.erp.pageSize,
           client: client ?? noErp(),
@@ -84,12 +84,12 @@ export function defineErpTask(work: (run: ErpRun) => Promise<void>): TaskDefinit
           return;
         }
         const { reason, erpIsDown } = describeFailure(error);
-        const wait = waitMs(begun.attempts, error, config.erp.longestWaitMs);
+        const wait = waitMs(startedRun.attempts, error, config.erp.longestWaitMs);
         const note = (text: string) => (database: ClientBase) =>
           database.query("select fail_erp_run($1, $2, $3, $4)", [runId, text, wait, erpIsDown]);
         log.error({ runId, retryInMs: wait, err: error }, "import run failed");
         if (wait === null) {
-          const text = `${reason} (given up after ${begun.attempts} attempts)`;
+          const text = `${reason} (given up after ${startedRun.attempts} attempts)`;
           await fail(text, note(text));
           return;
         }
@@ -97,7 +97,7 @@ export function defineErpTask(work: (run: ErpRun) => Promise<void>): TaskDefinit
         throw new JobPostponed(reason, wait, error);
       }
       await complete((database) => database.query("select finish_erp_run($1)", [runId]));
-      log.info({ runId, kind: begun.kind }, "import run completed");
+      log.info({ runId, kind: startedRun.kind }, "import run completed");
     });
     return task(environment);
   };
@@ -146,8 +146,8 @@ function describeFailure(error: unknown): { reason: string; erpIsDown: boolean }
 function waitMs(attempts: number, error: unknown, longestMs: number): number | null {
   // Retrying does not fix wrong credentials; the next scheduled run tries again.
   if (attempts >= maxAttempts || error instanceof ErpAuthError) return null;
-  const wanted = error instanceof ErpUnavailableError ? (error.retryAfterMs ?? 0) : 0;
-  const asked = Math.min(wanted, maxRequestedDelayMs);
-  const growing = Math.min(firstWaitMs, longestMs) * 2 ** (attempts - 1);
-  return Math.max(asked, Math.min(10 * longestMs, growing));
+  const requestedDelayMs = error instanceof ErpUnavailableError ? (error.retryAfterMs ?? 0) : 0;
+  const limitedDelayMs = Math.min(requestedDelayMs, maxRequestedDelayMs);
+  const backoffMs = Math.min(firstWaitMs, longestMs) * 2 ** (attempts - 1);
+  return Math.max(limitedDelayMs, Math.min(10 * longestMs, backoffMs));
 }

@@ -27,9 +27,9 @@ export function makeWorkflowRecorder({ workflow }: Pick<Config, "workflow">): Wo
   return {
     circuit: () => "closed",
     start: ({ runId, testRunId, erpProductNumbers }, { log }) => {
-      const shown = erpProductNumbers.slice(0, loggedNumbers);
+      const loggedProducts = erpProductNumbers.slice(0, loggedNumbers);
       log.info(
-        { runId, testRunId, products: erpProductNumbers.length, erpProductNumbers: shown },
+        { runId, testRunId, products: erpProductNumbers.length, erpProductNumbers: loggedProducts },
         "test run's workflow call logged only",
       );
       return Promise.resolve();

@@ -22,12 +22,12 @@ interface StreamOptions {
  */
 export async function beginStream(
   start: (signal: AbortSignal) => PromiseLike<ModelAnswer>,
-  { signal, idleTimeoutMs: silenceMs }: StreamOptions,
+  { signal, idleTimeoutMs }: StreamOptions,
 ): Promise<ModelAnswer> {
-  const silence = new AbortController();
-  const either = AbortSignal.any([signal, silence.signal]);
+  const idle = new AbortController();
+  const either = AbortSignal.any([signal, idle.signal]);
   const listen = <T>(work: PromiseLike<T>): Promise<T> =>
-    withIdleTimeout(work, silence, silenceMs, signal);
+    withIdleTimeout(work, idle, idleTimeoutMs, signal);
 
   const withOwnId = makeCallIds();
   let isFinished = false;
@@ -56,7 +56,7 @@ export async function beginStream(
       if (!["stream-start", "response-metadata"].includes(part.type)) break;
     }
   } catch (error) {
-    silence.abort(error);
+    idle.abort(error);
     throw translate(error);
   }
 
@@ -70,14 +70,14 @@ export async function beginStream(
         if (part === null) controller.close();
         else controller.enqueue(part);
       } catch (error) {
-        silence.abort(error);
+        idle.abort(error);
         if (signal.aborted) controller.error(signal.reason);
         else controller.enqueue({ type: "error", error: translate(error) });
         if (!signal.aborted) controller.close();
       }
     },
     cancel(reason) {
-      silence.abort(reason);
+      idle.abort(reason);
       return reader.cancel(reason);
     },
   });
@@ -92,9 +92,9 @@ export async function beginStream(
 /** Assigns a unique id to each tool call. Some models repeat ids, and approvals are stored by id. */
 function makeCallIds(): (part: ModelPart) => ModelPart {
   const ids = new Map<string, string>();
-  const ownId = (given: string) => {
-    const id = ids.get(given) ?? `call_${randomUUID()}`;
-    ids.set(given, id);
+  const ownId = (providerId: string) => {
+    const id = ids.get(providerId) ?? `call_${randomUUID()}`;
+    ids.set(providerId, id);
     return id;
   };
   return (part) => {
@@ -111,19 +111,19 @@ function makeCallIds(): (part: ModelPart) => ModelPart {
   };
 }
 
-/** Waits for `work`, and aborts the call after `silenceMs` without a part. */
+/** Waits for `work`, and aborts the call after `idleTimeoutMs` without a part. */
 async function withIdleTimeout<T>(
   work: PromiseLike<T>,
-  silence: AbortController,
-  silenceMs: number,
+  idle: AbortController,
+  idleTimeoutMs: number,
   signal: AbortSignal,
 ): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => {
     const error = new ModelError("slow");
     reject(error);
-    silence.abort(error);
-  }, silenceMs);
+    idle.abort(error);
+  }, idleTimeoutMs);
   const leave = () => {
     reject(signal.reason as Error);
   };
@@ -149,9 +149,9 @@ function problemIn(error: unknown): ModelProblem {
   // InvalidResponseDataError means a response without a finish reason: the connection was lost.
   if (isConnectionError(error) || InvalidResponseDataError.isInstance(error)) return "unreachable";
   const { type, code } = reportSchema.safeParse(error).data ?? {};
-  const told = `${type ?? ""} ${code ?? ""}`;
-  if (/rate_limit|overloaded|\b(429|529)\b/.test(told)) return "busy";
-  return /server_error|api_error|timeout|\b5\d\d\b/.test(told) ? "unreachable" : "nonsense";
+  const codes = `${type ?? ""} ${code ?? ""}`;
+  if (/rate_limit|overloaded|\b(429|529)\b/.test(codes)) return "busy";
+  return /server_error|api_error|timeout|\b5\d\d\b/.test(codes) ? "unreachable" : "nonsense";
 }
 
 const reportSchema = z.object({

@@ -199,21 +199,21 @@ export function makeS3Files(config: FilesConfig): FileStore {
       }
     },
     read: (key, signal) =>
-      telling(async () => {
+      withStoreErrors(async () => {
         const { Body } = await client.send(new GetObjectCommand({ Bucket, Key: key }), {
           ...(signal && { abortSignal: signal }),
         });
         return Buffer.from((await Body?.transformToByteArray()) ?? []);
       }, signal),
-    remove: (key) => telling(() => remove(key)),
+    remove: (key) => withStoreErrors(() => remove(key)),
     removeAll: (prefix) =>
-      telling(async () => {
+      withStoreErrors(async () => {
         await ignoringMissing(() => removeUnfinished(prefix, false));
         for await (const { key } of list(prefix)) await remove(key);
       }),
     list,
     link: (key, { fileName, seconds }) =>
-      telling(() =>
+      withStoreErrors(() =>
         getSignedUrl(
           publicClient,
           new GetObjectCommand({
@@ -226,7 +226,7 @@ export function makeS3Files(config: FilesConfig): FileStore {
         ),
       ),
     check: (signal) =>
-      telling(async () => {
+      withStoreErrors(async () => {
         // The bucket is created with the first file.
         await hasBucket(signal);
         return undefined;
@@ -286,7 +286,7 @@ async function ignoringMissing(work: () => Promise<unknown>): Promise<void> {
   }
 }
 
-async function telling<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+async function withStoreErrors<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
   try {
     return await work();
   } catch (error) {

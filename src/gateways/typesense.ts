@@ -135,8 +135,9 @@ export function makeTypesense(settings: SearchSettings): SearchEngine | null {
           .documents()
           .import([...documents], { action: "upsert", throwOnFail: false });
         // A lack of disk or memory is not the document's fault.
-        const lack = all.find((one) => !one.success && one.code >= 500);
-        if (lack && !lack.success) throw new SearchEngineError(`The search engine: ${lack.error}`);
+        const serverFailure = all.find((one) => !one.success && one.code >= 500);
+        if (serverFailure && !serverFailure.success)
+          throw new SearchEngineError(`The search engine: ${serverFailure.error}`);
         return all;
       });
       return results.flatMap((result, index) =>
@@ -294,9 +295,9 @@ function toEngineError(error: unknown): Error {
         : `The search engine answered ${status}`,
       { cause: new Error(message) },
     );
-  const said = message.replace(/^Request failed with HTTP code \d+ \| Server said: /, "");
+  const detail = message.replace(/^Request failed with HTTP code \d+ \| Server said: /, "");
   return new SearchRefusedError(
-    `The search engine rejected the request (${status}): ${said}`,
+    `The search engine rejected the request (${status}): ${detail}`,
     status,
     new Error(message),
   );

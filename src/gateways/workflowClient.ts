@@ -83,7 +83,7 @@ async function post(
 ): Promise<void> {
   const deadline = AbortSignal.timeout(timeoutMs);
   let response: Response;
-  let said: string;
+  let detail: string;
   try {
     response = await fetch(url, {
       method: "POST",
@@ -92,7 +92,7 @@ async function post(
       redirect: "manual",
       signal: AbortSignal.any([signal, deadline]),
     });
-    said = await readExcerpt(response);
+    detail = await readExcerpt(response);
   } catch (error) {
     signal.throwIfAborted();
     if (deadline.aborted)
@@ -105,10 +105,10 @@ async function post(
     throw new WorkflowError("The connection to the workflow failed", { cause: error });
   }
   if (response.ok) return;
-  throw refusal(response, said);
+  throw refusal(response, detail);
 }
 
-function refusal(response: Response, said: string): Error {
+function refusal(response: Response, detail: string): Error {
   const { status } = response;
   const retryAfterMs = readRetryAfter(response.headers.get("retry-after"), Date.now()) ?? 0;
   if (status === 429)
@@ -120,7 +120,7 @@ function refusal(response: Response, said: string): Error {
       `The workflow's address redirects elsewhere (${status}), which is not followed: correct PRODUCT_SYNC_WORKFLOW_URL`,
     );
   return new WorkflowRefusedError(
-    `The workflow refused the call (${status})${said && `: ${said}`}`,
+    `The workflow refused the call (${status})${detail && `: ${detail}`}`,
   );
 }
 

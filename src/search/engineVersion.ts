@@ -27,10 +27,10 @@ export async function readEngineVersion(
 
 /** Compares numerically, so 0.24.1 is older than 27.0. False for names such as `nightly`. */
 export function isOlderVersion(version: string, than: string): boolean {
-  const [mine, other] = [numbersOf(version), numbersOf(than)];
-  if (mine === null || other === null) return false;
-  const place = mine.findIndex((number, index) => number !== other[index]);
-  return place !== -1 && (mine[place] ?? 0) < (other[place] ?? 0);
+  const [left, right] = [numbersOf(version), numbersOf(than)];
+  if (left === null || right === null) return false;
+  const position = left.findIndex((number, index) => number !== right[index]);
+  return position !== -1 && (left[position] ?? 0) < (right[position] ?? 0);
 }
 
 function numbersOf(version: string): number[] | null {

@@ -16,9 +16,9 @@ export function watchSearch(pool: pg.Pool, tenant: string, log: Logger): SearchW
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
   let failures = 0;
-  let looking: Promise<void> = Promise.resolve();
+  let polling: Promise<void> = Promise.resolve();
 
-  async function look(): Promise<void> {
+  async function poll(): Promise<void> {
     await pool.query({
       name: "wake-searches",
       text: "select office_jobs.wake_searches($1)",
@@ -30,7 +30,7 @@ export function watchSearch(pool: pg.Pool, tenant: string, log: Logger): SearchW
 
   function next(): void {
     const startedAt = performance.now();
-    looking = look()
+    polling = poll()
       .catch((error: unknown) => {
         failures += 1;
         if (failures === 1) log.warn({ err: error }, "search change polling failed");
@@ -47,7 +47,7 @@ export function watchSearch(pool: pg.Pool, tenant: string, log: Logger): SearchW
     async stop() {
       stopped = true;
       clearTimeout(timer);
-      await looking;
+      await polling;
     },
   };
 }

@@ -31,15 +31,15 @@ export async function verify(
   state: CollectionState & { version: string },
 ): Promise<Comparison> {
   const { type, version } = state;
-  const wanted = (ids: readonly string[]) => documentsOf(inTenant, type, ids);
+  const readExpected = (ids: readonly string[]) => documentsOf(inTenant, type, ids);
   const suspects: string[] = [];
   const sums = { engine: 0n, database: 0n };
   let documents = 0;
   let batch: SearchDocument[] = [];
   const compare = async () => {
-    const should = await wanted(batch.map(({ id }) => id));
+    const expected = await readExpected(batch.map(({ id }) => id));
     for (const document of batch) {
-      const row = should.get(document.id);
+      const row = expected.get(document.id);
       sums.engine += digest(document);
       sums.database += row ? digest(row) : 0n;
       if (!isDeepStrictEqual(row, document)) suspects.push(document.id);
@@ -95,8 +95,8 @@ async function findMissing(
   const found: string[] = [];
   let ids = await idsAfter(inTenant, type, null);
   while (ids.length > 0) {
-    const there = await engine.present(version, ids);
-    found.push(...ids.filter((id) => !there.has(id)));
+    const actual = await engine.present(version, ids);
+    found.push(...ids.filter((id) => !actual.has(id)));
     ids = await idsAfter(inTenant, type, ids.at(-1) ?? null);
   }
   return found;
@@ -121,8 +121,8 @@ async function recheck(
   const different: string[] = [];
   for (let from = 0; from < suspects.length; from += batchSize) {
     const ids = suspects.slice(from, from + batchSize);
-    const there = await engine.present(version, ids);
-    const { should, waiting } = await inTenant(async (client) => {
+    const actual = await engine.present(version, ids);
+    const { expected, waiting } = await inTenant(async (client) => {
       const found = await client.query<{ id: string; document: SearchDocument }>(
         "select id, document from search_documents($1, $2)",
         [type, ids],
@@ -132,12 +132,14 @@ async function recheck(
         [type, ids],
       );
       return {
-        should: new Map(found.rows.map(({ id, document }) => [id, document])),
+        expected: new Map(found.rows.map(({ id, document }) => [id, document])),
         waiting: new Set(waits.rows.map(({ id }) => id)),
       };
     });
     different.push(
-      ...ids.filter((id) => !waiting.has(id) && !isDeepStrictEqual(should.get(id), there.get(id))),
+      ...ids.filter(
+        (id) => !waiting.has(id) && !isDeepStrictEqual(expected.get(id), actual.get(id)),
+      ),
     );
   }
   return [...new Set(different)];

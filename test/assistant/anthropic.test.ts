@@ -113,11 +113,11 @@ test("sends pictures, documents and tables to the model as such", async () => {
 });
 
 test.each([
-  [{ kind: "status", status: 429, retryAfter: "30" }, /by too many/],
-  [{ kind: "status", status: 529 }, /by too many/],
+  [{ kind: "status", status: 429, retryAfter: "30" }, /too many requests/],
+  [{ kind: "status", status: 529 }, /too many requests/],
   [{ kind: "status", status: 500, times: 2 }, /cannot be reached/],
   [{ kind: "status", status: 401 }, /administrator/],
-  [{ kind: "streamError", chunks: 5, status: 529 }, /by too many/],
+  [{ kind: "streamError", chunks: 5, status: 529 }, /too many requests/],
   [{ kind: "cut", chunks: 5 }, /cannot be reached/],
   [{ kind: "unfinished", chunks: 5 }, /cannot be reached/],
   [{ kind: "malformed", chunks: 5 }, /invalid response/],

@@ -33,7 +33,11 @@ const secret = "internal-host-7 says: key sk-12345 is over its quota";
 describe("when the model", () => {
   test.each([
     ["fails", { kind: "status", status: 500, times: 2, message: secret }, /cannot be reached/],
-    ["is busy", { kind: "status", status: 429, retryAfter: "30", message: secret }, /by too many/],
+    [
+      "is busy",
+      { kind: "status", status: 429, retryAfter: "30", message: secret },
+      /too many requests/,
+    ],
     ["refuses the key", { kind: "status", status: 401, message: secret }, /administrator/],
     ["hangs up", { kind: "drop", times: 2 }, /cannot be reached/],
     ["is silent at first", { kind: "slow", ms: 60_000 }, /did not answer in time/],

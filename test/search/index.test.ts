@@ -156,7 +156,7 @@ describe("a database change", () => {
     );
     expect(rows).toEqual([{ name: "Refused", message: expect.stringContaining("vintage") }]);
     await waitFor("the line in the log", () =>
-      worker.output().slice(logged).includes("would not take some documents"),
+      worker.output().slice(logged).includes("rejected documents"),
     );
     await search.finds("refused", []);
     // The error is fixed in the engine; the row does not change.

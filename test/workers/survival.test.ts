@@ -69,7 +69,7 @@ test("a job that is enqueued again while it runs is retried", async () => {
   gate.open();
   await Promise.all([db.gone(id), db.gone(again)]);
   await db.effects(["once", "again"]);
-  expect(second.output()).not.toContain("job given up");
+  expect(second.output()).not.toContain("its workers died repeatedly");
 });
 
 test("a job locked for a worker that did not see it start is requeued, and a slow one is not", async () => {
@@ -155,7 +155,7 @@ describe("when a worker is paused", () => {
       // A supervisor would restart it.
       expect(await frozen.exited).toBe(1);
       expect(await takenBy()).toEqual([other.pid]);
-      expect(frozen.output()).toContain("taken for dead");
+      expect(frozen.output()).toContain("declared dead");
       await nothingLocked();
     },
   );
@@ -211,7 +211,7 @@ describe("when the queue can never take jobs", () => {
     // The queue's first task lookup fails, and it never retries.
     await db.query("alter table graphile_worker._private_tasks rename to away");
     const stuck = await startWorkerProcess(db.url, { WORKER_HEARTBEAT_MS: "200" });
-    await waitFor("the failure", () => stuck.output().includes("did not reach the database"));
+    await waitFor("the failure", () => stuck.output().includes("heartbeat failed"));
     await db.query("alter table graphile_worker.away rename to _private_tasks");
     const id = await db.enqueue("test_note", { name: "after all" });
     expect(await stuck.exited).toBe(1);

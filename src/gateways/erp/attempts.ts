@@ -88,8 +88,9 @@ function delays(firstWaitMs: number, longestWaitMs: number) {
   return new DelegateBackoff<{ attempt: number; result: unknown }, IBackoff<unknown>>(
     (context, before) => {
       const state = before === undefined ? own.next() : before.next(context);
-      const asked = retryAfterOf(context.result);
-      const delay = asked === null ? state.duration : asked + Math.random() * firstWaitMs;
+      const requestedMs = retryAfterOf(context.result);
+      const delay =
+        requestedMs === null ? state.duration : requestedMs + Math.random() * firstWaitMs;
       return { delay, state };
     },
   );

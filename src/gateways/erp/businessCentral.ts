@@ -73,32 +73,32 @@ export function makeBusinessCentralClient(options: BusinessCentralOptions): ErpC
   const shared = makeReferences(company, options.rememberMs);
 
   return {
-    async changedOrders(cursor, given = {}) {
+    async changedOrders(cursor, callOptions = {}) {
       const changes = { ...orders, pageSize, lateMs };
-      const { raw, ...page } = await readChanges(company, changes, cursor, given);
-      return { ...(await readOrders(raw, shared, given)), ...page };
+      const { raw, ...page } = await readChanges(company, changes, cursor, callOptions);
+      return { ...(await readOrders(raw, shared, callOptions)), ...page };
     },
-    ordersByNumbers: (numbers, given = {}) => findOrders(company, numbers, given),
-    async changedCustomers(cursor, given = {}) {
+    ordersByNumbers: (numbers, callOptions = {}) => findOrders(company, numbers, callOptions),
+    async changedCustomers(cursor, callOptions = {}) {
       const changes = { ...customers, pageSize, lateMs };
-      const { raw, ...page } = await readChanges(company, changes, cursor, given);
-      return { ...(await readCustomers(raw, shared, given)), ...page };
+      const { raw, ...page } = await readChanges(company, changes, cursor, callOptions);
+      return { ...(await readCustomers(raw, shared, callOptions)), ...page };
     },
-    async customersByNumbers(numbers, given = {}) {
-      const wanted = distinctNumbers(numbers);
+    async customersByNumbers(numbers, callOptions = {}) {
+      const distinct = distinctNumbers(numbers);
       const { set, query } = customers;
-      const raw = await readInBatches(company, set, "number", wanted, query, given);
-      return found(numbers, await readCustomers(raw, shared, given));
+      const raw = await readInBatches(company, set, "number", distinct, query, callOptions);
+      return found(numbers, await readCustomers(raw, shared, callOptions));
     },
-    async itemsByNumbers(numbers, given = {}) {
+    async itemsByNumbers(numbers, callOptions = {}) {
       const query = { select: itemSelect };
-      const wanted = distinctNumbers(numbers);
-      const raw = await readInBatches(company, "items", "number", wanted, query, given);
+      const distinct = distinctNumbers(numbers);
+      const raw = await readInBatches(company, "items", "number", distinct, query, callOptions);
       return found(numbers, readRecords(raw, itemSchema, toItem));
     },
-    async check(given = {}) {
+    async check(callOptions = {}) {
       const start = performance.now();
-      const answer = companySchema.safeParse(await company.self(given));
+      const answer = companySchema.safeParse(await company.self(callOptions));
       if (!answer.success) throw new ErpAnswerError("The ERP's response is not a company");
       const { displayName, name } = answer.data;
       const durationMs = Math.round(performance.now() - start);
@@ -170,12 +170,12 @@ function found<Entity extends { number: string }>(
   // A record without a legible number would count as missing.
   if (unreadable.some(({ number }) => number === null))
     throw new ErpAnswerError("The ERP's response contains a record without a legible number");
-  const asked = new Set(numbers);
+  const requested = new Set(numbers);
   const known = new Set([...records, ...unreadable].map(({ number }) => number));
   return {
     // The ERP compares numbers case-insensitively, this service byte by byte.
-    records: records.filter(({ number }) => asked.has(number)),
-    unreadable: unreadable.filter(({ number }) => asked.has(number ?? "")),
-    missing: [...asked].filter((number) => !known.has(number)),
+    records: records.filter(({ number }) => requested.has(number)),
+    unreadable: unreadable.filter(({ number }) => requested.has(number ?? "")),
+    missing: [...requested].filter((number) => !known.has(number)),
   };
 }

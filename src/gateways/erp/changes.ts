@@ -27,7 +27,7 @@ export interface Changes {
 const toleranceMs = 10;
 const yearOne = Date.parse("0001-01-01T00:00:00Z");
 const changed = "lastModifiedDateTime";
-const shown = ["number", changed];
+const comparedFields = ["number", changed];
 // Orders change at any time, so two responses may differ once or twice without an error.
 const attempts = 4;
 
@@ -54,9 +54,9 @@ export async function readChanges(
   if (run === null) return { raw: [], cursor: writeCursor(position), done: true };
 
   for (let attempt = 0; attempt < attempts; attempt++) {
-    const asked = queryOf(run, position.floor);
+    const runQuery = queryOf(run, position.floor);
     const { page, size } = await readFittingPage(pageSize, (top) =>
-      company.page(set, { ...query, ...asked, top }, options),
+      company.page(set, { ...query, ...runQuery, top }, options),
     );
     const more = page.value.length >= size || page.nextLink !== null;
     if (more && page.value.length === 0)
@@ -77,7 +77,11 @@ export async function readChanges(
       : { raw: page.value, cursor: writeCursor({ ...position, run: next }), done: false };
 
     async function agrees(records: readonly unknown[]): Promise<boolean> {
-      const again = await company.page(set, { select: shown, ...asked, top: 1 }, options);
+      const again = await company.page(
+        set,
+        { select: comparedFields, ...runQuery, top: 1 },
+        options,
+      );
       return visibleState(again.value[0]) === visibleState(records[0]);
     }
   }
@@ -105,7 +109,7 @@ async function begin(
   { floor }: Position,
   options: ErpCallOptions,
 ): Promise<Run | null> {
-  const newestFirst = { select: shown, orderby: `${changed} desc`, top: 1 };
+  const newestFirst = { select: comparedFields, orderby: `${changed} desc`, top: 1 };
   const page = await company.page(set, newestFirst, options);
   if (page.value.length === 0) return null;
   const newest = instantOf(page.value[0]);
@@ -150,7 +154,7 @@ function isRepeated({ from, crowd }: Run, records: readonly unknown[]): boolean 
 }
 
 function visibleState(record: unknown): string {
-  return JSON.stringify(shown.map((property) => readableString(record, property)));
+  return JSON.stringify(comparedFields.map((property) => readableString(record, property)));
 }
 
 /** The position after a page ordered by time; null at the end of the run. */

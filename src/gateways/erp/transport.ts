@@ -38,16 +38,16 @@ export class ResponseTooLargeError extends ErpAnswerError {}
 export function makeTransport(options: TransportOptions): Transport {
   const { tokens, attempts } = options;
   return {
-    async get(url, given) {
-      const { signal, once = false } = given;
-      const requestId = requestIdOf(given.correlationId);
+    async get(url, callOptions) {
+      const { signal, once = false } = callOptions;
+      const requestId = requestIdOf(callOptions.correlationId);
       const attempt = async () => {
         const token = await tokens.get();
-        const answer = await ask(url, token, requestId, options, given);
+        const answer = await ask(url, token, requestId, options, callOptions);
         if (answer !== "unauthorized") return answer;
         // The token may have been revoked or the clocks differ, so one retry uses a new token.
         tokens.discard(token);
-        const second = await ask(url, await tokens.get(), requestId, options, given);
+        const second = await ask(url, await tokens.get(), requestId, options, callOptions);
         if (second !== "unauthorized") return second;
         throw new ErpAuthError(
           "The ERP rejects the token of its login service: check that the application is registered in the ERP",
@@ -141,14 +141,16 @@ function refusal(response: Response, body: string): Error {
   const retryAfterMs = readRetryAfter(response.headers.get("retry-after"), Date.now());
   if (status === 429)
     return new TooManyRequestsError("The ERP asks for fewer requests (429)", { retryAfterMs });
-  const said = errorText(body);
+  const detail = errorText(body);
   if (status === 408 || status === 409 || status >= 500)
-    return new ErpUnavailableError(`The ERP answered ${status}${said}`, { retryAfterMs });
+    return new ErpUnavailableError(`The ERP answered ${status}${detail}`, { retryAfterMs });
   if (status === 403)
-    return new ErpAuthError(`The application lacks a permission in the ERP (403)${said}`);
+    return new ErpAuthError(`The application lacks a permission in the ERP (403)${detail}`);
   if (status === 404)
-    return new ErpAnswerError(`The ERP returned 404: check tenant, environment and company${said}`);
-  return new ErpAnswerError(`The ERP rejected the request (${status})${said}`);
+    return new ErpAnswerError(
+      `The ERP returned 404: check tenant, environment and company${detail}`,
+    );
+  return new ErpAnswerError(`The ERP rejected the request (${status})${detail}`);
 }
 
 /** Business Central's error code and message, shortened to one line. */
