@@ -234,7 +234,7 @@ describe("an attachment", () => {
     );
     await service.database.pool.query("select enqueue_job('clean_assistant', '{}', 'now')");
     await startWorkerProcess(service.database.url, files.env());
-    await waitFor("the files to be gone", async () => {
+    await waitFor("the files to be deleted", async () => {
       const { files: left } = await files.content();
       return !left.some((at) => at === key || at.endsWith(unused.json.id));
     });

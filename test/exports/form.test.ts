@@ -227,7 +227,7 @@ describe("an uploaded workbook", () => {
     ],
     ["no placeholder", () => makeWorkbook({ A1: "Wine" }), "kind=FORM&name=a.xlsx", ""],
     [
-      "what is no workbook",
+      "a file that is not a workbook",
       () => Promise.resolve(Buffer.from("nonsense")),
       "kind=FORM&name=a.xlsx",
       "",

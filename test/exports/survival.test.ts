@@ -92,7 +92,7 @@ async function expectNothingAfterDeleting(id: string): Promise<void> {
 const startWorker = () => exports.startWorker(exports.files.env(proxy.url));
 /** When the worker is killed: by rows read or by bytes stored. */
 const moments: [string, (id: string) => Promise<boolean>][] = [
-  ["has just begun", async (id) => (await exports.job(id))?.status === "running"],
+  ["has just started", async (id) => (await exports.job(id))?.status === "running"],
   ["reads rows", async (id) => ((await exports.job(id))?.exportedRows ?? 0) > 500],
   ["has sent a part", async () => (await exports.files.content()).unfinished.length > 0],
   [

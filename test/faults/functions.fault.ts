@@ -84,7 +84,7 @@ const documents: Record<string, Run> = {
     1_200,
     (n) => `{ ${"...F ".repeat(n)} } fragment F on Query { __typename }`,
   ),
-  "fragments that nobody uses": document(
+  "unused fragments": document(
     400,
     (n) => `{ __typename } ${list(n, (i) => `fragment F${i} on Query { __typename }`)}`,
   ),

@@ -67,7 +67,7 @@ const inputs: Record<string, [largest: number, make: (size: number) => RawReques
     (n) =>
       body(triggerSync, { i: { erpProductNumbers: Array.from({ length: n }, () => keys(99)) } }),
   ],
-  "variables that nobody declared": [200_000, (n) => body("{ __typename }", keys(n))],
+  "undeclared variables": [200_000, (n) => body("{ __typename }", keys(n))],
   "wrong values of an enum": [
     400_000,
     (n) => body(productsBy("orderBy", "[ProductOrderBy!]"), { v: Array(n).fill("NAME_ASCE") }),
@@ -77,7 +77,7 @@ const inputs: Record<string, [largest: number, make: (size: number) => RawReques
     (n) => body(productsBy("orderBy", "[ProductOrderBy!]"), { v: Array(n).fill("NAME_ASC") }),
   ],
   "wrong ids": [50_000, (n) => body(triggerSync, { i: { productIds: Array(n).fill({}) } })],
-  "well-formed ids of nothing": [
+  "valid ids of missing rows": [
     50_000,
     (n) =>
       body(triggerSync, {

@@ -128,7 +128,7 @@ test.each(names)(
           expect({ manner, ends: ends() }).toEqual({ manner, ends: [] });
         }
         await waitFor(
-          "the health page to say that all is well",
+          "the health page to report all systems as up",
           async () => {
             await needs[name]?.().catch(() => undefined);
             return (await states(name)).every(
@@ -175,7 +175,7 @@ test("a failing identity provider does not affect logged-in users and shows on t
         );
       provider.heal();
     }
-    await waitFor("the health page to say that all is well", async () =>
+    await waitFor("the health page to report all systems as up", async () =>
       (await loginState()).every(({ state }) => state === "up"),
     );
   });

@@ -8,8 +8,8 @@ import { startWorld, testWhere, underLedger } from "../helpers/faults/world.ts";
 // PostgreSQL is killed repeatedly under load while servers use it through PgBouncer in transaction mode.
 jest.setTimeout(1_800_000);
 
-testWhere(hasPooler(), "PostgreSQL killed behind PgBouncer: there is no pgbouncer on PATH")(
-  "What was acknowledged through PgBouncer is there exactly once, however often PostgreSQL is killed",
+testWhere(hasPooler(), "PostgreSQL killed behind PgBouncer: pgbouncer is not on PATH")(
+  "keeps each mutation acknowledged through PgBouncer exactly once while PostgreSQL is killed repeatedly",
   async () => {
     const cluster = await startCluster();
     const world = await startWorld({ cluster, pooler: { poolSize: 5 } });

@@ -33,7 +33,7 @@ async function killAtManyPoints(members: Member[], ledger: Ledger, each?: () => 
   }
 }
 
-test(`Workers that are killed ${kills} times in exports, imports and deliveries: what was begun is ended once`, async () => {
+test(`workers killed ${kills} times in exports, imports and deliveries: each job completes once`, async () => {
   const { workers, database, outside } = world().fleet;
   await underLedger(
     world(),
@@ -63,7 +63,7 @@ test(`Workers that are killed ${kills} times in exports, imports and deliveries:
   });
 });
 
-test(`Servers that are killed ${kills} times: each acknowledged change is there, each key is done once`, async () => {
+test(`servers killed ${kills} times: each acknowledged change is stored, and each idempotency key runs once`, async () => {
   const { servers } = world().fleet;
   await underLedger(world(), async (ledger) => {
     await killAtManyPoints(servers, ledger);

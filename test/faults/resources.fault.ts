@@ -176,7 +176,7 @@ test("with 256 MB of memory large exports, imports and reads end or fail with a 
 });
 
 testWhere(canMount(), "a full disk: only root can mount a small one")(
-  "With a full disk under the database changes are told to come again, and are made once there is room",
+  "with a full database disk changes get a retryable error and succeed once there is space",
   async () => {
     const disk = await mountSmallDisk(400);
     try {
@@ -209,7 +209,7 @@ testWhere(canMount(), "a full disk: only root can mount a small one")(
 );
 
 testWhere(canMount(), "a full disk of the file store: only root can mount a small one")(
-  "With a full disk under the file store an export fails with a reason, and the next one has its file",
+  "with a full object store disk an export fails with a reason, and a later one succeeds",
   async () => {
     const disk = await mountSmallDisk(64);
     const filesFolder = join(disk.folder, "files");

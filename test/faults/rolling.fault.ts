@@ -116,8 +116,8 @@ test("a deployment with a migration under load fails no request", async () => {
   }
 });
 
-testWhere(hasPooler(), "faults behind PgBouncer: there is no pgbouncer on PATH")(
-  "Behind PgBouncer in transaction mode, with three connections, everything is as without it",
+testWhere(hasPooler(), "faults behind PgBouncer: pgbouncer is not on PATH")(
+  "works behind PgBouncer in transaction mode with three connections",
   async () => {
     const cluster = await startCluster();
     const world = await startWorld({ cluster, pooler: { poolSize: 3 } });

@@ -210,12 +210,12 @@ describe("a picture's host", () => {
   const outside = "192.0.2.1";
 
   test.each<[string, string[][]]>([
-    ["resolves to an inside address", [["127.0.0.1"]]],
-    ["resolves to an inside address in IPv6", [["::1"]]],
+    ["resolves to a private address", [["127.0.0.1"]]],
+    ["resolves to a private IPv6 address", [["::1"]]],
     ["resolves to an IPv4 address within IPv6", [["::ffff:127.0.0.1"]]],
-    ["has an inside address beside another", [[outside, "127.0.0.1"]]],
-    ["has an inside address before another", [["127.0.0.1", outside]]],
-    ["resolves to an inside address the second time", [[outside], ["127.0.0.1"]]],
+    ["has a private address after a public one", [[outside, "127.0.0.1"]]],
+    ["has a private address before a public one", [["127.0.0.1", outside]]],
+    ["resolves to a private address the second time", [[outside], ["127.0.0.1"]]],
     ["resolves to nothing", [[]]],
     ["resolves to the metadata service", [["169.254.169.254"]]],
     ["resolves to all addresses of this machine", [["0.0.0.0"], ["::"]]],

@@ -66,20 +66,20 @@ const bomb = gzipSync(Buffer.alloc(200 * 1024 * 1024, 32));
 
 describe("an invalid response ends a call in time with a reason:", () => {
   test.each<[string, Spoil, RegExp]>([
-    ["200 MB that were packed to 200 KB", zipped(bomb), /larger than 33554432 bytes/],
+    ["200 MB compressed to 200 KB", zipped(bomb), /larger than 33554432 bytes/],
     ["a body without end", endless(Buffer.alloc(65_536, 32)), /larger than 33554432 bytes/],
-    ["a body that drips", dripping, /did not answer within 1500 ms/],
-    ["nothing at all", () => undefined, /did not answer within 1500 ms/],
-    ["what only says that it is packed", zipped(Buffer.from("{}")), /connection to the ERP failed/],
-    ["bytes that are no UTF-8", say(Buffer.from([0x7b, 0xff, 0xfe, 0x7d])), /connection .* failed/],
+    ["a body sent byte by byte", dripping, /did not answer within 1500 ms/],
+    ["no response", () => undefined, /did not answer within 1500 ms/],
+    ["a false content encoding", zipped(Buffer.from("{}")), /connection to the ERP failed/],
+    ["invalid UTF-8", say(Buffer.from([0x7b, 0xff, 0xfe, 0x7d])), /connection .* failed/],
     ["a million open brackets", say("[".repeat(1_000_000)), /is not JSON/],
     ["a million nested lists", say("[".repeat(5e5) + "]".repeat(5e5)), /is not (JSON|a list)/],
     ["an empty body", say(""), /is not JSON/],
-    ["a text", say('"value"'), /is not a list of records/],
+    ["a string", say('"value"'), /is not a list of records/],
     ["null", say("null"), /is not a list of records/],
-    ["records that are no list", say({ value: { 0: {} } }), /is not a list of records/],
+    ["records that are not a list", say({ value: { 0: {} } }), /is not a list of records/],
     [
-      "a link that is no text",
+      "a link that is not a string",
       say({ value: [], "@odata.nextLink": 7 }),
       /is not a list of records/,
     ],
@@ -92,8 +92,12 @@ describe("an invalid response ends a call in time with a reason:", () => {
       },
       /did not answer within 1500 ms/,
     ],
-    ["part of it", (_a, response) => void response.writeHead(206, json).end("{}"), /\(206\)/],
-    ["nothing new", (_a, response) => void response.writeHead(304).end(), /\(304\)/],
+    [
+      "a partial response",
+      (_a, response) => void response.writeHead(206, json).end("{}"),
+      /\(206\)/,
+    ],
+    ["not modified", (_a, response) => void response.writeHead(304).end(), /\(304\)/],
     [
       "10,000 headers",
       (_answer, response) => {

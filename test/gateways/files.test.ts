@@ -44,7 +44,7 @@ describe("a file", () => {
     ["nothing", 0],
     ["less than a part", 1_000],
     ["exactly two parts", 10 * mebi],
-    ["three parts and a rest", 15 * mebi + 1],
+    ["three parts and a byte", 15 * mebi + 1],
   ])("of %s is stored byte for byte", async (_what, size) => {
     const content = Buffer.concat([...pieces(size)]);
     const key = `a/${size}.xlsx`;
@@ -260,7 +260,7 @@ describe("a failing store", () => {
     ];
     const works: [string, () => Promise<unknown>][] = [
       ["removed", () => hidden.remove("hidden")],
-      ["removed with all beside it", () => hidden.removeAll("hid")],
+      ["removed with its prefix", () => hidden.removeAll("hid")],
       ["read", () => hidden.read("hidden")],
       ["listed", () => hidden.list("hid")[Symbol.asyncIterator]().next()],
     ];
@@ -308,7 +308,7 @@ describe("a failing store", () => {
     const away = files.store(proxy.url, quick);
     const refusal = "The file store cannot be reached just now";
     const back = async () => {
-      await waitFor("it to be asked again", () =>
+      await waitFor("the circuit to close", () =>
         away.check(never).then(
           () => true,
           () => false,
@@ -347,7 +347,7 @@ describe("a failing store", () => {
     ["answers 503", (response: ServerResponse) => response.writeHead(503).end()],
     ["never answers", () => undefined],
     [
-      "hangs up in the middle",
+      "closes the connection during a response",
       (response: ServerResponse) => {
         response.writeHead(200, { "content-length": "100" });
         response.write("half");

@@ -142,12 +142,12 @@ describe("the function check", () => {
       "3: column c.nme does not exist",
     ],
     [
-      "a function that is not there",
+      "a missing function",
       "begin\nreturn cellar_label(id); end",
       "2: function cellar_label(uuid) does not exist",
     ],
     [
-      "a table that is not there",
+      "a missing table",
       "begin\ndelete from cellar; return null; end",
       '2: relation "cellar" does not exist',
     ],

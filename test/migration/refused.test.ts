@@ -33,7 +33,7 @@ const refusals = [
     ],
   },
   {
-    what: "names a permission that there is none of",
+    what: "names an unknown permission",
     sql: sound.replace("products.read", "cellars.read"),
     says: ["table cellars: the tag @read names the unknown permission cellars.read"],
   },
@@ -95,7 +95,7 @@ const refusals = [
     ],
   },
   {
-    what: "orders by a column that there is none of",
+    what: "orders by an unknown column",
     sql: sound.replace("@audit", "@defaultOrder title\n@audit"),
     says: [
       "No API can be made of this schema",

@@ -240,7 +240,7 @@ describe("a scoped key", () => {
     } finally {
       await search.proxy.restore();
     }
-    await waitFor("the engine to be asked again", async () => (await ask()).errors === undefined);
+    await waitFor("the circuit to close", async () => (await ask()).errors === undefined);
   });
 
   test("for rows visible to their owner finds only the user's rows", async () => {

@@ -277,7 +277,7 @@ describe("a database change", () => {
     await searching;
     expect(failures).toEqual([]);
     expect(searches).toBeGreaterThan(5);
-    const versions = await waitFor("the old versions to be gone", async () => {
+    const versions = await waitFor("the old versions to be dropped", async () => {
       const names = (await search.admin.collections().retrieve()).map(({ name }) => name);
       const own = names.filter((name) => name.startsWith(`${prefix}products-`));
       return own.length === 1 && own;
@@ -333,7 +333,7 @@ Where it lies.';
     expect(await present()).toEqual(expect.arrayContaining([noted, unknown]));
     await query("update search_keys set retired_at = now() where retired_at is not null");
     await query("select wake_search(true)");
-    await waitFor("both to be gone", async () => {
+    await waitFor("both to be deleted", async () => {
       const ids = await present();
       return !ids.includes(noted) && !ids.includes(unknown);
     });

@@ -55,27 +55,24 @@ describe("with a faulty ERP", () => {
   test.each<[string, Record<string, unknown>]>([
     ["answers too late", { kind: "slow", ms: 3_000, set: "salesOrders", after: 2 }],
     ["fails", { kind: "status", status: 500, times: 4, set: "salesOrders", after: 1 }],
-    ["is away", { kind: "status", status: 503, times: 5 }],
+    ["is unreachable", { kind: "status", status: 503, times: 5 }],
     [
-      "is busy and says for how long",
+      "is busy and sends Retry-After",
       { kind: "status", status: 429, retryAfter: "1", times: 3, after: 3 },
     ],
-    ["refuses for a while to let us in", { kind: "status", status: 500, times: 3, set: "token" }],
+    ["refuses tokens for a while", { kind: "status", status: 500, times: 3, set: "token" }],
     [
-      "hangs up in the midst of an answer",
+      "closes the connection during a response",
       { kind: "drop", times: 4, set: "salesOrders", after: 2 },
     ],
-    [
-      "ends an answer in the midst of its JSON",
-      { kind: "malformed", times: 3, set: "salesOrders", after: 1 },
-    ],
-    ["gives a page twice", { kind: "duplicate", times: 2, set: "salesOrders", after: 2 }],
+    ["truncates JSON", { kind: "malformed", times: 3, set: "salesOrders", after: 1 }],
+    ["repeats a page", { kind: "duplicate", times: 2, set: "salesOrders", after: 2 }],
     ["overlaps its pages", { kind: "overlap", times: 3, set: "salesOrders", after: 1 }],
     [
       "changes orders while pages are read",
       { kind: "change", times: 3, set: "salesOrders", after: 1 },
     ],
-    ["sends records backwards", { kind: "disorder", times: 3, set: "salesOrders" }],
+    ["sends records in reverse order", { kind: "disorder", times: 3, set: "salesOrders" }],
     ["fails for customers", { kind: "status", status: 500, times: 4, set: "customers" }],
   ])("imports every order once when it %s", async (_how, fault) => {
     await world.control("POST faults", fault);

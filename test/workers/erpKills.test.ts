@@ -34,7 +34,7 @@ const freeJobs = () =>
     "with gone as (delete from office_jobs.workers) select office_jobs.release_dead('0 seconds')",
   );
 
-test(`a worker that is killed ${kills} times leaves every order there once, as an uninterrupted import would`, async () => {
+test(`imports every order once when workers are killed ${kills} times`, async () => {
   const interrupted = new Set<string>();
   for (let kill = 0; kill < kills; kill++) {
     await world.queue("IMPORT");

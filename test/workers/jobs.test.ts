@@ -259,7 +259,7 @@ describe("a job without an owner", () => {
   test.each([
     ["a task that is not listed", "start_campaigns", settingsOf("api")],
     ["a job that another job enqueues", "test_end", settingsOf("job")],
-    ["a job that nobody started", "test_end", "select set_config('office.source', 'api', true)"],
+    ["a job without an owner", "test_end", "select set_config('office.source', 'api', true)"],
   ])("leaves no record: %s", async (_what, task, settings) => {
     const client = await database.pool.connect();
     try {

@@ -186,9 +186,9 @@ test("a silent mail server times out after the configured time and finally fails
 });
 
 test.each([
-  ["that is not there", () => "smtp://127.0.0.1:1", "connection to the mail server failed"],
+  ["that is unreachable", () => "smtp://127.0.0.1:1", "connection to the mail server failed"],
   [
-    "that would have the password in the clear",
+    "that would receive the password unencrypted",
     () => server.url.replace("//", "//office:hunter2@"),
     "No secure connection to the mail server",
   ],

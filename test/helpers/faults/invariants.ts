@@ -281,7 +281,7 @@ async function expectIndexEqual({ fleet }: World): Promise<void> {
 
 async function expectNobodyIdle(pool: pg.Pool): Promise<void> {
   await waitFor(
-    "transactions that nobody works in to end",
+    "idle transactions to end",
     async () => {
       const { rowCount } = await pool.query(
         `select from pg_stat_activity where datname = current_database()

@@ -85,7 +85,7 @@ function contentTypeProblems(
     const isXml = name.endsWith(".xml");
     if (overrides.includes(`/${name}`) || (!isXml && extensions.has(name.split(".").at(-1))))
       continue;
-    problems.push(`${name} has no content type of its own`);
+    problems.push(`${name} has no content type`);
   }
 }
 
@@ -103,7 +103,7 @@ function relationProblems(
     found.set(owner === "." ? "" : owner, own);
     for (const { attributes } of tree.children) {
       const id = attributes.get("Id") ?? "";
-      if (own.has(id)) problems.push(`${name}: ${id} stands twice`);
+      if (own.has(id)) problems.push(`${name}: ${id} exists twice`);
       const target = attributes.get("Target") ?? "";
       if (attributes.get("TargetMode") === "External") {
         own.set(id, target);
@@ -179,7 +179,7 @@ function sheetProblems(
       const type = cell.attributes.get("t") ?? "n";
       if (type === "s" && !(Number(value) < strings)) report(`${name} has no such shared string`);
       if (type === "n" && value !== undefined && !Number.isFinite(Number(value)))
-        report(`${name} holds ${value}, which is no number`);
+        report(`${name} holds ${value}, which is not a number`);
       if (type === "b" && !/^[01]$/.test(value ?? "")) report(`${name} is neither true nor false`);
       const texts = all(cell, "t")
         .map(({ text }) => text)

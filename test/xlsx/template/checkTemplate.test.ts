@@ -313,7 +313,7 @@ describe("content that could run code, load data or leak data", () => {
       "The part xl/worksheets/sheet1.xml is not accepted",
     ],
     [
-      "XML that is no UTF-8",
+      "XML that is not UTF-8",
       { "xl/worksheets/sheet1.xml": Buffer.from([0x3c, 0x61, 0xff, 0x3e]) },
       "The part xl/worksheets/sheet1.xml is not accepted",
     ],

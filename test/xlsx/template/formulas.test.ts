@@ -115,7 +115,7 @@ describe("a formula in the repeated rows", () => {
       ["B5/SUM(B$5:B$8)", "B6/SUM(B$5:B$8)", "B7/SUM(B$5:B$8)"],
     ],
     ["the records so far", "SUM(B$5:B5)", ["SUM(B$5:B5)", "SUM(B$5:B6)", "SUM(B$5:B7)"]],
-    ["the records to come", "SUM(B5:B$5)", ["SUM(B5:B$5)", "SUM(B6:B$5)", "SUM(B7:B$5)"]],
+    ["the following records", "SUM(B5:B$5)", ["SUM(B5:B$5)", "SUM(B6:B$5)", "SUM(B7:B$5)"]],
     ["the same cell of the record before", "N(E4)+B5", ["N(E4)+B5", "N(E5)+B6", "N(E6)+B7"]],
     ["several cells of its row", "SUM(B5:D5)", ["SUM(B5:D5)", "SUM(B6:D6)", "SUM(B7:D7)"]],
     [

@@ -364,7 +364,7 @@ export const HOSTILE_BOOKS: readonly HostileBook[] = [
       }),
   },
   {
-    name: "boxes of comments that are not ended",
+    name: "unclosed comment boxes",
     most: 4_000_000,
     make: (size) =>
       related(relation("r1", "vmlDrawing", "../drawings/d.vml"), {
