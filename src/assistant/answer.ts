@@ -43,7 +43,7 @@ interface AnswerOptions {
   /** Returns the conversation for the model, with `base` as its last message. */
   messages: () => Promise<readonly UIMessage[]>;
   /** Ids of tool calls whose approval was answered. */
-  answered: ReadonlySet<string>;
+  answeredCallIds: ReadonlySet<string>;
   log: Logger;
 }
 
@@ -66,8 +66,8 @@ export function startAnswer(options: AnswerOptions): RunningAnswer {
   };
   const answerLog = keepAnswerLog({ caller, answerId, log, onStop });
 
-  const begun = new Set<string>();
-  const unused = trackUnstartedCalls({ caller, conversationId, begun, log });
+  const startedCallIds = new Set<string>();
+  const unused = trackUnstartedCalls({ caller, conversationId, startedCallIds, log });
 
   const output: UIMessageChunk[] = [];
   const listeners = new Set<Listener>();
@@ -124,7 +124,7 @@ export function startAnswer(options: AnswerOptions): RunningAnswer {
     last.chunks.forEach(publish);
   }
 
-  async function* pieces(onBound: (bound: LimitReached) => void): AsyncGenerator<UIMessageChunk> {
+  async function* pieces(onLimit: (bound: LimitReached) => void): AsyncGenerator<UIMessageChunk> {
     const proposals = new Map<string, Proposal>();
     const tools = makeTools({
       caller,
@@ -132,8 +132,8 @@ export function startAnswer(options: AnswerOptions): RunningAnswer {
       operations,
       engine: options.engine,
       approvalMinutes: config.approvalMinutes,
-      answered: options.answered,
-      begun,
+      answeredCallIds: options.answeredCallIds,
+      startedCallIds,
       onProposal: (toolCallId, proposal) => proposals.set(toolCallId, proposal),
       log,
     });
@@ -147,7 +147,7 @@ export function startAnswer(options: AnswerOptions): RunningAnswer {
       signal: controller.signal,
       reserve,
       onUsage: recordUsage,
-      onBound,
+      onLimit,
       onOverrun: () => {
         end("tokens");
       },

@@ -35,7 +35,7 @@ interface AskOptions {
   reserve: (least: number, wanted: number) => Promise<number | null>;
   /** Records what a step used and releases its reservation. */
   onUsage: (spent: StepUsage) => Promise<void>;
-  onBound: (bound: LimitReached) => void;
+  onLimit: (bound: LimitReached) => void;
   /** Called when the model exceeds its limit; the answer must be stopped. */
   onOverrun: () => void;
   onError: (error: unknown) => void;
@@ -44,7 +44,7 @@ interface AskOptions {
 
 /** Calls the model repeatedly, as its tool calls require and the limits allow, and yields its output. */
 export async function* askModel(options: AskOptions): AsyncGenerator<UIMessageChunk> {
-  const { config, model, tools, base, signal, reserve, onUsage: onSpent, onBound } = options;
+  const { config, model, tools, base, signal, reserve, onUsage, onLimit } = options;
   const messages = await convertToModelMessages([...options.messages], {
     tools,
     ignoreIncompleteToolCalls: true,
@@ -57,19 +57,19 @@ export async function* askModel(options: AskOptions): AsyncGenerator<UIMessageCh
   let read = 0;
   let isOpen = false;
   /** Whether the daily budget limits the step, and not the limit per answer. */
-  let isShort = false;
+  let isBudgetLimited = false;
   let isBudgetUsedUp = false;
 
   const spend = async (usage: Parameters<typeof usageOf>[0]) => {
     const spent = usageOf(usage, { read, written }, config);
     [isOpen, written] = [false, 0];
     outputTokens += spent.outputTokens;
-    await onSpent(spent);
+    await onUsage(spent);
   };
-  /** A used-up budget matters only when another step is needed. */
+  /** Called only when another step is needed, so a complete answer never reports the limit. */
   const shouldStop = () => {
     const isBounded = outputTokens >= config.maxOutputTokens;
-    if (isBounded) onBound("tokens");
+    if (isBounded) onLimit("tokens");
     return isBounded;
   };
   /** Returns how many tokens the step may write, and reserves their cost. */
@@ -82,8 +82,8 @@ export async function* askModel(options: AskOptions): AsyncGenerator<UIMessageCh
       throw new Error("What may be spent today is used up");
     }
     // Amounts are stored with six decimals; rounding must not make a full grant look short.
-    isShort = granted < Number(costs.most.toFixed(6));
-    const affordable = isShort ? tokensFor(granted - costs.input, config) : left;
+    isBudgetLimited = granted < Number(costs.most.toFixed(6));
+    const affordable = isBudgetLimited ? tokensFor(granted - costs.input, config) : left;
     return Math.max(1, Math.min(left, affordable));
   };
 
@@ -107,11 +107,11 @@ export async function* askModel(options: AskOptions): AsyncGenerator<UIMessageCh
     },
     onStepFinish: async ({ usage, finishReason }) => {
       await spend(usage);
-      if (isShort && finishReason === "length") onBound("cost");
+      if (isBudgetLimited && finishReason === "length") onLimit("cost");
     },
     onError: ({ error }) => {
-      if (isBudgetUsedUp) onBound("cost");
-      else if (ToolChoiceViolationError.isInstance(error)) onBound("steps");
+      if (isBudgetUsedUp) onLimit("cost");
+      else if (ToolChoiceViolationError.isInstance(error)) onLimit("steps");
       else options.onError(error);
     },
   });

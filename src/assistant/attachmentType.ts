@@ -12,7 +12,7 @@ const pictures: Readonly<Record<string, string>> = {
 };
 const accepted = "Pictures (PNG, JPEG, GIF, WebP), PDF, XLSX and CSV are taken";
 // No model accepts larger pictures.
-const longestEdge = 8_000;
+const maxEdge = 8_000;
 
 /** The media type of a file, or as `problem` the reason why it is rejected. */
 export type AttachmentType = { mediaType: string; problem?: undefined } | { problem: string };
@@ -32,8 +32,8 @@ function readPicture(bytes: Buffer) {
     const { type, width, height } = imageSize(bytes);
     const mediaType = pictures[type ?? ""];
     if (mediaType === undefined) return { problem: `${accepted}: the picture is ${type ?? "not"}` };
-    if (Math.max(width, height) > longestEdge)
-      return { problem: `The picture is larger than ${longestEdge} pixels` };
+    if (Math.max(width, height) > maxEdge)
+      return { problem: `The picture is larger than ${maxEdge} pixels` };
     return { mediaType };
   } catch {
     return null;

@@ -35,9 +35,9 @@ interface ToolsOptions {
   engine: SearchEngine | null;
   approvalMinutes: number;
   /** Ids of tool calls whose approval was answered before this answer started. */
-  answered: ReadonlySet<string>;
+  answeredCallIds: ReadonlySet<string>;
   /** Collects the ids of started tool calls; these record themselves in the audit log. */
-  begun: Set<string>;
+  startedCallIds: Set<string>;
   /** Called for each change that waits for approval, before the stream shows it. */
   onProposal: (toolCallId: string, proposal: Proposal) => void;
   log: Logger;
@@ -51,7 +51,7 @@ interface ToolUse {
 /** Creates the tools of one answer. They act as the caller and never throw: the model receives errors as results. */
 export function makeTools(options: ToolsOptions): ToolSet {
   const { caller, conversationId, operations, engine, approvalMinutes, onProposal, log } = options;
-  const { answered, begun } = options;
+  const { answeredCallIds, startedCallIds } = options;
 
   /** Write calls that cannot be approved, with the reason. */
   const refused = new Map<string, string>();
@@ -67,7 +67,7 @@ export function makeTools(options: ToolsOptions): ToolSet {
     input: unknown,
     work: () => Promise<Result>,
   ): Promise<Result> {
-    begun.add(of.toolCallId);
+    startedCallIds.add(of.toolCallId);
     let result: Result;
     try {
       result = truncateResult(await work());
@@ -131,8 +131,8 @@ export function makeTools(options: ToolsOptions): ToolSet {
       inputSchema: input,
       // A call that cannot be approved is rejected at once; `execute` returns the reason.
       async needsApproval(given, { toolCallId }) {
-        begun.add(toolCallId);
-        if (answered.has(toolCallId)) return true;
+        startedCallIds.add(toolCallId);
+        if (answeredCallIds.has(toolCallId)) return true;
         try {
           const requestContext = await caller.now();
           const facts = { requestContext, operations };

@@ -8,7 +8,7 @@ interface UnstartedCallsOptions {
   caller: Caller;
   conversationId: string;
   /** Ids of started tool calls, which record their own outcome. */
-  begun: ReadonlySet<string>;
+  startedCallIds: ReadonlySet<string>;
   log: Logger;
 }
 
@@ -29,7 +29,7 @@ export interface UnstartedCalls {
  * Tracks each tool call until it starts. Calls of unknown tools, with invalid arguments, or after the end never start.
  */
 export function trackUnstartedCalls(options: UnstartedCallsOptions): UnstartedCalls {
-  const { begun, log } = options;
+  const { startedCallIds, log } = options;
   const wanted = new Map<string, Wanted>();
 
   async function record(toolCallId: string, { name, input }: Wanted, message: string) {
@@ -61,7 +61,7 @@ export function trackUnstartedCalls(options: UnstartedCallsOptions): UnstartedCa
     },
     async end() {
       for (const [toolCallId, use] of wanted)
-        if (!begun.has(toolCallId))
+        if (!startedCallIds.has(toolCallId))
           await record(toolCallId, use, "Not done: the answer ended before.");
     },
   };

@@ -1,6 +1,6 @@
 import type { CustomFetch } from "openid-client";
 
-const largestAnswerBytes = 1024 * 1024;
+const maxResponseBytes = 1024 * 1024;
 
 /** A response exceeded the size limit. */
 export class ResponseTooLargeError extends Error {
@@ -18,8 +18,8 @@ export const boundedFetch: CustomFetch = async (url, options) => {
   let size = 0;
   for await (const chunk of response.body as AsyncIterable<Uint8Array<ArrayBuffer>>) {
     size += chunk.length;
-    if (size > largestAnswerBytes)
-      throw new ResponseTooLargeError(`the response is larger than ${largestAnswerBytes} bytes`);
+    if (size > maxResponseBytes)
+      throw new ResponseTooLargeError(`the response is larger than ${maxResponseBytes} bytes`);
     chunks.push(chunk);
   }
   return new Response(new Blob(chunks), {

@@ -25,7 +25,7 @@ export interface Pictures {
   fetch(address: string, signal: AbortSignal): Promise<Picture>;
 }
 
-const mostRedirects = 3;
+const maxRedirects = 3;
 
 /**
  * Downloads pictures from URLs written by users or the ERP: over https only, limited in size and time. Allows public
@@ -62,7 +62,7 @@ export function makePictures(
 
   async function follow(address: string, signal: AbortSignal): Promise<Buffer> {
     let at = address;
-    for (let hops = 0; hops <= mostRedirects; hops++) {
+    for (let hops = 0; hops <= maxRedirects; hops++) {
       const response = await open(at, signal);
       const { statusCode = 0, headers } = response;
       if (statusCode === 200) return readBounded(response);

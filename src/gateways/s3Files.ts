@@ -25,7 +25,7 @@ import { requireStoreResponse } from "./s3Responses.ts";
 
 // All parts of a file have the same size, as some stores require; at most two are in memory.
 const partSize = 5 * 1024 * 1024;
-const partsAtOnce = 2;
+const partConcurrency = 2;
 // Consecutive failures that open the circuit.
 const failuresToOpen = 5;
 const restMs = 1_000;
@@ -178,7 +178,7 @@ export function makeS3Files(config: FilesConfig): FileStore {
             ContentType: contentTypeOf(key),
           },
           partSize,
-          queueSize: partsAtOnce,
+          queueSize: partConcurrency,
           abortController,
         });
         await upload.done();

@@ -24,7 +24,7 @@ import { SearchEngineError, SearchEngineCircuitOpenError, SearchRefusedError } f
 const failuresToOpen = 5;
 const restMs = 1_000;
 // Enough for a response with a few hundred documents; exports are streamed.
-const largestAnswerBytes = 64 * 1024 * 1024;
+const maxResponseBytes = 64 * 1024 * 1024;
 /** The client sets no timeout for imports; they may take this many times as long as other calls. */
 const importFactor = 12;
 // Limited because ids are part of the URL.
@@ -54,7 +54,7 @@ export function makeTypesense(settings: SearchSettings): SearchEngine | null {
           ...request,
           maxRedirects: 0,
           ...(request.responseType !== "stream" && {
-            maxContentLength: largestAnswerBytes,
+            maxContentLength: maxResponseBytes,
             signal: AbortSignal.timeout(request.timeout || timeoutMs * importFactor),
           }),
         }),

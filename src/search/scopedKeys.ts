@@ -32,7 +32,7 @@ export type MakeScopedKey = (wish: ScopedKeyRequest) => Promise<ScopedKey>;
 export function makeScopedKeys(findParent: FindParentKey | null): MakeScopedKey {
   // Used only to derive keys; it sends no requests.
   const keys = new Client({ apiKey: "none", nodes: [{ url: "http://localhost:1" }] }).keys();
-  return async ({ tenant, collections, ownerColumns: ownColumns = 0, identity }) => {
+  return async ({ tenant, collections, ownerColumns: ownerColumns = 0, identity }) => {
     if (findParent === null) throw new PublicError("UNAVAILABLE", "No search engine is configured");
     const parent = await findParent(tenant, collections).catch((error: unknown) => {
       if (!(error instanceof SearchEngineError || error instanceof SearchRefusedError)) throw error;
@@ -44,7 +44,7 @@ export function makeScopedKeys(findParent: FindParentKey | null): MakeScopedKey 
     return {
       scopedApiKey: keys.generateScopedSearchKey(parent, {
         expires_at,
-        ...(ownColumns > 0 && ownerRestriction(searchOwner(identity, ownColumns))),
+        ...(ownerColumns > 0 && ownerRestriction(searchOwner(identity, ownerColumns))),
       }),
       expiresAt: new Date(expires_at * 1000).toISOString(),
     };

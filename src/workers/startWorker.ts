@@ -162,10 +162,10 @@ export async function startWorker({
       .query(`select "${tenant}".wake_search(true)`)
       .catch((error: unknown) => log.warn({ err: error }, "search check not queued"));
   let stopping = false;
-  const settled = (error?: unknown) => {
+  const onRunnerEnd = (error?: unknown) => {
     if (!stopping) ended.resolve(new Error("queue runner ended", { cause: error }));
   };
-  runner.promise.then(() => settled(), settled);
+  runner.promise.then(() => onRunnerEnd(), onRunnerEnd);
 
   return {
     ended: ended.promise,

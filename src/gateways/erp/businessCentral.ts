@@ -65,7 +65,7 @@ export function makeBusinessCentralClient(options: BusinessCentralOptions): ErpC
     tokens: makeAccessTokens(options),
     attempts,
     timeoutMs,
-    largestAnswerBytes: options.largestAnswerBytes,
+    maxResponseBytes: options.largestAnswerBytes,
   });
   const place = [tenantId, environment].map(encodeURIComponent).join("/");
   const root = `${baseUrl.replace(/\/+$/, "")}/${place}/api/v2.0/companies(${companyId})`;

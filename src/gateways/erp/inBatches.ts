@@ -8,7 +8,7 @@ import { ResponseTooLargeError } from "./transport.ts";
 const maxNumberLength = 20;
 // Keeps URLs well below the 8 KiB that all servers accept.
 const batchSize = 50;
-const longestFilter = 2_500;
+const maxFilterLength = 2_500;
 
 /** The distinct numbers that the ERP can look up. */
 export function distinctNumbers(numbers: readonly string[]): string[] {
@@ -47,7 +47,7 @@ function* batches(numbers: readonly string[], field: string): Generator<string[]
   let length = 0;
   for (const number of numbers) {
     const own = encodeURIComponent(oneOf(field, [number])).length + "%20or%20".length;
-    if (batch.length > 0 && (batch.length >= batchSize || length + own > longestFilter)) {
+    if (batch.length > 0 && (batch.length >= batchSize || length + own > maxFilterLength)) {
       yield batch;
       batch = [];
       length = 0;

@@ -23,7 +23,7 @@ export function parseJson(text: string): unknown {
   );
 }
 
-const longest = 40;
+const maxDigits = 40;
 
 /** Converts a number's source to plain notation; null when it is no number or would have more than 40 digits. */
 export function plainDecimal(source: string): string | null {
@@ -31,7 +31,7 @@ export function plainDecimal(source: string): string | null {
   if (match === null) return null;
   const [, sign = "", whole = "", fraction = "", exponent = "0"] = match;
   const shift = Number(exponent);
-  if (Math.abs(shift) > longest) return null;
+  if (Math.abs(shift) > maxDigits) return null;
   // Shifts the decimal point by the exponent and pads with zeros.
   const before = whole.padStart(1 - shift, "0");
   const after = fraction.padEnd(shift, "0");
@@ -39,7 +39,7 @@ export function plainDecimal(source: string): string | null {
   const point = before.length + shift;
   const integer = digits.slice(0, point).replace(/^0+(?=\d)/, "");
   const rest = digits.slice(point);
-  if (integer.length + rest.length > longest) return null;
+  if (integer.length + rest.length > maxDigits) return null;
   const plain = rest === "" ? integer : `${integer}.${rest}`;
   return sign === "-" && /[1-9]/.test(plain) ? `-${plain}` : plain;
 }

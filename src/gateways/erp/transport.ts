@@ -14,7 +14,7 @@ export interface TransportOptions {
   attempts: Attempts;
   timeoutMs: number;
   /** A longer response is cut off. */
-  largestAnswerBytes: number;
+  maxResponseBytes: number;
 }
 
 export interface GetOptions extends ErpCallOptions {
@@ -71,7 +71,7 @@ async function ask(
   url: URL,
   token: string,
   requestId: string,
-  { timeoutMs, largestAnswerBytes }: TransportOptions,
+  { timeoutMs, maxResponseBytes }: TransportOptions,
   { signal, pageSize }: GetOptions,
 ): Promise<{ json: unknown } | "unauthorized"> {
   const deadline = AbortSignal.timeout(timeoutMs);
@@ -92,7 +92,7 @@ async function ask(
       redirect: "manual",
       signal: signal === undefined ? deadline : AbortSignal.any([signal, deadline]),
     });
-    text = await readBounded(response, largestAnswerBytes);
+    text = await readBounded(response, maxResponseBytes);
   } catch (error) {
     signal?.throwIfAborted();
     if (deadline.aborted)
@@ -104,9 +104,7 @@ async function ask(
   if (response.status === 401) return "unauthorized";
   if (response.status !== 200) throw refusal(response, text ?? "");
   if (text === null)
-    throw new ResponseTooLargeError(
-      `The ERP's response is larger than ${largestAnswerBytes} bytes`,
-    );
+    throw new ResponseTooLargeError(`The ERP's response is larger than ${maxResponseBytes} bytes`);
   try {
     return { json: parseJson(text) };
   } catch (error) {

@@ -58,7 +58,7 @@ export function chat(surroundings: Surroundings): Chat {
         answerId: begun.answerId,
         messageId: begun.messageId,
         base: begun.base,
-        answered: begun.answered,
+        answeredCallIds: begun.answered,
         messages: () =>
           toModelMessages(
             begun.messages,

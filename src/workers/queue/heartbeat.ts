@@ -53,14 +53,7 @@ const settling: Readonly<Record<string, string>> = { run_export: "clean_exports"
  * whose start it never saw.
  */
 export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
-  const {
-    pool,
-    intervalMs: everyMs,
-    heartbeatTimeoutMs,
-    runningJobIds: atHand,
-    log,
-    onDeclaredDead,
-  } = options;
+  const { pool, intervalMs, heartbeatTimeoutMs, runningJobIds, log, onDeclaredDead } = options;
   const timeoutInterval = `${heartbeatTimeoutMs} milliseconds`;
   const known = Promise.withResolvers<undefined>();
   let workerId: string | undefined;
@@ -86,7 +79,7 @@ export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
     if (pulse !== "steady") return;
     const unheard = await pool.query<FreedJob>(
       "select * from office_jobs.give_back_unheard($1, $2::bigint[], $3::interval)",
-      [workerId, atHand(), timeoutInterval],
+      [workerId, runningJobIds(), timeoutInterval],
     );
     for (const job of unheard.rows)
       log.warn(fieldsOf(job), "job requeued: its start never reached this worker");
@@ -116,7 +109,7 @@ export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
       })
       .then(() => {
         if (left) return;
-        timer = setTimeout(next, Math.max(0, everyMs - (performance.now() - startedAt)));
+        timer = setTimeout(next, Math.max(0, intervalMs - (performance.now() - startedAt)));
       });
   }
 

@@ -19,7 +19,7 @@ type Context = JobContext<z.output<typeof input>>;
 const maxAttempts = 5;
 // How often progress is written and cancellation is checked.
 const progressMs = 500;
-const largestInteger = 2 ** 31 - 1;
+const maxInteger = 2 ** 31 - 1;
 
 /** The export was cancelled or deleted. */
 class ExportCancelledError extends Error {
@@ -88,7 +88,7 @@ async function run(context: Context, files: FileStore, pictures: Pictures): Prom
         "select complete_export($1, $2, $3, $4, $5, $6) as wanted",
         [
           ...[jobId, begun.attempt, rows],
-          ...[Math.min(size, largestInteger), notes, config.exports.keepDays],
+          ...[Math.min(size, maxInteger), notes, config.exports.keepDays],
         ],
       );
       return result.rows[0]?.wanted ?? false;

@@ -1,7 +1,7 @@
 import { translateFormulaToA1, translateFormulaToR1C1 } from "@borgar/fx/xlsx";
 import { pacer } from "../pacer.ts";
 import { cellName } from "./a1.ts";
-import { LONGEST_FORMULA } from "./formulaBudget.ts";
+import { MAX_FORMULA_LENGTH } from "./formulaBudget.ts";
 import { fileProblem } from "./problems.ts";
 import type { SheetCell, SheetModel } from "./sheetModel.ts";
 import type { Workbook } from "./workbook.ts";
@@ -51,9 +51,9 @@ async function readFormulas(
       else if (type !== "shared") found.push({ cell, text, type: "normal", ref });
       else {
         const id = attribute(part, formula, "si") ?? "";
-        if (text.length > LONGEST_FORMULA)
+        if (text.length > MAX_FORMULA_LENGTH)
           throw fileProblem(
-            `The formula of ${cellName(cell)} is longer than ${LONGEST_FORMULA} characters`,
+            `The formula of ${cellName(cell)} is longer than ${MAX_FORMULA_LENGTH} characters`,
           );
         const master = text === "" ? masters.get(id) : { text, relative: "" };
         if (master === undefined) throw fileProblem(`The formula of ${cellName(cell)} is missing`);

@@ -2,7 +2,7 @@ import type { ReferenceA1Xlsx, Token } from "@borgar/fx/xlsx";
 import { parseA1Ref, tokenize } from "@borgar/fx/xlsx";
 import { columnName } from "../columns.ts";
 import { SHEET_LIMITS } from "../limits.ts";
-import { LONGEST_FORMULA } from "./formulaBudget.ts";
+import { MAX_FORMULA_LENGTH } from "./formulaBudget.ts";
 import { isForbiddenFunction } from "./packageRules.ts";
 import type { CellPlace } from "./a1.ts";
 import type { RowMove } from "./rowMove.ts";
@@ -49,11 +49,11 @@ export function openFormula(
   place: FormulaPlace,
   move: RowMove | null,
 ): { parts: FormulaParts; changed: boolean; problems: string[] } {
-  if (formula.length > LONGEST_FORMULA)
+  if (formula.length > MAX_FORMULA_LENGTH)
     return {
       parts: [formula],
       changed: false,
-      problems: [`The formula is longer than ${LONGEST_FORMULA} characters`],
+      problems: [`The formula is longer than ${MAX_FORMULA_LENGTH} characters`],
     };
   const tokens = tokenize(formula, { mergeRefs: true });
   const parts: (string | RowNumber)[] = [];

@@ -8,10 +8,10 @@ import type { XmlElement } from "./xmlTree.ts";
 import { child } from "./xmlTree.ts";
 
 /** Excel's limit in UTF-16 units, including format codes; longer texts count as damage. */
-const LONGEST = 255;
+const MAX_LENGTH = 255;
 
 /** The limit for a template's header or footer, in UTF-16 units. */
-export const LONGEST_TEMPLATE = 1_000;
+export const MAX_TEMPLATE_LENGTH = 1_000;
 
 /** The headers and footers of a sheet. */
 export function headerFooters({ part }: SheetModel): XmlElement[] {
@@ -28,7 +28,7 @@ export function fillHeaderFooters(
 ): void {
   for (const element of headerFooters(model)) {
     const { pieces } = parsePlaceholders(element.text);
-    let left = LONGEST;
+    let left = MAX_LENGTH;
     for (const piece of pieces) if ("text" in piece) left -= piece.text.length;
     let filled = "";
     for (const piece of pieces) {

@@ -1,7 +1,7 @@
 import { parseA1Ref, tokenize } from "@borgar/fx/xlsx";
 import { parseRange, rangeName } from "./a1.ts";
 import { Edits } from "./edits.ts";
-import { LONGEST_FORMULA } from "./formulaBudget.ts";
+import { MAX_FORMULA_LENGTH } from "./formulaBudget.ts";
 import type { MoveContext } from "./moveContext.ts";
 import { movedFormula } from "./moveContext.ts";
 import type { RowMove } from "./rowMove.ts";
@@ -85,7 +85,7 @@ function hasParent(element: XmlElement, local: string): boolean {
 }
 
 function sheetsOf(formula: string): string[] {
-  if (formula.length > LONGEST_FORMULA) return [];
+  if (formula.length > MAX_FORMULA_LENGTH) return [];
   return tokenize(formula, { mergeRefs: true }).flatMap(({ type, value }) => {
     if (!type.startsWith("range")) return [];
     const reference = parseA1Ref(value, { allowTernary: true });

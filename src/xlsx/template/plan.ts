@@ -4,7 +4,7 @@ import type { FieldKind } from "../values.ts";
 import { cellName } from "./a1.ts";
 import { cellFormulas } from "./cellFormulas.ts";
 import { packageProblems } from "./packageRules.ts";
-import { LONGEST_TEMPLATE, headerFooters } from "./headerFooters.ts";
+import { MAX_TEMPLATE_LENGTH, headerFooters } from "./headerFooters.ts";
 import { mergedCells } from "./mergedCells.ts";
 import { mayHoldPlaceholder, onlyField, parsePlaceholders } from "./placeholders.ts";
 import { ProblemList } from "./problems.ts";
@@ -96,8 +96,8 @@ export async function planTemplate(
     for (const { text } of headerFooters(model)) {
       const report = (reason: string) =>
         problems.add(model.name, null, `${reason} (header or footer)`);
-      if (text.length > LONGEST_TEMPLATE) {
-        report(`The text is longer than ${LONGEST_TEMPLATE} characters`);
+      if (text.length > MAX_TEMPLATE_LENGTH) {
+        report(`The text is longer than ${MAX_TEMPLATE_LENGTH} characters`);
         continue;
       }
       const { found, reasons } = fieldsOf(text, fields);

@@ -8,7 +8,7 @@ export interface TemplateProblem {
 /** The number of problems that are listed; further ones are only counted. */
 const NAMED = 20;
 /** Names and texts of a workbook may have any length. */
-const LONGEST_TEXT = 300;
+const MAX_TEXT_LENGTH = 300;
 
 /** The first problems of a workbook, and the number of all. */
 export class ProblemList {
@@ -83,5 +83,5 @@ function sentenceOf({ sheet, cell, reason }: TemplateProblem): string {
 }
 
 function shortened(text: string): string {
-  return text.length > LONGEST_TEXT ? `${text.slice(0, LONGEST_TEXT).toWellFormed()}…` : text;
+  return text.length > MAX_TEXT_LENGTH ? `${text.slice(0, MAX_TEXT_LENGTH).toWellFormed()}…` : text;
 }

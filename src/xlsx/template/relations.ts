@@ -16,7 +16,7 @@ export interface Relation {
 export const RELATION_TYPES = "http://schemas.openxmlformats.org/officeDocument/2006/relationships";
 
 /** The maximum length of a target, because resolving a path takes quadratic time. */
-const LONGEST_TARGET = 2_000;
+const MAX_TARGET_LENGTH = 2_000;
 
 /** The name of the part with another part's relationships; "" is the package itself. */
 export function relationsName(part: string): string {
@@ -37,8 +37,10 @@ export function readRelations(part: XmlPart, owner: string): Relation[] {
     const value = (name: string) => attribute(part, element, name) ?? "";
     const target = value("Target");
     const external = value("TargetMode") === "External";
-    if (!external && target.length > LONGEST_TARGET)
-      throw fileProblem(`A relation of the workbook is longer than ${LONGEST_TARGET} characters`);
+    if (!external && target.length > MAX_TARGET_LENGTH)
+      throw fileProblem(
+        `A relation of the workbook is longer than ${MAX_TARGET_LENGTH} characters`,
+      );
     return {
       id: value("Id"),
       type: value("Type").split("/").at(-1) ?? "",

@@ -27,7 +27,7 @@ export interface Workbook {
 const MAX_ELEMENTS = 300_000;
 const MAX_ATTRIBUTES = 1_500_000;
 /** The maximum length of a sheet name; Excel's limit is 31. */
-const LONGEST_NAME = 255;
+const MAX_NAME_LENGTH = 255;
 const MAIN_NAMESPACE = "http://schemas.openxmlformats.org/spreadsheetml/2006/main";
 const STRICT_NAMESPACE = "http://purl.oclc.org/ooxml/spreadsheetml/main";
 const MAIN_TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet.main+xml";
@@ -76,8 +76,8 @@ export async function readWorkbook(parts: PackageParts): Promise<Workbook> {
   if (sheets.length === 0) throw fileProblem("The workbook has no worksheet");
   if (new Set(sheets.map(({ part }) => part)).size < sheets.length)
     throw fileProblem("Two sheets of the workbook are the same part");
-  if (sheets.some(({ name }) => name.length > LONGEST_NAME))
-    throw fileProblem(`A sheet's name is longer than ${LONGEST_NAME} characters`);
+  if (sheets.some(({ name }) => name.length > MAX_NAME_LENGTH))
+    throw fileProblem(`A sheet's name is longer than ${MAX_NAME_LENGTH} characters`);
   const properties = child(book.root, "workbookPr");
   const date1904 = properties === undefined ? undefined : attribute(book, properties, "date1904");
   return {
