@@ -12,9 +12,9 @@ test("keeps every promise to clients exactly once while a worker, a server and t
   await underLedger(world(), async (ledger) => {
     const { servers, workers, databaseProxy } = world().fleet;
     workers[0]?.signal("SIGKILL");
-    await ledger.more(10);
+    await ledger.waitForMore(10);
     servers[0]?.signal("SIGKILL");
-    await ledger.more(10);
+    await ledger.waitForMore(10);
     await databaseProxy.cut();
     await waitFor("it to be noticed", () => ledger.tries.at(-1)?.outcome === "503");
     await databaseProxy.restore();

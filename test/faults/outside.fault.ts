@@ -107,7 +107,7 @@ test.each(names)(
           restore = () => proxy.restore();
           // Requests that need the failing system itself may fail.
           await Promise.all([needs[name]?.().catch(() => undefined), delay(mannerMs)]);
-          await ledger.more(8);
+          await ledger.waitForMore(8);
           const tries = ledger.tries.slice(from);
           expect({ manner, bad: tries.filter(({ outcome }) => outcome !== "ok") }).toEqual({
             ...{ manner, bad: [] },
@@ -166,7 +166,7 @@ test("a failing identity provider does not affect logged-in users and shows on t
         redirect: "manual",
         signal: AbortSignal.timeout(1_000),
       }).catch(() => undefined);
-      await ledger.more(8);
+      await ledger.waitForMore(8);
       const bad = ledger.tries.slice(from).filter(({ outcome }) => outcome !== "ok");
       expect({ fault, bad }).toEqual({ fault, bad: [] });
       if (fault === "down")

@@ -3,12 +3,12 @@ import { startCluster } from "../helpers/cluster.ts";
 import { faultKills } from "../helpers/environment.ts";
 import { hasPooler } from "../helpers/pooler.ts";
 import { waitFor } from "../helpers/waitFor.ts";
-import { startWorld, testWhere, underLedger } from "../helpers/faults/world.ts";
+import { startWorld, testIf, underLedger } from "../helpers/faults/world.ts";
 
 // PostgreSQL is killed repeatedly under load while servers use it through PgBouncer in transaction mode.
 jest.setTimeout(1_800_000);
 
-testWhere(hasPooler(), "PostgreSQL killed behind PgBouncer: pgbouncer is not on PATH")(
+testIf(hasPooler(), "PostgreSQL killed behind PgBouncer: pgbouncer is not on PATH")(
   "keeps each mutation acknowledged through PgBouncer exactly once while PostgreSQL is killed repeatedly",
   async () => {
     const cluster = await startCluster();
@@ -17,7 +17,7 @@ testWhere(hasPooler(), "PostgreSQL killed behind PgBouncer: pgbouncer is not on 
       await underLedger(world, async (ledger) => {
         const recoveries: number[] = [];
         for (let turn = 0; turn < faultKills; turn++) {
-          await ledger.more(20);
+          await ledger.waitForMore(20);
           const killed = Date.now();
           if (turn % 2 === 0) {
             await cluster.kill();
@@ -25,7 +25,7 @@ testWhere(hasPooler(), "PostgreSQL killed behind PgBouncer: pgbouncer is not on 
             await cluster.start();
           } else await cluster.killBackend();
           const back = Date.now();
-          await ledger.more(10);
+          await ledger.waitForMore(10);
           const first = ledger.tries.find(({ at, outcome }) => at > killed && outcome === "ok");
           recoveries.push(Math.max(0, (first?.at ?? Infinity) - back));
         }

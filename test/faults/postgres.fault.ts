@@ -26,7 +26,7 @@ test.each([5, longOutageSeconds])(
 
       await cluster?.start();
       const back = Date.now();
-      await ledger.more(1);
+      await ledger.waitForMore(1);
       const first = ledger.tries.find(({ at, outcome }) => at > gone && outcome === "ok");
       const after = (first?.at ?? Infinity) - back;
       process.stdout.write(

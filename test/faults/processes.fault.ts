@@ -24,7 +24,7 @@ async function killAtManyPoints(members: Member[], ledger: Ledger, each?: () => 
   const random = randomOf(faultSeed, members[0]?.name ?? "");
   for (let kill = 0; kill < kills; kill++) {
     await each?.();
-    await ledger.more(random.below(4));
+    await ledger.waitForMore(random.below(4));
     await delay(random.below(400));
     const member = members[random.below(members.length)];
     const starts = member?.starts() ?? 0;
@@ -81,7 +81,7 @@ test("servers and workers stopped under load exit within 25 s without losing a r
         const starts = member.starts();
         member.signal("SIGTERM");
         await member.ready(starts + 1);
-        await ledger.more(5);
+        await ledger.waitForMore(5);
         const last = member.ends().at(-1);
         expect({ name: member.name, how: last?.how }).toEqual({ name: member.name, how: "0" });
         expect(last?.ms).toBeLessThan(25_000);
@@ -101,7 +101,7 @@ test("paused and resumed servers and workers apply nothing twice", async () => {
       // Longer than the heartbeat timeout.
       await delay(5_000);
       member.signal("SIGCONT");
-      await ledger.more(10);
+      await ledger.waitForMore(10);
       await member.ready();
     }
   });

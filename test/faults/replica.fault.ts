@@ -155,17 +155,17 @@ test("a replica that lags, hangs or dies under load affects no client and return
         ),
       );
     await replay("pause");
-    await ledger.more(40);
+    await ledger.waitForMore(40);
     await replay("resume");
     await answersMore(20);
     for (const wrong of ["blackHole", "cut"] as const) {
       await reads[wrong]();
-      await ledger.more(40);
+      await ledger.waitForMore(40);
       await reads.restore();
       await answersMore(20);
     }
     await replica.stopAtOnce();
-    await ledger.more(40);
+    await ledger.waitForMore(40);
     await replica.start();
     await answersMore(20);
     expect(watchers.failures).toEqual([]);
@@ -206,7 +206,7 @@ test("a failover to a standby loses no acknowledged write, and reads become fres
     await primary.pool.query(safeAtOne);
     await primary.pool.query("select pg_reload_conf()");
 
-    await ledger.more(1);
+    await ledger.waitForMore(1);
     const first = ledger.tries.find(({ at, outcome }) => at > gone && outcome === "ok");
     const away = ledger.tries.filter(({ at, outcome }) => at > gone && outcome !== "ok");
     expect(new Set(away.map(({ outcome }) => outcome))).toEqual(new Set(["503"]));
@@ -225,7 +225,7 @@ test("a failover to a standby loses no acknowledged write, and reads become fres
       `away ${turned - gone} ms; first success ${(first?.at ?? NaN) - turned} ms after the address led to the new primary, replica read again ${readAgain - turned} ms after it\n`,
     );
     expect((first?.at ?? Infinity) - turned).toBeLessThan(5_000);
-    await ledger.more(60);
+    await ledger.waitForMore(60);
   });
   expect((await fleet.database.pool.query("select v from schema_violations() v")).rows).toEqual([]);
 });

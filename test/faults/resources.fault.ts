@@ -8,7 +8,7 @@ import { canMount, mountSmallDisk } from "../helpers/smallDisk.ts";
 import { timed } from "../helpers/http.ts";
 import { waitFor } from "../helpers/waitFor.ts";
 import type { World } from "../helpers/faults/world.ts";
-import { startWorld, testWhere, underLedger } from "../helpers/faults/world.ts";
+import { startWorld, testIf, underLedger } from "../helpers/faults/world.ts";
 
 // The machine runs out of connections, memory or disk space.
 jest.setTimeout(400_000);
@@ -90,7 +90,7 @@ test("with exhausted database connections callers get a retryable error until co
           expect(ms).toBeLessThan(6_000);
           await release();
         });
-        const { ms } = await timed(() => ledger.more(5));
+        const { ms } = await timed(() => ledger.waitForMore(5));
         process.stdout.write(
           `pool exhausted: five changes ${Math.round(ms)} ms after it was free\n`,
         );
@@ -153,7 +153,7 @@ test("with 256 MB of memory large exports, imports and reads end or fail with a 
         });
         const ends = [];
         for (const id of ids) ends.push(await expectOver(world, id));
-        await ledger.more(20);
+        await ledger.waitForMore(20);
         const members = [...fleet.servers, ...fleet.workers];
         await Promise.all(members.map((member) => member.ready()));
         const said = members.map(
@@ -175,7 +175,7 @@ test("with 256 MB of memory large exports, imports and reads end or fail with a 
   });
 });
 
-testWhere(canMount(), "a full disk: only root can mount a small one")(
+testIf(canMount(), "a full disk: only root can mount a small one")(
   "with a full database disk changes get a retryable error and succeed once there is space",
   async () => {
     const disk = await mountSmallDisk(400);
@@ -196,7 +196,7 @@ testWhere(canMount(), "a full disk: only root can mount a small one")(
           await disk.empty();
           // PostgreSQL itself may have stopped for lack of disk space; its operator restarts it.
           if (!cluster.runs()) await cluster.start();
-          const { ms } = await timed(() => ledger.more(5));
+          const { ms } = await timed(() => ledger.waitForMore(5));
           process.stdout.write(
             `disk full: five changes ${Math.round(ms)} ms after there was room\n`,
           );
@@ -208,7 +208,7 @@ testWhere(canMount(), "a full disk: only root can mount a small one")(
   },
 );
 
-testWhere(canMount(), "a full disk of the file store: only root can mount a small one")(
+testIf(canMount(), "a full disk of the file store: only root can mount a small one")(
   "with a full object store disk an export fails with a reason, and a later one succeeds",
   async () => {
     const disk = await mountSmallDisk(64);

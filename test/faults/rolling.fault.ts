@@ -6,16 +6,20 @@ import { startCluster } from "../helpers/cluster.ts";
 import { waitFor } from "../helpers/waitFor.ts";
 import { hasPooler } from "../helpers/pooler.ts";
 import { askAt } from "../helpers/service.ts";
-import type { OwnFolder } from "../helpers/migration/extraSqlDir.ts";
-import { makeOwnFolder, runMigrate, suppliersFolder } from "../helpers/migration/extraSqlDir.ts";
+import type { ExtraSqlDir } from "../helpers/migration/extraSqlDir.ts";
+import {
+  createExtraSqlDir,
+  runMigrate,
+  suppliersFolder,
+} from "../helpers/migration/extraSqlDir.ts";
 import type { World } from "../helpers/faults/world.ts";
-import { startWorld, testWhere, underLedger } from "../helpers/faults/world.ts";
+import { startWorld, testIf, underLedger } from "../helpers/faults/world.ts";
 
 jest.setTimeout(480_000);
 
-let own: OwnFolder;
+let own: ExtraSqlDir;
 beforeAll(async () => {
-  own = await makeOwnFolder();
+  own = await createExtraSqlDir();
 });
 afterAll(() => own.remove());
 
@@ -67,11 +71,11 @@ async function deploy(world: World, migratedAt: string): Promise<void> {
       try {
         await cp(suppliersFolder, own.path, { recursive: true });
         expect(await runMigrate(migratedAt, own.path)).toMatchObject({ code: 0 });
-        await ledger.more(20);
+        await ledger.waitForMore(20);
         for (const member of [...fleet.servers, ...fleet.workers]) {
           await member.restart();
           expect(member.ends().at(-1)?.how).toBe("0");
-          await ledger.more(10);
+          await ledger.waitForMore(10);
         }
       } finally {
         await readers.stop();
@@ -116,7 +120,7 @@ test("a deployment with a migration under load fails no request", async () => {
   }
 });
 
-testWhere(hasPooler(), "faults behind PgBouncer: pgbouncer is not on PATH")(
+testIf(hasPooler(), "faults behind PgBouncer: pgbouncer is not on PATH")(
   "works behind PgBouncer in transaction mode with three connections",
   async () => {
     const cluster = await startCluster();
@@ -124,15 +128,15 @@ testWhere(hasPooler(), "faults behind PgBouncer: pgbouncer is not on PATH")(
     try {
       await underLedger(world, async (ledger) => {
         const { servers, workers, databaseProxy } = world.fleet;
-        await ledger.more(100);
+        await ledger.waitForMore(100);
         expect(ledger.tries.filter(({ outcome }) => outcome !== "ok")).toEqual([]);
         servers[0]?.signal("SIGKILL");
         workers[0]?.signal("SIGKILL");
-        await ledger.more(20);
+        await ledger.waitForMore(20);
         await databaseProxy.cut();
         await waitFor("it to be noticed", () => ledger.tries.at(-1)?.outcome === "503");
         await databaseProxy.restore();
-        await ledger.more(40);
+        await ledger.waitForMore(40);
         await Promise.all([servers[0]?.ready(2), workers[0]?.ready(2)]);
       });
     } finally {

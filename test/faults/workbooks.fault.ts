@@ -4,7 +4,7 @@ import { checkTemplate } from "../../src/xlsx/template/checkTemplate.ts";
 import { TemplateError } from "../../src/xlsx/template/problems.ts";
 import { startTestFiles } from "../helpers/fileServer.ts";
 import { startServerProcess } from "../helpers/service.ts";
-import { FIELDS, WINES, filled } from "../helpers/xlsx/template/wineFields.ts";
+import { FIELDS, WINES, fillWithRecords } from "../helpers/xlsx/template/wineFields.ts";
 import { HOSTILE_BOOKS, hostileBook } from "../helpers/xlsx/template/hostileBooks.ts";
 
 // Everything that can grow in a workbook costs linear time, from an eighth of the permitted size to all of it.
@@ -51,7 +51,7 @@ describe.each(HOSTILE_BOOKS.map((book) => [book.name, book] as const))("%s", (_n
   if (book.refused === undefined)
     test("are filled in linear time", async () => {
       const fill = async (bytes: Buffer) =>
-        filled(bytes, "TABLE", WINES).catch((error: unknown) => {
+        fillWithRecords(bytes, "TABLE", WINES).catch((error: unknown) => {
           if (!(error instanceof TemplateError)) throw error;
         });
       const [small, large] = [await book.make(book.most / 8), await book.make(book.most)];

@@ -8,7 +8,11 @@ import {
   startHarness,
   walkOrders,
 } from "../helpers/gateways/erpHarness.ts";
-import { type HostileErp, type Spoil, startHostileErp } from "../helpers/gateways/hostileErp.ts";
+import {
+  type HostileErp,
+  type ResponseOverride,
+  startHostileErp,
+} from "../helpers/gateways/hostileErp.ts";
 
 const timeoutMs = 1_500;
 let harness: Harness;
@@ -28,8 +32,8 @@ beforeEach(() => {
   });
 });
 afterEach(() => {
-  hostile.spoil("items", null);
-  hostile.spoil("salesOrders", null);
+  hostile.overrideResponses("items", null);
+  hostile.overrideResponses("salesOrders", null);
 });
 afterAll(async () => {
   await hostile.stop();
@@ -38,17 +42,17 @@ afterAll(async () => {
 
 const json = { "content-type": "application/json" };
 const say =
-  (body: unknown): Spoil =>
+  (body: unknown): ResponseOverride =>
   (_answer, response) =>
     response
       .writeHead(200, json)
       .end(typeof body === "string" || Buffer.isBuffer(body) ? body : JSON.stringify(body));
 const zipped =
-  (bytes: Buffer): Spoil =>
+  (bytes: Buffer): ResponseOverride =>
   (_answer, response) =>
     response.writeHead(200, { ...json, "content-encoding": "gzip" }).end(bytes);
 const endless =
-  (piece: Buffer): Spoil =>
+  (piece: Buffer): ResponseOverride =>
   (_answer, response) => {
     response.writeHead(200, json);
     const more = () => {
@@ -57,7 +61,7 @@ const endless =
     response.on("drain", more);
     more();
   };
-const dripping: Spoil = (_answer, response) => {
+const dripping: ResponseOverride = (_answer, response) => {
   response.writeHead(200, json);
   const timer = setInterval(() => response.write(" "), 50);
   response.once("close", () => clearInterval(timer));
@@ -65,7 +69,7 @@ const dripping: Spoil = (_answer, response) => {
 const bomb = gzipSync(Buffer.alloc(200 * 1024 * 1024, 32));
 
 describe("an invalid response ends a call in time with a reason:", () => {
-  test.each<[string, Spoil, RegExp]>([
+  test.each<[string, ResponseOverride, RegExp]>([
     ["200 MB compressed to 200 KB", zipped(bomb), /larger than 33554432 bytes/],
     ["a body without end", endless(Buffer.alloc(65_536, 32)), /larger than 33554432 bytes/],
     ["a body sent byte by byte", dripping, /did not answer within 1500 ms/],
@@ -107,7 +111,7 @@ describe("an invalid response ends a call in time with a reason:", () => {
       /connection to the ERP failed/,
     ],
   ])("%s", async (_what, how, message) => {
-    hostile.spoil("items", how);
+    hostile.overrideResponses("items", how);
     const began = performance.now();
     const error = await erp.itemsByNumbers(["100001"]).catch((thrown: unknown) => thrown);
     expect(error instanceof ErpAnswerError || error instanceof ErpUnavailableError).toBe(true);
@@ -117,7 +121,7 @@ describe("an invalid response ends a call in time with a reason:", () => {
 
   test("further pages with a new link each time", async () => {
     let at = 0;
-    hostile.spoil("items", (answer, response, request) => {
+    hostile.overrideResponses("items", (answer, response, request) => {
       const link = `http://${request.headers.host ?? ""}${request.url ?? ""}&$skiptoken=${at++}`;
       response.writeHead(200, json).end(JSON.stringify({ ...answer, "@odata.nextLink": link }));
     });
@@ -127,7 +131,7 @@ describe("an invalid response ends a call in time with a reason:", () => {
 
   test("endless orders, each page later than the one before", async () => {
     const month = 30 * 24 * 60 * 60 * 1_000;
-    hostile.spoil("salesOrders", (answer, response, request) => {
+    hostile.overrideResponses("salesOrders", (answer, response, request) => {
       const query = new URL(request.url ?? "", "http://hostile").searchParams;
       const from = Date.parse(/ge (\S+) /.exec(query.get("$filter") ?? "")?.[1] ?? "2020-01-01");
       const top = Number(query.get("$top"));
@@ -140,10 +144,10 @@ describe("an invalid response ends a call in time with a reason:", () => {
       const value = isNewest ? answer.value : orders;
       response.writeHead(200, json).end(JSON.stringify({ ...answer, value }));
     });
-    const before = hostile.asked();
+    const before = hostile.requestCount();
     await expect(
       walkOrders(erp, null, () => {
-        if (hostile.asked() - before > 500) throw new Error("it went on");
+        if (hostile.requestCount() - before > 500) throw new Error("it went on");
       }),
     ).rejects.toThrow("newer than requested");
   });
@@ -173,13 +177,13 @@ describe("an ERP clock that was ahead and was corrected", () => {
 
 test("limits a requested delay of thirty years to a day", async () => {
   for (const retryAfter of ["999999999", "1000000000", "Fri, 31 Dec 9999 23:59:59 GMT"]) {
-    hostile.spoil("items", (_answer, response) =>
+    hostile.overrideResponses("items", (_answer, response) =>
       response.writeHead(429, { "retry-after": retryAfter }).end("{}"),
     );
     const error = await erp.itemsByNumbers(["100001"]).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(ErpUnavailableError);
     expect((error as ErpUnavailableError).retryAfterMs ?? 0).toBeLessThanOrEqual(86_400_000);
   }
-  hostile.spoil("items", null);
+  hostile.overrideResponses("items", null);
   expect(numbersOf((await walkOrders(erp)).orders)).toContain(orderNumber(0));
 });

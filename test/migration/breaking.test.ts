@@ -1,8 +1,12 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import type { TestDatabase } from "../helpers/database.ts";
 import { createDatabase } from "../helpers/database.ts";
-import type { OwnFolder } from "../helpers/migration/extraSqlDir.ts";
-import { makeOwnFolder, runMigrate, runMigrateProcess } from "../helpers/migration/extraSqlDir.ts";
+import type { ExtraSqlDir } from "../helpers/migration/extraSqlDir.ts";
+import {
+  createExtraSqlDir,
+  runMigrate,
+  runMigrateProcess,
+} from "../helpers/migration/extraSqlDir.ts";
 
 const allow = (rule: string) => `-- lint: allow ${rule} because this shows what is refused later\n`;
 const cellars = `create table cellars (id uuid primary key default uuidv7(), name text collate display_order not null, place text);
@@ -22,14 +26,14 @@ comment on function cellar_label is 'Its name and place.';
 const rename = `${allow("rename")}alter table cellars rename column place to city;`;
 
 let database: TestDatabase;
-let own: OwnFolder;
+let own: ExtraSqlDir;
 
 beforeAll(async () => {
   database = await createDatabase();
 });
 afterAll(() => database.drop());
 beforeEach(async () => {
-  own = await makeOwnFolder();
+  own = await createExtraSqlDir();
   await own.migration("cellars", cellars);
 });
 afterEach(() => own.remove());

@@ -3,8 +3,8 @@ import type { TestDatabase } from "../helpers/database.ts";
 import { createDatabase, inTransaction } from "../helpers/database.ts";
 import type { Service } from "../helpers/service.ts";
 import { startService } from "../helpers/service.ts";
-import type { OwnFolder } from "../helpers/migration/extraSqlDir.ts";
-import { makeOwnFolder, runMigrate } from "../helpers/migration/extraSqlDir.ts";
+import type { ExtraSqlDir } from "../helpers/migration/extraSqlDir.ts";
+import { createExtraSqlDir, runMigrate } from "../helpers/migration/extraSqlDir.ts";
 
 const migration = `
 -- lint: allow constraint-not-valid because the products of a test are few
@@ -33,12 +33,12 @@ comment on constraint wine_types_serving_celsius_check on wine_types is 'must be
 `;
 
 let database: TestDatabase;
-let own: OwnFolder;
+let own: ExtraSqlDir;
 let service: Service;
 let staff: { token: string; userId: string };
 
 beforeAll(async () => {
-  [database, own] = await Promise.all([createDatabase(), makeOwnFolder()]);
+  [database, own] = await Promise.all([createDatabase(), createExtraSqlDir()]);
   await own.migration("columns", migration);
   expect(await runMigrate(database.url, own.path)).toMatchObject({ code: 0 });
   service = await startService({

@@ -6,8 +6,8 @@ import type { TestDatabase } from "../helpers/database.ts";
 import { createDatabase } from "../helpers/database.ts";
 import type { Service } from "../helpers/service.ts";
 import { startService } from "../helpers/service.ts";
-import type { OwnFolder } from "../helpers/migration/extraSqlDir.ts";
-import { makeOwnFolder, runMigrate } from "../helpers/migration/extraSqlDir.ts";
+import type { ExtraSqlDir } from "../helpers/migration/extraSqlDir.ts";
+import { createExtraSqlDir, runMigrate } from "../helpers/migration/extraSqlDir.ts";
 
 /** The page's examples in order. */
 type Example =
@@ -27,12 +27,12 @@ const examples: Example[] = [
 );
 
 let database: TestDatabase;
-let own: OwnFolder;
+let own: ExtraSqlDir;
 let service: Service;
 let token: string;
 
 beforeAll(async () => {
-  [database, own] = await Promise.all([createDatabase(), makeOwnFolder()]);
+  [database, own] = await Promise.all([createDatabase(), createExtraSqlDir()]);
   service = await startService({ database });
   const { data } = await service.ask(
     `mutation { bootstrapFirstUser(email: "anna@example.com") { token } }`,
@@ -138,7 +138,7 @@ describe("docs/database.md", () => {
         const { code, output } = await runMigrate(database.url, own.path);
         expect(output).toContain(example.refusal);
         expect(code).toBe(1);
-        await own.takeBack();
+        await own.removeLast();
         continue;
       }
       if (waiting) await rollOut();

@@ -3,17 +3,17 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import type { TestDatabase } from "../helpers/database.ts";
 import { createDatabase } from "../helpers/database.ts";
-import type { OwnFolder } from "../helpers/migration/extraSqlDir.ts";
-import { makeOwnFolder, runMigrate } from "../helpers/migration/extraSqlDir.ts";
+import type { ExtraSqlDir } from "../helpers/migration/extraSqlDir.ts";
+import { createExtraSqlDir, runMigrate } from "../helpers/migration/extraSqlDir.ts";
 
 let database: TestDatabase;
-let applied: OwnFolder;
+let applied: ExtraSqlDir;
 /** The applied folder, which each test modifies. */
-let own: OwnFolder;
+let own: ExtraSqlDir;
 let today: string;
 
 beforeAll(async () => {
-  [database, applied] = await Promise.all([createDatabase(), makeOwnFolder()]);
+  [database, applied] = await Promise.all([createDatabase(), createExtraSqlDir()]);
   await applied.migration("first", "-- The first.\nselect 1;");
   await applied.migration("vat", "-- The second.\nselect 2;");
   expect(await runMigrate(database.url, applied.path)).toMatchObject({ code: 0 });
@@ -24,7 +24,7 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => Promise.all([database.drop(), applied.remove()]));
 beforeEach(async () => {
-  own = await makeOwnFolder(applied.path);
+  own = await createExtraSqlDir(applied.path);
 });
 afterEach(() => own.remove());
 

@@ -2,18 +2,22 @@ import { afterAll, beforeAll, beforeEach, afterEach, describe, expect, test } fr
 import { migrateTenant } from "../../db/migrateTenant.ts";
 import type { TestDatabase } from "../helpers/database.ts";
 import { createDatabase } from "../helpers/database.ts";
-import type { OwnFolder } from "../helpers/migration/extraSqlDir.ts";
-import { makeOwnFolder, runMigrate, runMigrateProcess } from "../helpers/migration/extraSqlDir.ts";
+import type { ExtraSqlDir } from "../helpers/migration/extraSqlDir.ts";
+import {
+  createExtraSqlDir,
+  runMigrate,
+  runMigrateProcess,
+} from "../helpers/migration/extraSqlDir.ts";
 
 let database: TestDatabase;
-let own: OwnFolder;
+let own: ExtraSqlDir;
 
 beforeAll(async () => {
   database = await createDatabase();
 });
 afterAll(() => database.drop());
 beforeEach(async () => {
-  own = await makeOwnFolder();
+  own = await createExtraSqlDir();
 });
 afterEach(() => own.remove());
 

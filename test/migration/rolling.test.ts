@@ -5,9 +5,9 @@ import { createDatabase } from "../helpers/database.ts";
 import { waitFor } from "../helpers/waitFor.ts";
 import type { Answer, Service } from "../helpers/service.ts";
 import { startService, startServerProcess } from "../helpers/service.ts";
-import type { OwnFolder } from "../helpers/migration/extraSqlDir.ts";
+import type { ExtraSqlDir } from "../helpers/migration/extraSqlDir.ts";
 import {
-  makeOwnFolder,
+  createExtraSqlDir,
   runMigrate,
   runMigrateProcess,
   suppliersFolder,
@@ -28,11 +28,11 @@ const keys = [
 /** A server of the old release that is not restarted. */
 let old: Service;
 let database: TestDatabase;
-let own: OwnFolder;
+let own: ExtraSqlDir;
 let token: string;
 
 beforeAll(async () => {
-  [database, own] = await Promise.all([createDatabase(), makeOwnFolder(suppliersFolder)]);
+  [database, own] = await Promise.all([createDatabase(), createExtraSqlDir(suppliersFolder)]);
   old = await startService({ database });
   ({ token } = await old.login(keys));
 });
@@ -136,7 +136,7 @@ test("a server that reads a dropped column fails only in that field", async () =
 }, 60_000);
 
 test("a server started during a migration waits and serves the complete new schema", async () => {
-  const own = await makeOwnFolder(suppliersFolder);
+  const own = await createExtraSqlDir(suppliersFolder);
   const database = await createDatabase();
   const client = await database.pool.connect();
   const done = Promise.withResolvers<undefined>();

@@ -12,8 +12,12 @@ import { type GrafastAlone, makeGrafastAlone } from "../helpers/grafastAlone.ts"
 import { requestOf, sessionWith } from "../helpers/requestOf.ts";
 import type { Service } from "../helpers/service.ts";
 import { startService } from "../helpers/service.ts";
-import type { OwnFolder } from "../helpers/migration/extraSqlDir.ts";
-import { makeOwnFolder, runMigrate, suppliersFolder } from "../helpers/migration/extraSqlDir.ts";
+import type { ExtraSqlDir } from "../helpers/migration/extraSqlDir.ts";
+import {
+  createExtraSqlDir,
+  runMigrate,
+  suppliersFolder,
+} from "../helpers/migration/extraSqlDir.ts";
 
 const all = ["suppliers.read", "products.read", "customers.read", "reports.read", "audit.read"];
 const views = await readFile(
@@ -22,13 +26,13 @@ const views = await readFile(
 );
 
 let database: TestDatabase;
-let own: OwnFolder;
+let own: ExtraSqlDir;
 let service: Service;
 let alone: GrafastAlone;
 let token: string;
 
 beforeAll(async () => {
-  [database, own] = await Promise.all([createDatabase(), makeOwnFolder(suppliersFolder)]);
+  [database, own] = await Promise.all([createDatabase(), createExtraSqlDir(suppliersFolder)]);
   await own.migration("views", views);
   await own.logic(
     "suppliers_reach",

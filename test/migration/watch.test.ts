@@ -11,13 +11,13 @@ import { createDatabase } from "../helpers/database.ts";
 import { compileCache } from "../helpers/environment.ts";
 import { freePort } from "../helpers/http.ts";
 import { askAt } from "../helpers/service.ts";
-import type { OwnFolder } from "../helpers/migration/extraSqlDir.ts";
-import { makeOwnFolder } from "../helpers/migration/extraSqlDir.ts";
+import type { ExtraSqlDir } from "../helpers/migration/extraSqlDir.ts";
+import { createExtraSqlDir } from "../helpers/migration/extraSqlDir.ts";
 
 const root = join(import.meta.dirname, "../..");
 
 let database: TestDatabase;
-let own: OwnFolder;
+let own: ExtraSqlDir;
 let data: string;
 let url: string;
 let child: ChildProcess;
@@ -26,7 +26,7 @@ let output = "";
 beforeAll(async () => {
   [database, own, data] = await Promise.all([
     createDatabase(),
-    makeOwnFolder(),
+    createExtraSqlDir(),
     mkdtemp(join(tmpdir(), "watch-")),
   ]);
   const port = await freePort();
@@ -115,7 +115,7 @@ test("with --watch applies and serves a saved migration, and keeps the server wh
   expect(await fields()).not.toContain("undecided");
 
   // The corrected migration is applied like any other.
-  await own.takeBack();
+  await own.removeLast();
   await own.migration(
     "decided",
     "alter table products add column decided text; comment on column products.decided is 'Done.';",

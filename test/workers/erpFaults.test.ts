@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from "@
 import { waitFor } from "../helpers/waitFor.ts";
 import type { ErpWorld } from "../helpers/workers/erpWorld.ts";
 import {
-  heldOrders,
+  simulatorOrders,
   orderNumbers,
   startErpWorld,
   storedOrders,
@@ -43,7 +43,7 @@ async function cleanUp(attempts: number): Promise<void> {
 }
 
 const isWhole = async () => {
-  expect(await storedOrders(world)).toEqual(await heldOrders(world, numbers));
+  expect(await storedOrders(world)).toEqual(await simulatorOrders(world, numbers));
   const twice = await world.sql(
     `select entity_id from audit_log where entity_type = 'Order' and operation = 'CREATE'
      and entity_id in (select id::text from orders) group by 1 having count(*) <> 1`,
@@ -76,25 +76,25 @@ describe("with a faulty ERP", () => {
     ["fails for customers", { kind: "status", status: 500, times: 4, set: "customers" }],
   ])("imports every order once when it %s", async (_how, fault) => {
     await world.control("POST faults", fault);
-    const run = await world.perform("IMPORT");
+    const run = await world.runToEnd("IMPORT");
     expect(run).toMatchObject({ status: "SUCCEEDED", error: null, failures: 0 });
-    await world.perform("IMPORT");
+    await world.runToEnd("IMPORT");
     await isWhole();
   });
 
   test("ends the run with an error when its page links form a cycle, and the next run succeeds", async () => {
     await world.control("POST faults", { kind: "loop", times: 1_000, set: "salesOrders" });
-    const run = await world.perform("IMPORT");
+    const run = await world.runToEnd("IMPORT");
     expect(run.status).toBe("FAILED");
     expect(run.error).toMatch(/given up after 8 attempts/);
     await world.control("DELETE faults");
-    await world.perform("IMPORT");
+    await world.runToEnd("IMPORT");
     await isWhole();
   });
 
   test("retries a run a limited number of times when it never responds, and recovers later", async () => {
     await world.control("POST faults", { kind: "status", status: 500, times: 100_000 });
-    const run = await world.perform("IMPORT");
+    const run = await world.runToEnd("IMPORT");
     expect(run).toMatchObject({ status: "FAILED", attempts: 8 });
     expect(run.error).toMatch(/^The ERP .* \(given up after 8 attempts\)$/);
     const seen = () =>
@@ -103,7 +103,7 @@ describe("with a faulty ERP", () => {
       );
     expect(await seen()).toEqual([{ erp_is_up: false, erp_error: run.error }]);
     await world.control("DELETE faults");
-    expect(await world.perform("IMPORT")).toMatchObject({ status: "SUCCEEDED" });
+    expect(await world.runToEnd("IMPORT")).toMatchObject({ status: "SUCCEEDED" });
     expect(await seen()).toEqual([{ erp_is_up: true, erp_error: null }]);
     await isWhole();
   });
@@ -136,14 +136,14 @@ describe("with a faulty ERP", () => {
   test("reports rejected credentials to staff at once", async () => {
     await world.control("POST tokens/expire");
     await world.control("POST faults", { kind: "status", status: 401, times: 1_000 });
-    expect(await world.perform("IMPORT")).toMatchObject({ status: "FAILED", attempts: 1 });
+    expect(await world.runToEnd("IMPORT")).toMatchObject({ status: "FAILED", attempts: 1 });
     await world.control("DELETE faults");
   });
 
   test("restarts the import when it rejects the cursor", async () => {
-    await world.perform("IMPORT");
+    await world.runToEnd("IMPORT");
     await world.sql("update erp_cursors set cursor = 'not one of ours'");
-    const run = await world.perform("IMPORT");
+    const run = await world.runToEnd("IMPORT");
     expect(run).toMatchObject({ status: "SUCCEEDED", orders_created: 0, orders_updated: 0 });
     await isWhole();
   });
@@ -163,14 +163,14 @@ describe("with a wrong ERP clock", () => {
       for (const turn of ["first", "second"]) {
         const email = `${turn}${skewMs}@example.com`;
         await other.control("PATCH salesOrders/S-ORD100002", { email });
-        await other.perform("IMPORT");
+        await other.runToEnd("IMPORT");
         const rows = await other.sql(
           "select email from orders where erp_order_number = 'S-ORD100002'",
         );
         expect(rows).toEqual([{ email }]);
       }
     }
-    const held = await heldOrders(other, orderNumbers(12));
+    const held = await simulatorOrders(other, orderNumbers(12));
     expect(await storedOrders(other)).toEqual(held);
   });
 });
@@ -191,10 +191,10 @@ describe("two workers", () => {
       await world.sql("update erp_cursors set cursor = null where entity = 'orders'");
     }
     for (const id of new Set(ids)) {
-      const { status, error } = await world.ended(id);
+      const { status, error } = await world.waitUntilEnded(id);
       expect({ status, error }).toEqual({ status: "SUCCEEDED", error: null });
     }
-    await world.perform("IMPORT");
+    await world.runToEnd("IMPORT");
     await isWhole();
   });
 });

@@ -4,7 +4,7 @@ import { waitFor } from "../helpers/waitFor.ts";
 import type { ErpWorld } from "../helpers/workers/erpWorld.ts";
 import {
   faultOf,
-  heldOrders,
+  simulatorOrders,
   orderNumbers,
   startErpWorld,
   storedOrders,
@@ -51,7 +51,7 @@ const withFault = (fault: string) => numbers.find((number) => faultOf(number) ==
 
 describe("the first import", () => {
   test("imports every order once with customer and lines, and issues only for deliberate faults", async () => {
-    const run = await world.perform("IMPORT");
+    const run = await world.runToEnd("IMPORT");
     expect(run).toMatchObject({
       status: "SUCCEEDED",
       error: null,
@@ -60,13 +60,13 @@ describe("the first import", () => {
     });
     // Pages overlap: repeated orders are unchanged.
     expect(run.orders_done).toBe(run.orders_created + run.orders_updated + run.orders_unchanged);
-    expect(await storedOrders(world)).toEqual(await heldOrders(world, numbers));
+    expect(await storedOrders(world)).toEqual(await simulatorOrders(world, numbers));
   });
 
   test("writes nothing when repeated without changes", async () => {
     const before = await versions();
     expect(before.length).toBeGreaterThan(1_000);
-    expect(await world.perform("IMPORT")).toMatchObject({ orders_created: 0, orders_updated: 0 });
+    expect(await world.runToEnd("IMPORT")).toMatchObject({ orders_created: 0, orders_updated: 0 });
     expect(await versions()).toEqual(before);
   });
 });
@@ -76,7 +76,7 @@ describe("later imports", () => {
     const number = numbers[3]!;
     await world.control(`PATCH salesOrders/${number}`, { salesperson: "NEW" });
     const { numbers: added } = await world.control("POST salesOrders", { count: 2 });
-    const run = await world.perform("IMPORT");
+    const run = await world.runToEnd("IMPORT");
     expect(run).toMatchObject({ orders_created: 2, orders_updated: 1, failures: 0 });
     const rows = await world.sql<{ n: string }>(
       "select erp_order_number as n from orders where salesperson = 'NEW' or erp_order_number = any ($1) order by 1",
@@ -89,13 +89,13 @@ describe("later imports", () => {
     const [bad, good] = [numbers[5]!, numbers[6]!];
     await world.control(`PATCH salesOrders/${bad}`, { "salesOrderLines[0].quantity": "many" });
     await world.control(`PATCH salesOrders/${good}`, { salesperson: "GOOD" });
-    expect(await world.perform("IMPORT")).toMatchObject({ orders_updated: 1, failures: 1 });
+    expect(await world.runToEnd("IMPORT")).toMatchObject({ orders_updated: 1, failures: 1 });
     const notes = () => world.sql("select record, erp_order_number, path from erp_import_failures");
     expect(await notes()).toEqual([
       { record: `order ${bad}`, erp_order_number: bad, path: expect.stringContaining("quantity") },
     ]);
     await world.control(`POST salesOrders/${bad}/repair`);
-    expect(await world.perform("IMPORT")).toMatchObject({ failures: 0 });
+    expect(await world.runToEnd("IMPORT")).toMatchObject({ failures: 0 });
     expect(await notes()).toEqual([]);
   });
 
@@ -103,7 +103,7 @@ describe("later imports", () => {
     const number = withFault("price.missing");
     expect(await openCodes(number)).toEqual(["price.missing"]);
     await world.control(`POST salesOrders/${number}/repair`);
-    await world.perform("IMPORT");
+    await world.runToEnd("IMPORT");
     expect(await openCodes(number)).toEqual([]);
   });
 });
@@ -121,7 +121,7 @@ describe("the recheck", () => {
     const [gaps] = await world.sql<{ n: number }>(
       "select count(*)::integer as n from orders where has_import_mapping_issue",
     );
-    const run = await world.perform("RECHECK");
+    const run = await world.runToEnd("RECHECK");
     expect(run).toMatchObject({ status: "SUCCEEDED", orders_done: gaps!.n, failures: 0 });
     expect(run.orders_updated).toBeGreaterThan(0);
     expect(await openCodes(cleared)).toEqual([]);
@@ -141,7 +141,7 @@ describe("the recheck", () => {
     await world.sql(
       "insert into erp_mapping_rules (code, key, target) values ('currency.unmapped', 'EURO', 'EUR')",
     );
-    expect(await world.perform("RECHECK")).toMatchObject({
+    expect(await world.runToEnd("RECHECK")).toMatchObject({
       status: "SUCCEEDED",
       orders_missing: 2,
     });
@@ -178,7 +178,7 @@ describe("the recheck", () => {
     await world.sql("insert into products (erp_product_number, name) values ($1, 'Found again')", [
       issue!.key,
     ]);
-    await world.perform("DATA_RECHECK");
+    await world.runToEnd("DATA_RECHECK");
     expect(await openCodes(number)).toEqual([]);
   });
 });
@@ -186,12 +186,12 @@ describe("the recheck", () => {
 describe("a single order", () => {
   test("is imported by its number, known or not, and reported when it does not exist", async () => {
     const { numbers: added } = await world.control("POST salesOrders", {});
-    expect(await world.perform("ORDER", added[0])).toMatchObject({
+    expect(await world.runToEnd("ORDER", added[0])).toMatchObject({
       status: "SUCCEEDED",
       orders_created: 1,
     });
-    expect(await world.perform("ORDER", added[0])).toMatchObject({ orders_unchanged: 1 });
-    expect(await world.perform("ORDER", "NOWHERE")).toMatchObject({
+    expect(await world.runToEnd("ORDER", added[0])).toMatchObject({ orders_unchanged: 1 });
+    expect(await world.runToEnd("ORDER", "NOWHERE")).toMatchObject({
       status: "SUCCEEDED",
       orders_done: 1,
       orders_missing: 1,
@@ -221,7 +221,7 @@ describe("the schedule", () => {
     await tick();
     const after = await imports();
     expect(after).toHaveLength(before.length + 1);
-    expect(await world.ended(after.at(-1)!)).toMatchObject({ status: "SUCCEEDED" });
+    expect(await world.waitUntilEnded(after.at(-1)!)).toMatchObject({ status: "SUCCEEDED" });
     const [due] = await world.sql<{ minutes: number }>(
       "select ceil(extract(epoch from next_at - now()) / 60)::integer as minutes from erp_schedule where what = 'import'",
     );
@@ -247,7 +247,7 @@ describe("a run", () => {
     );
     expect(open).toEqual([]);
     expect(await world.run(id)).toMatchObject({ status: "RUNNING" });
-    expect(await world.ended(id)).toMatchObject({ status: "SUCCEEDED" });
+    expect(await world.waitUntilEnded(id)).toMatchObject({ status: "SUCCEEDED" });
   });
 
   test("can be cancelled while it works, and the next one continues from there", async () => {
@@ -268,7 +268,7 @@ describe("a run", () => {
     expect(partly).toBeGreaterThan(before);
     expect(partly).toBeLessThan(before + 60);
     expect(await world.run(id)).toMatchObject({ status: "CANCELLED" });
-    await world.perform("IMPORT");
+    await world.runToEnd("IMPORT");
     expect(await storedOrders(world)).toHaveLength(before + 60);
   });
 

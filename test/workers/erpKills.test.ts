@@ -4,7 +4,7 @@ import { faultKills } from "../helpers/environment.ts";
 import { waitFor } from "../helpers/waitFor.ts";
 import type { ErpWorld } from "../helpers/workers/erpWorld.ts";
 import {
-  heldOrders,
+  simulatorOrders,
   orderNumbers,
   startErpWorld,
   storedOrders,
@@ -56,9 +56,9 @@ test(`imports every order once when workers are killed ${kills} times`, async ()
 
   await startWorkerProcess(world.database.url, world.env);
   // Runs whose worker died three times in a row have failed with a reason.
-  await world.perform("IMPORT");
-  expect(await world.perform("IMPORT")).toMatchObject({ status: "SUCCEEDED", error: null });
-  expect(await world.perform("RECHECK")).toMatchObject({ status: "SUCCEEDED", error: null });
+  await world.runToEnd("IMPORT");
+  expect(await world.runToEnd("IMPORT")).toMatchObject({ status: "SUCCEEDED", error: null });
+  expect(await world.runToEnd("RECHECK")).toMatchObject({ status: "SUCCEEDED", error: null });
   await waitFor("all runs to end", async () => {
     await world.sql("select settle_erp_runs()");
     const open = await world.sql(
@@ -71,7 +71,7 @@ test(`imports every order once when workers are killed ${kills} times`, async ()
   );
   for (const { error } of reasons) expect(error).toMatch(/^Given up: .*worker.* died/i);
 
-  expect(await storedOrders(world)).toEqual(await heldOrders(world, numbers));
+  expect(await storedOrders(world)).toEqual(await simulatorOrders(world, numbers));
   const made = await world.sql<{ entity: string; rows: number; made: number; gone: number }>(
     `select e.entity, e.rows::integer, count(*) filter (where a.operation = 'CREATE')::integer as made,
        count(*) filter (where a.operation = 'DELETE')::integer as gone

@@ -5,7 +5,7 @@ import { startService } from "../helpers/service.ts";
 import { waitFor } from "../helpers/waitFor.ts";
 import type { ErpWorld } from "../helpers/workers/erpWorld.ts";
 import {
-  heldOrders,
+  simulatorOrders,
   orderNumbers,
   startErpWorld,
   storedOrders,
@@ -29,7 +29,7 @@ beforeAll(async () => {
   worker = await start();
   // The schedule would add further imports.
   await world.sql("update erp_schedule set next_at = 'infinity' where what = 'import'");
-  await world.perform("IMPORT");
+  await world.runToEnd("IMPORT");
 });
 afterAll(async () => {
   await endWorkers();
@@ -121,7 +121,10 @@ describe("an import requested while another runs", () => {
     expect(second).toMatchObject({ status: "QUEUED", reused: false });
     expect(second.id).not.toBe(first.id);
     await release();
-    const [one, two] = [await world.ended(first.id), await world.ended(second.id)];
+    const [one, two] = [
+      await world.waitUntilEnded(first.id),
+      await world.waitUntilEnded(second.id),
+    ];
     expect([one.status, two.status]).toEqual(["SUCCEEDED", "SUCCEEDED"]);
     const [before, after] = [await row(first.id), await row(second.id)];
     expect(after.started_at!.getTime()).toBeGreaterThanOrEqual(before.finished_at!.getTime());
@@ -130,7 +133,7 @@ describe("an import requested while another runs", () => {
     expect(one.orders_done).toBeGreaterThanOrEqual(numbers.length - 1);
     expect(two.orders_updated).toBe(1);
     expect(two.orders_done).toBeLessThan(numbers.length);
-    expect(await storedOrders(world)).toEqual(await heldOrders(world, numbers));
+    expect(await storedOrders(world)).toEqual(await simulatorOrders(world, numbers));
   });
 
   test("is queued once for fifty requests", async () => {
@@ -144,7 +147,7 @@ describe("an import requested while another runs", () => {
     );
     expect(open).toEqual([{ status: "RUNNING" }, { status: "QUEUED" }]);
     await release();
-    expect(await world.ended(handles[0]!.id)).toMatchObject({ status: "SUCCEEDED" });
+    expect(await world.waitUntilEnded(handles[0]!.id)).toMatchObject({ status: "SUCCEEDED" });
   });
 
   test("starts when the running one is cancelled, and imports what that one skipped", async () => {
@@ -153,7 +156,7 @@ describe("an import requested while another runs", () => {
     const second = await importOrders();
     expect(await cancel(first.id)).toBe("CANCELLED");
     await release();
-    expect(await world.ended(second.id)).toMatchObject({ status: "SUCCEEDED" });
+    expect(await world.waitUntilEnded(second.id)).toMatchObject({ status: "SUCCEEDED" });
     expect(await salesperson()).toBe("AFTER CANCEL");
   });
 
@@ -162,7 +165,7 @@ describe("an import requested while another runs", () => {
     const second = await importOrders();
     expect(await cancel(second.id)).toBe("CANCELLED");
     await release();
-    expect(await world.ended(first.id)).toMatchObject({ status: "SUCCEEDED" });
+    expect(await world.waitUntilEnded(first.id)).toMatchObject({ status: "SUCCEEDED" });
     expect(await row(second.id)).toMatchObject({ status: "CANCELLED", started_at: null });
   });
 
@@ -173,8 +176,8 @@ describe("an import requested while another runs", () => {
     await release();
     await waitFor("a retry", async () => (await row(first.id)).status === "RETRYING");
     expect(await row(second.id)).toMatchObject({ status: "QUEUED", started_at: null });
-    await world.ended(first.id);
-    await world.ended(second.id);
+    await world.waitUntilEnded(first.id);
+    await world.waitUntilEnded(second.id);
     const [before, after] = [await row(first.id), await row(second.id)];
     expect([before.status, after.status]).toEqual(["SUCCEEDED", "SUCCEEDED"]);
     expect(after.started_at!.getTime()).toBeGreaterThanOrEqual(before.finished_at!.getTime());
@@ -188,7 +191,7 @@ describe("an import requested while another runs", () => {
     await worker.exited;
     await release();
     worker = await start();
-    await world.ended(second.id);
+    await world.waitUntilEnded(second.id);
     const [before, after] = [await row(first.id), await row(second.id)];
     expect([before.status, after.status]).toEqual(["SUCCEEDED", "SUCCEEDED"]);
     expect(after.started_at!.getTime()).toBeGreaterThanOrEqual(before.finished_at!.getTime());
@@ -202,7 +205,7 @@ test("an import after a cancelled one imports the ERP's current changes", async 
   await release();
   await setSalesperson("NEWER");
   const { id } = await importOrders();
-  expect(await world.ended(id)).toMatchObject({ status: "SUCCEEDED" });
+  expect(await world.waitUntilEnded(id)).toMatchObject({ status: "SUCCEEDED" });
   expect(await salesperson()).toBe("NEWER");
 });
 
@@ -217,7 +220,7 @@ test("a single order is imported while an import runs", async () => {
   await waitFor("a worker to take it", async () => (await row(id)).status === "RUNNING");
   expect(await row(first.id)).toMatchObject({ status: "RUNNING" });
   await release();
-  expect(await world.ended(id)).toMatchObject({ status: "SUCCEEDED", orders_updated: 1 });
-  expect(await world.ended(first.id)).toMatchObject({ status: "SUCCEEDED" });
+  expect(await world.waitUntilEnded(id)).toMatchObject({ status: "SUCCEEDED", orders_updated: 1 });
+  expect(await world.waitUntilEnded(first.id)).toMatchObject({ status: "SUCCEEDED" });
   expect(await salesperson()).toBe("SINGLE");
 });

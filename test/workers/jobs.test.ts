@@ -60,7 +60,7 @@ describe("the record of a job that a user started", () => {
     const runAt = (await queued(id))?.run_at.getTime() ?? 0;
     expect(Math.abs(runAt - (tried.next_attempt_at?.getTime() ?? 0))).toBeLessThan(2_000);
 
-    await own.hurry(id, { how: "finish", message: "unlocked" });
+    await own.runNow(id, { how: "finish", message: "unlocked" });
     const done = await until("the end", id, (row) => row.finished_at !== null);
     expect(done).toMatchObject({
       state: "SUCCEEDED",
@@ -88,7 +88,7 @@ describe("the record of a job that a user started", () => {
     const first = await until("a failed attempt", id, (row) => row.error !== null);
     expect(first.error).toBe("The job failed unexpectedly; see the log for correlation id test");
     await inQueue(id);
-    await own.hurry(id);
+    await own.runNow(id);
     const last = await until("the end", id, (row) => row.finished_at !== null);
     expect(last).toMatchObject({ state: "FAILED", attempts: 2 });
     expect(last.error).toBe(`${first.error} (given up after 2 attempts)`);
@@ -186,7 +186,7 @@ describe("an ended job", () => {
         (row) => row.attempts === attempt && row.state !== "RUNNING",
       );
       await inQueue(id);
-      await own.hurry(id);
+      await own.runNow(id);
     }
     return own.record(id);
   };

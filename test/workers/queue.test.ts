@@ -31,7 +31,7 @@ describe("a job", () => {
       db.query(`begin; select ${tenant}.enqueue_job('test_note', '{"name": "${name}"}'); ${end}`);
     await inTransaction("rolled back", "rollback");
     await inTransaction("kept", "commit");
-    await db.effects(["kept"]);
+    await db.expectEffects(["kept"]);
     const left = await db.query("select from graphile_worker._private_jobs");
     expect(left.rowCount).toBe(0);
   });
@@ -43,8 +43,8 @@ describe("a job", () => {
       set local office.correlation_id = 'request-1';
       select backoffice_e2e_here.enqueue_job('test_note', '{"name": "there"}');
       commit`);
-    await db.effects(["there"], "backoffice_e2e_here");
-    await db.effects([]);
+    await db.expectEffects(["there"], "backoffice_e2e_here");
+    await db.expectEffects([]);
     const { rows } = await db.query(
       "select role, source, correlation_id from backoffice_e2e_here.test_effects",
     );
@@ -88,7 +88,7 @@ describe("a job", () => {
       `select office_jobs.add('test_note', '{"tenant": "backoffice_e2e_gone", "input": {"name": "x"}}') as id`,
     );
     const id = rows[0]!.id;
-    await db.gone(id);
+    await db.waitUntilGone(id);
     await waitForOutput(worker, "job skipped: its tenant no longer exists");
   });
 
@@ -118,7 +118,7 @@ describe("a job", () => {
     const again = await db.enqueue("test_gate", { name: "third", gate: gate.url }, { key: "k" });
     expect(new Set([first, second, again]).size).toBeGreaterThan(1);
     gate.open();
-    await Promise.all([db.gone(first), db.gone(second), db.gone(again)]);
+    await Promise.all([db.waitUntilGone(first), db.waitUntilGone(second), db.waitUntilGone(again)]);
     await waitFor("the last of them", async () => {
       const { rows } = await db.query<{ name: string }>(`select name from ${tenant}.test_effects`);
       return rows.some((row) => row.name === "third") && rows.some((row) => row.name === "first");
@@ -140,11 +140,11 @@ describe("a job", () => {
     await waitFor("both to notice", () =>
       ids.every((id) => worker.output().includes(`Job ${id} belongs to another worker`)),
     );
-    await db.effects([]);
+    await db.expectEffects([]);
     for (const id of ids)
       expect(await db.job(id)).toMatchObject({ locked_by: "another", last_error: null });
     await db.query("select office_jobs.leave('another')");
-    await db.effects(["before", "during"]);
+    await db.expectEffects(["before", "during"]);
   });
 
   test("without effects is ended by its owner only", async () => {
@@ -161,7 +161,7 @@ describe("a job", () => {
     );
     expect(await db.job(id)).toMatchObject({ locked_by: "another" });
     await db.query("select office_jobs.leave('another')");
-    await db.gone(id);
+    await db.waitUntilGone(id);
   });
 });
 

@@ -32,7 +32,7 @@ describe("the scheduled tasks", () => {
   let worker: WorkerProcess;
   const inTenant = (sql: string) =>
     db.query(`begin; set local search_path to ${tenant}, extensions; ${sql}; commit`);
-  const run = async (task: string) => db.gone(await db.enqueue(task, {}));
+  const run = async (task: string) => db.waitUntilGone(await db.enqueue(task, {}));
   const schemas = async () => {
     const { rows } = await db.query<{ name: string }>(
       "select nspname as name from pg_namespace where nspname like 'backoffice%' order by 1",
@@ -157,7 +157,7 @@ describe("the scheduled tasks", () => {
       );
     expect(swept()).toEqual([`${tenant}_e2e_stale`]);
     gate.open();
-    await db.effects(["busy"], `${tenant}_e2e_busy`);
+    await db.expectEffects(["busy"], `${tenant}_e2e_busy`);
     await gate.close();
 
     // A tenant without a recorded use; its day starts with the first sweep.

@@ -37,13 +37,13 @@ describe("with a mail server", () => {
 
   test("an invitation is mailed once, with inviter, role and expiry", async () => {
     const id = await db.invite("anna@example.com");
-    const after = await db.settled(id);
+    const after = await db.waitUntilSettled(id);
     expect(after).toMatchObject({ mail_error: null, mail_attempts: 1, state: "pending" });
     expect(after.mailed_at).toBeInstanceOf(Date);
 
-    await db.mailAgain(id);
-    await db.settled(id);
-    const letters = server.lettersTo("anna@example.com");
+    await db.enqueueAgain(id);
+    await db.waitUntilSettled(id);
+    const letters = server.mailsTo("anna@example.com");
     expect(letters).toHaveLength(1);
     const [{ text, messageId }] = letters as [(typeof letters)[0]];
     expect(messageId).toBe(`<invitation-${id}-1@wine.example>`);
@@ -61,7 +61,7 @@ describe("with a mail server", () => {
 
   test("the audit log records the mail's outcome as a job's change", async () => {
     const id = await db.invite("audited@example.com");
-    await db.settled(id);
+    await db.waitUntilSettled(id);
     const { rows } = await db.pool.query(
       `select actor_user_id, metadata ->> 'source' as source, after - 'mailedAt' as after
         from audit_log where entity_type = 'Invitation' and entity_id = $1 and operation = 'UPDATE'`,
@@ -71,19 +71,19 @@ describe("with a mail server", () => {
   });
 
   test("a rejected address is not retried, and the invitation shows the reason", async () => {
-    server.treat("nobody@example.com", "refuse");
+    server.setBehaviour("nobody@example.com", "refuse");
     const id = await db.invite("nobody@example.com");
-    expect(await db.settled(id)).toMatchObject({
+    expect(await db.waitUntilSettled(id)).toMatchObject({
       mailed_at: null,
       mail_error: "The mail server refused the mail: 550 No such user as nobody@example.com",
       mail_attempts: 1,
       state: "pending",
     });
-    expect(server.lettersTo("nobody@example.com")).toEqual([]);
+    expect(server.mailsTo("nobody@example.com")).toEqual([]);
   });
 
   test("a temporarily rejected mail is retried, and the invitation shows the reason meanwhile", async () => {
-    server.treat("later@example.com", "later");
+    server.setBehaviour("later@example.com", "later");
     const id = await db.invite("later@example.com");
     await waitFor(
       "the first attempt",
@@ -94,11 +94,11 @@ describe("with a mail server", () => {
       mail_error:
         "The mail server did not accept the mail: 451 Try again in a moment (it will be retried)",
     });
-    await db.hurry(id);
-    const after = await db.settled(id);
+    await db.runJobNow(id);
+    const after = await db.waitUntilSettled(id);
     expect(after).toMatchObject({ mail_error: null, mail_attempts: 2 });
     expect(after.mailed_at).not.toBeNull();
-    expect(server.lettersTo("later@example.com")).toHaveLength(1);
+    expect(server.mailsTo("later@example.com")).toHaveLength(1);
   });
 
   test.each([
@@ -107,8 +107,8 @@ describe("with a mail server", () => {
     ["accepted", "select activate_user((select user_id from invitations where id = $1))"],
   ])("an invitation that was %s meanwhile is not mailed", async (what, change) => {
     const id = await db.invite(`${what}@example.com`, change);
-    expect(await db.settled(id)).toMatchObject({ mailed_at: null, mail_error: null });
-    expect(server.lettersTo(`${what}@example.com`)).toEqual([]);
+    expect(await db.waitUntilSettled(id)).toMatchObject({ mailed_at: null, mail_error: null });
+    expect(server.mailsTo(`${what}@example.com`)).toEqual([]);
   });
 
   test("a rolled back invitation sends no mail", async () => {
@@ -120,28 +120,28 @@ describe("with a mail server", () => {
   });
 
   test("an invitation resent during the delivery is mailed again with its new expiry", async () => {
-    server.treat("twice@example.com", "hold");
+    server.setBehaviour("twice@example.com", "hold");
     const id = await db.invite("twice@example.com");
-    await waitFor("the first mail", () => server.lettersTo("twice@example.com").length === 1);
+    await waitFor("the first mail", () => server.mailsTo("twice@example.com").length === 1);
     await db.asInviter((client) => client.query("select resend_invitation($1)", [id]));
-    await waitFor("the second mail", () => server.lettersTo("twice@example.com").length === 2);
+    await waitFor("the second mail", () => server.mailsTo("twice@example.com").length === 2);
     expect(await db.invitation(id)).toMatchObject({ mailed_at: null, mail_number: 2 });
     server.release();
-    expect((await db.settled(id)).mailed_at).not.toBeNull();
-    expect(server.lettersTo("twice@example.com").map((letter) => letter.messageId)).toEqual([
+    expect((await db.waitUntilSettled(id)).mailed_at).not.toBeNull();
+    expect(server.mailsTo("twice@example.com").map((letter) => letter.messageId)).toEqual([
       `<invitation-${id}-1@wine.example>`,
       `<invitation-${id}-2@wine.example>`,
     ]);
   });
 
   test("an invitation resent during a failing delivery drops the failed attempt", async () => {
-    server.treat("moved@example.com", "stall");
+    server.setBehaviour("moved@example.com", "stall");
     const id = await db.invite("moved@example.com");
-    await waitFor("the first attempt", () => server.stalled("moved@example.com"));
+    await waitFor("the first attempt", () => server.isStalled("moved@example.com"));
     await db.asInviter((client) => client.query("select resend_invitation($1)", [id]));
     server.release();
-    expect(await db.settled(id)).toMatchObject({ mail_error: null, mail_number: 2 });
-    expect(server.lettersTo("moved@example.com").map((letter) => letter.messageId)).toEqual([
+    expect(await db.waitUntilSettled(id)).toMatchObject({ mail_error: null, mail_number: 2 });
+    expect(server.mailsTo("moved@example.com").map((letter) => letter.messageId)).toEqual([
       `<invitation-${id}-2@wine.example>`,
     ]);
   });
@@ -150,8 +150,8 @@ describe("with a mail server", () => {
     const tenant = "backoffice_e2e_mail";
     await db.makeTenant(tenant);
     const id = await db.invite("isolated@example.com", undefined, tenant);
-    expect((await db.settled(id, tenant)).mailed_at).not.toBeNull();
-    expect(server.lettersTo("isolated@example.com")).toEqual([]);
+    expect((await db.waitUntilSettled(id, tenant)).mailed_at).not.toBeNull();
+    expect(server.mailsTo("isolated@example.com")).toEqual([]);
     const line = () =>
       worker
         .output()
@@ -165,7 +165,7 @@ describe("with a mail server", () => {
 
 test("a silent mail server times out after the configured time and finally fails the job", async () => {
   await startWorkerProcess(db.url, { ...settings(), SMTP_TIMEOUT_MS: "300" });
-  server.treat("silent@example.com", "hang");
+  server.setBehaviour("silent@example.com", "hang");
   const id = await db.invite(
     "silent@example.com",
     "update invitations set mail_attempts = 10 where id = $1",
@@ -176,8 +176,8 @@ test("a silent mail server times out after the configured time and finally fails
   expect((await db.invitation(id)).mail_error).toBe(
     "The mail server did not answer in time (it will be retried)",
   );
-  await db.hurry(id);
-  expect(await db.settled(id)).toMatchObject({
+  await db.runJobNow(id);
+  expect(await db.waitUntilSettled(id)).toMatchObject({
     mailed_at: null,
     mail_error: "The mail server did not answer in time (given up after 12 attempts)",
     mail_attempts: 12,
@@ -200,7 +200,7 @@ test.each([
       `${randomUUID()}@example.com`,
       "update invitations set mail_attempts = 11 where id = $1",
     );
-    const { mail_error } = await db.settled(id);
+    const { mail_error } = await db.waitUntilSettled(id);
     expect(mail_error).toContain(reason);
     expect(mail_error).toContain("(given up after 12 attempts)");
     expect(worker.output()).not.toContain("hunter2");
@@ -209,17 +209,17 @@ test.each([
 );
 
 test("a worker that dies after the delivery sends a second mail with the same Message-ID", async () => {
-  server.treat("folded@example.com", "hold");
+  server.setBehaviour("folded@example.com", "hold");
   const doomed = await startWorkerProcess(db.url, settings());
   const id = await db.invite("folded@example.com");
-  await waitFor("the mail", () => server.lettersTo("folded@example.com").length === 1);
+  await waitFor("the mail", () => server.mailsTo("folded@example.com").length === 1);
   doomed.signal("SIGKILL");
   await doomed.exited;
   server.release();
   await startWorkerProcess(db.url, settings());
-  const after = await db.settled(id);
+  const after = await db.waitUntilSettled(id);
   expect(after).toMatchObject({ mail_error: null, mail_attempts: 2 });
-  const ids = server.lettersTo("folded@example.com").map((letter) => letter.messageId);
+  const ids = server.mailsTo("folded@example.com").map((letter) => letter.messageId);
   expect(ids).toEqual([ids[0], ids[0]]);
   await endWorkers();
 });
@@ -232,7 +232,7 @@ test("without a mail server the mail is written to the data folder, and its path
       PUBLIC_URL: "http://127.0.0.1:4000",
     });
     const id = await db.invite("folder@example.com");
-    expect((await db.settled(id)).mailed_at).not.toBeNull();
+    expect((await db.waitUntilSettled(id)).mailed_at).not.toBeNull();
     const files = await readdir(join(dataDir, "mail"));
     expect(files).toEqual([expect.stringMatching(new RegExp(`^\\d{8}T\\d{9}Z-${id}\\.eml$`))]);
     const message = await readFile(join(dataDir, "mail", files[0] ?? ""), "utf8");

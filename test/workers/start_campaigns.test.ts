@@ -98,7 +98,7 @@ describe("a scheduled campaign with two workers", () => {
     await schedule(3, -1000, "DRAFT");
     await schedule(2, 3_600_000);
     const id = await db.enqueue("start_campaigns", {});
-    await db.gone(id);
+    await db.waitUntilGone(id);
     expect(await states()).toEqual({ DRAFT: 3, SCHEDULED: 2 });
     const { rows } = await db.query(
       `select count(*)::integer as jobs from graphile_worker._private_jobs j

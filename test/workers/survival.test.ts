@@ -51,7 +51,7 @@ describe("when a worker dies", () => {
       first.signal("SIGKILL");
       await visits(2);
       gate.open();
-      await db.gone(id);
+      await db.waitUntilGone(id);
       expect(await takenBy()).toEqual([second.pid]);
       await waitForOutput(second, "job released: its worker died");
     },
@@ -67,8 +67,8 @@ test("a job that is enqueued again while it runs is retried", async () => {
   const second = await startWorkerProcess(db.url);
   await visits(2);
   gate.open();
-  await Promise.all([db.gone(id), db.gone(again)]);
-  await db.effects(["once", "again"]);
+  await Promise.all([db.waitUntilGone(id), db.waitUntilGone(again)]);
+  await db.expectEffects(["once", "again"]);
   expect(second.output()).not.toContain("its workers died repeatedly");
 });
 
@@ -87,12 +87,12 @@ test("a job locked for a worker that did not see it start is requeued, and a slo
     "select id from graphile_worker._private_jobs where key = 'unheard' and locked_by is not null",
   );
   const unheard = rows[0]!.id;
-  await db.gone(unheard);
+  await db.waitUntilGone(unheard);
   await waitForOutput(worker, "job requeued: its start never reached this worker");
   expect(gate.visits).toHaveLength(1);
   gate.open();
-  await db.gone(long);
-  await db.effects(["long", "unheard"]);
+  await db.waitUntilGone(long);
+  await db.expectEffects(["long", "unheard"]);
   await nothingLocked();
 });
 
@@ -133,7 +133,7 @@ describe("when a worker receives a stop signal", () => {
       expect(await db.job(id)).toMatchObject({ attempts: 0, locked_by: null, last_error: null });
       const second = await startWorkerProcess(db.url);
       gate.open();
-      await db.gone(id);
+      await db.waitUntilGone(id);
       expect(await takenBy()).toEqual([second.pid]);
     },
   );
@@ -150,7 +150,7 @@ describe("when a worker is paused", () => {
       frozen.signal("SIGSTOP");
       await visits(2);
       gate.open();
-      await db.gone(id);
+      await db.waitUntilGone(id);
       frozen.signal("SIGCONT");
       // A supervisor would restart it.
       expect(await frozen.exited).toBe(1);
@@ -173,7 +173,7 @@ describe("when a worker is paused", () => {
     });
     worker.signal("SIGCONT");
     gate.open();
-    await db.gone(id);
+    await db.waitUntilGone(id);
     expect(await takenBy()).toEqual([worker.pid]);
     expect(gate.visits).toEqual(["once"]);
   });
@@ -199,7 +199,7 @@ describe("when the database closes its connections", () => {
       expect(exitCode).toBe(1);
       worker = await startWorkerProcess(db.url);
     }
-    await db.effects(["running", "later"]);
+    await db.expectEffects(["running", "later"]);
     worker.signal("SIGTERM");
     expect(await worker.exited).toBe(0);
     await nothingLocked();
@@ -217,7 +217,7 @@ describe("when the queue can never take jobs", () => {
     expect(await stuck.exited).toBe(1);
     expect(stuck.output()).toContain("the database responds, but the queue takes no jobs");
     await startWorkerProcess(db.url);
-    await db.gone(id);
+    await db.waitUntilGone(id);
   });
 });
 
@@ -257,8 +257,8 @@ describe("the worker script", () => {
     url.username = "office_worker";
     url.password = "for-tests";
     const worker = await startWorkerProcess(url.href);
-    await db.gone(await db.enqueue("test_note", { name: "own login" }));
-    await db.effects(["own login"]);
+    await db.waitUntilGone(await db.enqueue("test_note", { name: "own login" }));
+    await db.expectEffects(["own login"]);
     worker.signal("SIGTERM");
     expect(await worker.exited).toBe(0);
     await db.query("alter role office_worker nologin password null");

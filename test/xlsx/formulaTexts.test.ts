@@ -3,7 +3,7 @@ import { toSheetName } from "../../src/xlsx/sheetNames.ts";
 import { writeTable } from "../../src/xlsx/writeTable.ts";
 import { collect, never, streamOf } from "../helpers/xlsx/collect.ts";
 import { readBook, readParts } from "../helpers/xlsx/readers.ts";
-import { filled, smallBook } from "../helpers/xlsx/template/wineFields.ts";
+import { fillWithRecords, smallBook } from "../helpers/xlsx/template/wineFields.ts";
 
 // Text from the data never becomes a formula, link or field in any export.
 
@@ -102,7 +102,7 @@ describe("a text that looks like a formula", () => {
     const book = await smallBook({
       Wines: { A1: "Name", A2: "{{name}}", B2: "{{number}}{{name}}" },
     });
-    const { bytes } = await filled(
+    const { bytes } = await fillWithRecords(
       book,
       "TABLE",
       payloads.map((text) => ({ number: "", name: text })),
@@ -123,7 +123,7 @@ describe("a text that looks like a formula", () => {
       { tails: { Wine: "<headerFooter><oddHeader>&amp;L{{name}}</oddHeader></headerFooter>" } },
     );
     for (const text of payloads) {
-      const { bytes } = await filled(book, "FORM", [{ number: "1", name: text }]);
+      const { bytes } = await fillWithRecords(book, "FORM", [{ number: "1", name: text }]);
       const header = /<oddHeader>(.*?)<\/oddHeader>/s.exec(await partsOf(bytes))?.[1] ?? "";
       const plain = header.replaceAll("&amp;", "&").slice("&L".length).replaceAll("&&", "");
       expect([text, plain]).toEqual([text, expect.not.stringContaining("&D")]);

@@ -4,7 +4,7 @@ import type { CellKind, CellValue } from "../../src/xlsx/values.ts";
 import { writeTable } from "../../src/xlsx/writeTable.ts";
 import { collect, never, streamOf } from "../helpers/xlsx/collect.ts";
 import { readBook, readRows } from "../helpers/xlsx/readers.ts";
-import { filled, smallBook } from "../helpers/xlsx/template/wineFields.ts";
+import { fillWithRecords, smallBook } from "../helpers/xlsx/template/wineFields.ts";
 
 const DAY = 86_400_000;
 
@@ -148,7 +148,7 @@ describe("templates", () => {
           asked.map(({ row, formula }) => [`B${row}`, formula.replace("(", "(S!")]),
         );
         const template = await smallBook({ S: cells, T: { A1: "Other", ...others } });
-        const { bytes } = await filled(
+        const { bytes } = await fillWithRecords(
           template,
           "TABLE",
           records.map((stock) => ({ stock })),

@@ -7,14 +7,14 @@ import { verify } from "../../../src/search/verify.ts";
 import { askAt } from "../service.ts";
 import { waitFor } from "../waitFor.ts";
 import type { Ledger } from "./ledger.ts";
-import type { Promised } from "./mutations.ts";
+import type { ExpectedRows } from "./mutations.ts";
 import type { World } from "./world.ts";
 
 /** The time after a fault within which everything must recover. */
 const recoveryMs = 30_000;
 
 /** The state before a fault, for comparison. */
-export interface Before {
+export interface StateBefore {
   /** The number of rows unknown to the audit log, by entity type. */
   unaudited: Record<string, number>;
   /** The duration of a request in milliseconds. */
@@ -24,7 +24,7 @@ export interface Before {
 }
 
 /** Records the state before a fault. */
-export async function takeStock(world: World): Promise<Before> {
+export async function recordState(world: World): Promise<StateBefore> {
   const { pool } = world.fleet.database;
   const { rows } = await pool.query<{ id: string }>(
     "select id::text from graphile_worker._private_jobs where attempts >= max_attempts and locked_at is null",
@@ -40,21 +40,21 @@ export async function takeStock(world: World): Promise<Before> {
 export async function checkInvariants(
   world: World,
   ledger: Ledger,
-  before: Before,
+  before: StateBefore,
   exportsMayFail: RegExp | null = null,
 ): Promise<void> {
   const { pool } = world.fleet.database;
   await expectSpeed(world, before);
   expect(ledger.surprises).toEqual([]);
   await expectQueueDrained(pool, before, exportsMayFail);
-  await expectExportsOver(pool, ledger, exportsMayFail);
-  for (const promised of ledger.promised) await expectKept(pool, promised);
+  await expectExportsEnded(pool, ledger, exportsMayFail);
+  for (const promised of ledger.promised) await expectAcknowledgedStored(pool, promised);
   // All rows of a type added by a migration are in the audit log.
   for (const [type, more] of Object.entries(await unaudited(pool)))
     expect({ type, more }).toEqual({ type, more: before.unaudited[type] ?? 0 });
   await expectOneFileEach(world);
   await expectIndexEqual(world);
-  await expectNobodyIdle(pool);
+  await expectNoIdleTransactions(pool);
   await expectSealed(pool);
 }
 
@@ -76,7 +76,7 @@ async function median(work: () => Promise<boolean>): Promise<number> {
 }
 
 /** Allows three times the earlier duration, or more when trivial requests show that the machine itself is slower. */
-async function expectSpeed(world: World, { requestMs }: Before): Promise<void> {
+async function expectSpeed(world: World, { requestMs }: StateBefore): Promise<void> {
   let said = "";
   await waitFor(
     "requests to take what they took",
@@ -96,7 +96,7 @@ async function expectSpeed(world: World, { requestMs }: Before): Promise<void> {
 /** No job is due, locked by a dead worker or unexpectedly failed. Lets waiting retries run at once. */
 async function expectQueueDrained(
   pool: pg.Pool,
-  { givenUp }: Before,
+  { givenUp }: StateBefore,
   mayFail: RegExp | null,
 ): Promise<void> {
   await pool.query(
@@ -124,7 +124,7 @@ async function expectQueueDrained(
 }
 
 /** All exports have a file, or failed with an expected reason. */
-async function expectExportsOver(
+async function expectExportsEnded(
   pool: pg.Pool,
   ledger: Ledger,
   mayFail: RegExp | null,
@@ -146,7 +146,7 @@ async function expectExportsOver(
 }
 
 /** Each acknowledged mutation is stored exactly once. */
-async function expectKept(pool: pg.Pool, promised: Promised): Promise<void> {
+async function expectAcknowledgedStored(pool: pg.Pool, promised: ExpectedRows): Promise<void> {
   const { campaigns, roles, invitations, products, tokens, traces } = promised;
   const read = async <Row extends pg.QueryResultRow>(text: string, values: readonly unknown[]) =>
     (await pool.query<Row>(text, [values])).rows;
@@ -279,7 +279,7 @@ async function expectIndexEqual({ fleet }: World): Promise<void> {
   }
 }
 
-async function expectNobodyIdle(pool: pg.Pool): Promise<void> {
+async function expectNoIdleTransactions(pool: pg.Pool): Promise<void> {
   await waitFor(
     "idle transactions to end",
     async () => {

@@ -4,8 +4,8 @@ import { type Random, randomOf } from "../../../dev/emulators/erp/random.ts";
 import { faultSeed } from "../environment.ts";
 import type { RawAnswer } from "../http.ts";
 import { send } from "../http.ts";
-import type { Author, Mutation, Promised } from "./mutations.ts";
-import { nextMutation, nothingPromised } from "./mutations.ts";
+import type { Author, Mutation, ExpectedRows } from "./mutations.ts";
+import { nextMutation, noExpectedRows } from "./mutations.ts";
 
 /** One try of a mutation as the client saw it. */
 export interface Try {
@@ -20,7 +20,7 @@ export interface Try {
 /** Clients that continuously make mutations, and what was acknowledged to them. */
 export interface Ledger {
   seed: string;
-  promised: readonly Promised[];
+  promised: readonly ExpectedRows[];
   /** All tries so far, oldest first. */
   tries: readonly Try[];
   /** Responses that no fault explains; there must be none. */
@@ -28,7 +28,7 @@ export interface Ledger {
   /** The number of acknowledged mutations. */
   acknowledged(): number;
   /** Waits until this many more were acknowledged. */
-  more(count: number): Promise<void>;
+  waitForMore(count: number): Promise<void>;
   /** Lets each client repeat its current mutation until it is acknowledged, then stops it. */
   stop(): Promise<void>;
 }
@@ -56,7 +56,7 @@ export function startLedger(options: LedgerOptions): Ledger {
   const { url, token, author, name, clients = 4, pauseMs = 40 } = options;
   const tries: Try[] = [];
   const surprises: string[] = [];
-  const promised: Promised[] = [];
+  const promised: ExpectedRows[] = [];
   let acknowledged = 0;
   let stopping = false;
 
@@ -118,7 +118,7 @@ export function startLedger(options: LedgerOptions): Ledger {
   };
 
   const client = async (index: number) => {
-    const own = nothingPromised();
+    const own = noExpectedRows();
     promised.push(own);
     const random = randomOf(faultSeed, name, index);
     const prefix = `${name}${index}`;
@@ -136,7 +136,7 @@ export function startLedger(options: LedgerOptions): Ledger {
     tries,
     surprises,
     acknowledged: () => acknowledged,
-    async more(count) {
+    async waitForMore(count) {
       const wanted = acknowledged + count;
       const deadline = Date.now() + lastMs;
       while (acknowledged < wanted) {

@@ -4,7 +4,7 @@ import type { Fleet, FleetOptions } from "../fleet.ts";
 import { startFleet } from "../fleet.ts";
 import { loginWith } from "../service.ts";
 import { waitFor } from "../waitFor.ts";
-import { checkInvariants, takeStock } from "./invariants.ts";
+import { checkInvariants, recordState } from "./invariants.ts";
 import type { Ledger } from "./ledger.ts";
 import { startLedger } from "./ledger.ts";
 
@@ -71,7 +71,7 @@ export async function underLedger(
   work: (ledger: Ledger) => Promise<void>,
   { exportsMayFail = null, ...options }: UnderLedgerOptions = {},
 ): Promise<void> {
-  const before = await takeStock(world);
+  const before = await recordState(world);
   const ledger = startLedger({
     url: world.fleet.url,
     token: world.staff.token,
@@ -85,21 +85,21 @@ export async function underLedger(
   });
   try {
     try {
-      await ledger.more(20);
+      await ledger.waitForMore(20);
       await work(ledger);
-      await ledger.more(20);
+      await ledger.waitForMore(20);
     } finally {
       await ledger.stop();
     }
     await checkInvariants(world, ledger, before, exportsMayFail);
   } catch (error) {
-    process.stderr.write(`FAULT_SEED=${faultSeed}\n${complaints(world.fleet)}\n`);
+    process.stderr.write(`FAULT_SEED=${faultSeed}\n${lastWarnings(world.fleet)}\n`);
     throw error;
   }
 }
 
 /** The last warnings and errors of the processes. */
-function complaints({ servers, workers }: Fleet): string {
+function lastWarnings({ servers, workers }: Fleet): string {
   return [...servers, ...workers]
     .map((member) => {
       const lines = member
@@ -128,7 +128,7 @@ export function worldOfFile(options: FleetOptions = {}): () => World {
 }
 
 /** A test that is skipped with a message where the machine lacks a requirement. */
-export function testWhere(has: boolean, reason: string) {
+export function testIf(has: boolean, reason: string) {
   if (!has) process.stderr.write(`Left out: ${reason}\n`);
   return has ? test : test.skip;
 }

@@ -10,13 +10,13 @@ import { compileCache, serverHostPort } from "../environment.ts";
 const root = join(import.meta.dirname, "../../..");
 
 /** A deployment's own SQL beside the service's. */
-export interface OwnFolder {
+export interface ExtraSqlDir {
   path: string;
   /** Adds a migration with the next free number; returns its file name. */
   migration(name: string, sql: string): Promise<string>;
   logic(name: string, sql: string): Promise<void>;
   /** Removes the last added migration, which was rejected. */
-  takeBack(): Promise<void>;
+  removeLast(): Promise<void>;
   remove(): Promise<void>;
 }
 
@@ -24,7 +24,7 @@ export interface OwnFolder {
 export const suppliersFolder = join(import.meta.dirname, "../../fixtures/migration/suppliers");
 
 /** Creates a temporary folder, optionally with the files of another one. */
-export async function makeOwnFolder(from?: string): Promise<OwnFolder> {
+export async function createExtraSqlDir(from?: string): Promise<ExtraSqlDir> {
   const path = await mkdtemp(join(tmpdir(), "own-sql-"));
   if (from !== undefined) await cp(from, path, { recursive: true });
   await mkdir(join(path, "migrations"), { recursive: true });
@@ -39,7 +39,7 @@ export async function makeOwnFolder(from?: string): Promise<OwnFolder> {
       return file;
     },
     logic: (name, sql) => writeFile(join(path, "logic", `${name}.sql`), sql),
-    takeBack: () => rm(join(path, "migrations", migrations.pop() ?? "")),
+    removeLast: () => rm(join(path, "migrations", migrations.pop() ?? "")),
     remove: () => rm(path, { recursive: true }),
   };
 }

@@ -40,9 +40,9 @@ export interface ErpWorld {
   queue: (kind: RunKind, number?: string) => Promise<string>;
   run: (id: string) => Promise<RunRow>;
   /** Waits until the run has ended. */
-  ended: (id: string, timeoutMs?: number) => Promise<RunRow>;
+  waitUntilEnded: (id: string, timeoutMs?: number) => Promise<RunRow>;
   /** Queues a run and waits until it has ended. */
-  perform: (kind: RunKind, number?: string) => Promise<RunRow>;
+  runToEnd: (kind: RunKind, number?: string) => Promise<RunRow>;
   stop: () => Promise<void>;
 }
 
@@ -72,7 +72,7 @@ export async function startErpWorld(size: {
     const [row] = await sql<{ id: string }>("select (queue_erp_run($1, $2)).id", [kind, number]);
     return row!.id;
   };
-  const ended: ErpWorld["ended"] = (id, timeoutMs = 60_000) =>
+  const ended: ErpWorld["waitUntilEnded"] = (id, timeoutMs = 60_000) =>
     waitFor(
       "the run to end",
       async () => {
@@ -106,8 +106,8 @@ export async function startErpWorld(size: {
     },
     queue,
     run,
-    ended,
-    perform: async (kind, number) => ended(await queue(kind, number)),
+    waitUntilEnded: ended,
+    runToEnd: async (kind, number) => ended(await queue(kind, number)),
     async stop() {
       await erp.stop();
       await database.drop();
@@ -128,7 +128,7 @@ export function faultOf(number: string): OrderFault | null {
     : null;
 }
 
-interface Stored {
+interface StoredOrder {
   number: string;
   total: string;
   lines: number;
@@ -139,8 +139,8 @@ interface Stored {
 }
 
 /** All stored orders. Fails when an order or a line exists twice. */
-export function storedOrders(world: ErpWorld): Promise<Stored[]> {
-  return world.sql<Stored>(
+export function storedOrders(world: ErpWorld): Promise<StoredOrder[]> {
+  return world.sql<StoredOrder>(
     `select o.erp_order_number as number, o.total_amount as total, c.erp_customer_number as customer,
        s.erp_order_number as superseded_by, l.lines, l.quantity,
        array(select i.code from order_import_issues i where i.order_id = o.id and i.resolved_at is null order by i.code) as issues
@@ -157,8 +157,8 @@ interface ErpLine {
 }
 
 /** All orders of the simulator, in the form of `storedOrders`. */
-export async function heldOrders(world: ErpWorld, numbers: string[]): Promise<Stored[]> {
-  const orders: Stored[] = [];
+export async function simulatorOrders(world: ErpWorld, numbers: string[]): Promise<StoredOrder[]> {
+  const orders: StoredOrder[] = [];
   for (const number of numbers) {
     const row = await world.control(`GET salesOrders/${number}`);
     const fault = faultOf(number);

@@ -23,11 +23,11 @@ export interface InvitationDatabase {
   invite(email: string, also?: string, tenant?: string): Promise<string>;
   invitation(id: string, tenant?: string): Promise<InvitationRow>;
   /** Returns the invitation once it has no job left. */
-  settled(id: string, tenant?: string): Promise<InvitationRow>;
+  waitUntilSettled(id: string, tenant?: string): Promise<InvitationRow>;
   /** Lets the waiting job run at once. */
-  hurry(id: string): Promise<void>;
+  runJobNow(id: string): Promise<void>;
   /** Queues the mail job again. */
-  mailAgain(id: string): Promise<void>;
+  enqueueAgain(id: string): Promise<void>;
   drop(): Promise<void>;
 }
 
@@ -105,11 +105,11 @@ export async function createInvitationDatabase(): Promise<InvitationDatabase> {
         if (also !== undefined) await client.query(also, [id]);
         return id;
       }, tenant),
-    async settled(id, tenant) {
+    async waitUntilSettled(id, tenant) {
       await waitFor("the mail's job to end", async () => (await jobs(id)).length === 0);
       return invitation(id, tenant);
     },
-    async hurry(id) {
+    async runJobNow(id) {
       const waiting = await waitFor("the job to wait", async () => {
         const [job] = await jobs(id);
         return job?.locked_at === null && job.id;
@@ -119,7 +119,7 @@ export async function createInvitationDatabase(): Promise<InvitationDatabase> {
         [waiting],
       );
     },
-    async mailAgain(id) {
+    async enqueueAgain(id) {
       await pool.query(`select ${main}.queue_invitation_mail($1)`, [id]);
     },
     drop: () => database.drop(),

@@ -29,7 +29,7 @@ export interface OwnJobs {
   /** Calls a function with a record's id as the user. */
   call(name: "retry_job" | "cancel_job", id: string): Promise<JobRow>;
   /** Changes the input of the waiting job and lets it run at once. */
-  hurry(queueJobId: string, input?: object): Promise<void>;
+  runNow(queueJobId: string, input?: object): Promise<void>;
 }
 
 /** Registers the test tasks as visible to users, and creates a user. */
@@ -82,7 +82,7 @@ export async function createOwnJobs({ pool }: TestDatabase): Promise<OwnJobs> {
       return row;
     },
     call: (name, id) => asStarter<JobRow>(`select * from ${name}($1)`, [id], ["products.read"]),
-    async hurry(queueJobId, input) {
+    async runNow(queueJobId, input) {
       await pool.query(
         `update graphile_worker._private_jobs
          set payload = case when $2::jsonb is null then payload::jsonb else jsonb_set(payload::jsonb, '{input}', $2::jsonb) end::json

@@ -18,10 +18,10 @@ export interface QueueDatabase {
   /** Enqueues a job like the functions of a tenant; returns its id. */
   enqueue(task: string, input: object, options?: { key?: string; in?: string }): Promise<string>;
   /** Waits until the tenant contains exactly these effects, in any order. */
-  effects(names: string[], inTenant?: string): Promise<void>;
+  expectEffects(names: string[], inTenant?: string): Promise<void>;
   job(id: string): Promise<QueuedJob | undefined>;
   /** Waits until the queue no longer contains the job. */
-  gone(id: string): Promise<void>;
+  waitUntilGone(id: string): Promise<void>;
   drop(): Promise<void>;
 }
 
@@ -69,7 +69,7 @@ export async function createQueueDatabase(): Promise<QueueDatabase> {
       );
       return rows[0]!.id;
     },
-    async effects(names, inTenant = tenant) {
+    async expectEffects(names, inTenant = tenant) {
       const wanted = names.toSorted().join();
       await waitFor(`the effects ${wanted}`, async () => {
         const { rows } = await pool.query<{ name: string }>(
@@ -80,7 +80,7 @@ export async function createQueueDatabase(): Promise<QueueDatabase> {
         return found === wanted;
       });
     },
-    async gone(id) {
+    async waitUntilGone(id) {
       await waitFor(`job ${id} to end`, async () => (await job(id)) === undefined);
     },
     drop: () => database.drop(),

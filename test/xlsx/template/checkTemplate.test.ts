@@ -5,10 +5,10 @@ import type { TemplateKind } from "../../../src/xlsx/template/plan.ts";
 import {
   WINES,
   FIELDS,
-  altered,
-  filled,
+  changeParts,
+  fillWithRecords,
   fixture,
-  packed,
+  createPackage,
   smallBook,
 } from "../../helpers/xlsx/template/wineFields.ts";
 
@@ -83,19 +83,19 @@ describe("placeholders", () => {
     const list = await fixture("priceList");
     const chart = "xl/charts/chart1.xml";
     const title = `<c:chartSpace xmlns:c="http://schemas.openxmlformats.org/drawingml/2006/chart" xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main"><a:t>{{name}}</a:t></c:chartSpace>`;
-    expect(await problemsOf(await altered(list, { [chart]: title }))).toEqual([
+    expect(await problemsOf(await changeParts(list, { [chart]: title }))).toEqual([
       "A placeholder in a chart is not filled",
     ]);
     expect(
       await problemsOf(
-        await altered(list, {
+        await changeParts(list, {
           "xl/comments1.xml": (xml) => xml.replace("Without VAT", "{{name}}"),
         }),
       ),
     ).toEqual(["A placeholder in a comment is not filled"]);
     expect(
       await problemsOf(
-        await altered(list, {
+        await changeParts(list, {
           "xl/worksheets/sheet1.xml": (xml) =>
             xml.replace("<conditionalFormatting", "<!--{{name}}--><conditionalFormatting"),
         }),
@@ -223,19 +223,21 @@ describe("the repeated rows of a table", () => {
     const sheet = "xl/worksheets/sheet1.xml";
     expect(
       await problemsOf(
-        await altered(book, { [sheet]: (xml) => xml.replace("<f>", '<f t="array" ref="B2:B4">') }),
+        await changeParts(book, {
+          [sheet]: (xml) => xml.replace("<f>", '<f t="array" ref="B2:B4">'),
+        }),
       ),
     ).toEqual(["S!B2: A formula that fills several cells is not allowed in repeated rows"]);
     expect(
       await problemsOf(
-        await altered(book, {
+        await changeParts(book, {
           [sheet]: (xml) => xml.replace("</worksheet>", "<controls/></worksheet>"),
         }),
       ),
     ).toEqual(["S: Form controls on a sheet with repeated rows cannot be moved: remove them"]);
     expect(
       await problemsOf(
-        await altered(book, {
+        await changeParts(book, {
           "xl/pivotTables/pivotTable1.xml": `<pivotTableDefinition xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"/>`,
           "xl/worksheets/_rels/sheet1.xml.rels": `<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="r" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/pivotTable" Target="../pivotTables/pivotTable1.xml"/></Relationships>`,
         }),
@@ -248,7 +250,7 @@ describe("the repeated rows of a table", () => {
 
 describe("content that could run code, load data or leak data", () => {
   const book = smallBook({ S: { A1: "{{name}}" } });
-  test.each<[string, Parameters<typeof altered>[1], string]>([
+  test.each<[string, Parameters<typeof changeParts>[1], string]>([
     ["macros", { "xl/vbaProject.bin": "x" }, "It contains macros"],
     [
       "links to other workbooks",
@@ -329,7 +331,7 @@ describe("content that could run code, load data or leak data", () => {
       "document type definition",
     ],
   ])("rejects %s", async (_name, changes, problem) => {
-    expect(await problemsOf(await altered(await book, changes), "FORM")).toEqual([
+    expect(await problemsOf(await changeParts(await book, changes), "FORM")).toEqual([
       expect.stringContaining(problem),
     ]);
   });
@@ -376,7 +378,7 @@ describe("files that are no workbooks or too large", () => {
   });
 
   test("rejects an OpenDocument file", async () => {
-    const file = await packed([
+    const file = await createPackage([
       ["mimetype", "application/vnd.oasis.opendocument.spreadsheet"],
       ["content.xml", "<x/>"],
     ]);
@@ -384,7 +386,7 @@ describe("files that are no workbooks or too large", () => {
   });
 
   test("rejects a part with an extreme compression ratio before unpacking it", async () => {
-    const book = await altered(await smallBook({ S: { A1: "{{name}}" } }), {
+    const book = await changeParts(await smallBook({ S: { A1: "{{name}}" } }), {
       "xl/media/bomb.bin": Buffer.alloc(30 * 2 ** 20),
     });
     expect(book.length).toBeLessThan(2 ** 20);
@@ -395,7 +397,7 @@ describe("files that are no workbooks or too large", () => {
 
   test("rejects too many parts, too large a total size, and duplicate names", async () => {
     const many = Array.from({ length: 2_001 }, (_, index) => [`a${index}`, ""] as const);
-    expect(await problemsOf(await packed(many))).toEqual([
+    expect(await problemsOf(await createPackage(many))).toEqual([
       "The file has 2001 parts; at most 2000 are allowed",
     ]);
     // Each is just below the limit for a single part.
@@ -403,12 +405,12 @@ describe("files that are no workbooks or too large", () => {
       { length: 70 },
       (_, index) => [`a${index}`, Buffer.alloc(2 ** 20)] as const,
     );
-    expect(await problemsOf(await packed(large))).toEqual([
+    expect(await problemsOf(await createPackage(large))).toEqual([
       expect.stringContaining("at most 67108864 are allowed"),
     ]);
     expect(
       await problemsOf(
-        await packed([
+        await createPackage([
           ["a.xml", ""],
           ["A.xml", ""],
         ]),
@@ -417,7 +419,7 @@ describe("files that are no workbooks or too large", () => {
   });
 
   test("rejects wrong announced sizes, and names outside of the package", async () => {
-    const book = await altered(await smallBook({ S: { A1: "{{name}}" } }), {
+    const book = await changeParts(await smallBook({ S: { A1: "{{name}}" } }), {
       "xl/aa/evil.xml": "<a/>",
       "xl/big.bin": "x".repeat(1000),
     });
@@ -445,7 +447,7 @@ describe("files that are no workbooks or too large", () => {
   });
 
   test("rejects overlapping parts", async () => {
-    const one = await packed([["a", randomBytes(1000)]]);
+    const one = await createPackage([["a", randomBytes(1000)]]);
     // The directory entry of `a` three times, as `a`, `b` and `c`.
     const end = one.length - 22;
     const start = one.readUInt32LE(end + 16);
@@ -475,7 +477,7 @@ describe("files that are no workbooks or too large", () => {
       { length: 26_000 },
       (_, row) => `<row r="${row + 2}">${"<c><v>1</v></c>".repeat(10)}</row>`,
     ).join("");
-    const book = await altered(await smallBook({ S: { A1: "{{name}}" } }), {
+    const book = await changeParts(await smallBook({ S: { A1: "{{name}}" } }), {
       "xl/worksheets/sheet1.xml": (xml) => xml.replace("</sheetData>", `${rows}</sheetData>`),
     });
     expect(await problemsOf(book)).toEqual([
@@ -485,7 +487,7 @@ describe("files that are no workbooks or too large", () => {
 
   test("rejects elements nested a hundred thousand deep", async () => {
     const deep = `${"<a>".repeat(100_000)}${"</a>".repeat(100_000)}`;
-    const book = await altered(await smallBook({ S: { A1: "{{name}}" } }), {
+    const book = await changeParts(await smallBook({ S: { A1: "{{name}}" } }), {
       "xl/worksheets/sheet1.xml": (xml) =>
         xml.replace("</worksheet>", `<extLst>${deep}</extLst></worksheet>`),
     });
@@ -497,7 +499,7 @@ describe("files that are no workbooks or too large", () => {
 
 test("a rejected template cannot be filled, with the same message", async () => {
   const book = await smallBook({ S: { A2: "{{nam}}" } });
-  await expect(filled(book, "TABLE", WINES)).rejects.toThrow(
+  await expect(fillWithRecords(book, "TABLE", WINES)).rejects.toThrow(
     "S!A2: There is no field nam (did you mean `name`?)",
   );
 });

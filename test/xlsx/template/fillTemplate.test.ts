@@ -2,13 +2,13 @@ import { describe, expect, test } from "@jest/globals";
 import { fillTemplate } from "../../../src/xlsx/template/fillTemplate.ts";
 import type { TemplateRecord } from "../../../src/xlsx/template/filledCells.ts";
 import { collect, streamOf } from "../../helpers/xlsx/collect.ts";
-import { longestTurn } from "../../helpers/xlsx/longestTurn.ts";
+import { longestBusyShare } from "../../helpers/xlsx/longestBusyShare.ts";
 import { readBook, readParts } from "../../helpers/xlsx/readers.ts";
 import {
   FIELDS,
   WINES,
-  altered,
-  filled,
+  changeParts,
+  fillWithRecords,
   fixture,
   smallBook,
 } from "../../helpers/xlsx/template/wineFields.ts";
@@ -36,7 +36,8 @@ function changedPieces(before: string, after: string) {
 }
 
 describe("a table made with LibreOffice, filled with four records", () => {
-  const book = (async () => (await filled(await fixture("priceList"), "TABLE", WINES)).bytes)();
+  const book = (async () =>
+    (await fillWithRecords(await fixture("priceList"), "TABLE", WINES)).bytes)();
 
   test("has typed values in the template's format for each record", async () => {
     const bytes = await book;
@@ -181,13 +182,13 @@ describe("a table made with LibreOffice, filled with four records", () => {
 describe("a table", () => {
   test("keeps its rows with one record and with none", async () => {
     const template = await fixture("priceList");
-    const one = await filled(template, "TABLE", WINES.slice(0, 1));
+    const one = await fillWithRecords(template, "TABLE", WINES.slice(0, 1));
     expect(await cellsOf(one.bytes, "Price list", ["A5", "D6", "A6"])).toEqual([
       "001",
       "=SUM(D5:D5)",
       "Total",
     ]);
-    const none = await filled(template, "TABLE", []);
+    const none = await fillWithRecords(template, "TABLE", []);
     expect(none.rows).toBe(0);
     expect(await cellsOf(none.bytes, "Price list", ["A5", "B5", "D6", "A6"])).toEqual([
       null,
@@ -198,7 +199,7 @@ describe("a table", () => {
   });
 
   test("repeats several rows together with their merged cells", async () => {
-    const { bytes } = await filled(await fixture("twoRows"), "TABLE", WINES.slice(0, 3));
+    const { bytes } = await fillWithRecords(await fixture("twoRows"), "TABLE", WINES.slice(0, 3));
     expect(
       await cellsOf(bytes, "Cards", [
         "A2",
@@ -240,8 +241,8 @@ describe("a table", () => {
       number: String(index).padStart(6, "0"),
     }));
     let bytes: Buffer = Buffer.alloc(0);
-    const longest = await longestTurn(async () => {
-      const result = await filled(template, "TABLE", records);
+    const longest = await longestBusyShare(async () => {
+      const result = await fillWithRecords(template, "TABLE", records);
       expect(result.rows).toBe(10_000);
       bytes = result.bytes;
     });
@@ -261,7 +262,7 @@ describe("a table", () => {
 
 describe("a form made with LibreOffice", () => {
   test("is filled on all sheets, typed where a placeholder is alone, as text within text", async () => {
-    const { bytes } = await filled(await fixture("tastingSheet"), "FORM", [WINES[2]!]);
+    const { bytes } = await fillWithRecords(await fixture("tastingSheet"), "FORM", [WINES[2]!]);
     expect(
       await cellsOf(bytes, "Tasting", ["A1", "B3", "B4", "B5", "B6", "B7", "B8", "B10"]),
     ).toEqual([
@@ -281,7 +282,7 @@ describe("a form made with LibreOffice", () => {
   });
 
   test("has its picture above the merged cells with its aspect ratio", async () => {
-    const { bytes } = await filled(await fixture("tastingSheet"), "FORM", [WINES[0]!]);
+    const { bytes } = await fillWithRecords(await fixture("tastingSheet"), "FORM", [WINES[0]!]);
     const sheet = (await readBook(bytes)).worksheets[0]!;
     const [image] = sheet.getImages();
     const { tl, ext } = image!.range as unknown as {
@@ -297,13 +298,13 @@ describe("a form made with LibreOffice", () => {
 
   test("requires exactly one record", async () => {
     const template = await fixture("tastingSheet");
-    await expect(filled(template, "FORM", [])).rejects.toThrow("exactly one record");
-    await expect(filled(template, "FORM", WINES)).rejects.toThrow("exactly one record");
+    await expect(fillWithRecords(template, "FORM", [])).rejects.toThrow("exactly one record");
+    await expect(fillWithRecords(template, "FORM", WINES)).rejects.toThrow("exactly one record");
   });
 
   test("without pictures and formulas changes only the filled sheet", async () => {
     const template = await smallBook({ A: { A1: "{{name}}" }, B: { A1: "x" } });
-    const { bytes } = await filled(template, "FORM", [{ name: "Wine" }]);
+    const { bytes } = await fillWithRecords(template, "FORM", [{ name: "Wine" }]);
     const before = await readParts(template);
     const changed = [...(await readParts(bytes))].filter(
       ([name, content]) => !before.get(name)?.equals(content),
@@ -312,7 +313,7 @@ describe("a form made with LibreOffice", () => {
   });
 
   test("drops the calculation chain, which Excel would report as damage", async () => {
-    const template = await altered(await smallBook({ A: { A1: "{{name}}", A2: "=A1" } }), {
+    const template = await changeParts(await smallBook({ A: { A1: "{{name}}", A2: "=A1" } }), {
       "xl/calcChain.xml": `<calcChain xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><c r="A2" i="1"/></calcChain>`,
       "[Content_Types].xml": (xml) =>
         xml.replace(
@@ -325,7 +326,9 @@ describe("a form made with LibreOffice", () => {
           `<Relationship Id="rId9" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/calcChain" Target="calcChain.xml"/></Relationships>`,
         ),
     });
-    const parts = await readParts((await filled(template, "FORM", [{ name: "Wine" }])).bytes);
+    const parts = await readParts(
+      (await fillWithRecords(template, "FORM", [{ name: "Wine" }])).bytes,
+    );
     expect([...parts.keys()]).not.toContain("xl/calcChain.xml");
     for (const name of ["[Content_Types].xml", "xl/_rels/workbook.xml.rels"])
       expect(parts.get(name)!.toString()).not.toContain("calcChain");
@@ -399,7 +402,7 @@ describe("a value that a cell cannot hold", () => {
     const book = await smallBook({
       S: { A1: "Wine", A2: "{{name}}", B2: "{{price}} of {{description}}", C2: "{{picture}}" },
     });
-    const { notes, bytes } = await filled(book, "TABLE", [
+    const { notes, bytes } = await fillWithRecords(book, "TABLE", [
       { name: "Plain", price: "1.50", description: "short", picture: null },
       { name: long, price: "1.50", description: long, picture: null },
       {
@@ -422,8 +425,12 @@ describe("a value that a cell cannot hold", () => {
 
   test("is noted in a form", async () => {
     const book = await smallBook({ S: { A1: "{{name}}", A2: "{{since}}" } });
-    expect((await filled(book, "FORM", [{ name: "Fine", since: "2020-01-01" }])).notes).toEqual([]);
-    expect((await filled(book, "FORM", [{ name: "Old", since: "1850-01-01" }])).notes).toEqual([
+    expect(
+      (await fillWithRecords(book, "FORM", [{ name: "Fine", since: "2020-01-01" }])).notes,
+    ).toEqual([]);
+    expect(
+      (await fillWithRecords(book, "FORM", [{ name: "Old", since: "1850-01-01" }])).notes,
+    ).toEqual([
       "since, 1 cell (S!A2): a date before 1 March 1900 or after 9999, which programs read differently, is kept as text",
     ]);
   });
@@ -443,7 +450,7 @@ describe("the headers and footers of a form", () => {
     (await readBook(bytes)).getWorksheet("S")!.headerFooter.oddFooter;
 
   test("show the record with codes escaped", async () => {
-    const { bytes, notes } = await filled(
+    const { bytes, notes } = await fillWithRecords(
       await withFooter("&amp;L&amp;12{{vintage}} {{name}}&amp;RPage &amp;P, {{since}}{{number}}"),
       "FORM",
       [{ name: "Duck & <Rabbit>", vintage: 2001, since: "2020-01-31" }],
@@ -454,7 +461,7 @@ describe("the headers and footers of a form", () => {
   });
 
   test("are truncated to Excel's limit, with a note", async () => {
-    const { bytes, notes } = await filled(
+    const { bytes, notes } = await fillWithRecords(
       await withFooter("&amp;L{{name}}&amp;RPage &amp;P"),
       "FORM",
       [{ name: "&".repeat(300) }],

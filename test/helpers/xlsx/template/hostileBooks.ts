@@ -1,4 +1,4 @@
-import { altered, smallBook } from "./wineFields.ts";
+import { changeParts, smallBook } from "./wineFields.ts";
 
 /** A kind of workbook of variable size: what grows, and the permitted maximum. */
 export interface HostileBook {
@@ -38,7 +38,7 @@ function book(
     typeof change === "function" ? (xml: string) => withNoise(change(xml)) : withNoise(change),
   ]);
   return smallBook({ S: { A1: "{{name}}" } }).then((small) =>
-    altered(small, Object.fromEntries(noisy)),
+    changeParts(small, Object.fromEntries(noisy)),
   );
 }
 

@@ -28,7 +28,9 @@ export function fixture(name: "priceList" | "tastingSheet" | "twoRows"): Promise
 }
 
 /** Creates a package from parts. */
-export async function packed(parts: Iterable<readonly [string, Buffer | string]>): Promise<Buffer> {
+export async function createPackage(
+  parts: Iterable<readonly [string, Buffer | string]>,
+): Promise<Buffer> {
   const zip = new yazl.ZipFile();
   for (const [name, content] of parts) zip.addBuffer(Buffer.from(content), name);
   zip.end();
@@ -38,7 +40,7 @@ export async function packed(parts: Iterable<readonly [string, Buffer | string]>
 }
 
 /** A workbook with parts changed, added or (null) removed. */
-export async function altered(
+export async function changeParts(
   workbook: Buffer,
   changes: Readonly<Record<string, ((xml: string) => string) | string | Buffer | null>>,
 ): Promise<Buffer> {
@@ -48,7 +50,7 @@ export async function altered(
     else
       parts.set(name, typeof change === "function" ? changedText(parts.get(name), change) : change);
   }
-  return packed(parts);
+  return createPackage(parts);
 }
 
 function changedText(
@@ -105,7 +107,7 @@ export function smallBook(
   const defined = Object.entries(names).map(
     ([name, text]) => `<definedName name="${name}">${escape(text)}</definedName>`,
   );
-  return packed([
+  return createPackage([
     [
       "[Content_Types].xml",
       `<Types xmlns="${PACKAGE}/content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Default Extension="xml" ContentType="application/xml"/>` +
@@ -133,7 +135,7 @@ export function smallBook(
 }
 
 /** Fills a template with records. */
-export async function filled(
+export async function fillWithRecords(
   template: Buffer,
   kind: TemplateKind,
   records: readonly TemplateRecord[],
