@@ -165,7 +165,7 @@ export function makeTools(options: ToolsOptions): ToolSet {
           const reason = refused.get(of.toolCallId);
           if (reason !== undefined) return { error: reason };
           const change = await takeApproved(of.toolCallId);
-          // Runs the stored and approved change, whatever arguments the model or client sends now.
+          // Runs the stored and approved change, and ignores arguments that the model or client sends now.
           return change === null
             ? { error: "Nobody approved this change, or the approval has expired or was used up." }
             : run(change.operation, change.variables);
