@@ -104,7 +104,7 @@ try {
       LOG_LEVEL: "info",
       ...files.env(),
     });
-    while (!worker.output().includes("the worker takes jobs")) await setTimeout(50);
+    while (!worker.output().includes("worker started")) await setTimeout(50);
     const memory = async () =>
       Number(/VmHWM:\s+(\d+)/.exec(await readFile(`/proc/${worker.pid}/status`, "utf8"))?.[1]) /
       1024;

@@ -11,21 +11,21 @@ import type { SearchEngine } from "../gateways/search.ts";
 import type { AssistantConfig } from "../settings/assistant.ts";
 import { keepAnswerLog } from "./answerLog.ts";
 import { askModel } from "./askModel.ts";
-import type { Spent } from "./budget.ts";
+import type { StepUsage } from "./budget.ts";
 import type { Caller } from "./caller.ts";
-import { type LimitReached, type StopReason, finishReasonOf } from "./finishReason.ts";
-import { assemble, settled } from "./messages.ts";
+import { type LimitReached, type StopReason, toFinishReason } from "./finishReason.ts";
+import { assembleMessage, settleParts } from "./messages.ts";
 import type { Operations } from "./operations.ts";
 import { type Proposal, makeTools } from "./tools.ts";
-import { noteUnusedTools } from "./unusedTools.ts";
-import { withoutPictures } from "./withoutPictures.ts";
+import { trackUnstartedCalls } from "./unstartedCalls.ts";
+import { escapePictures } from "./escapePictures.ts";
 
-/** An answer that this server gives. */
+/** An answer that this process generates. */
 export interface RunningAnswer {
-  /** All of it, from the beginning, to its end. Leaving it does not end the answer. */
+  /** The stream of the whole answer from its beginning. Cancelling the stream does not stop the answer. */
   stream(): ReadableStream<UIMessageChunk>;
   end(reason: StopReason): void;
-  /** Settles when the answer is over and kept. */
+  /** Settles when the answer has ended and is stored. */
   done: Promise<void>;
 }
 
@@ -38,25 +38,25 @@ interface AnswerOptions {
   conversationId: string;
   answerId: string;
   messageId: string;
-  /** The message that the answer goes on with, after an approval; null for an answer of its own. */
+  /** The message that is continued after an approval; null for a new message. */
   base: UIMessage | null;
-  /** Gives the conversation as the model is to have it, with `base` as its last message. */
+  /** Returns the conversation for the model, with `base` as its last message. */
   messages: () => Promise<readonly UIMessage[]>;
-  /** Uses of tools whose approval was answered. */
-  answered: ReadonlySet<string>;
+  /** Ids of tool calls whose approval was answered. */
+  answeredCallIds: ReadonlySet<string>;
   log: Logger;
 }
 
 type Listener = (chunk: UIMessageChunk | null) => void;
 
-/** Has the model answer, with tools, and keeps what comes of it whatever becomes of those who listen. */
+/** Starts an answer by the model, with tools. The answer is stored even when all clients disconnect. */
 export function startAnswer(options: AnswerOptions): RunningAnswer {
   const { config, caller, conversationId, operations, answerId, base, log } = options;
   const controller = new AbortController();
   let endReason: StopReason | null = null;
   const end = (reason: StopReason) => {
     endReason ??= reason;
-    controller.abort(new DOMException(`The answer is ended: ${reason}`, "AbortError"));
+    controller.abort(new DOMException(`The answer was stopped: ${reason}`, "AbortError"));
   };
   const timer = setTimeout(() => {
     end("slow");
@@ -66,13 +66,13 @@ export function startAnswer(options: AnswerOptions): RunningAnswer {
   };
   const answerLog = keepAnswerLog({ caller, answerId, log, onStop });
 
-  const begun = new Set<string>();
-  const unused = noteUnusedTools({ caller, conversationId, begun, log });
+  const startedCallIds = new Set<string>();
+  const unused = trackUnstartedCalls({ caller, conversationId, startedCallIds, log });
 
-  const said: UIMessageChunk[] = [];
+  const output: UIMessageChunk[] = [];
   const listeners = new Set<Listener>();
-  const tell = (chunk: UIMessageChunk) => {
-    said.push(chunk);
+  const publish = (chunk: UIMessageChunk) => {
+    output.push(chunk);
     for (const listener of listeners) listener(chunk);
   };
   let over = false;
@@ -82,9 +82,9 @@ export function startAnswer(options: AnswerOptions): RunningAnswer {
     for (const listener of listeners) listener(null);
     listeners.clear();
   });
-  // Whoever waits for it hears of it as well.
+  // The error also reaches callers that await `done`.
   done.catch((error: unknown) => {
-    log.error({ err: error }, "an answer could not be kept");
+    log.error({ err: error }, "answer storing failed");
   });
   return { done, end, stream };
 
@@ -100,9 +100,9 @@ export function startAnswer(options: AnswerOptions): RunningAnswer {
         }
         if (chunk.type === "finish") finish = chunk;
         else if (chunk.type !== "abort") {
-          await unused.see(chunk);
+          await unused.observe(chunk);
           answerLog.push(chunk);
-          tell(chunk);
+          publish(chunk);
         }
       }
     } catch (error) {
@@ -110,21 +110,21 @@ export function startAnswer(options: AnswerOptions): RunningAnswer {
     }
     clearTimeout(timer);
     await unused.end();
-    const waitsForApproval = said.some(({ type }) => type === "tool-approval-request");
-    const isEmpty = !said.some(
+    const waitsForApproval = output.some(({ type }) => type === "tool-approval-request");
+    const isEmpty = !output.some(
       (chunk) =>
         (chunk.type === "text-delta" && chunk.delta.trim() !== "") ||
         chunk.type.startsWith("tool-"),
     );
     const course = { endReason, reached, failure, finish, waitsForApproval, isEmpty };
-    const last = finishReasonOf(course, config);
-    const parts = settled(await assemble(base, [...said, ...last.chunks]));
+    const last = toFinishReason(course, config);
+    const parts = settleParts(await assembleMessage(base, [...output, ...last.chunks]));
     await answerLog.finish(last.state, last.chunks, parts);
-    // Told when it is kept: whoever has heard the end can ask the next question.
-    last.chunks.forEach(tell);
+    // Sent after storing, so that a client that received the end can ask the next question.
+    last.chunks.forEach(publish);
   }
 
-  async function* pieces(onBound: (bound: LimitReached) => void): AsyncGenerator<UIMessageChunk> {
+  async function* pieces(onLimit: (bound: LimitReached) => void): AsyncGenerator<UIMessageChunk> {
     const proposals = new Map<string, Proposal>();
     const tools = makeTools({
       caller,
@@ -132,12 +132,12 @@ export function startAnswer(options: AnswerOptions): RunningAnswer {
       operations,
       engine: options.engine,
       approvalMinutes: config.approvalMinutes,
-      answered: options.answered,
-      begun,
+      answeredCallIds: options.answeredCallIds,
+      startedCallIds,
       onProposal: (toolCallId, proposal) => proposals.set(toolCallId, proposal),
       log,
     });
-    const said = askModel({
+    const output = askModel({
       config,
       model: options.model,
       tools,
@@ -146,22 +146,22 @@ export function startAnswer(options: AnswerOptions): RunningAnswer {
       messageId: options.messageId,
       signal: controller.signal,
       reserve,
-      onSpent: recordUsage,
-      onBound,
-      onFlood: () => {
+      onUsage: recordUsage,
+      onLimit,
+      onOverrun: () => {
         end("tokens");
       },
       onError: logProblem,
       publicMessage,
     });
-    for await (const chunk of withoutPictures(said)) yield shown(chunk, proposals);
+    for await (const chunk of escapePictures(output)) yield withStoredProposal(chunk, proposals);
   }
 
   function stream(): ReadableStream<UIMessageChunk> {
     let listener: Listener | undefined;
     return new ReadableStream({
       start(controller) {
-        for (const chunk of said) controller.enqueue(chunk);
+        for (const chunk of output) controller.enqueue(chunk);
         if (over) {
           controller.close();
           return;
@@ -189,7 +189,7 @@ export function startAnswer(options: AnswerOptions): RunningAnswer {
     return granted === null ? null : Number(granted);
   }
 
-  async function recordUsage({ inputTokens, outputTokens, cost }: Spent): Promise<void> {
+  async function recordUsage({ inputTokens, outputTokens, cost }: StepUsage): Promise<void> {
     await caller.run((client) =>
       client.query("select record_ai_usage($1, $2, $3, $4)", [
         ...[answerId, inputTokens, outputTokens, cost.toFixed(6)],
@@ -199,26 +199,29 @@ export function startAnswer(options: AnswerOptions): RunningAnswer {
 
   function publicMessage(error: unknown): string {
     if (error instanceof ModelError) return error.message;
-    // What the library makes of a wrong use, for the model to see, comes as a text.
+    // For invalid tool calls the library's error is a string for the model.
     const isWrongUse = InvalidToolInputError.isInstance(error) || NoSuchToolError.isInstance(error);
     if (isWrongUse || typeof error === "string")
-      return "The model used a tool in a way that there is not.";
+      return "The model called an unknown tool or passed invalid arguments.";
     if (!ToolChoiceViolationError.isInstance(error)) logProblem(error);
     return "Something went wrong while answering. Your question is kept: ask again.";
   }
 
   function logProblem(error: unknown): void {
-    // Neither the question nor what the provider says of it: it may hold anything.
-    if (error instanceof ModelError) log.warn({ problem: error.problem }, "the model failed");
-    else if (!controller.signal.aborted) log.error({ err: error }, "an answer failed");
+    // The question and the provider's message are not logged: they may contain any data.
+    if (error instanceof ModelError) log.warn({ problem: error.problem }, "model request failed");
+    else if (!controller.signal.aborted) log.error({ err: error }, "answer failed");
   }
 }
 
-/** A proposed change is shown as it was written down. */
-function shown(chunk: UIMessageChunk, proposals: ReadonlyMap<string, Proposal>): UIMessageChunk {
+/** Shows a proposed change as it was stored. */
+function withStoredProposal(
+  chunk: UIMessageChunk,
+  proposals: ReadonlyMap<string, Proposal>,
+): UIMessageChunk {
   if (chunk.type !== "tool-approval-request") return chunk;
   const proposal = proposals.get(chunk.toolCallId);
-  if (!proposal) throw new Error("A change waits for approval that was not written down");
+  if (!proposal) throw new Error("A change waits for approval but was not stored");
   return {
     type: "tool-approval-request",
     toolCallId: chunk.toolCallId,

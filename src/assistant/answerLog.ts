@@ -2,20 +2,19 @@ import type { UIMessageChunk } from "ai";
 import type { Logger } from "pino";
 import { setTimeout } from "node:timers/promises";
 import type { Caller } from "./caller.ts";
-import { type Part, compact } from "./messages.ts";
+import { type Part, mergeDeltas } from "./messages.ts";
 import { sanitizeJson } from "./sanitizeJson.ts";
 
-/** How often what was said is written down, and whether the answer is to end is asked. */
+/** The interval of writing chunks and of checking whether the answer must stop. */
 const everyMs = 250;
 const attempts = 6;
 
-/** How an answer ended. */
 export type AnswerState = "done" | "stopped" | "failed" | "interrupted";
 
-/** Writes an answer down while it is given, so that every server can show it, stop it, and tell what became of it. */
+/** Stores an answer while it is generated, so that every process can show it, stop it and report its end. */
 export interface AnswerLog {
   push(chunk: UIMessageChunk): void;
-  /** Ends the answer with its last pieces and what it comes to. */
+  /** Ends the answer with its last chunks and its final parts. */
   finish(
     state: AnswerState,
     last: readonly UIMessageChunk[],
@@ -26,7 +25,7 @@ export interface AnswerLog {
 interface AnswerLogOptions {
   caller: Caller;
   answerId: string;
-  /** Called when the answer is to end: its user said so, or its conversation is gone. */
+  /** Called when the user stops the answer or deletes the conversation. */
   onStop: () => void;
   log: Logger;
 }
@@ -42,8 +41,8 @@ export function keepAnswerLog(options: AnswerLogOptions): AnswerLog {
     idle = false;
     writing = flush()
       .catch((error: unknown) => {
-        // Written with the next ones.
-        log.warn({ err: error }, "a piece of an answer could not be written down");
+        // They are written with the next chunks.
+        log.warn({ err: error }, "answer chunk storing failed");
       })
       .finally(() => (idle = true));
   }, everyMs);
@@ -54,7 +53,7 @@ export function keepAnswerLog(options: AnswerLogOptions): AnswerLog {
     try {
       const { rows } = await caller.run((client) =>
         client.query<{ stop: boolean }>("select write_ai_chunks($1, $2, $3) as stop", [
-          ...[answerId, number, sanitizeJson(compact(chunks))],
+          ...[answerId, number, sanitizeJson(mergeDeltas(chunks))],
         ]),
       );
       number++;
@@ -72,7 +71,7 @@ export function keepAnswerLog(options: AnswerLogOptions): AnswerLog {
     async finish(state, last, parts) {
       clearInterval(timer);
       await writing;
-      const chunks = sanitizeJson(compact([...pending, ...last]));
+      const chunks = sanitizeJson(mergeDeltas([...pending, ...last]));
       for (let attempt = 1; ; attempt++) {
         try {
           await caller.run(async (client) => {
@@ -84,7 +83,7 @@ export function keepAnswerLog(options: AnswerLogOptions): AnswerLog {
           return;
         } catch (error) {
           if (attempt === attempts) throw error;
-          log.warn({ err: error, attempt }, "the end of an answer could not be written down yet");
+          log.warn({ err: error, attempt }, "answer end storing failed");
           await setTimeout(200 * 2 ** attempt);
         }
       }

@@ -4,15 +4,15 @@ import yazl from "yazl";
 import { readPackage } from "../xlsx/template/readPackage.ts";
 import { decodeText } from "./attachmentType.ts";
 
-/** The text of a CSV file, as far as it may be given to the model. */
+/** The text of a CSV file, up to a number of characters. */
 export function csvText(bytes: Buffer, characters: number): string {
   const text = decodeText(bytes) ?? "";
   return text.length <= characters ? text : cut(text, characters);
 }
 
-/** The cells of a workbook as lines with tabs, sheet by sheet, as far as they may be given to the model. Only so much of it is read. */
+/** The cells of a workbook as tab-separated lines, sheet by sheet, up to a number of characters. Reads no further. */
 export async function workbookText(bytes: Buffer, characters: number): Promise<string> {
-  // Loaded when it is needed, which in most processes is never.
+  // Loaded lazily; most processes never need it.
   const { default: ExcelJS } = await import("exceljs");
   const reader = new ExcelJS.stream.xlsx.WorkbookReader(await reordered(bytes), {
     sharedStrings: "cache",
@@ -34,7 +34,7 @@ export async function workbookText(bytes: Buffer, characters: number): Promise<s
   return text;
 }
 
-/** What the reader wants to know before the sheets; of a sheet that comes earlier it writes a temporary file, which may be left. */
+/** The reader needs these parts first; a sheet that precedes them is written to a temporary file that may remain. */
 const BEFORE_SHEETS = [
   "xl/_rels/workbook.xml.rels",
   "xl/workbook.xml",
@@ -42,7 +42,7 @@ const BEFORE_SHEETS = [
   "xl/styles.xml",
 ];
 
-/** The parts of a workbook, within the bounds of a package, in the order in which they are read. */
+/** The parts of a workbook in the order in which they are read, within the package limits. */
 async function reordered(bytes: Buffer): Promise<Readable> {
   const parts = await readPackage(bytes);
   if (!parts.has("xl/sharedStrings.xml")) parts.set("xl/sharedStrings.xml", Buffer.from("<sst/>"));

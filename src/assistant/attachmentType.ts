@@ -11,13 +11,13 @@ const pictures: Readonly<Record<string, string>> = {
   webp: "image/webp",
 };
 const accepted = "Pictures (PNG, JPEG, GIF, WebP), PDF, XLSX and CSV are taken";
-// Larger ones no model takes.
-const longestEdge = 8_000;
+// No model accepts larger pictures.
+const maxEdge = 8_000;
 
-/** What sort of file it is; or, as `problem`, why it is not taken. */
+/** The media type of a file, or as `problem` the reason why it is rejected. */
 export type AttachmentType = { mediaType: string; problem?: undefined } | { problem: string };
 
-/** Finds out what sort of file it is by what is in it. */
+/** Detects a file's type by its content. */
 export async function readAttachmentType(bytes: Buffer, fileName: string): Promise<AttachmentType> {
   if (bytes.subarray(0, 5).toString("latin1") === "%PDF-") return { mediaType: "application/pdf" };
   if (bytes.subarray(0, 4).toString("latin1") === "PK\u0003\u0004") return readWorkbook(bytes);
@@ -32,8 +32,8 @@ function readPicture(bytes: Buffer) {
     const { type, width, height } = imageSize(bytes);
     const mediaType = pictures[type ?? ""];
     if (mediaType === undefined) return { problem: `${accepted}: the picture is ${type ?? "not"}` };
-    if (Math.max(width, height) > longestEdge)
-      return { problem: `The picture is larger than ${longestEdge} pixels` };
+    if (Math.max(width, height) > maxEdge)
+      return { problem: `The picture is larger than ${maxEdge} pixels` };
     return { mediaType };
   } catch {
     return null;
@@ -52,9 +52,9 @@ async function readWorkbook(bytes: Buffer) {
   }
 }
 
-/** The text of a CSV file, in UTF-8 or as Excel in western Europe writes it; null for what is no text. */
+/** Decodes a CSV file, in UTF-8 or in western Excel's encoding; null when it is not text. */
 export function decodeText(bytes: Buffer): string | null {
-  // eslint-disable-next-line no-control-regex -- what is no text is told by these
+  // eslint-disable-next-line no-control-regex -- control characters identify binary files
   const isText = (text: string) => !/[\u0000-\u0008\u000e-\u001f]/.test(text);
   try {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);

@@ -1,11 +1,11 @@
 import type { LanguageModelUsage } from "ai";
 import type { AssistantConfig } from "../settings/assistant.ts";
 
-// Of what no provider counts for us.
+// Used when the provider reports no token count.
 const charactersPerToken = 4;
 
-/** What one question to the model has used up. */
-export interface Spent {
+/** The usage of one model call. */
+export interface StepUsage {
   inputTokens: number;
   outputTokens: number;
   cost: number;
@@ -13,12 +13,12 @@ export interface Spent {
 
 type Prices = Pick<AssistantConfig, "inputPrice" | "outputPrice">;
 
-/** What a step has used up: as the provider counts it or, where it does not, by the characters. */
-export function spentOn(
+/** The usage of a step: the provider's count, or an estimate from the number of characters. */
+export function usageOf(
   usage: LanguageModelUsage | null,
   characters: { read: number; written: number },
   { inputPrice, outputPrice }: Prices,
-): Spent {
+): StepUsage {
   const estimate = (count: number) => Math.ceil(count / charactersPerToken);
   const inputTokens = usage?.inputTokens ?? estimate(characters.read);
   const outputTokens = usage?.outputTokens ?? estimate(characters.written);
@@ -26,37 +26,37 @@ export function spentOn(
   return { inputTokens, outputTokens, cost };
 }
 
-/** So many characters make a token at the least, even of codes and numbers: what a question may cost is not underestimated. */
-const leastCharactersPerToken = 2;
-/** An answer of fewer tokens is none. */
-const leastTokens = 64;
+/** A lower bound, also for codes and numbers, so that costs are not underestimated. */
+const minCharactersPerToken = 2;
+/** The shortest useful answer. */
+const minTokens = 64;
 
 type Limits = Prices & Pick<AssistantConfig, "maxOutputTokens" | "dailyCost">;
 
-/** What a question may cost that has so many characters, when so many tokens may be written: at the least and at the most. */
-export function costsOf(
+/** The minimum and maximum cost of a call with this many input characters and output tokens. */
+export function costRange(
   characters: number,
   maxTokens: number,
   { inputPrice, outputPrice }: Prices,
 ): { input: number; least: number; most: number } {
-  const input = (Math.ceil(characters / leastCharactersPerToken) * inputPrice) / 1_000_000;
+  const input = (Math.ceil(characters / minCharactersPerToken) * inputPrice) / 1_000_000;
   const of = (tokens: number) => input + (tokens * outputPrice) / 1_000_000;
-  return { input, least: of(Math.min(leastTokens, maxTokens)), most: of(maxTokens) };
+  return { input, least: of(Math.min(minTokens, maxTokens)), most: of(maxTokens) };
 }
 
-/** How many tokens can be written for an amount. */
+/** How many output tokens an amount pays for. */
 export function tokensFor(amount: number, { outputPrice }: Prices): number {
   return outputPrice === 0 ? Infinity : Math.floor((amount * 1_000_000) / outputPrice);
 }
 
-/** Whether what was spent today leaves too little for any answer. */
-export function isUsedUp(spent: number, limits: Limits): boolean {
-  const { least } = costsOf(0, limits.maxOutputTokens, limits);
+/** Whether today's remaining budget is too small for any answer. */
+export function isBudgetExhausted(spent: number, limits: Limits): boolean {
+  const { least } = costRange(0, limits.maxOutputTokens, limits);
   return spent + least > limits.dailyCost || spent >= limits.dailyCost;
 }
 
-/** Seconds until the next day begins, in UTC. */
-export function secondsOfDayLeft(now: Date): number {
+/** Seconds until the next day (UTC). */
+export function secondsUntilMidnight(now: Date): number {
   const midnight = Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate() + 1);
   return Math.max(1, Math.ceil((midnight - now.getTime()) / 1000));
 }

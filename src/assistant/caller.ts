@@ -5,19 +5,24 @@ import { checkGuard } from "../auth/guards.ts";
 /** Scoped tokens are refused, even those scoped to `ai.use`. */
 const assistantGuard = ["login", "ai.use"] as const;
 
-/** Whose conversation it is. An answer outlives the request that asked for it, and never the rights of the one who did. */
+/** The owner of the conversation. An answer may outlive its request, but not its user's permissions. */
 export interface Caller {
   requestContext: RequestInfo;
-  /** Works in a transaction in the caller's name. */
+  /** Runs a transaction as the caller. */
   run: <T>(work: (client: PoolClient) => Promise<T>) => Promise<T>;
   /**
-   * Who the caller is at this moment, for each thing that is done in their name.
-   * @throws PublicError when their login has ended or they may not use the assistant any more
+   * Returns the caller's current identity and permissions, for each action on their behalf.
+   * @throws PublicError when the session has ended or the caller may no longer use the assistant
    */
   now: () => Promise<RequestInfo>;
 }
 
-/** Refuses whoever may not use the assistant. @throws PublicError */
-export function checkAssistant(requestContext: Pick<RequestInfo, "identity" | "hasToken">): void {
+/**
+ * Rejects callers who may not use the assistant.
+ * @throws PublicError
+ */
+export function requireAssistantAccess(
+  requestContext: Pick<RequestInfo, "identity" | "hasToken">,
+): void {
   checkGuard(assistantGuard, requestContext);
 }

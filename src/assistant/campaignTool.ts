@@ -1,13 +1,13 @@
 import { z } from "zod";
 import type { ReadTool } from "./readTool.ts";
 
-/** Campaigns that are read at a time; the list cannot be searched otherwise. */
-const page = 250;
-/** So many pages are looked through for one answer. */
-const mostPages = 20;
+/** Campaigns per request; the API has no search for them. */
+const pageSize = 250;
+/** The maximum number of pages per call. */
+const maxPages = 20;
 
 const input = z.object({
-  text: z.string().max(300).optional().describe("Words that stand in its title, note or product."),
+  text: z.string().max(300).optional().describe("Words in its title, note or product."),
   status: z.enum(["DRAFT", "SCHEDULED", "ACTIVE", "PAUSED", "COMPLETED", "CANCELLED"]).optional(),
   medium: z.enum(["EMAIL", "SMS", "SOCIAL", "WEB", "PRINT", "EVENT", "OTHER"]).optional(),
   from: z.iso.date().optional().describe("Those that start on this day or later, as 2026-09-01."),
@@ -19,36 +19,36 @@ const input = z.object({
 
 type Campaign = Record<string, unknown> & { title: string; note: string | null };
 
-/** Finds campaigns among those of the calendar, the latest start first. */
+/** Searches the calendar's campaigns, latest start first. */
 export const searchCampaigns: ReadTool = {
   description:
     "Finds marketing campaigns, the latest start first: title, status, medium, start, price, product. `nextOffset` tells where to go on for more; null at the end.",
   input,
   operation: `query AssistantCampaigns($offset: Int!) {
-  campaigns(first: ${page}, offset: $offset) {
+  campaigns(first: ${pageSize}, offset: $offset) {
     id title status medium scheduledAt price vintage color note productId product { name erpProductNumber }
   }
 }`,
-  async find(ask, given) {
-    const asked = input.parse(given);
+  async find(ask, rawInput) {
+    const filters = input.parse(rawInput);
     const campaigns: Campaign[] = [];
-    let { offset } = asked;
-    for (let pages = 0; pages < mostPages; pages++) {
+    let { offset } = filters;
+    for (let pages = 0; pages < maxPages; pages++) {
       const data = await ask({ offset });
       if ("error" in data) return data;
       const read = data["campaigns"] as Campaign[];
       for (const campaign of read) {
-        if (campaigns.length === asked.first) return { campaigns, nextOffset: offset };
-        // Those that follow start earlier still.
-        if (asked.from !== undefined && startOf(campaign) < asked.from)
+        if (campaigns.length === filters.first) return { campaigns, nextOffset: offset };
+        // All further campaigns start earlier.
+        if (filters.from !== undefined && startOf(campaign) < filters.from)
           return { campaigns, nextOffset: null };
         offset++;
-        if (suits(campaign, asked)) campaigns.push(campaign);
+        if (suits(campaign, filters)) campaigns.push(campaign);
       }
-      if (read.length < page) return { campaigns, nextOffset: null };
+      if (read.length < pageSize) return { campaigns, nextOffset: null };
     }
-    const looked = offset - asked.offset;
-    const remark = `Only ${looked} campaigns were looked through; ask from nextOffset on for the rest.`;
+    const searchedCount = offset - filters.offset;
+    const remark = `Only ${searchedCount} campaigns were looked through; ask from nextOffset on for the rest.`;
     return { campaigns, nextOffset: offset, remark };
   },
 };
@@ -57,16 +57,17 @@ function startOf(campaign: Campaign): string {
   return String(campaign["scheduledAt"]);
 }
 
-function suits(campaign: Campaign, asked: z.output<typeof input>): boolean {
-  const { text = "", status, medium, from, to, productId } = asked;
+function suits(campaign: Campaign, filters: z.output<typeof input>): boolean {
+  const { text = "", status, medium, from, to, productId } = filters;
   const { product } = campaign as { product?: { name: string } | null };
-  const held = `${campaign.title}\n${campaign.note ?? ""}\n${product?.name ?? ""}`.toLowerCase();
+  const searchText =
+    `${campaign.title}\n${campaign.note ?? ""}\n${product?.name ?? ""}`.toLowerCase();
   const start = startOf(campaign);
   return (
     text
       .toLowerCase()
       .split(/\s+/)
-      .every((word) => held.includes(word)) &&
+      .every((word) => searchText.includes(word)) &&
     (status === undefined || campaign["status"] === status) &&
     (medium === undefined || campaign["medium"] === medium) &&
     (productId === undefined || campaign["productId"] === productId) &&

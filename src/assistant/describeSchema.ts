@@ -14,8 +14,8 @@ interface Entry {
 }
 
 /**
- * What the API's own documentation says of a name: a type, a query or a mutation; of anything else, where its words occur. The
- * documentation is the same for everyone.
+ * Returns the schema's documentation of a type, query or mutation; for other input, the names whose documentation
+ * contains its words. It is the same for all callers.
  */
 export function describeSchema(schema: GraphQLSchema, name: string): Record<string, unknown> {
   const type = schema.getType(name);

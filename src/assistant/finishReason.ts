@@ -3,61 +3,61 @@ import { ModelError } from "../gateways/model.ts";
 import type { AssistantConfig } from "../settings/assistant.ts";
 import type { AnswerState } from "./answerLog.ts";
 import { interruption } from "./conversations.ts";
-import { note } from "./messages.ts";
+import { noteChunk } from "./messages.ts";
 
-/** Why an answer is ended from without, before the model has said all. */
+/** Why an answer is stopped before the model finishes. */
 export type StopReason = "stopped" | "slow" | "interrupted" | "tokens";
-/** The bound that an answer has come to. */
+/** The limit that ended an answer. */
 export type LimitReached = "tokens" | "cost" | "steps";
 
-interface Course {
+interface AnswerOutcome {
   endReason: StopReason | null;
   reached: LimitReached | null;
-  /** What went wrong, in words for people. */
+  /** The error message for users. */
   failure: string | null;
-  /** What the model said last; null when it did not come to that. */
+  /** The model's last finish part; null when there was none. */
   finish: Extract<UIMessageChunk, { type: "finish" }> | null;
   waitsForApproval: boolean;
-  /** Whether nothing came of it: neither words nor the use of a tool. */
+  /** Whether the answer contains neither text nor tool calls. */
   isEmpty: boolean;
 }
 
 type Limits = Pick<AssistantConfig, "maxOutputTokens" | "maxSteps">;
 
-/** How an answer ends, and what is told of that last: in the answer, where it stays, and as the protocol has it. */
-export function finishReasonOf(
-  course: Course,
+/** Maps the end of an answer to a note in the answer and the final stream parts. */
+export function toFinishReason(
+  course: AnswerOutcome,
   limits: Limits,
 ): { state: AnswerState; chunks: UIMessageChunk[] } {
   const { endReason, reached } = course;
   if (endReason === "stopped")
     return {
       state: "stopped",
-      chunks: [note("stopped", "You stopped the answer."), { type: "abort" }],
+      chunks: [noteChunk("stopped", "You stopped the answer."), { type: "abort" }],
     };
   if (endReason === "interrupted")
     return { state: "interrupted", chunks: [interruption, errorOf(interruption)] };
-  const bound = endReason === "tokens" ? "tokens" : (reached ?? boundSaid(course));
+  const bound = endReason === "tokens" ? "tokens" : (reached ?? limitFromModel(course));
   const finish = course.finish ?? { type: "finish" as const };
   if (bound !== null && (course.failure === null || bound !== "cost") && endReason !== "slow")
-    return { state: "done", chunks: [note(bound, boundTexts(limits)[bound]), finish] };
+    return { state: "done", chunks: [noteChunk(bound, boundTexts(limits)[bound]), finish] };
   const failure = endReason === "slow" ? new ModelError("slow").message : course.failure;
   if (failure === null) return { state: "done", chunks: [...remark(course), finish] };
-  const told = note("failed", failure);
-  return { state: "failed", chunks: [told, errorOf(told)] };
+  const failureNote = noteChunk("failed", failure);
+  return { state: "failed", chunks: [failureNote, errorOf(failureNote)] };
 }
 
-/** What is said of an answer that the model has ended in good order, and that is none. */
-function remark({ finish, isEmpty }: Course): UIMessageChunk[] {
+/** The note for an answer that the model ended normally but without content. */
+function remark({ finish, isEmpty }: AnswerOutcome): UIMessageChunk[] {
   if (finish?.finishReason === "content-filter")
-    return [note("declined", "The language model, or its provider, declines to answer this.")];
+    return [noteChunk("declined", "The language model, or its provider, declines to answer this.")];
   return isEmpty
-    ? [note("empty", "The language model said nothing. Ask again, or in other words.")]
+    ? [noteChunk("empty", "The language model said nothing. Ask again, or in other words.")]
     : [];
 }
 
-/** The bound that the model's own last word tells of. */
-function boundSaid({ failure, finish, waitsForApproval }: Course): LimitReached | null {
+/** The limit that the model's finish reason names. */
+function limitFromModel({ failure, finish, waitsForApproval }: AnswerOutcome): LimitReached | null {
   if (failure !== null) return null;
   if (finish?.finishReason === "length") return "tokens";
   return finish?.finishReason === "tool-calls" && !waitsForApproval ? "steps" : null;
@@ -71,7 +71,7 @@ function boundTexts({ maxOutputTokens, maxSteps }: Limits): Record<LimitReached,
   };
 }
 
-function errorOf(told: UIMessageChunk): UIMessageChunk {
-  const { data } = told as { data: { text: string } };
+function errorOf(failureNote: UIMessageChunk): UIMessageChunk {
+  const { data } = failureNote as { data: { text: string } };
   return { type: "error", errorText: data.text };
 }

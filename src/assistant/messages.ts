@@ -3,8 +3,8 @@ import { isToolUIPart, readUIMessageStream } from "ai";
 
 export type Part = UIMessage["parts"][number];
 
-/** Pieces of texts between two of other kinds, as one for each text: a model may write several texts at a time. */
-export function compact(chunks: readonly UIMessageChunk[]): UIMessageChunk[] {
+/** Merges the deltas of each text between two other parts; a model may interleave several texts. */
+export function mergeDeltas(chunks: readonly UIMessageChunk[]): UIMessageChunk[] {
   const merged: UIMessageChunk[] = [];
   const places = new Map<string, number>();
   for (const chunk of chunks) {
@@ -22,7 +22,7 @@ export function compact(chunks: readonly UIMessageChunk[]): UIMessageChunk[] {
   return merged;
 }
 
-/** Which text a piece goes on with; null for a piece of another kind. */
+/** The id of the text that a chunk continues; null for other chunks. */
 function textOf(chunk: UIMessageChunk): string | null {
   if (chunk.type === "text-delta") return `text ${chunk.id}`;
   return chunk.type === "tool-input-delta" ? `tool ${chunk.toolCallId}` : null;
@@ -36,23 +36,23 @@ function joined(first: UIMessageChunk, second: UIMessageChunk): UIMessageChunk {
   return second;
 }
 
-/** The message that the pieces of an answer come to; `base` is the one that they go on with, if any. */
-export async function assemble(
+/** Assembles chunks into a message; `base` is the message that they continue, if any. */
+export async function assembleMessage(
   base: UIMessage | null,
   chunks: readonly UIMessageChunk[],
 ): Promise<Part[]> {
   let parts: Part[] = base?.parts ?? [];
   const messages = readUIMessageStream({
     ...(base ? { message: base } : {}),
-    stream: ReadableStream.from(compact(chunks)),
+    stream: ReadableStream.from(mergeDeltas(chunks)),
     onError: () => undefined,
   });
   for await (const message of messages) parts = message.parts;
   return parts;
 }
 
-/** The parts of an answer that is over: nothing in them is still on its way. */
-export function settled(parts: readonly Part[]): Part[] {
+/** The parts of an ended answer, with no part left unfinished. */
+export function settleParts(parts: readonly Part[]): Part[] {
   return parts.flatMap((part): Part[] => {
     if (part.type === "text" || part.type === "reasoning") return [{ ...part, state: "done" }];
     if (!isToolUIPart(part)) return [part];
@@ -72,17 +72,17 @@ export function settled(parts: readonly Part[]): Part[] {
   });
 }
 
-/** The parts of an earlier answer when the conversation goes on: what nobody approved by then is not done. */
-export function lapsed(parts: readonly Part[]): Part[] {
-  return settled(parts).map((part) =>
+/** The parts of an earlier answer when the conversation continues: open approvals count as denied. */
+export function expireApprovals(parts: readonly Part[]): Part[] {
+  return settleParts(parts).map((part) =>
     isToolUIPart(part) && part.state === "approval-requested"
       ? denied(part, "Not approved before the conversation went on.")
       : part,
   );
 }
 
-/** A decision of the user's about a proposed change, in the part that shows the change. */
-export function answered(
+/** Adds the user's decision to the part that shows a proposed change. */
+export function addDecision(
   part: Part,
   decision: { approved: boolean; reason: string | undefined },
 ): Part {
@@ -105,8 +105,8 @@ function denied(part: Part & { approval?: unknown }, reason: string | undefined)
   return { ...part, state: "output-denied", approval } as Part;
 }
 
-/** The pieces from which a client builds the given parts anew: what an answer goes on with, for those who come back. */
-export function chunksOf(parts: readonly Part[]): UIMessageChunk[] {
+/** Converts parts back to chunks, so that a reconnecting client can rebuild a continued message. */
+export function toChunks(parts: readonly Part[]): UIMessageChunk[] {
   return parts.flatMap((part, index): UIMessageChunk[] => {
     if (part.type === "step-start") return [{ type: "start-step" }];
     if (part.type === "text") {
@@ -148,7 +148,7 @@ export function chunksOf(parts: readonly Part[]): UIMessageChunk[] {
   });
 }
 
-/** A remark of the service's own in an answer: why it ended as it did. It is kept with the conversation. */
-export function note(code: string, text: string): UIMessageChunk {
+/** A note by the service on why an answer ended. It is stored with the conversation. */
+export function noteChunk(code: string, text: string): UIMessageChunk {
   return { type: "data-note", id: `note-${code}`, data: { code, text } };
 }

@@ -18,25 +18,24 @@ import { rootFields } from "../graphql/rootFields.ts";
 declare global {
   namespace Grafast {
     interface RequestContext {
-      /** Who asks, where the operation comes over no connection of its own. */
+      /** The caller, when the operation does not come from an HTTP request. */
       requestContext?: RequestInfo;
     }
   }
 }
 
-/** What an operation came to: its data with what it hides, or the message of what was refused or failed. */
+/** The result of an operation: its data and hidden fields, or an error message. */
 export type Outcome =
   | { data: Record<string, unknown>; hidden: HiddenField[]; error?: undefined }
   | { data?: undefined; error: string };
 
-/** Runs GraphQL operations within the server, through the guards, policies and audit that requests go through. */
+/** Runs GraphQL operations in process, with the same guards, policies and audit as HTTP requests. */
 export interface Operations {
   schema: () => GraphQLSchema;
   run: (requestContext: RequestInfo, source: string, variables: object) => Promise<Outcome>;
   /**
-   * Whether an operation could be run by this caller, as far as that is known before it is: its document, its variables and the
-   * guards of its fields.
-   * @throws PublicError when it could not
+   * Checks document, variables and field guards of an operation without running it.
+   * @throws PublicError when the caller could not run it
    */
   check: (requestContext: RequestInfo, source: string, variables: object) => void;
 }
@@ -74,7 +73,7 @@ export function makeOperations(options: OperationsOptions): Operations {
         contextValue: {},
         variableValues: variables as Record<string, unknown>,
         resolvedPreset: resolvedPreset(),
-        // What is done in the course of an answer has no key of the request's.
+        // The idempotency key of the request does not apply to the assistant's operations.
         requestContext: { requestContext: { ...requestContext, idempotency: null } },
       });
       let result: ExecutionResult;

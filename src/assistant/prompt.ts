@@ -1,4 +1,4 @@
-/** What the model is told of its task. It is no safeguard: what the assistant can do is bounded by its caller's rights and approvals. */
+/** The system prompt. It is no safeguard: permissions and approvals limit what the assistant can do. */
 export function systemPrompt(now: Date): string {
   return [
     "You are the assistant of a wine merchant's back office. You answer its staff's questions from the data, which you look up with the tools; never guess figures, ids or names.",

@@ -1,13 +1,13 @@
 import type { z } from "zod";
 
-/** A tool that looks something up: one GraphQL query, run at once in the caller's name. */
+/** A read-only tool: one GraphQL query, run as the caller without approval. */
 export interface ReadTool {
   description: string;
   input: z.ZodObject;
   operation: string;
-  /** The operation's variables; the input itself when left out. */
+  /** Maps the input to the query's variables; by default the input itself. */
   variables?(input: Record<string, unknown>): Record<string, unknown>;
-  /** Looks up by asking the operation, with variables, as often as it takes; once with those above when left out. */
+  /** Runs the query as often as needed; by default once, with the variables above. */
   find?(
     ask: (variables: object) => Promise<Record<string, unknown>>,
     input: Record<string, unknown>,

@@ -18,13 +18,13 @@ const page = z.object({
 
 const id = (of: string) => z.object({ id: z.string().max(100).describe(`The id of ${of}.`) });
 
-/** The list of a connection, page by page. */
-function list(field: string, type: string, shown: string): string {
+/** A query for one page of a connection. */
+function list(field: string, type: string, selection: string): string {
   return `query AssistantList($query: String, $first: Int!, $after: Cursor, $orderBy: [${type}OrderBy!]) {
   ${field}(query: $query, first: $first, after: $after, orderBy: $orderBy, includeTotalCount: true) {
     totalCount
     pageInfo { hasNextPage endCursor }
-    nodes { ${shown} }
+    nodes { ${selection} }
   }
 }`;
 }
@@ -35,7 +35,7 @@ const order =
   "id erpOrderNumber placedAt status customerName erpCustomerNumber currency totalAmount hasImportMappingIssue hasImportDataIssue note";
 const campaign = "id title status medium scheduledAt price vintage color note productId";
 
-/** What the assistant can look up. Whoever may not read something gets the refusal that they would get themselves. */
+/** The read-only tools. A caller without permission gets the same error as in the API. */
 export const readTools: Readonly<Record<string, ReadTool>> = {
   search_products: {
     description:

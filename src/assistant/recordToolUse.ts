@@ -1,7 +1,7 @@
 import type { Caller } from "./caller.ts";
 import { sanitizeJson } from "./sanitizeJson.ts";
 
-/** Writes into the audit log what became of the use of a tool. */
+/** Records the outcome of a tool call in the audit log. */
 export async function recordToolUse(
   { caller, conversationId }: { caller: Caller; conversationId: string },
   use: { name: string; isWrite: boolean; toolCallId: string; details: Record<string, unknown> },
@@ -14,7 +14,7 @@ export async function recordToolUse(
   );
 }
 
-/** The arguments of a tool as the audit log has them. */
+/** The arguments of a tool call in the audit log's form. */
 export function summaryOf(input: unknown): string {
   return JSON.stringify(input ?? null)
     .slice(0, 1_000)

@@ -16,7 +16,7 @@ export const searchInput = z.object({
 export const searchDescription =
   "Looks everywhere at once for words, also misspelt ones: in all that the search engine holds and the user may see, such as products, orders, customers and campaigns. Gives the best of each kind and how many there are. For conditions such as a price or a date use the tool of one list.";
 
-/** What a front end would ask for, to search in all that its user may search. */
+/** Requests a search key for everything that the user may search, as a browser does. */
 const searchOperation = `query AssistantSearch {
   globalSearchConfig { scopedApiKey searches { type collection queryBy enabled } }
 }`;
@@ -27,8 +27,8 @@ interface Config {
 }
 
 /**
- * Searches as the user's own front end would: with a key of theirs, which opens what they may see and nothing else.
- * @throws PublicError UNAVAILABLE when the engine does not answer
+ * Searches with a scoped key of the user, which gives access only to what they may see.
+ * @throws PublicError UNAVAILABLE when the engine does not respond
  */
 export async function searchEverywhere(
   engine: SearchEngine | null,

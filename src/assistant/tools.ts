@@ -5,7 +5,7 @@ import { PublicError } from "../errors/PublicError.ts";
 import type { SearchEngine } from "../gateways/search.ts";
 import { outageMessage } from "../errors/fromDatabase.ts";
 import { isDatabaseError, isOutage } from "../errors/databaseErrors.ts";
-import { truncateResult, idsIn } from "./truncate.ts";
+import { truncateResult, collectIds } from "./truncate.ts";
 import type { Caller } from "./caller.ts";
 import { describeSchema } from "./describeSchema.ts";
 import type { Operations, Outcome } from "./operations.ts";
@@ -17,7 +17,7 @@ import { sanitizeJson } from "./sanitizeJson.ts";
 import type { WriteTool } from "./writeTools.ts";
 import { writeTools } from "./writeTools.ts";
 
-/** A change as it was written down to be approved. */
+/** A stored change that waits for approval. */
 export interface Proposal {
   id: string;
   tool: string;
@@ -31,14 +31,14 @@ interface ToolsOptions {
   caller: Caller;
   conversationId: string;
   operations: Operations;
-  /** Null where none is configured. */
+  /** Null when no engine is configured. */
   engine: SearchEngine | null;
   approvalMinutes: number;
-  /** The uses of tools whose approval was answered before this answer began. */
-  answered: ReadonlySet<string>;
-  /** Takes the uses that are begun; of these the audit log will tell. */
-  begun: Set<string>;
-  /** Told of each change that waits for approval, by its use of a tool, before the stream shows it. */
+  /** Ids of tool calls whose approval was answered before this answer started. */
+  answeredCallIds: ReadonlySet<string>;
+  /** Collects the ids of started tool calls; these record themselves in the audit log. */
+  startedCallIds: Set<string>;
+  /** Called for each change that waits for approval, before the stream shows it. */
   onProposal: (toolCallId: string, proposal: Proposal) => void;
   log: Logger;
 }
@@ -48,18 +48,18 @@ interface ToolUse {
   toolCallId: string;
 }
 
-/** The tools of one answer. They act as the caller and never throw: what is refused or fails is told to the model. */
+/** Creates the tools of one answer. They act as the caller and never throw: the model receives errors as results. */
 export function makeTools(options: ToolsOptions): ToolSet {
   const { caller, conversationId, operations, engine, approvalMinutes, onProposal, log } = options;
-  const { answered, begun } = options;
+  const { answeredCallIds, startedCallIds } = options;
 
-  /** Uses of write tools that nobody can approve, with the reason. */
+  /** Write calls that cannot be approved, with the reason. */
   const refused = new Map<string, string>();
 
   const record = (name: string, isWrite: boolean, use: ToolUse, details: Result) =>
     recordToolUse(options, { name, isWrite, toolCallId: use.toolCallId, details });
 
-  /** Runs one use, with its outcome in the audit log before the model has it. */
+  /** Runs one tool call and records its outcome in the audit log before returning it to the model. */
   async function use(
     name: string,
     isWrite: boolean,
@@ -67,7 +67,7 @@ export function makeTools(options: ToolsOptions): ToolSet {
     input: unknown,
     work: () => Promise<Result>,
   ): Promise<Result> {
-    begun.add(of.toolCallId);
+    startedCallIds.add(of.toolCallId);
     let result: Result;
     try {
       result = truncateResult(await work());
@@ -79,12 +79,14 @@ export function makeTools(options: ToolsOptions): ToolSet {
       await record(name, isWrite, of, {
         arguments: summaryOf(input),
         outcome: error === undefined ? "done" : "refused",
-        ...(error === undefined ? { entityIds: idsIn(result) } : { message: error.slice(0, 500) }),
+        ...(error === undefined
+          ? { entityIds: collectIds(result) }
+          : { message: error.slice(0, 500) }),
       });
       return result;
     } catch (unrecorded) {
       const problem = { error: messageOf(unrecorded) };
-      // A change has a record of its own, and has been made: the model is not to say that it was not.
+      // The change is committed and audited, so the model must not report a failure.
       return isWrite ? result : problem;
     }
   }
@@ -92,7 +94,7 @@ export function makeTools(options: ToolsOptions): ToolSet {
   function messageOf(error: unknown): string {
     if (error instanceof PublicError) return error.message;
     if (isDatabaseError(error) && error.code?.startsWith("OF")) return error.message;
-    log.error({ err: error }, "a tool of the assistant failed");
+    log.error({ err: error }, "assistant tool failed");
     return isOutage(error)
       ? `${outageMessage(error)}.`
       : "The tool failed; the error has been recorded.";
@@ -105,7 +107,7 @@ export function makeTools(options: ToolsOptions): ToolSet {
     const outcome = await ask(source, variables);
     if (outcome.error !== undefined) return { error: outcome.error };
     const { data, hidden } = outcome;
-    // Otherwise the model takes what the caller may not see for what is not there.
+    // Without this, the model would take hidden fields for empty ones.
     return hidden.length > 0 ? { ...data, hidden } : data;
   };
 
@@ -127,10 +129,10 @@ export function makeTools(options: ToolsOptions): ToolSet {
     return tool({
       description,
       inputSchema: input,
-      // What nobody could approve is refused at once; `execute` says why.
+      // A call that cannot be approved is rejected at once; `execute` returns the reason.
       async needsApproval(given, { toolCallId }) {
-        begun.add(toolCallId);
-        if (answered.has(toolCallId)) return true;
+        startedCallIds.add(toolCallId);
+        if (answeredCallIds.has(toolCallId)) return true;
         try {
           const requestContext = await caller.now();
           const facts = { requestContext, operations };
@@ -163,7 +165,7 @@ export function makeTools(options: ToolsOptions): ToolSet {
           const reason = refused.get(of.toolCallId);
           if (reason !== undefined) return { error: reason };
           const change = await takeApproved(of.toolCallId);
-          // What is run is what was written down and approved; what the model or the client says by now is of no account.
+          // Runs the stored and approved change, and ignores arguments that the model or client sends now.
           return change === null
             ? { error: "Nobody approved this change, or the approval has expired or was used up." }
             : run(change.operation, change.variables);
@@ -187,7 +189,7 @@ export function makeTools(options: ToolsOptions): ToolSet {
       ),
     );
     const [row] = rows;
-    if (!row) throw new Error("A proposed change was not written down");
+    if (!row) throw new Error("A proposed change was not stored");
     return { id: row.id, tool: name, ...change, expiresAt: row.expires_at.toISOString() };
   }
 

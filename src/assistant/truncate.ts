@@ -1,8 +1,8 @@
-/** Characters of a tool's result that the model is given, as JSON. */
+/** The maximum length of a tool's result as JSON. */
 const resultCharacters = 24_000;
 const textCharacters = 2_000;
 
-/** A tool's result within what the model is given: long texts are cut, and of lists that are too long the end is left out, aloud. */
+/** Shortens a tool's result to the limit: truncates long strings and lists, and says so in the result. */
 export function truncateResult(result: Record<string, unknown>): Record<string, unknown> {
   let items = 200;
   for (;;) {
@@ -35,12 +35,12 @@ function truncate(value: unknown, items: number, state: { cut: boolean }): unkno
   );
 }
 
-/** Ids of the things that a result shows, the first fifty. */
-export function idsIn(value: unknown, found = new Set<string>()): string[] {
+/** The first fifty ids in a result. */
+export function collectIds(value: unknown, found = new Set<string>()): string[] {
   if (found.size >= 50 || typeof value !== "object" || value === null) return [...found];
   for (const [key, item] of Object.entries(value)) {
     if (key === "id" && typeof item === "string" && found.size < 50) found.add(item);
-    else idsIn(item, found);
+    else collectIds(item, found);
   }
   return [...found];
 }

@@ -2,19 +2,19 @@ import { z } from "zod";
 import type { Operations } from "./operations.ts";
 import type { RequestInfo } from "../auth/identity.ts";
 
-/** What a change is described from, as its proposer sees it. */
+/** What the description of a change may look up, as the proposer. */
 export interface Facts {
   requestContext: RequestInfo;
   operations: Operations;
 }
 
-/** A tool that changes something: one GraphQL mutation, run when its user has approved it as it stands. */
+/** A tool that changes data: one GraphQL mutation, run after the user's approval. */
 export interface WriteTool {
   description: string;
   input: z.ZodObject;
   operation: string;
   variables(input: Record<string, unknown>, facts: Facts): Record<string, unknown>;
-  /** What will be done, in a sentence; all of `variables` is in it. */
+  /** Describes the change in a sentence that contains all of `variables`. */
   summary(variables: Record<string, unknown>, facts: Facts): Promise<string>;
 }
 
@@ -56,7 +56,7 @@ interface ExportInput {
   format?: string;
 }
 
-/** What the assistant can propose. Each needs the permission that its mutation asks for, when proposed and when made. */
+/** The tools that propose changes. Each requires its mutation's permission when proposed and when run. */
 export const writeTools: Readonly<Record<string, WriteTool>> = {
   create_campaign: {
     description: `Puts a campaign on the calendar. ${approved}`,
@@ -190,9 +190,9 @@ export const writeTools: Readonly<Record<string, WriteTool>> = {
   },
 };
 
-/** Fields with their values; ids of products and people with their names, as far as the caller may see them. */
+/** Fields with their values; ids of products and users with their names, as far as the caller may see them. */
 async function describe(input: unknown, facts: Facts): Promise<string> {
-  const told = await Promise.all(
+  const descriptions = await Promise.all(
     Object.entries(input as Record<string, unknown>).map(async ([field, value]) => {
       if (value === null) return `no ${field}`;
       if (field === "productId" && typeof value === "string") {
@@ -212,7 +212,7 @@ async function describe(input: unknown, facts: Facts): Promise<string> {
       return `${field} ${typeof value === "string" ? quote(value) : JSON.stringify(value)}`;
     }),
   );
-  return told.join(", ");
+  return descriptions.join(", ");
 }
 
 async function lookUp(
@@ -225,7 +225,7 @@ async function lookUp(
   return (data?.[field] as Record<string, unknown> | null | undefined) ?? null;
 }
 
-/** A text as it stands in a sentence: on one line, and told from the sentence's own words. */
+/** A string in a sentence: quoted and on one line. */
 function quote(value: unknown): string {
   return `“${String(value)
     .replace(/[\p{Cc}\p{Cf}\s]+/gu, " ")

@@ -10,7 +10,7 @@ import { makeMailGateway } from "../gateways/makeMailGateway.ts";
 import { makeS3Files } from "../gateways/s3Files.ts";
 import { SearchRefusedError } from "../gateways/search.ts";
 import { makeTypesense } from "../gateways/typesense.ts";
-import { isOlderVersion, leastEngineVersion, readEngineVersion } from "../search/engineVersion.ts";
+import { isOlderVersion, minEngineVersion, readEngineVersion } from "../search/engineVersion.ts";
 import { messageOf } from "../health/externalSystems.ts";
 import { type Finding, ok, warning, wrong } from "./finding.ts";
 
@@ -131,11 +131,11 @@ async function search(config: Config): Promise<Finding[]> {
         apiKey: config.search.apiKey ?? "",
         timeoutMs: patienceMs,
       });
-      return isOlderVersion(version, leastEngineVersion)
+      return isOlderVersion(version, minEngineVersion)
         ? [
             warning(
-              `search engine ${address}: version ${version} is older than ${leastEngineVersion}`,
-              `Update Typesense to ${leastEngineVersion} or later, see docs/search.md`,
+              `search engine ${address}: version ${version} is older than ${minEngineVersion}`,
+              `Update Typesense to ${minEngineVersion} or later, see docs/search.md`,
             ),
           ]
         : `version ${version}`;

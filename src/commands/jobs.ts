@@ -67,7 +67,10 @@ async function retry(
     [ids, task],
   );
   for (const { id, tenant } of rows)
-    await client.query("select office_jobs.notify_job_owner($1, $2, 'QUEUED', 0, null)", [tenant, id]);
+    await client.query("select office_jobs.notify_job_owner($1, $2, 'QUEUED', 0, null)", [
+      tenant,
+      id,
+    ]);
   await client.query("commit");
   for (const job of rows) console.log(`${job.id}  ${job.task}  will be retried`);
   if (rows.length > 0) return 0;
@@ -81,7 +84,7 @@ async function asWorker<T>(
 ): Promise<T> {
   if (database.workerUrl === undefined)
     throw new ConfigError([
-      "DATABASE_WORKER_URL or DATABASE_URL must be set: the jobs are in that database",
+      "Set DATABASE_WORKER_URL or DATABASE_URL to the database with the jobs",
     ]);
   return withPool(database, database.workerUrl, "office_worker", async (pool) => {
     const client = await pool.connect();

@@ -1,21 +1,21 @@
 import type { ErpCustomer, ErpOrder, ErpUnreadable } from "../gateways/erp.ts";
 import type { ErpRun } from "./defineErpTask.ts";
 
-/** What `import_from_erp` takes, as JSON. */
+/** The JSON argument of `import_from_erp`. */
 export interface ErpResponse {
   orders?: ErpOrder[];
   customers?: ErpCustomer[];
   unreadableOrders?: ErpUnreadable[];
   unreadableCustomers?: ErpUnreadable[];
-  /** Items that neither the ERP nor the catalogue knows. */
+  /** Items that neither the ERP nor the catalogue contains. */
   unknownItems?: string[];
   invoiced?: string[];
   missing?: string[];
 }
 
 /**
- * Orders with what has to be asked beside them: the customers that are not here yet, and whether items of which the ERP gave no
- * category exist at all. No transaction is open while the ERP is asked.
+ * Adds to orders the customers that are not imported yet, and the numbers of items that do not exist. No transaction is
+ * open during the ERP requests.
  */
 export async function completeOrders(
   run: ErpRun,

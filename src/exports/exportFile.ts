@@ -11,17 +11,17 @@ import type { ExportColumn } from "./exportRows.ts";
 import { exportRows } from "./exportRows.ts";
 import type { TextTable } from "./exportText.ts";
 import { writeCsv, writeJsonLines } from "./exportText.ts";
-import type { JobPrincipal } from "../workers/queue/queryAsOwner.ts";
+import type { JobPrincipal } from "../workers/queue/queryAsPrincipal.ts";
 
-/** What this release can write; `begin_export` gives it no other. */
+/** The formats that this release can write; `begin_export` rejects others. */
 export const exportFormats = ["xlsx", "csv", "jsonl"] as const;
 
-/** An attempt at an export, as `begin_export` tells it. */
-export interface BegunExport extends JobPrincipal {
+/** An attempt at an export, as `begin_export` returns it. */
+export interface ExportAttempt extends JobPrincipal {
   attempt: number;
   failures: number;
   format: (typeof exportFormats)[number];
-  /** Where the file goes. */
+  /** The key of the file in the object store. */
   key: string;
   source: string;
   kind: "FORM" | "TABLE";
@@ -31,28 +31,28 @@ export interface BegunExport extends JobPrincipal {
   columns: ExportColumn[];
 }
 
-/** A reason, in words for people, for which trying again is of no use. */
+/** A permanent failure whose message users may read. */
 export class ExportProblem extends Error {
   override name = "ExportProblem";
 }
 
-export interface FileParts {
+export interface ExportFileOptions {
   exportId: string;
-  begun: BegunExport;
+  begun: ExportAttempt;
   client: pg.ClientBase;
   files: FileStore;
   pictures: Pictures;
   signal: AbortSignal;
-  /** Called for each row that is read. */
+  /** Called for each row read. */
   onRow: () => void;
 }
 
-/** Writes an export's file from what `client` sees; returns its rows and size, and what readers should know. */
+/** Writes an export's file from the rows that `client` can see. Returns row count, size and notes for the reader. */
 export async function writeExportFile(
-  parts: FileParts,
+  parts: ExportFileOptions,
 ): Promise<{ rows: number; size: number; notes: string[] }> {
   const { begun, files, signal: stopped } = parts;
-  // Whichever side fails stops the other.
+  // A failure of the writer stops the upload and vice versa.
   const failed = new AbortController();
   const signal = AbortSignal.any([stopped, failed.signal]);
   const output = new PassThrough({ highWaterMark: 1024 * 1024 });
@@ -67,12 +67,12 @@ export async function writeExportFile(
   stopped.throwIfAborted();
   failed.signal.throwIfAborted();
   if (written.status === "rejected" || uploaded.status === "rejected")
-    throw new Error("An export's file failed without a reason");
+    throw new Error("The export failed without an error");
   return { ...written.value, size: uploaded.value };
 }
 
 async function writeContent(
-  parts: FileParts,
+  parts: ExportFileOptions,
   output: PassThrough,
 ): Promise<{ rows: number; notes: string[] }> {
   const { begun, signal } = parts;
@@ -93,7 +93,7 @@ async function writeContent(
       ...{ template, kind: begun.kind, fields, rows: records },
       ...{ output, signal },
     }).catch((error: unknown) => {
-      // Checked when it was uploaded; what it cannot hold, it cannot hold the next time.
+      // The workbook was checked at upload, so a retry would fail in the same way.
       throw error instanceof TemplateError
         ? new ExportProblem(`The template cannot be filled: ${error.message}`, { cause: error })
         : error;
@@ -103,14 +103,14 @@ async function writeContent(
   if (missing > 0)
     notes.push(
       missing === 1
-        ? "One product is left out: it was deleted after the export was asked for"
-        : `${missing} products are left out: they were deleted after the export was asked for`,
+        ? "One product is missing: it was deleted after the export was requested"
+        : `${missing} products are missing: they were deleted after the export was requested`,
     );
   return { rows: written.rows, notes: [...notes, ...written.notes] };
 }
 
 async function writeColumns(
-  { format, source, columns: chosen }: BegunExport,
+  { format, source, columns: chosen }: ExportAttempt,
   rest: Pick<TextTable, "rows" | "output" | "signal">,
 ): Promise<{ rows: number; notes: string[] }> {
   const columns = chosen.map(({ field, title, width, numberFormat, kind }) => ({
@@ -130,7 +130,7 @@ async function* read({
   client,
   signal,
   onRow,
-}: FileParts): AsyncGenerator<CellValue[]> {
+}: ExportFileOptions): AsyncGenerator<CellValue[]> {
   const kinds = begun.columns.map(kindOf);
   let any = false;
   for await (const row of exportRows(client, begun.query, exportId, kinds)) {
@@ -148,7 +148,7 @@ async function* read({
 }
 
 async function* toRecords(
-  { begun, pictures, signal }: FileParts,
+  { begun, pictures, signal }: ExportFileOptions,
   rows: AsyncIterable<CellValue[]>,
   notes: string[],
 ): AsyncGenerator<Record<string, CellValue | ImageValue>> {
@@ -177,8 +177,8 @@ function kindOf({ kind }: ExportColumn): FieldKind {
   return kind.toLowerCase() as FieldKind;
 }
 
-function hiddenFields({ columns }: BegunExport): string[] {
+function hiddenFields({ columns }: ExportAttempt): string[] {
   const titles = columns.filter(({ hidden }) => hidden).map(({ title }) => title);
   if (titles.length === 0) return [];
-  return [`Left empty, since whoever asked for the export may not see it: ${titles.join(", ")}`];
+  return [`Left empty for lack of permission: ${titles.join(", ")}`];
 }

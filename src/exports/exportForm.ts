@@ -1,17 +1,17 @@
 import type { ExportColumn } from "./exportRows.ts";
-import { sheetNameFor } from "../xlsx/sheetNames.ts";
+import { toSheetName } from "../xlsx/sheetNames.ts";
 
 const pictureRowPoints = 240;
 
-/** The workbook of a form that is made of lines: to the left what each is, to the right its placeholder. */
+/** Creates a form workbook with one line per field: label on the left, placeholder on the right. */
 export async function exportForm(
   name: string,
   lines: readonly Pick<ExportColumn, "field" | "kind" | "title" | "width" | "numberFormat">[],
 ): Promise<Buffer> {
-  // Loaded when it is needed, which in most processes is never.
+  // Loaded lazily; most processes never need it.
   const { default: ExcelJS } = await import("exceljs");
   const workbook = new ExcelJS.Workbook();
-  const sheet = workbook.addWorksheet(sheetNameFor(name.trim() || "Export"), {
+  const sheet = workbook.addWorksheet(toSheetName(name.trim() || "Export"), {
     pageSetup: {
       orientation: "portrait",
       fitToPage: true,
@@ -33,7 +33,7 @@ export async function exportForm(
     if (numberFormat !== null) value.numFmt = numberFormat;
     else if (kind === "DATE") value.numFmt = "yyyy-mm-dd";
     else if (kind === "DATETIME") value.numFmt = "yyyy-mm-dd hh:mm";
-    // The first line is what the form is about.
+    // The first line is the heading of the form.
     if (index === 0) value.font = { bold: true, size: 16 };
     if (kind === "IMAGE") row.height = pictureRowPoints;
     const hair = { style: "hair", color: { argb: "FFBBBBBB" } } as const;

@@ -2,66 +2,64 @@ import type pg from "pg";
 import Cursor from "pg-cursor";
 import type { CellValue, FieldKind } from "../xlsx/values.ts";
 
-/** A column, or a placeholder of a workbook. */
+/** A column of a table, or a placeholder of a workbook. */
 export interface ExportColumn {
   field: string;
   kind: Uppercase<FieldKind>;
   title: string;
   width: number | null;
   numberFormat: string | null;
-  /** Whether the reader holds no permission to see it: it stays empty. */
+  /** Whether the reader lacks the permission to see the column; it stays empty. */
   hidden: boolean;
 }
 
-const rowsAtOnce = 250;
+const fetchSize = 250;
 
 /**
- * Reads the products of an export one after the other in their order, as far as the reader may see them, a few hundred in memory at
- * a time. `text` is what `export_query` in the database made for fields of these kinds; a picture is read as its address.
+ * Reads an export's products in order and in batches, limited to what the reader may see. `query` comes from the SQL
+ * function `export_query` for fields of these kinds; a picture is read as its URL.
  */
 export async function* exportRows(
   client: pg.ClientBase,
-  text: string,
+  query: string,
   exportId: string,
   kinds: readonly FieldKind[],
 ): AsyncGenerator<CellValue[]> {
-  const cursor = client.query(new Cursor<unknown[]>(text, [exportId], { rowMode: "array" }));
-  // The end of a cursor waits for an answer, which does not come where the connection is gone.
+  const cursor = client.query(new Cursor<unknown[]>(query, [exportId], { rowMode: "array" }));
+  // Closing a cursor waits for a response, which never arrives on a lost connection.
   const connectionEnd = Promise.withResolvers<undefined>();
   const onEnd = () => connectionEnd.resolve(undefined);
   client.once("end", onEnd);
   const read = () => {
-    const rows = cursor.read(rowsAtOnce);
-    // Whoever awaits it sees the failure; when nobody does any more, nobody needs to.
+    const rows = cursor.read(fetchSize);
+    // Prevents an unhandled rejection when the consumer has stopped; otherwise the awaiting code handles it.
     rows.catch(() => undefined);
     return rows;
   };
   let last = 0;
-  let coming = read();
+  let nextBatch = read();
   try {
     for (;;) {
-      const rows = await coming;
+      const rows = await nextBatch;
       if (rows.length === 0) return;
-      // The database is at work on these while those are written.
-      coming = read();
-      for (const [place, ...values] of rows) {
-        // The statement has no sort, so as not to wait for one: that it needs none is not left to trust.
-        if (typeof place !== "number" || place <= last)
-          throw new Error(
-            "The products of an export came in another order than they were asked for",
-          );
-        last = place;
+      // The database reads the next batch while this one is written.
+      nextBatch = read();
+      for (const [position, ...values] of rows) {
+        // The statement relies on the plan's order instead of a sort, so the order is checked here.
+        if (typeof position !== "number" || position <= last)
+          throw new Error("The export query returned rows out of order");
+        last = position;
         yield values.map((value, index) => cell(value, kinds[index]));
       }
     }
   } finally {
-    await coming.catch(() => undefined);
+    await nextBatch.catch(() => undefined);
     await Promise.race([cursor.close(), connectionEnd.promise]);
     client.off("end", onEnd);
   }
 }
 
-/** The statement gives everything as text, but for truth values and points in time. */
+/** The statement returns all values as text, except booleans and timestamps. */
 function cell(value: unknown, kind: FieldKind | undefined): CellValue {
   if (value instanceof Date || typeof value === "boolean") return value;
   if (typeof value !== "string") return null;

@@ -3,23 +3,23 @@ import { pipeline } from "node:stream/promises";
 import type { CellKind, CellValue } from "../xlsx/values.ts";
 import { pacer } from "../xlsx/pacer.ts";
 
-/** A table as lines of text. */
+/** A table written as lines of text. */
 export interface TextTable {
   columns: readonly { field: string; title: string; kind: CellKind }[];
   rows: AsyncIterable<readonly CellValue[]>;
-  /** Ended when all is written, destroyed when anything fails. */
+  /** Ended after the last line; destroyed on errors. */
   output: Writable;
   signal: AbortSignal;
 }
 
-// The list of OWASP: spreadsheets take a cell that begins so for a formula, full-width forms included.
-const formula = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/;
+// OWASP's list of prefixes, with full-width forms: spreadsheets evaluate such cells as formulas.
+const formulaPrefix = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/;
 
-/** Writes CSV as RFC 4180 has it, with a byte order mark, by which Excel knows UTF-8. Returns how many rows there are. */
+/** Writes CSV (RFC 4180) with a byte order mark, by which Excel recognizes UTF-8. Returns the number of rows. */
 export async function writeCsv({ columns, rows, output, signal }: TextTable): Promise<number> {
   const { format } = await import("@fast-csv/format");
   const csv = format({
-    headers: columns.map(({ title }) => withoutFormula(title)),
+    headers: columns.map(({ title }) => escapeFormula(title)),
     alwaysWriteHeaders: true,
     includeEndRowDelimiter: true,
     rowDelimiter: "\r\n",
@@ -33,7 +33,7 @@ export async function writeCsv({ columns, rows, output, signal }: TextTable): Pr
       yield columns.map(({ kind }, index) => csvCell(row[index], kind));
     }
   }
-  // The library leaves it out of a file without rows.
+  // The library omits the byte order mark when there are no rows.
   output.write("\ufeff");
   await pipeline(lines, csv, output, { signal });
   return count;
@@ -42,14 +42,14 @@ export async function writeCsv({ columns, rows, output, signal }: TextTable): Pr
 function csvCell(value: CellValue | undefined, kind: CellKind): string {
   if (value === null || value === undefined) return "";
   if (value instanceof Date) return value.toISOString();
-  return kind === "text" || kind === "url" ? withoutFormula(String(value)) : String(value);
+  return kind === "text" || kind === "url" ? escapeFormula(String(value)) : String(value);
 }
 
-function withoutFormula(text: string): string {
-  return formula.test(text) ? `'${text}` : text;
+function escapeFormula(text: string): string {
+  return formulaPrefix.test(text) ? `'${text}` : text;
 }
 
-/** Writes one JSON object a line, with values as the API gives them. Returns how many rows there are. */
+/** Writes one JSON object per line, with values as in the API. Returns the number of rows. */
 export async function writeJsonLines(table: TextTable): Promise<number> {
   const { columns, rows, output, signal } = table;
   let count = 0;
@@ -66,7 +66,7 @@ export async function writeJsonLines(table: TextTable): Promise<number> {
   return count;
 }
 
-/** Decimals are texts already; integers that a JavaScript number cannot hold become texts, as the API's BigInt. */
+/** Decimals are strings already; integers beyond JavaScript's safe range become strings, like the API's BigInt. */
 function jsonValue(value: CellValue | undefined): CellValue {
   return typeof value === "bigint" ? String(value) : (value ?? null);
 }

@@ -1,15 +1,15 @@
 import type { CustomFetch } from "openid-client";
 
-const largestAnswerBytes = 1024 * 1024;
+const maxResponseBytes = 1024 * 1024;
 
-/** A provider's answer that goes on and on. */
-export class AnswerTooLargeError extends Error {
+/** A response exceeded the size limit. */
+export class ResponseTooLargeError extends Error {
   override name = "AnswerTooLargeError";
 }
 
 /**
- * `fetch` for a provider's documents: an answer above one MiB is cut off instead of read into memory. The caller's signal
- * bounds the time, the reading of the body included.
+ * `fetch` for an identity provider's documents, which rejects responses above 1 MiB. The caller's signal bounds the
+ * time, including the body.
  */
 export const boundedFetch: CustomFetch = async (url, options) => {
   const response = await fetch(url, options);
@@ -18,8 +18,8 @@ export const boundedFetch: CustomFetch = async (url, options) => {
   let size = 0;
   for await (const chunk of response.body as AsyncIterable<Uint8Array<ArrayBuffer>>) {
     size += chunk.length;
-    if (size > largestAnswerBytes)
-      throw new AnswerTooLargeError(`the answer is larger than ${largestAnswerBytes} bytes`);
+    if (size > maxResponseBytes)
+      throw new ResponseTooLargeError(`the response is larger than ${maxResponseBytes} bytes`);
     chunks.push(chunk);
   }
   return new Response(new Blob(chunks), {

@@ -1,135 +1,136 @@
 import type { Circuit } from "../health/externalSystems.ts";
 
-/** What every call may be given. */
+/** Options of each call. */
 export interface ErpCallOptions {
-  /** Stops the call, its waits and its retries; what it throws then is the abort itself. */
+  /** Aborts the call, its delays and its retries; the call then rejects with the signal's reason. */
   signal?: AbortSignal | undefined;
-  /** Sent along, so that the ERP's own records can be held beside ours. */
+  /** Sent to the ERP, so that its telemetry can be matched with this service's log. */
   correlationId?: string | undefined;
 }
 
 /**
- * The ERP, by what the service needs of it. Calls may run at the same time. Each of them throws, and promises no more:
- * `ErpUnavailableError` when the ERP may answer later, `ErpAuthError` when it does not let us in, `ErpAnswerError` when what
- * it answers cannot be used. Short troubles are retried before that.
+ * The ERP operations that the service uses; calls may run concurrently. After retries, a call throws
+ * `ErpUnavailableError` when the ERP may respond later, `ErpAuthError` when it rejects the credentials, and
+ * `ErpAnswerError` when its response is unusable.
  */
 export interface ErpClient {
   /**
-   * One page of the orders that changed since a cursor, oldest change first; null begins at the ERP's first order.
+   * Returns a page of the orders changed since a cursor, oldest change first; null starts at the first order.
    *
-   * Ask again with the page's `cursor` until `done`; the cursor of the last page begins the next run. A cursor may be stored
-   * before the following page is asked for, and used any time later by any process: whatever was not in a page before it comes
-   * after it. So store it in the transaction that stores the page's orders. Nothing is lost when orders change meanwhile; an
-   * order may come more than once, also with the same revision, above all at the beginning of a run.
-   * @throws ErpCursorError when the cursor is none of ours
+   * Repeat with the page's `cursor` until `done`; the last cursor starts the next run. Store the cursor in the
+   * transaction that stores the page's orders: any process may continue from it at any time. No change is lost while
+   * orders change; an order may appear more than once, even with the same revision, mostly at the start of a run.
+   * @throws ErpCursorError when the cursor is invalid
    */
   changedOrders(cursor: string | null, options?: ErpCallOptions): Promise<ErpPage<ErpOrder>>;
-  /** The orders of these numbers as they are now, in any order; any count of numbers, asked for in batches. */
+  /**
+   * Returns the current orders with these numbers, in any order. Accepts any count of numbers; requests are batched.
+   */
   ordersByNumbers(numbers: readonly string[], options?: ErpCallOptions): Promise<ErpFoundOrders>;
-  /** As `changedOrders`, for customers. Cursors of the two are not interchangeable. */
+  /** Like `changedOrders`, for customers. Cursors of the two are not interchangeable. */
   changedCustomers(cursor: string | null, options?: ErpCallOptions): Promise<ErpPage<ErpCustomer>>;
-  /** The customers of these numbers as they are now, in any order; any count of numbers, asked for in batches. */
+  /** Returns the current customers with these numbers, in any order. Accepts any count of numbers. */
   customersByNumbers(
     numbers: readonly string[],
     options?: ErpCallOptions,
   ): Promise<ErpFound<ErpCustomer>>;
-  /** The items of these numbers as they are now, in any order; any count of numbers, asked for in batches. */
+  /** Returns the current items with these numbers, in any order. Accepts any count of numbers. */
   itemsByNumbers(numbers: readonly string[], options?: ErpCallOptions): Promise<ErpFound<ErpItem>>;
-  /** Asks for as little as shows that address, credentials and company are right. One attempt, past the circuit breaker. */
+  /** Checks address, credentials and company with one minimal request, bypassing the circuit breaker. */
   check(options?: ErpCallOptions): Promise<ErpCheck>;
-  /** Whether calls are let through at present. */
+  /** The state of the circuit breaker. */
   circuit(): Circuit;
 }
 
 export interface ErpPage<Entity> {
   records: Entity[];
-  /** What stood in the page beside them and could not be read. Going on after it is safe: it comes again once it changes. */
+  /** Records of the page that could not be parsed. Continuing is safe: a record appears again when it changes. */
   unreadable: ErpUnreadable[];
-  /** Goes on after this page; opaque, 2,000 characters at most. */
+  /** The position after this page: opaque, at most 2,000 characters. */
   cursor: string;
-  /** Whether this run is over. */
+  /** Whether this was the last page of the run. */
   done: boolean;
 }
 
 export interface ErpFound<Entity> {
   records: Entity[];
   unreadable: ErpUnreadable[];
-  /** Those numbers asked for that the ERP does not know. */
+  /** Requested numbers that the ERP does not have. */
   missing: string[];
 }
 
 export interface ErpFoundOrders extends ErpFound<ErpOrder> {
-  /** Those of `missing` that the ERP no longer has as orders because they were invoiced. Others were deleted, or never were. */
+  /** The numbers in `missing` whose orders were invoiced. The others were deleted or never existed. */
   invoiced: string[];
 }
 
-/** A record of which something has not the form that the ERP documents. */
+/** A record that does not match the ERP's documented format. */
 export interface ErpUnreadable {
-  /** The order's, customer's or item's number, as far as it is legible. */
+  /** The number of the order, customer or item, if legible. */
   number: string | null;
-  /** The ERP's id, as far as it is legible. */
+  /** The ERP's id, if legible. */
   id: string | null;
-  /** The ERP's own mark of the record's version. */
+  /** The ERP's version tag of the record. */
   revision: string | null;
-  /** Where it went wrong, such as `salesOrderLines[2].quantity`. */
+  /** The invalid property, such as `salesOrderLines[2].quantity`. */
   path: string;
-  /** What is wrong there, for staff; never the value itself. */
+  /** The error, for staff; never the value. */
   message: string;
 }
 
-/** A decimal in plain notation, such as `-12.50`: no exponent, no float in between. */
+/** A decimal in plain notation, such as `-12.50`, never converted to a float. */
 export type ErpDecimal = string;
 
-/** How far the ERP is with an order. An order that was invoiced whole or deleted is no longer among the ERP's orders. */
+/** The status of an order. Fully invoiced and deleted orders are no longer among the ERP's orders. */
 export type ErpOrderStatus =
   "DRAFT" | "IN_REVIEW" | "OPEN" | "PARTLY_SHIPPED" | "SHIPPED" | "INVOICED";
 
 /**
- * An order. Texts are trimmed at their ends, blank ones are null. Codes are the ERP's own, for mapping rules; where the ERP
- * refers to something by an id that it does not resolve, the id stands in the code's place.
+ * An order. Strings are trimmed, and blank ones are null. Codes are the ERP's own, for mapping rules; an id that the
+ * ERP does not resolve replaces the code.
  */
 export interface ErpOrder {
   id: string;
   number: string;
-  /** Marks this version: the same for exactly as long as everything here is the same. */
+  /** Identifies this version: equal exactly when all fields are equal. */
   revision: string;
-  /** When the ERP last changed it, ISO 8601 with zone. */
+  /** The ERP's time of the last change, ISO 8601 with zone. */
   lastModified: string;
   status: ErpOrderStatus;
   customerNumber: string | null;
   customerName: string | null;
   /**
-   * The customer's own mark for the order (the ERP's external document number). An order that takes the place of another one
-   * of the same customer bears that one's `number` here.
+   * The customer's reference (the ERP's external document number). A replacement order has the `number` of the order
+   * that it replaces here.
    */
   customerReference: string | null;
   salesperson: string | null;
-  /** When it was placed, `YYYY-MM-DD`; the ERP keeps no time of day. */
+  /** The order date, `YYYY-MM-DD`; the ERP stores no time. */
   orderDate: string | null;
   requestedDeliveryDate: string | null;
-  /** The currency's code; the company's own currency where the order names none. */
+  /** The currency code; the company's currency when the order has none. */
   currencyCode: string | null;
-  /** Whether the lines' unit prices include VAT. */
+  /** Whether unit prices include VAT. */
   pricesIncludeVat: boolean;
-  /** That of the order's customer: the ERP shows none of the order's own. */
+  /** The customer's payment method: the ERP's API does not expose the order's own. */
   paymentMethodCode: string | null;
   paymentTermsCode: string | null;
   shipmentMethodCode: string | null;
-  /** All lines after all discounts, before VAT. */
+  /** The sum of all lines after all discounts, before VAT. */
   netAmount: ErpDecimal | null;
-  /** The discount on the order as a whole. */
+  /** The order-level discount. */
   discountAmount: ErpDecimal | null;
   vatAmount: ErpDecimal | null;
   totalAmount: ErpDecimal | null;
   email: string | null;
   phone: string | null;
-  /** The buyer's (sell-to). */
+  /** The buyer's address (sell-to). */
   address: ErpAddress;
-  /** Where the invoice goes (bill-to). */
+  /** The invoice address (bill-to). */
   invoiceAddress: ErpAddress;
-  /** Where the goods go (ship-to). */
+  /** The delivery address (ship-to). */
   deliveryAddress: ErpAddress;
-  /** By `lineNumber`. */
+  /** Sorted by `lineNumber`. */
   lines: ErpOrderLine[];
 }
 
@@ -141,7 +142,7 @@ export interface ErpAddress {
   postalCode: string | null;
   city: string | null;
   region: string | null;
-  /** The ERP's country code, as a rule ISO 3166. */
+  /** The ERP's country code, usually ISO 3166. */
   country: string | null;
 }
 
@@ -152,35 +153,35 @@ export interface ErpOrderLine {
   id: string;
   lineNumber: number;
   type: ErpLineType;
-  /** Number of the item, account, resource, ... that the line is about. */
+  /** The number of the line's item, account, resource and so on. */
   objectNumber: string | null;
-  /** `objectNumber` of an ITEM line, null for others. */
+  /** `objectNumber` of an ITEM line; null for other lines. */
   itemNumber: string | null;
   /**
-   * What the line's kind follows from: the category's code of an ITEM line's item, null where the item has none or is not
-   * known; of other lines the ERP's line type and number, such as `Account 6610`, `Charge FREIGHT` or `Comment`.
+   * Determines the kind of line. For an ITEM line the item's category code, null without a known category; for other
+   * lines the ERP's line type and number, such as `Account 6610`, `Charge FREIGHT` or `Comment`.
    */
   productGroup: string | null;
   description: string | null;
   unit: string | null;
   quantity: ErpDecimal | null;
-  /** Of one unit, before discount. The ERP has no empty prices: `0` where nobody set one. */
+  /** The price of one unit before discount. The ERP has no empty prices; a missing price is `0`. */
   unitPrice: ErpDecimal | null;
   discountPercent: ErpDecimal | null;
-  /** The line's own discount, as an amount. */
+  /** The line's own discount as an amount. */
   discountAmount: ErpDecimal | null;
   /** The tax code (VAT product posting group or tax group). */
   vatCode: string | null;
   vatPercent: ErpDecimal | null;
-  /** After the line's discount, before VAT. */
+  /** The amount after the line's discount, before VAT. */
   amount: ErpDecimal | null;
   shippedQuantity: ErpDecimal | null;
   invoicedQuantity: ErpDecimal | null;
-  /** Where it is sent from. The ERP says so line by line, not for the order. */
+  /** The shipping location. The ERP stores it per line, not per order. */
   locationCode: string | null;
 }
 
-/** A customer; texts as in `ErpOrder`. */
+/** A customer; strings as in `ErpOrder`. */
 export interface ErpCustomer {
   id: string;
   number: string;
@@ -190,7 +191,7 @@ export interface ErpCustomer {
   email: string | null;
   phone: string | null;
   website: string | null;
-  /** Without name and contact. */
+  /** The address without name and contact. */
   address: ErpAddress;
   currencyCode: string | null;
   vatNumber: string | null;
@@ -198,14 +199,14 @@ export interface ErpCustomer {
   paymentMethodCode: string | null;
   paymentTermsCode: string | null;
   shipmentMethodCode: string | null;
-  /** Null for no limit. */
+  /** Null means no limit. */
   creditLimit: ErpDecimal | null;
   balanceDue: ErpDecimal | null;
-  /** What the ERP no longer does for the customer. */
+  /** Which documents the ERP refuses to post for the customer. */
   blocked: "NO" | "SHIP" | "INVOICE" | "ALL";
 }
 
-/** An item; texts as in `ErpOrder`. */
+/** An item; strings as in `ErpOrder`. */
 export interface ErpItem {
   id: string;
   number: string;
@@ -226,14 +227,14 @@ export interface ErpItem {
 export interface ErpCheck {
   /** The company's name in the ERP. */
   company: string;
-  /** How long the answer took, in milliseconds. */
+  /** The response time in milliseconds. */
   durationMs: number;
 }
 
-/** The ERP did not answer, or not now. The message is for staff to read and holds no secret. */
+/** The ERP is unreachable or temporarily refuses requests. Staff may read the message; it contains no secret. */
 export class ErpUnavailableError extends Error {
   override name = "ErpUnavailableError";
-  /** How long the ERP, or our circuit breaker, asks to wait, in milliseconds; null when nobody said. */
+  /** The delay requested by the ERP or the circuit breaker, in milliseconds; null when there is none. */
   readonly retryAfterMs: number | null;
 
   constructor(message: string, options: ErrorOptions & { retryAfterMs?: number | null } = {}) {
@@ -242,17 +243,17 @@ export class ErpUnavailableError extends Error {
   }
 }
 
-/** The ERP does not take our credentials, or they do not permit what was asked. For staff to put right. */
+/** The ERP rejected the credentials, or they lack a permission. Staff must correct them. */
 export class ErpAuthError extends Error {
   override name = "ErpAuthError";
 }
 
-/** The ERP answered what cannot be used, or refused the question as wrong. Asking again later may help after a fix only. */
+/** The ERP's response is unusable, or it rejected the request as invalid. A retry helps only after a fix. */
 export class ErpAnswerError extends Error {
   override name = "ErpAnswerError";
 }
 
-/** The stored cursor cannot be read. Beginning anew with null is safe, only longer. */
+/** The stored cursor is invalid. Restarting with null is safe, but takes longer. */
 export class ErpCursorError extends Error {
   override name = "ErpCursorError";
 }

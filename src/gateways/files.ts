@@ -1,44 +1,44 @@
 import type { Readable } from "node:stream";
 import type { Circuit } from "../health/externalSystems.ts";
 
-/** A file that the store holds. */
+/** A file in the object store. */
 export interface StoredFile {
   key: string;
   modifiedAt: Date;
 }
 
-/** What a link lets its holder have. */
+/** Options of a download link. */
 export interface LinkOptions {
-  /** Under which name a browser saves the file. */
+  /** The name under which a browser saves the file. */
   fileName: string;
-  /** How long the link works. */
+  /** The link's lifetime. */
   seconds: number;
 }
 
-/** The store of files. Every method throws FileStoreError when the store does not do its part. */
+/** The object store. Every method throws FileStoreError when the store fails. */
 export interface FileStore {
   /**
-   * Writes a file piece by piece, holding a few pieces in memory at most; it is there as a whole or not at all. Returns its size
-   * in bytes. The body is destroyed when the store fails.
+   * Uploads a file in parts, with at most a few in memory; the file appears completely or not at all. Returns its size
+   * in bytes. Destroys the body when the store fails.
    */
   write(key: string, body: Readable, signal: AbortSignal): Promise<number>;
-  /** Reads a file whole. */
+  /** Reads a whole file. */
   read(key: string, signal?: AbortSignal): Promise<Buffer>;
-  /** Removes a file and what was begun under its name and never finished; no error when there is neither. */
+  /** Deletes a file and its unfinished uploads; no error when there are none. */
   remove(key: string): Promise<void>;
-  /** Removes all below a prefix. */
+  /** Deletes all files below a prefix. */
   removeAll(prefix: string): Promise<void>;
   list(prefix: string): AsyncIterable<StoredFile>;
-  /** An address from which anyone who has it can download the file for a while. */
+  /** Returns a URL that allows anyone to download the file for a limited time. */
   link(key: string, options: LinkOptions): Promise<string>;
-  /** Resolves when the store answers; one whose bucket is not made yet does. */
+  /** Resolves when the store responds, even when the bucket does not exist yet. */
   check(signal: AbortSignal): Promise<undefined>;
-  /** Whether calls are let through at present: after several without an answer the store is left alone for a second. */
+  /** The state of the circuit breaker, which opens for a second after several requests without a response. */
   circuit(): Circuit;
   close(): void;
 }
 
-/** The store cannot be reached, or refuses; the message is for people, the cause for the log. */
+/** The store is unreachable or rejected a request. The message is for users, the cause for the log. */
 export class FileStoreError extends Error {
   override name = "FileStoreError";
 }
@@ -51,7 +51,7 @@ const contentTypes: Readonly<Record<string, string>> = {
   jsonl: "application/x-ndjson",
 };
 
-/** The media type of a file, by the end of its key. */
+/** The media type of a file, by the extension of its key. */
 export function contentTypeOf(key: string): string {
   return contentTypes[/\.(\w+)$/.exec(key)?.[1] ?? ""] ?? "application/octet-stream";
 }

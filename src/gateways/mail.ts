@@ -1,43 +1,40 @@
 import type { Logger } from "pino";
 
-/** One letter to one person. */
+/** A mail to one recipient. */
 export interface Mail {
-  /** What it is about, such as an invitation's id: a part of file names. */
+  /** The id of the subject, such as an invitation; part of file names. */
   subjectId: string;
-  /** The address alone. */
+  /** The address without a display name. */
   to: string;
   subject: string;
   text: string;
   html: string;
-  /**
-   * The part of the Message-ID before the `@`: the same each time that the same letter is sent, so that mailboxes can fold a
-   * letter that was sent twice.
-   */
+  /** The local part of the Message-ID. It is the same for each attempt, so that mailboxes can merge duplicates. */
   messageId: string;
 }
 
-/** Hands letters over. */
+/** Sends mail. */
 export interface MailGateway {
-  /** Resolves when the mail server lets us in; absent where there is none. */
+  /** Resolves when the mail server accepts the login; absent without a server. */
   check?: () => Promise<undefined>;
   /**
-   * Resolves when the letter was taken. `signal` stops the attempt; what it throws then is the abort itself.
-   * @throws MailRefusedError when this letter will never be taken, MailError when it may be later
+   * Resolves when the mail was accepted. When `signal` aborts, rejects with its reason.
+   * @throws MailRefusedError for a permanent rejection, MailError for a temporary one
    */
   send(mail: Mail, options: { signal: AbortSignal; log: Logger }): Promise<void>;
 }
 
-/** The letter was not taken this time. The message is for staff to read. */
+/** The mail was not accepted this time. The message is for staff. */
 export class MailError extends Error {
   override name = "MailError";
 }
 
-/** This letter, or its recipient, was refused for good. The message is for staff to read. */
+/** The mail or its recipient was rejected permanently. The message is for staff. */
 export class MailRefusedError extends Error {
   override name = "MailRefusedError";
 }
 
-/** The Message-ID of a letter: unique, since the domain is the sender's own. */
+/** The Message-ID of a mail, which is unique because the domain is the sender's. */
 export function messageIdOf(mail: Mail, from: string): string {
   const domain = from.slice(from.lastIndexOf("@") + 1).replace(">", "");
   return `<${mail.messageId}@${domain}>`;

@@ -4,7 +4,7 @@ import { createTransport } from "nodemailer";
 import type { MailGateway } from "./mail.ts";
 import { messageIdOf } from "./mail.ts";
 
-/** Stands in for a mail server where none is configured: letters become files, `<time>-<what it is about>.eml`. */
+/** Replaces the mail server when none is configured: writes mails to files named `<time>-<subject id>.eml`. */
 export function makeMailFolder({ dataDir, from }: { dataDir: string; from: string }): MailGateway {
   const folder = join(dataDir, "mail");
   const transport = createTransport({ streamTransport: true, buffer: true });
@@ -24,12 +24,12 @@ export function makeMailFolder({ dataDir, from }: { dataDir: string; from: strin
       const time = new Date().toISOString().replace(/[-:.]/g, "");
       const file = join(folder, `${time}-${mail.subjectId}.eml`);
       await mkdir(folder, { recursive: true });
-      // Whoever watches the folder sees whole letters only.
+      // A watcher of the folder sees complete mails only.
       await writeFile(`${file}.part`, message, { mode: 0o600 });
       await rename(`${file}.part`, file);
       log.info(
         { to: mail.to, file },
-        "no mail server is configured: the mail is in the data folder",
+        "mail written to the data folder: no mail server is configured",
       );
     },
   };

@@ -5,8 +5,8 @@ import { makeBusinessCentralClient } from "./erp/businessCentral.ts";
 const mebibyte = 1024 * 1024;
 
 /**
- * The ERP of the settings; null when they name none, which is possible outside production only. Make one for a process and keep
- * it: tokens, codes and the circuit breaker are the client's own.
+ * The configured ERP, or null when none is configured, which only development allows. Create one per process: it holds
+ * tokens, cached codes and the circuit breaker.
  */
 export function makeErpClient({ erp }: Pick<Config, "erp">): ErpClient | null {
   const { tenantId, environment, companyId, clientId, clientSecret, tokenUrl } = erp;

@@ -5,7 +5,7 @@ import { makeSmtpClient } from "./smtp.ts";
 
 const defaultSender = "Back office <office@example.com>";
 
-/** The mail server of the settings, or, outside production, the data folder. */
+/** The configured mail server, or outside production a folder in the data directory. */
 export function makeMailGateway(config: Config): MailGateway {
   const { smtpUrl, timeoutMs, from = defaultSender } = config.mail;
   return smtpUrl === undefined

@@ -16,24 +16,24 @@ import type { ModelGateway } from "./model.ts";
 import { ModelError } from "./model.ts";
 import { beginStream, toModelError } from "./modelStream.ts";
 
-// So many questions without an answer, one after the other, and the model is left alone for a while.
-const failuresToRest = 5;
+// Consecutive failures that open the circuit.
+const failuresToOpen = 5;
 const restMs = 15_000;
-/** A call that failed before its answer began is made once more. */
+/** Retries of a call that failed before its response began. */
 const attempts = 1;
 
-// The library writes hints for developers to the console.
+// The library writes warnings for developers to the console.
 Object.assign(globalThis, { AI_SDK_LOG_WARNINGS: false });
 
-/** The language model that the settings name; null without one. Nothing is asked of it yet. */
+/** The configured language model, or null when none is configured. Sends no request. */
 export function makeModelGateway(config: AssistantConfig): ModelGateway | null {
   const { model: name, silenceTimeoutMs } = config;
   if (name === undefined) return null;
   const breaker = circuitBreaker(handleWhen(isFailure), {
     halfOpenAfter: restMs,
-    breaker: new ConsecutiveBreaker(failuresToRest),
+    breaker: new ConsecutiveBreaker(failuresToOpen),
   });
-  const again = retry(handleWhen(isPassing), {
+  const again = retry(handleWhen(isTemporary), {
     maxAttempts: attempts,
     backoff: new ExponentialBackoff({ initialDelay: 200, maxDelay: 2_000 }),
   });
@@ -49,7 +49,7 @@ export function makeModelGateway(config: AssistantConfig): ModelGateway | null {
             () =>
               beginStream((abortSignal) => model.doStream({ ...params, abortSignal }), {
                 signal: caller,
-                silenceMs: silenceTimeoutMs,
+                idleTimeoutMs: silenceTimeoutMs,
               }),
             caller,
           );
@@ -65,25 +65,26 @@ export function makeModelGateway(config: AssistantConfig): ModelGateway | null {
   return { model, name, circuit: () => circuitOf(breaker) };
 }
 
-/** Whether the model is to blame, and not the question or how often it was asked. */
+/** Whether the model failed, as opposed to an invalid request or a rate limit. */
 function isFailure(error: unknown): boolean {
   return error instanceof ModelError && !["busy", "refused"].includes(error.problem);
 }
 
-/** Whether the same call may well succeed a moment later. */
-function isPassing(error: unknown): boolean {
+/** Whether the same call may succeed a moment later. */
+function isTemporary(error: unknown): boolean {
   return error instanceof ModelError && error.problem === "unreachable";
 }
 
 function makeModel({ provider, baseUrl, apiKey }: AssistantConfig, name: string) {
-  // A redirect would take the key and the conversation elsewhere.
-  const straight: typeof fetch = (input, init) => fetch(input, { ...init, redirect: "error" });
+  // A redirect would send the key and the conversation to another address.
+  const fetchWithoutRedirect: typeof fetch = (input, init) =>
+    fetch(input, { ...init, redirect: "error" });
   const common = {
-    fetch: straight,
+    fetch: fetchWithoutRedirect,
     ...(baseUrl === undefined ? {} : { baseURL: baseUrl.replace(/\/+$/, "") }),
     ...(apiKey === undefined ? {} : { apiKey }),
   };
-  // Said here, so that the library asks no variable of its own for it.
+  // Set here, so that the library reads no environment variable for it.
   if (provider === "anthropic")
     return createAnthropic({ baseURL: "https://api.anthropic.com/v1", ...common })(name);
   return createOpenAICompatible({

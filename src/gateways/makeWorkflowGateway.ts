@@ -3,10 +3,12 @@ import type { WorkflowGateway } from "./workflow.ts";
 import { WorkflowError } from "./workflow.ts";
 import { makeWorkflowClient } from "./workflowClient.ts";
 
-/** How many numbers of products a line of the log shows. */
+/** How many product numbers a log line shows. */
 const loggedNumbers = 20;
 
-/** The workflow that the configuration names. Without one, as a worker alone may be in development, each call says so. */
+/**
+ * The configured workflow. Without one, which only a worker in development may lack, each call fails with a message.
+ */
 export function makeWorkflowGateway({ workflow }: Pick<Config, "workflow">): WorkflowGateway {
   const { url, secrets, timeoutMs } = workflow;
   if (url !== undefined) return makeWorkflowClient({ url, secrets, timeoutMs });
@@ -17,7 +19,7 @@ export function makeWorkflowGateway({ workflow }: Pick<Config, "workflow">): Wor
   };
 }
 
-/** Takes the calls of isolated test runs in the workflow's place, which they must not start: the recorder, or the log. */
+/** Receives the calls of isolated test runs, which must not start the workflow: the configured recorder, or the log. */
 export function makeWorkflowRecorder({ workflow }: Pick<Config, "workflow">): WorkflowGateway {
   const { recorderUrl, secrets, timeoutMs } = workflow;
   if (recorderUrl !== undefined)
@@ -25,9 +27,9 @@ export function makeWorkflowRecorder({ workflow }: Pick<Config, "workflow">): Wo
   return {
     circuit: () => "closed",
     start: ({ runId, testRunId, erpProductNumbers }, { log }) => {
-      const shown = erpProductNumbers.slice(0, loggedNumbers);
+      const loggedProducts = erpProductNumbers.slice(0, loggedNumbers);
       log.info(
-        { runId, testRunId, products: erpProductNumbers.length, erpProductNumbers: shown },
+        { runId, testRunId, products: erpProductNumbers.length, erpProductNumbers: loggedProducts },
         "test run's workflow call logged only",
       );
       return Promise.resolve();

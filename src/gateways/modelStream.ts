@@ -5,28 +5,29 @@ import { z } from "zod";
 import { ModelError, type ModelProblem } from "./model.ts";
 
 type WrapStream = NonNullable<LanguageModelMiddleware["wrapStream"]>;
-/** An answer that is being received, and a piece of it. */
+/** A streamed response and one of its parts. */
 type ModelAnswer = Awaited<ReturnType<WrapStream>>;
 type ModelPart = ModelAnswer["stream"] extends ReadableStream<infer Part> ? Part : never;
 
 interface StreamOptions {
-  /** Ends the call for the caller's own reasons. */
+  /** The caller's abort signal. */
   signal: AbortSignal;
-  /** The longest time without a word, in milliseconds. */
-  silenceMs: number;
+  /** The longest time without a part. */
+  idleTimeoutMs: number;
 }
 
 /**
- * Begins to read an answer, and returns once the model has said something: until then a failure can be met by asking again.
- * Failures, later ones too, become ModelError; the caller's abort stays what it is.
+ * Starts reading a response and returns after its first part, so that an earlier failure can be retried. Failures
+ * become ModelError, also later ones; the caller's abort keeps its reason.
  */
 export async function beginStream(
   start: (signal: AbortSignal) => PromiseLike<ModelAnswer>,
-  { signal, silenceMs }: StreamOptions,
+  { signal, idleTimeoutMs }: StreamOptions,
 ): Promise<ModelAnswer> {
-  const silence = new AbortController();
-  const either = AbortSignal.any([signal, silence.signal]);
-  const listen = <T>(work: PromiseLike<T>): Promise<T> => within(work, silence, silenceMs, signal);
+  const idle = new AbortController();
+  const either = AbortSignal.any([signal, idle.signal]);
+  const listen = <T>(work: PromiseLike<T>): Promise<T> =>
+    withIdleTimeout(work, idle, idleTimeoutMs, signal);
 
   const withOwnId = makeCallIds();
   let isFinished = false;
@@ -36,7 +37,7 @@ export async function beginStream(
   const reader = result.stream.getReader();
   const read = async (): Promise<ModelPart | null> => {
     const { done, value } = await listen(reader.read());
-    // An answer that ends without saying why was cut off; of some libraries' answers the end itself is missing then.
+    // A response without a finish reason was cut off; some libraries then omit the final part.
     if (done && !isFinished) throw new ModelError("unreachable");
     if (done) return null;
     if (value.type === "error") throw toModelError(value.error, problemIn(value.error));
@@ -55,7 +56,7 @@ export async function beginStream(
       if (!["stream-start", "response-metadata"].includes(part.type)) break;
     }
   } catch (error) {
-    silence.abort(error);
+    idle.abort(error);
     throw translate(error);
   }
 
@@ -69,14 +70,14 @@ export async function beginStream(
         if (part === null) controller.close();
         else controller.enqueue(part);
       } catch (error) {
-        silence.abort(error);
+        idle.abort(error);
         if (signal.aborted) controller.error(signal.reason);
         else controller.enqueue({ type: "error", error: translate(error) });
         if (!signal.aborted) controller.close();
       }
     },
     cancel(reason) {
-      silence.abort(reason);
+      idle.abort(reason);
       return reader.cancel(reason);
     },
   });
@@ -88,14 +89,12 @@ export async function beginStream(
   }
 }
 
-/**
- * Gives each use of a tool an id of its own. Models make them up, some the same ones again and again, and approvals go by them.
- */
+/** Assigns a unique id to each tool call. Some models repeat ids, and approvals are stored by id. */
 function makeCallIds(): (part: ModelPart) => ModelPart {
   const ids = new Map<string, string>();
-  const ownId = (given: string) => {
-    const id = ids.get(given) ?? `call_${randomUUID()}`;
-    ids.set(given, id);
+  const ownId = (providerId: string) => {
+    const id = ids.get(providerId) ?? `call_${randomUUID()}`;
+    ids.set(providerId, id);
     return id;
   };
   return (part) => {
@@ -112,19 +111,19 @@ function makeCallIds(): (part: ModelPart) => ModelPart {
   };
 }
 
-/** Waits for `work` until there was silence for too long; then the call is ended as well. */
-async function within<T>(
+/** Waits for `work`, and aborts the call after `idleTimeoutMs` without a part. */
+async function withIdleTimeout<T>(
   work: PromiseLike<T>,
-  silence: AbortController,
-  silenceMs: number,
+  idle: AbortController,
+  idleTimeoutMs: number,
   signal: AbortSignal,
 ): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => {
     const error = new ModelError("slow");
     reject(error);
-    silence.abort(error);
-  }, silenceMs);
+    idle.abort(error);
+  }, idleTimeoutMs);
   const leave = () => {
     reject(signal.reason as Error);
   };
@@ -138,21 +137,21 @@ async function within<T>(
   }
 }
 
-/** `fetch` reports so that there is no connection, or no longer. */
+/** How `fetch` reports that there is no connection or that it was lost. */
 function isConnectionError(error: unknown): boolean {
   return (
     typeof error === "object" && error !== null && "name" in error && error.name === "TypeError"
   );
 }
 
-/** What an error in the midst of an answer comes to. Providers report theirs there in the form of a refusal. */
+/** Classifies an error inside a response, where providers report errors in the form of a rejection. */
 function problemIn(error: unknown): ModelProblem {
-  // The latter is an answer that ended before it said why: the connection was cut.
+  // InvalidResponseDataError means a response without a finish reason: the connection was lost.
   if (isConnectionError(error) || InvalidResponseDataError.isInstance(error)) return "unreachable";
   const { type, code } = reportSchema.safeParse(error).data ?? {};
-  const told = `${type ?? ""} ${code ?? ""}`;
-  if (/rate_limit|overloaded|\b(429|529)\b/.test(told)) return "busy";
-  return /server_error|api_error|timeout|\b5\d\d\b/.test(told) ? "unreachable" : "nonsense";
+  const codes = `${type ?? ""} ${code ?? ""}`;
+  if (/rate_limit|overloaded|\b(429|529)\b/.test(codes)) return "busy";
+  return /server_error|api_error|timeout|\b5\d\d\b/.test(codes) ? "unreachable" : "nonsense";
 }
 
 const reportSchema = z.object({
@@ -160,16 +159,16 @@ const reportSchema = z.object({
   code: z.union([z.string(), z.number()]).nullish().catch(null),
 });
 
-/** What went wrong with the model, as far as callers may know. */
+/** Converts an error to one whose message callers may read. */
 export function toModelError(error: unknown, otherwise: ModelProblem = "unreachable"): ModelError {
   if (error instanceof ModelError) return error;
   if (APICallError.isInstance(error)) {
     const { statusCode: status } = error;
-    // The latter is how Anthropic says that it is asked by too many.
+    // 529 is Anthropic's status for overload.
     if (status === 429 || status === 529) return new ModelError("busy", { cause: error });
     if (status !== undefined && status >= 400 && status < 500 && status !== 408)
       return new ModelError("refused", { cause: error });
-    // With such a cause the connection was cut in the midst of a good answer.
+    // With such a cause, the connection was lost during a valid response.
     const cut = isConnectionError(error.cause);
     if (status !== undefined && status < 300 && !cut)
       return new ModelError("nonsense", { cause: error });

@@ -4,48 +4,51 @@ import { Agent, request } from "node:https";
 import type { AgentOptions } from "node:https";
 import { RequestFilteringHttpsAgent } from "request-filtering-agent";
 import type { ExportsConfig } from "../settings/exports.ts";
-import { isInsideAddress, outsideLookup } from "./insideAddresses.ts";
+import { isPrivateAddress, publicLookup } from "./privateAddresses.ts";
 
-/** A picture as it was fetched. */
+/** A downloaded picture. */
 export interface Picture {
   bytes: Buffer;
   type: "image/png" | "image/jpeg";
 }
 
-/** Why there is no picture, in words for people; it names no address. */
+/** Why a picture is missing. The message is for users and contains no URL. */
 export class PictureError extends Error {
   override name = "PictureError";
 }
 
 export interface Pictures {
-  /** Fetches a picture. @throws PictureError */
+  /**
+   * Downloads a picture.
+   * @throws PictureError
+   */
   fetch(address: string, signal: AbortSignal): Promise<Picture>;
 }
 
-const mostRedirects = 3;
+const maxRedirects = 3;
 
 /**
- * Fetches pictures from addresses that people or the ERP have written: over https, from the public internet only (the address is
- * looked at when the connection is made, after the name was resolved) or, where hosts are listed, from these only, up to a size
- * and within a time; what it is is told by its first bytes. `connection`: certificates beside those of the system, another resolver.
+ * Downloads pictures from URLs written by users or the ERP: over https only, limited in size and time. Allows public
+ * addresses, checked after name resolution, or else only the listed hosts. The type is determined by the first bytes.
+ * `connection`: additional certificates or another resolver.
  */
 export function makePictures(
   { hosts, bytes, timeoutMs }: ExportsConfig["images"],
   connection: Pick<AgentOptions, "ca" | "lookup"> = {},
 ): Pictures {
-  // Who lists hosts vouches for them, inside or outside.
+  // Listed hosts are trusted, in private networks too.
   const agent =
     hosts.length > 0
       ? new Agent(connection)
-      : new RequestFilteringHttpsAgent({ ...connection, lookup: outsideLookup(connection.lookup) });
+      : new RequestFilteringHttpsAgent({ ...connection, lookup: publicLookup(connection.lookup) });
 
   async function open(address: string, signal: AbortSignal): Promise<IncomingMessage> {
     const url = URL.canParse(address) ? new URL(address) : null;
     if (url?.protocol !== "https:" || url.username !== "" || url.password !== "")
-      throw new PictureError("its address is no plain https address");
+      throw new PictureError("its URL is not a plain https URL");
     if (hosts.length > 0 && !hosts.includes(url.host) && !hosts.includes(url.hostname))
-      throw new PictureError("pictures are not fetched from its host");
-    if (hosts.length === 0 && isInsideAddress(url.hostname))
+      throw new PictureError("pictures from its host are not allowed");
+    if (hosts.length === 0 && isPrivateAddress(url.hostname))
       throw new PictureError("its host cannot be reached");
     const outgoing = request(url, {
       agent,
@@ -59,7 +62,7 @@ export function makePictures(
 
   async function follow(address: string, signal: AbortSignal): Promise<Buffer> {
     let at = address;
-    for (let hops = 0; hops <= mostRedirects; hops++) {
+    for (let hops = 0; hops <= maxRedirects; hops++) {
       const response = await open(at, signal);
       const { statusCode = 0, headers } = response;
       if (statusCode === 200) return readBounded(response);
@@ -68,7 +71,7 @@ export function makePictures(
         throw new PictureError(`its host answers ${statusCode}`);
       at = URL.canParse(headers.location, at) ? new URL(headers.location, at).href : "";
     }
-    throw new PictureError("its address leads from one to the next");
+    throw new PictureError("its URL redirects too often");
   }
 
   async function readBounded(response: IncomingMessage): Promise<Buffer> {
@@ -92,7 +95,7 @@ export function makePictures(
         signal.throwIfAborted();
         if (error instanceof PictureError) throw error;
         throw new PictureError(
-          late.aborted ? "it did not come in time" : "its host cannot be reached",
+          late.aborted ? "it took too long to download" : "its host cannot be reached",
           { cause: error },
         );
       }

@@ -1,8 +1,8 @@
 import type { SearchEngine } from "./search.ts";
 
 /**
- * The engine as one of several deployments sees it that share it: each collection and alias of its own begins with its prefix there,
- * which is added to what it is asked and taken off what it answers. Searches, which are front ends', name them in full.
+ * A view of an engine shared by several deployments. Adds the deployment's prefix to collections and aliases in
+ * requests and removes it from responses. Searches come from browsers, which use full names.
  */
 export function withPrefix(engine: SearchEngine, prefix: string): SearchEngine {
   if (prefix === "") return engine;

@@ -1,4 +1,4 @@
-/** The result of `work`; rejects with the signal's reason when the signal is aborted before. `work` itself goes on. */
+/** Returns the result of `work`, or rejects with the signal's reason once it is aborted. `work` itself continues. */
 export async function rejectOnAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();
   const stop = () => {

@@ -21,26 +21,26 @@ import { circuitOf } from "../health/circuitOf.ts";
 import type { FileStore } from "./files.ts";
 import { FileStoreError, contentTypeOf } from "./files.ts";
 import { rejectOnAbort } from "./rejectOnAbort.ts";
-import { expectStore } from "./s3Answers.ts";
+import { requireStoreResponse } from "./s3Responses.ts";
 
-// The parts of one file are equally large, as some stores ask, and two are in memory at most.
+// All parts of a file have the same size, as some stores require; at most two are in memory.
 const partSize = 5 * 1024 * 1024;
-const partsAtOnce = 2;
-// So many attempts without an answer, one after the other, and the store is left alone for a while.
-const failuresToRest = 5;
+const partConcurrency = 2;
+// Consecutive failures that open the circuit.
+const failuresToOpen = 5;
 const restMs = 1_000;
 
 /**
- * The store on any S3. It uses only what AWS, MinIO, Garage, SeaweedFS and others have in common: no checksums beyond those of the
- * signature, and unfinished uploads are looked for by their full name.
+ * An object store with the S3 API. It uses only what AWS, MinIO, Garage, SeaweedFS and others share: no checksums
+ * except the signature's, and unfinished uploads are listed by full key.
  */
 export function makeS3Files(config: FilesConfig): FileStore {
   const { bucket: Bucket, endpoint, publicEndpoint, accessKeyId, secretAccessKey } = config;
   if (endpoint === undefined || accessKeyId === undefined || secretAccessKey === undefined)
     return noStore;
-  const breaker = circuitBreaker(handleWhen(isAway), {
+  const breaker = circuitBreaker(handleWhen(hasNoResponse), {
     halfOpenAfter: restMs,
-    breaker: new ConsecutiveBreaker(failuresToRest),
+    breaker: new ConsecutiveBreaker(failuresToOpen),
   });
   const client = clientAt(endpoint);
   const publicClient = publicEndpoint === endpoint ? client : clientAt(publicEndpoint ?? endpoint);
@@ -58,11 +58,11 @@ export function makeS3Files(config: FilesConfig): FileStore {
         connectionTimeout: Math.min(5_000, config.timeoutMs),
         requestTimeout: config.timeoutMs,
         throwOnRequestTimeout: true,
-        // Beside the answer as such, one that stops in the middle.
+        // Also limits a response that stops in the middle.
         socketTimeout: config.timeoutMs,
       },
     });
-    // After the signature: each attempt at a call, which is bounded in time, and no address that is signed here.
+    // Runs after signing, so it covers each attempt of a request but no presigned URL.
     made.middlewareStack.add(
       (next, { commandName = "" }) =>
         (sent) => {
@@ -70,7 +70,7 @@ export function makeS3Files(config: FilesConfig): FileStore {
           return breaker.execute(() =>
             inSpan(`S3 ${command}`, "client", { "peer.service": "files" }, async () => {
               const answer = await next(sent);
-              expectStore(command, answer.output ?? { $metadata: {} });
+              requireStoreResponse(command, answer.output ?? { $metadata: {} });
               return answer;
             }),
           );
@@ -80,12 +80,12 @@ export function makeS3Files(config: FilesConfig): FileStore {
     return made;
   }
 
-  // Asked once in the life of a process; a bucket that disappears later is an error like any other.
-  let bucketThere: Promise<void> | undefined;
+  // Checked once per process; a bucket deleted later causes ordinary errors.
+  let bucketCheck: Promise<void> | undefined;
   async function ensureBucket(): Promise<void> {
-    bucketThere ??= makeBucket();
-    await bucketThere.catch((error: unknown) => {
-      bucketThere = undefined;
+    bucketCheck ??= makeBucket();
+    await bucketCheck.catch((error: unknown) => {
+      bucketCheck = undefined;
       throw error;
     });
   }
@@ -95,7 +95,10 @@ export function makeS3Files(config: FilesConfig): FileStore {
       if (!nameOf(refusal).startsWith("BucketAlready")) throw refusal;
     });
   }
-  /** Found by a list of nothing, whose answer names the bucket: whatever stands in the way can say yes to less. */
+  /**
+   * Checked by listing nothing, because the response names the bucket; a proxy could answer simpler requests with
+   * success.
+   */
   async function hasBucket(signal?: AbortSignal): Promise<boolean> {
     try {
       await client.send(new ListObjectsV2Command({ Bucket, Prefix: "check/", MaxKeys: 1 }), {
@@ -104,7 +107,7 @@ export function makeS3Files(config: FilesConfig): FileStore {
       return true;
     } catch (error) {
       if (nameOf(error) === "NoSuchBucket") return false;
-      // Whoever may not look at buckets may still use this one.
+      // Credentials may lack the permission to list the bucket and still be able to use it.
       if (nameOf(error) === "AccessDenied") return true;
       throw error;
     }
@@ -135,7 +138,7 @@ export function makeS3Files(config: FilesConfig): FileStore {
         for (const { Key, LastModified } of page.Contents ?? [])
           if (Key !== undefined) yield { key: Key, modifiedAt: LastModified ?? new Date(0) };
     } catch (error) {
-      if (nameOf(error) !== "NoSuchBucket") throw told(error);
+      if (nameOf(error) !== "NoSuchBucket") throw toStoreError(error);
     }
   }
 
@@ -146,8 +149,8 @@ export function makeS3Files(config: FilesConfig): FileStore {
 
   return {
     async write(key, body, signal) {
-      // What goes wrong is told by this promise. Whoever fills the body may have done so and listen no more; an error that nobody
-      // listens to would end the process.
+      // This promise reports the error. The producer of the body may have stopped listening, and an unhandled error
+      // event would end the process.
       body.on("error", () => undefined);
       const abortController = new AbortController();
       const stop = () => abortController.abort();
@@ -166,7 +169,7 @@ export function makeS3Files(config: FilesConfig): FileStore {
       }
       signal.addEventListener("abort", stop, { once: true });
       try {
-        // The bucket is looked for on behalf of all writers: one that is stopped waits for it no longer.
+        // All writers share the bucket check; an aborted one stops waiting for it.
         await rejectOnAbort(ensureBucket(), signal);
         const upload = new Upload({
           client,
@@ -175,16 +178,20 @@ export function makeS3Files(config: FilesConfig): FileStore {
             ContentType: contentTypeOf(key),
           },
           partSize,
-          queueSize: partsAtOnce,
+          queueSize: partConcurrency,
           abortController,
         });
         await upload.done();
-        // A beginning whose answer was lost has been repeated, and the first one is nobody's.
+        // A retried CreateMultipartUpload may leave an orphan upload.
         if (size >= partSize) await removeUnfinished(key, true);
         return size;
       } catch (error) {
-        // Neither what stops the work from outside nor a body that breaks off is a fault of the store.
-        const cause: unknown = signal.aborted ? signal.reason : broken ? broken.error : told(error);
+        // Neither an abort nor a failing body is the store's fault.
+        const cause: unknown = signal.aborted
+          ? signal.reason
+          : broken
+            ? broken.error
+            : toStoreError(error);
         body.destroy(cause instanceof Error ? cause : undefined);
         throw cause;
       } finally {
@@ -192,21 +199,21 @@ export function makeS3Files(config: FilesConfig): FileStore {
       }
     },
     read: (key, signal) =>
-      telling(async () => {
+      withStoreErrors(async () => {
         const { Body } = await client.send(new GetObjectCommand({ Bucket, Key: key }), {
           ...(signal && { abortSignal: signal }),
         });
         return Buffer.from((await Body?.transformToByteArray()) ?? []);
       }, signal),
-    remove: (key) => telling(() => remove(key)),
+    remove: (key) => withStoreErrors(() => remove(key)),
     removeAll: (prefix) =>
-      telling(async () => {
+      withStoreErrors(async () => {
         await ignoringMissing(() => removeUnfinished(prefix, false));
         for await (const { key } of list(prefix)) await remove(key);
       }),
     list,
     link: (key, { fileName, seconds }) =>
-      telling(() =>
+      withStoreErrors(() =>
         getSignedUrl(
           publicClient,
           new GetObjectCommand({
@@ -219,8 +226,8 @@ export function makeS3Files(config: FilesConfig): FileStore {
         ),
       ),
     check: (signal) =>
-      telling(async () => {
-        // Made with the first file.
+      withStoreErrors(async () => {
+        // The bucket is created with the first file.
         await hasBucket(signal);
         return undefined;
       }, signal),
@@ -232,7 +239,7 @@ export function makeS3Files(config: FilesConfig): FileStore {
   };
 }
 
-/** Where no store is configured, as can be outside production only. */
+/** Used when no store is configured, which only development allows. */
 const refused = () =>
   Promise.reject(new FileStoreError("No file store is configured: set S3_ENDPOINT"));
 const noStore: FileStore = {
@@ -255,17 +262,14 @@ function statusOf(error: unknown): number | undefined {
   return error instanceof S3ServiceException ? error.$metadata.httpStatusCode : undefined;
 }
 
-/**
- * Whether an attempt came to no answer of the store: one that asks to come more slowly or that is full is well, and what was stopped
- * says nothing.
- */
-function isAway(error: unknown): boolean {
+/** Whether an attempt got no response. Rate limits and a full disk are responses; an aborted attempt proves nothing. */
+function hasNoResponse(error: unknown): boolean {
   if (nameOf(error) === "AbortError" || isFull(error)) return false;
   const status = statusOf(error);
   return status === undefined || (status >= 500 && nameOf(error) !== "SlowDown");
 }
 
-/** What MinIO, Ceph and others answer when there is no room; AWS has no such answer. */
+/** The codes of MinIO, Ceph and others for a full store; AWS has none. */
 const fullNames = new Set(["XMinioStorageFull", "QuotaExceeded", "InsufficientStorage"]);
 
 function isFull(error: unknown): boolean {
@@ -282,16 +286,16 @@ async function ignoringMissing(work: () => Promise<unknown>): Promise<void> {
   }
 }
 
-async function telling<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+async function withStoreErrors<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    throw signal?.aborted ? signal.reason : told(error);
+    throw signal?.aborted ? signal.reason : toStoreError(error);
   }
 }
 
-/** The store's errors hold addresses and request ids, which are nobody's business but the log's. */
-function told(error: unknown): Error {
+/** The store's errors contain URLs and request ids, which belong in the log only. */
+function toStoreError(error: unknown): Error {
   if (error instanceof FileStoreError) return error;
   const status = statusOf(error);
   if (isFull(error)) noteDiskFull("files");
@@ -302,6 +306,6 @@ function told(error: unknown): Error {
         ? "The file store is full"
         : status === undefined || status >= 500 || status === 429
           ? "The file store cannot be reached just now"
-          : "The file store refuses";
+          : "The file store rejected the request";
   return new FileStoreError(reason, { cause: error });
 }

@@ -2,106 +2,108 @@ import type { Circuit } from "../health/externalSystems.ts";
 
 type Scalar = "string" | "int32" | "int64" | "float" | "bool";
 
-/** A field of a collection, as the engine knows it. */
+/** A field of a collection in the search engine. */
 export interface SearchEngineField {
   name: string;
   type: Scalar | `${Scalar}[]`;
   facet: boolean;
   sort: boolean;
-  /** Without it the field is kept and shown, and nothing more. */
+  /** An unindexed field is stored and returned only. */
   index: boolean;
 }
 
-/** What the engine holds of one row; `id` is the row's. */
+/** A row's document; `id` is the row's id. */
 export type SearchDocument = { id: string } & Record<string, unknown>;
 
-/** A document that the engine would not take, and why. */
+/** A document that the engine rejected, with the reason. */
 export interface SearchRefusal {
   id: string;
   message: string;
 }
 
-/** What a search is to look through. */
-export interface SearchWish {
+/** A collection to search. */
+export interface CollectionQuery {
   collection: string;
-  /** The fields in which words are looked for. */
+  /** The fields to search. */
   queryBy: readonly string[];
 }
 
-/** What one search found: how many documents there are, and the best of them. */
-export interface SearchFinding {
+/** The result of one search: the number of matches and the best ones. */
+export interface SearchResult {
   total: number;
   documents: readonly SearchDocument[];
 }
 
-/** A key to the engine that can only search, without its value. */
+/** A search-only key of the engine, without its value. */
 export interface SearchEngineKey {
   id: string;
   description: string;
 }
 
 /**
- * The search engine. Each call is bounded in time and can be repeated.
- * @throws SearchEngineError when it did not answer and may later, SearchEngineRestingError when it was not even asked,
- *   SearchRefusedError when it will not do what it was asked
+ * The search engine. Each call is bounded in time and repeatable.
+ * @throws SearchEngineError when the engine did not respond, SearchEngineRestingError when the circuit is open,
+ *   SearchRefusedError when it rejected the request
  */
 export interface SearchEngine {
   collections(): Promise<string[]>;
-  /** Makes a collection; one that is there already stays as it is. */
+  /** Creates a collection; an existing one is not changed. */
   makeCollection(name: string, fields: readonly SearchEngineField[]): Promise<void>;
-  /** Removes a collection, if it is there. */
+  /** Drops a collection if it exists. */
   dropCollection(name: string): Promise<void>;
-  /** How many documents a collection has; null where there is no such collection. */
+  /** The number of documents; null when the collection does not exist. */
   count(name: string): Promise<number | null>;
-  /** The collection that an alias leads to; null where there is no such alias. */
+  /** The collection behind an alias; null when the alias does not exist. */
   aliased(alias: string): Promise<string | null>;
   setAlias(alias: string, collection: string): Promise<void>;
   dropAlias(alias: string): Promise<void>;
-  /** Adds documents or puts them in the place of those with their ids; returns those that were not taken. */
+  /** Inserts or replaces documents; returns those that the engine rejected. */
   put(collection: string, documents: readonly SearchDocument[]): Promise<SearchRefusal[]>;
-  /** Removes the documents with these ids, as far as they are there. */
+  /** Deletes the documents with these ids; missing ones are ignored. */
   remove(collection: string, ids: readonly string[]): Promise<void>;
-  /** Those of the documents with these ids that are there, by their ids. */
+  /** Returns the existing documents among these ids, by id. */
   present(collection: string, ids: readonly string[]): Promise<Map<string, SearchDocument>>;
-  /** All documents of a collection, in any order. */
+  /** Iterates over all documents of a collection, in any order. */
   documents(collection: string): AsyncIterable<SearchDocument>;
-  /** Makes the key of this value, which can search these collections and nothing else; returns its id, also if it is there. */
+  /** Creates a key with this value that can only search these collections. Returns its id, also when it exists. */
   makeKey(key: {
     value: string;
     description: string;
     collections: readonly string[];
   }): Promise<string>;
-  /** Looks for words in each of these collections with a key of a front end's, `first` documents of each; in their order. */
+  /**
+   * Searches each collection with a scoped key and returns up to `first` documents per collection, in the same order.
+   */
   find(
     key: string,
     words: string,
-    wishes: readonly SearchWish[],
+    wishes: readonly CollectionQuery[],
     first: number,
-  ): Promise<SearchFinding[]>;
+  ): Promise<SearchResult[]>;
   keys(): Promise<SearchEngineKey[]>;
   dropKey(id: string): Promise<void>;
-  /** Asks whether the engine is well, once and past the circuit breaker. */
+  /** Checks the engine's health with one request, bypassing the circuit breaker. */
   check(): Promise<undefined>;
-  /** The version that a node of the engine names, such as `29.0`. */
+  /** The version of one node, such as `29.0`. */
   version(): Promise<string>;
   circuit(): Circuit;
   close(): void;
 }
 
-/** The engine did not answer this time. The message is for staff to read. */
+/** The engine did not respond. The message is for staff. */
 export class SearchEngineError extends Error {
   override name = "SearchEngineError";
 }
 
-/** The engine has failed so often in a row that it is not asked for a while. */
-export class SearchEngineRestingError extends SearchEngineError {
+/** The circuit is open after repeated failures; no request was sent. */
+export class SearchEngineCircuitOpenError extends SearchEngineError {
   override name = "SearchEngineRestingError";
 }
 
-/** The engine refused. The message is for staff to read. */
+/** The engine rejected the request. The message is for staff. */
 export class SearchRefusedError extends Error {
   override name = "SearchRefusedError";
-  /** The HTTP status of its answer, such as 404. */
+  /** The HTTP status of the response, such as 404. */
   readonly status: number;
 
   constructor(message: string, status: number, cause: unknown) {

@@ -6,19 +6,19 @@ import type { Mail, MailGateway } from "./mail.ts";
 import { MailError, MailRefusedError, messageIdOf } from "./mail.ts";
 
 interface SmtpOptions {
-  /** `smtp://` or `smtps://`, with login and password where the server wants them. */
+  /** `smtp://` or `smtps://`, with user and password if the server requires them. */
   url: string;
   from: string;
-  /** For one letter, from looking up the host to the last answer. */
+  /** The limit for one mail, from name resolution to the last response. */
   timeoutMs: number;
 }
 
-/** A mail server, spoken to anew for each letter. */
+/** An SMTP client that opens a connection for each mail. */
 export function makeSmtpClient({ url, from, timeoutMs }: SmtpOptions): MailGateway {
   const { protocol, username } = new URL(url);
   const transport = createTransport({
     url,
-    // A password is never sent in the clear.
+    // Never sends a password unencrypted.
     requireTLS: protocol === "smtp:" && username !== "",
     connectionTimeout: timeoutMs,
     greetingTimeout: timeoutMs,
@@ -36,7 +36,7 @@ export function makeSmtpClient({ url, from, timeoutMs }: SmtpOptions): MailGatew
       return undefined;
     },
     async send(mail: Mail, { signal, log }: { signal: AbortSignal; log: Logger }) {
-      // The time-outs above are for silence; this one is also for a server that answers bit by bit.
+      // The timeouts above apply to silence; this one also stops a server that answers byte by byte.
       const deadline = AbortSignal.timeout(timeoutMs);
       try {
         await transport.sendMail({
@@ -52,10 +52,10 @@ export function makeSmtpClient({ url, from, timeoutMs }: SmtpOptions): MailGatew
       } catch (error) {
         signal.throwIfAborted();
         const { code, command, responseCode, message } = error as NodemailerError;
-        // An answer may hold the address, which has no place in the log; other messages are of the connection.
+        // A server's response may contain the recipient's address, which is not logged.
         log.warn(
           { code, command, responseCode, reason: responseCode ? undefined : message },
-          "the mail was not taken",
+          "mail not accepted",
         );
         throw explain(error as NodemailerError, deadline.aborted);
       }
@@ -64,7 +64,7 @@ export function makeSmtpClient({ url, from, timeoutMs }: SmtpOptions): MailGatew
   return traceCalls("mail", gateway, ["check", "send"]);
 }
 
-/** What went wrong, in words for staff: with the mail server's answer, without names of ours. */
+/** Describes the failure for staff, with the mail server's response and without internal names. */
 function explain(error: NodemailerError, late: boolean): MailError | MailRefusedError {
   const { code, command, responseCode = 0 } = error;
   const answer = tidy(error.response ?? "");
@@ -72,14 +72,16 @@ function explain(error: NodemailerError, late: boolean): MailError | MailRefused
   if (responseCode >= 500 && aboutThisMail)
     return new MailRefusedError(`The mail server refused the mail: ${answer}`, { cause: error });
   if (code === "EENVELOPE" && command === "API")
-    return new MailRefusedError("The address cannot be written to", { cause: error });
+    return new MailRefusedError("The mail server rejected the recipient's address", {
+      cause: error,
+    });
   if (late || code === "ETIMEDOUT")
     return new MailError("The mail server did not answer in time", { cause: error });
   if (code === "EAUTH") return new MailError("The mail server refused the login", { cause: error });
   if (code === "ETLS")
-    return new MailError("No secure connection to the mail server came about", { cause: error });
+    return new MailError("No secure connection to the mail server", { cause: error });
   if (answer !== "")
-    return new MailError(`The mail server did not take the mail: ${answer}`, { cause: error });
+    return new MailError(`The mail server did not accept the mail: ${answer}`, { cause: error });
   return new MailError("The connection to the mail server failed", { cause: error });
 }
 

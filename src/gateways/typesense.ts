@@ -18,43 +18,43 @@ import type { SearchSettings } from "../settings/search.ts";
 import { circuitOf } from "../health/circuitOf.ts";
 import { withPrefix } from "./prefixedSearch.ts";
 import type { SearchDocument, SearchEngine } from "./search.ts";
-import { SearchEngineError, SearchEngineRestingError, SearchRefusedError } from "./search.ts";
+import { SearchEngineError, SearchEngineCircuitOpenError, SearchRefusedError } from "./search.ts";
 
-// So many calls without an answer, one after the other, and the engine is left alone for a while.
-const failuresToRest = 5;
+// Consecutive failures that open the circuit.
+const failuresToOpen = 5;
 const restMs = 1_000;
-// An answer to at most a few hundred documents; an export is read piece by piece.
-const largestAnswerBytes = 64 * 1024 * 1024;
-/** An import has no time-out of the client's: it may take this many times as long as other calls. */
+// Enough for a response with a few hundred documents; exports are streamed.
+const maxResponseBytes = 64 * 1024 * 1024;
+/** The client sets no timeout for imports; they may take this many times as long as other calls. */
 const importFactor = 12;
-// Ids stand in the address of a request.
-const idsAtOnce = 50;
+// Limited because ids are part of the URL.
+const idsPerRequest = 50;
 
-/** The engine that the settings name; null where none is named, as can be outside production only. */
+/** The configured engine; null when none is configured, which only development allows. */
 export function makeTypesense(settings: SearchSettings): SearchEngine | null {
   const { nodes, apiKey, timeoutMs } = settings;
   if (nodes === undefined || apiKey === undefined) return null;
-  const agents = [silenceEnds(new HttpAgent({ keepAlive: true }), timeoutMs)] as const;
-  const httpsAgent = silenceEnds(new HttpsAgent({ keepAlive: true }), timeoutMs);
+  const agents = [withIdleTimeout(new HttpAgent({ keepAlive: true }), timeoutMs)] as const;
+  const httpsAgent = withIdleTimeout(new HttpsAgent({ keepAlive: true }), timeoutMs);
   const send = axios.getAdapter("http");
   const clientWith = (key: string) =>
     new Client({
       nodes: [...nodes],
       apiKey: key,
       connectionTimeoutSeconds: timeoutMs / 1000,
-      // Each node of a cluster is asked once; beyond that it is ours to try again.
+      // The client tries each node once; further retries are made here.
       numRetries: nodes.length - 1,
       retryIntervalSeconds: 0.01,
       healthcheckIntervalSeconds: 1,
       httpAgent: agents[0],
       httpsAgent,
-      // A redirect would take the key elsewhere. The client's time-out is for silence; an answer can also come bit by bit.
+      // A redirect would send the key elsewhere. The client's timeout covers silence only, not a slow response.
       axiosAdapter: (request) =>
         send({
           ...request,
           maxRedirects: 0,
           ...(request.responseType !== "stream" && {
-            maxContentLength: largestAnswerBytes,
+            maxContentLength: maxResponseBytes,
             signal: AbortSignal.timeout(request.timeout || timeoutMs * importFactor),
           }),
         }),
@@ -64,7 +64,7 @@ export function makeTypesense(settings: SearchSettings): SearchEngine | null {
   const passing = handleWhen((error) => error instanceof SearchEngineError);
   const breaker = circuitBreaker(passing, {
     halfOpenAfter: restMs,
-    breaker: new ConsecutiveBreaker(failuresToRest),
+    breaker: new ConsecutiveBreaker(failuresToOpen),
   });
   const policy = wrap(
     retry(passing, {
@@ -76,12 +76,12 @@ export function makeTypesense(settings: SearchSettings): SearchEngine | null {
   const ask = async <T>(call: () => Promise<T>): Promise<T> => {
     try {
       return await policy.execute(() =>
-        call().catch((error: unknown) => Promise.reject(told(error))),
+        call().catch((error: unknown) => Promise.reject(toEngineError(error))),
       );
     } catch (error) {
       if (!(error instanceof BrokenCircuitError)) throw error;
-      throw new SearchEngineRestingError(
-        "The search engine has not answered several times in a row; it is asked again in a while",
+      throw new SearchEngineCircuitOpenError(
+        "The search engine has failed several times in a row; requests are paused",
         { cause: error },
       );
     }
@@ -93,29 +93,29 @@ export function makeTypesense(settings: SearchSettings): SearchEngine | null {
         ({ name }) => name,
       ),
     async makeCollection(name, fields) {
-      await unless(409, undefined, () =>
+      await valueForStatus(409, undefined, () =>
         ask(() =>
           client.collections().create({
             name,
             fields: fields.map((field) => ({ ...field, optional: true })),
-            // Words that these join are found by either part.
+            // Words joined by these characters can be found by each part.
             token_separators: ["-", "/", "'", "@", "."],
           }),
         ),
       );
     },
     dropCollection: (name) =>
-      unless(404, undefined, async () => {
+      valueForStatus(404, undefined, async () => {
         await ask(() => client.collections(name).delete());
       }),
     count: (name) =>
-      unless(
+      valueForStatus(
         404,
         null,
         async () => (await ask(() => client.collections(name).retrieve())).num_documents,
       ),
     aliased: (alias) =>
-      unless(
+      valueForStatus(
         404,
         null,
         async () => (await ask(() => client.aliases(alias).retrieve())).collection_name,
@@ -124,7 +124,7 @@ export function makeTypesense(settings: SearchSettings): SearchEngine | null {
       await ask(() => client.aliases().upsert(alias, { collection_name: collection }));
     },
     dropAlias: (alias) =>
-      unless(404, undefined, async () => {
+      valueForStatus(404, undefined, async () => {
         await ask(() => client.aliases(alias).delete());
       }),
     async put(collection, documents) {
@@ -134,9 +134,10 @@ export function makeTypesense(settings: SearchSettings): SearchEngine | null {
           .collections<SearchDocument>(collection)
           .documents()
           .import([...documents], { action: "upsert", throwOnFail: false });
-        // What fails for want of disk or memory is no fault of the document.
-        const lack = all.find((one) => !one.success && one.code >= 500);
-        if (lack && !lack.success) throw new SearchEngineError(`The search engine: ${lack.error}`);
+        // A lack of disk or memory is not the document's fault.
+        const serverFailure = all.find((one) => !one.success && one.code >= 500);
+        if (serverFailure && !serverFailure.success)
+          throw new SearchEngineError(`The search engine: ${serverFailure.error}`);
         return all;
       });
       return results.flatMap((result, index) =>
@@ -144,20 +145,20 @@ export function makeTypesense(settings: SearchSettings): SearchEngine | null {
       );
     },
     async remove(collection, ids) {
-      for (let from = 0; from < ids.length; from += idsAtOnce) {
-        const filter_by = `id:[${ids.slice(from, from + idsAtOnce).join(",")}]`;
+      for (let from = 0; from < ids.length; from += idsPerRequest) {
+        const filter_by = `id:[${ids.slice(from, from + idsPerRequest).join(",")}]`;
         await ask(() => client.collections(collection).documents().delete({ filter_by }));
       }
     },
     async present(collection, ids) {
       const found = new Map<string, SearchDocument>();
-      for (let from = 0; from < ids.length; from += idsAtOnce) {
-        const filter_by = `id:[${ids.slice(from, from + idsAtOnce).join(",")}]`;
+      for (let from = 0; from < ids.length; from += idsPerRequest) {
+        const filter_by = `id:[${ids.slice(from, from + idsPerRequest).join(",")}]`;
         const { hits = [] } = await ask(() =>
           client
             .collections<SearchDocument>(collection)
             .documents()
-            .search({ q: "*", filter_by, per_page: idsAtOnce }),
+            .search({ q: "*", filter_by, per_page: idsPerRequest }),
         );
         for (const { document } of hits) found.set(document.id, document);
       }
@@ -169,11 +170,11 @@ export function makeTypesense(settings: SearchSettings): SearchEngine | null {
         for await (const line of createInterface({ input: stream }))
           if (line !== "") yield JSON.parse(line) as SearchDocument;
       } catch (error) {
-        throw told(error);
+        throw toEngineError(error);
       }
     },
     async makeKey({ value, description, collections }) {
-      const made = await unless(409, null, () =>
+      const made = await valueForStatus(409, null, () =>
         ask(() =>
           client.keys().create({
             value,
@@ -185,7 +186,11 @@ export function makeTypesense(settings: SearchSettings): SearchEngine | null {
       );
       const key = made ?? (await allKeys()).find((one) => one.description === description);
       if (key === undefined)
-        throw new SearchRefusedError("The search engine has another key of this value", 409, null);
+        throw new SearchRefusedError(
+          "The search engine has another key with this value",
+          409,
+          null,
+        );
       return String(key.id);
     },
     async find(key, words, wishes, first) {
@@ -196,18 +201,22 @@ export function makeTypesense(settings: SearchSettings): SearchEngine | null {
             q: words,
             query_by: queryBy.join(","),
             per_page: first,
-            // For the engine's own use.
+            // Internal field.
             exclude_fields: "visibleTo",
           })),
         }),
       );
       return results.map((result) => {
-        // One of several that fails does so within the answer.
+        // A failed search among several is reported inside the response.
         const { code, error } = result as { code?: number; error?: string };
         if (error !== undefined)
           throw code !== undefined && code >= 500
             ? new SearchEngineError(`The search engine: ${error}`)
-            : new SearchRefusedError(`The search engine refused: ${error}`, code ?? 400, null);
+            : new SearchRefusedError(
+                `The search engine rejected the request: ${error}`,
+                code ?? 400,
+                null,
+              );
         return {
           total: result.found,
           documents: (result.hits ?? []).map(({ document }) => document),
@@ -217,14 +226,14 @@ export function makeTypesense(settings: SearchSettings): SearchEngine | null {
     keys: async () =>
       (await allKeys()).map(({ id, description = "" }) => ({ id: String(id), description })),
     dropKey: (id) =>
-      unless(404, undefined, async () => {
+      valueForStatus(404, undefined, async () => {
         await ask(() => client.keys(Number(id)).delete());
       }),
     async check() {
       const { ok } = await client.health.retrieve().catch((error: unknown) => {
-        throw told(error);
+        throw toEngineError(error);
       });
-      if (!ok) throw new SearchEngineError("The search engine says that it is not well");
+      if (!ok) throw new SearchEngineError("The search engine reports that it is unhealthy");
     },
     async version() {
       const { version } = await ask(() => client.debug.retrieve());
@@ -247,21 +256,25 @@ export function makeTypesense(settings: SearchSettings): SearchEngine | null {
   }
 }
 
-/** Ends connections on which nothing has come or gone for so long: the client itself would wait for an import for ever. */
-function silenceEnds<A extends HttpAgent>(agent: A, ms: number): A {
+/** Closes idle connections: the client itself would wait for an import forever. */
+function withIdleTimeout<A extends HttpAgent>(agent: A, ms: number): A {
   const connect = agent.createConnection.bind(agent);
   agent.createConnection = (...args) => {
     const socket = connect(...args);
     (socket as Socket | undefined)?.setTimeout(ms, () =>
-      (socket as Socket).destroy(new Error(`nothing came for ${ms} ms`)),
+      (socket as Socket).destroy(new Error(`no data received for ${ms} ms`)),
     );
     return socket;
   };
   return agent;
 }
 
-/** What `call` gives, or `instead` where the engine answers with this status. */
-async function unless<T, I>(status: number, instead: I, call: () => Promise<T>): Promise<T | I> {
+/** Returns the result of `call`, or `instead` when the engine answers with this status. */
+async function valueForStatus<T, I>(
+  status: number,
+  instead: I,
+  call: () => Promise<T>,
+): Promise<T | I> {
   try {
     return await call();
   } catch (error) {
@@ -270,21 +283,21 @@ async function unless<T, I>(status: number, instead: I, call: () => Promise<T>):
   }
 }
 
-/** The client's errors hold the whole request, keys and all: only their words and status go on. */
-function told(error: unknown): Error {
+/** The client's errors contain the whole request with keys; only message and status are kept. */
+function toEngineError(error: unknown): Error {
   if (error instanceof SearchEngineError || error instanceof SearchRefusedError) return error;
   const message = error instanceof Error ? error.message : String(error);
   const status = error instanceof Errors.TypesenseError ? error.httpStatus : undefined;
   if (status === undefined || status === 408 || status === 429 || status >= 500)
     return new SearchEngineError(
       status === undefined
-        ? "The search engine was not reached"
+        ? "The search engine is unreachable"
         : `The search engine answered ${status}`,
       { cause: new Error(message) },
     );
-  const said = message.replace(/^Request failed with HTTP code \d+ \| Server said: /, "");
+  const detail = message.replace(/^Request failed with HTTP code \d+ \| Server said: /, "");
   return new SearchRefusedError(
-    `The search engine refused (${status}): ${said}`,
+    `The search engine rejected the request (${status}): ${detail}`,
     status,
     new Error(message),
   );

@@ -1,34 +1,34 @@
 import type { Logger } from "pino";
 import type { Circuit } from "../health/externalSystems.ts";
 
-/** One run that the product-sync workflow is asked to do. */
+/** One run of the product-sync workflow. */
 export interface ProductSyncCall {
-  /** The run's id, the same at each attempt: the workflow knows by it what it has taken already. */
+  /** The run's id. It is the same for each attempt, so that the workflow recognizes repeated calls. */
   runId: string;
   erpProductNumbers: readonly string[];
-  /** The isolated test run that the products belong to; null in normal use. */
+  /** The id of the isolated test run; null in normal use. */
   testRunId: string | null;
   requestedBy: { userId: string | null; apiTokenId: string | null };
   requestedAt: Date;
   correlationId: string | null;
 }
 
-/** Calls the workflow. */
+/** Starts workflow runs. */
 export interface WorkflowGateway {
-  /** Whether calls are let through at present. */
+  /** The state of the circuit breaker. */
   circuit(): Circuit;
   /**
-   * Resolves when the workflow has taken the run. `signal` stops the attempt; what it throws then is the abort itself.
-   * @throws WorkflowRefusedError when this call will never be taken, WorkflowRestingError when it was not made at all,
-   *   WorkflowError when it may be taken later
+   * Resolves when the workflow has accepted the run. When `signal` aborts, rejects with its reason.
+   * @throws WorkflowRefusedError for a permanent rejection, WorkflowRestingError when the circuit is open,
+   *   WorkflowError when a retry may succeed
    */
   start(call: ProductSyncCall, options: { signal: AbortSignal; log: Logger }): Promise<void>;
 }
 
-/** The workflow did not take the run this time. The message is for staff to read. */
+/** The workflow did not accept the run this time. The message is for staff. */
 export class WorkflowError extends Error {
   override name = "WorkflowError";
-  /** For how long the workflow asks to be left alone, in milliseconds; 0 when it does not. */
+  /** The delay that the workflow requests, in milliseconds; 0 for none. */
   readonly retryAfterMs: number;
 
   constructor(message: string, options: { cause?: unknown; retryAfterMs?: number } = {}) {
@@ -37,17 +37,17 @@ export class WorkflowError extends Error {
   }
 }
 
-/** The workflow is there and asks for fewer calls. */
+/** The workflow applied a rate limit. */
 export class WorkflowBusyError extends WorkflowError {
   override name = "WorkflowBusyError";
 }
 
-/** The workflow has failed so often in a row that it is not called for a while. */
-export class WorkflowRestingError extends WorkflowError {
+/** The circuit is open after repeated failures; no request was sent. */
+export class WorkflowCircuitOpenError extends WorkflowError {
   override name = "WorkflowRestingError";
 }
 
-/** The workflow refused this call for good. The message is for staff to read. */
+/** The workflow rejected the run permanently. The message is for staff. */
 export class WorkflowRefusedError extends Error {
   override name = "WorkflowRefusedError";
 }

@@ -8,28 +8,31 @@ import {
   WorkflowBusyError,
   WorkflowError,
   WorkflowRefusedError,
-  WorkflowRestingError,
+  WorkflowCircuitOpenError,
 } from "./workflow.ts";
 
-// So many calls without an answer, one after the other, and the workflow is left alone for a while.
-const failuresToRest = 5;
+// Consecutive failures that open the circuit.
+const failuresToOpen = 5;
 const excerptBytes = 2_000;
 
 export interface WorkflowClientOptions {
   url: string;
-  /** One, or two while one replaces the other: the workflow may know either. */
+  /** One secret, or two during a rotation. */
   secrets: readonly string[];
-  /** Bounds one call, from looking up the host to the end of the answer. Also how long the workflow rests. */
+  /** The limit for one call, from name resolution to the end of the response. Also how long the circuit stays open. */
   timeoutMs: number;
 }
 
-/** Calls the workflow at its configured address, signed as the Standard Webhooks specification says. Redirects are not followed. */
+/**
+ * Calls the workflow at its configured URL, signed according to the Standard Webhooks specification. Redirects are not
+ * followed.
+ */
 export function makeWorkflowClient(options: WorkflowClientOptions): WorkflowGateway {
   const { url, timeoutMs } = options;
   const webhooks = options.secrets.map((secret) => new Webhook(secret));
   const breaker = circuitBreaker(
     handleWhen((error) => error instanceof WorkflowError && !(error instanceof WorkflowBusyError)),
-    { halfOpenAfter: timeoutMs, breaker: new ConsecutiveBreaker(failuresToRest) },
+    { halfOpenAfter: timeoutMs, breaker: new ConsecutiveBreaker(failuresToOpen) },
   );
   return {
     circuit: () => circuitOf(breaker),
@@ -52,8 +55,8 @@ export function makeWorkflowClient(options: WorkflowClientOptions): WorkflowGate
         });
       } catch (error) {
         if (!(error instanceof BrokenCircuitError)) throw error;
-        throw new WorkflowRestingError(
-          "The workflow has not answered several calls in a row; it is called again in a while",
+        throw new WorkflowCircuitOpenError(
+          "The workflow has failed several times in a row; calls are paused",
           { cause: error, retryAfterMs: timeoutMs },
         );
       }
@@ -80,7 +83,7 @@ async function post(
 ): Promise<void> {
   const deadline = AbortSignal.timeout(timeoutMs);
   let response: Response;
-  let said: string;
+  let detail: string;
   try {
     response = await fetch(url, {
       method: "POST",
@@ -89,23 +92,23 @@ async function post(
       redirect: "manual",
       signal: AbortSignal.any([signal, deadline]),
     });
-    said = await readExcerpt(response);
+    detail = await readExcerpt(response);
   } catch (error) {
     signal.throwIfAborted();
     if (deadline.aborted)
       throw new WorkflowError(`The workflow did not answer within ${timeoutMs / 1000} seconds`, {
         cause: error,
       });
-    // Which of the many ways of not being connected it was, is for the log.
+    // The kind of connection error is for the log only.
     const { code } = (error instanceof Error ? (error.cause ?? {}) : {}) as { code?: unknown };
-    log.warn({ code }, "the workflow was not reached");
+    log.warn({ code }, "workflow unreachable");
     throw new WorkflowError("The connection to the workflow failed", { cause: error });
   }
   if (response.ok) return;
-  throw refusal(response, said);
+  throw refusal(response, detail);
 }
 
-function refusal(response: Response, said: string): Error {
+function refusal(response: Response, detail: string): Error {
   const { status } = response;
   const retryAfterMs = readRetryAfter(response.headers.get("retry-after"), Date.now()) ?? 0;
   if (status === 429)
@@ -114,26 +117,26 @@ function refusal(response: Response, said: string): Error {
     return new WorkflowError(`The workflow answered ${status}`, { retryAfterMs });
   if (status >= 300 && status < 400)
     return new WorkflowRefusedError(
-      `The workflow's address redirects elsewhere (${status}), which is not followed: set PRODUCT_SYNC_WORKFLOW_URL to the right one`,
+      `The workflow's address redirects elsewhere (${status}), which is not followed: correct PRODUCT_SYNC_WORKFLOW_URL`,
     );
   return new WorkflowRefusedError(
-    `The workflow refused the call (${status})${said && `: ${said}`}`,
+    `The workflow refused the call (${status})${detail && `: ${detail}`}`,
   );
 }
 
-/** The first words of the answer on one line; the rest is not even read. */
+/** The beginning of the response on one line; the rest is not read. */
 async function readExcerpt(response: Response): Promise<string> {
   if (response.body === null) return "";
   const decoder = new TextDecoder();
   let bytes = 0;
   let text = "";
-  // Leaving the loop ends the connection.
+  // Leaving the loop closes the connection.
   for await (const chunk of response.body as AsyncIterable<Uint8Array>) {
     text += decoder.decode(chunk.subarray(0, excerptBytes - bytes), { stream: true });
     bytes += chunk.length;
     if (bytes >= excerptBytes) break;
   }
-  // A page of some proxy explains nothing that the status does not.
+  // A proxy's HTML page adds nothing to the status.
   if (response.headers.get("content-type")?.includes("html")) return "";
   return text
     .replace(/v1,[\w+/=]+|whsec_[\w+/=]+/g, "[left out]")

@@ -1,24 +1,24 @@
 import { escapeHtml } from "../html/escapeHtml.ts";
 import type { Mail } from "../gateways/mail.ts";
 
-/** What an invitation's mail says. */
+/** The data of an invitation mail. */
 export interface InvitationMailFacts {
   invitationId: string;
-  /** Which mail of this invitation it is, from 1. */
+  /** The number of this mail for the invitation, from 1. */
   mailNumber: number;
   email: string;
   roleName: string;
-  /** Who invited, by name or address; null when that user is gone. */
+  /** The inviter's name or address; null when the user was deleted. */
   invitedBy: string | null;
   expiresAt: Date;
-  /** Where to log in. */
+  /** The login page. */
   url: string;
 }
 
 const day = new Intl.DateTimeFormat("en-GB", { dateStyle: "long", timeZone: "UTC" });
 const hour = new Intl.DateTimeFormat("en-GB", { timeStyle: "short", timeZone: "UTC" });
 
-/** Writes the mail of an invitation. It holds no secret: the person proves who they are by logging in. */
+/** Writes the mail of an invitation. It contains no secret: the recipient proves their identity by logging in. */
 export function writeInvitationMail(facts: InvitationMailFacts): Mail {
   const { invitationId, mailNumber, email, roleName, url } = facts;
   const who = facts.invitedBy ?? "A colleague";

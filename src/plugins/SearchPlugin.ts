@@ -76,7 +76,7 @@ export function makeSearchPlugin(options: {
           const key = await makeKey({
             tenant: requestContext.tenant,
             collections: definitions.map(({ collection }) => collection),
-            ...(first.own && { ownColumns: first.own.length }),
+            ...(first.own && { ownerColumns: first.own.length }),
             identity: requireIdentity(requestContext),
           });
           await recordKey(wish, key);

@@ -1,14 +1,14 @@
 import type { SearchDocument } from "../gateways/search.ts";
 import { SearchRefusedError } from "../gateways/search.ts";
 import { LostOwnershipError } from "../workers/queue/ownership.ts";
-import { askAgain, isMissing, recordDocuments } from "./deliver.ts";
+import { requestRedelivery, isMissing, recordDocuments } from "./deliver.ts";
 import type { CollectionState, SearchWork } from "./state.ts";
-import { batchSize, engineFields, freshMs, readStates } from "./state.ts";
+import { batchSize, engineFields, maxBatchAgeMs, readStates } from "./state.ts";
 
 /**
- * Does one step towards what the tags ask for: begins a new version of a collection, adds some rows to it, or puts it in the place of
- * the one that serves. Changes can be delivered between the steps. `refused` holds the collections that the engine would not build,
- * which are left alone. Returns whether there was anything to do.
+ * Performs one build step towards the tags' definitions: starts a new version of a collection, adds rows to it, or
+ * activates it. Changes can be delivered between steps. Collections in `refused` are skipped. Returns false when
+ * nothing is left to do.
  */
 export async function buildStep(work: SearchWork, refused: Set<string>): Promise<boolean> {
   const states = await work.inTenant(readStates);
@@ -17,12 +17,12 @@ export async function buildStep(work: SearchWork, refused: Set<string>): Promise
   try {
     await advance(work, state);
   } catch (error) {
-    // A version that is gone from the engine is begun anew.
+    // The engine has lost the version, so its build restarts.
     if (state.building !== null && isMissing(error)) await begin(work, state);
     else if (error instanceof SearchRefusedError && error.status !== 401 && error.status !== 403) {
       refused.add(state.type);
       const reason = error.message;
-      work.log.error({ collection: state.type, reason }, "a search collection cannot be built");
+      work.log.error({ collection: state.type, reason }, "search collection build failed");
       await work.inTenant((client) =>
         client.query("select fail_search_build($1, $2)", [state.type, reason]),
       );
@@ -36,21 +36,21 @@ function isUnfinished({ definition, wanted, signature, building }: CollectionSta
 }
 
 async function advance(work: SearchWork, state: CollectionState): Promise<void> {
-  if (state.definition === null) await abolish(work, state);
+  if (state.definition === null) await dropIndex(work, state);
   else if (state.building === null || state.building_signature !== state.wanted)
     await begin(work, state);
   else await addRows(work, state, state.building);
 }
 
 async function begin({ engine, inTenant, log }: SearchWork, state: CollectionState) {
-  // No name of a collection holds a hyphen: what begins with one and it is a version of it.
+  // Collection names contain no hyphen, so `<collection>-` is a safe prefix for versions.
   const building = `${state.collection}-${Date.now().toString(36)}`;
   await inTenant((client) =>
     client.query("select begin_search_build($1, $2, $3)", [state.type, building, state.wanted]),
   );
   if (state.building !== null) await engine.dropCollection(state.building);
   if (state.definition) await engine.makeCollection(building, engineFields(state.definition));
-  log.info({ collection: state.collection, building }, "a new version of a collection is begun");
+  log.info({ collection: state.collection, building }, "search collection build started");
 }
 
 async function addRows(work: SearchWork, state: CollectionState, building: string): Promise<void> {
@@ -70,10 +70,10 @@ async function addRows(work: SearchWork, state: CollectionState, building: strin
       documents: found.rows.map(({ document }) => document),
     };
   });
-  if (performance.now() - readAt > freshMs) return;
+  if (performance.now() - readAt > maxBatchAgeMs) return;
   const last = ids.at(-1);
   if (last === undefined) return swap(work, state, building);
-  // Whoever began it may have died before it was made.
+  // The build may have been recorded by a worker that died before it created the version.
   if (state.building_cursor === null && state.definition)
     await engine.makeCollection(building, engineFields(state.definition));
   const refusals = await engine.put(building, documents);
@@ -85,12 +85,12 @@ async function addRows(work: SearchWork, state: CollectionState, building: strin
       ]);
     });
   } catch (error) {
-    if (error instanceof LostOwnershipError) await askAgain(work, state.type, ids);
+    if (error instanceof LostOwnershipError) await requestRedelivery(work, state.type, ids);
     throw error;
   }
 }
 
-/** From one search to the next the alias leads to the new version; the old one goes when no search can reach it. */
+/** Points the alias to the new version, then drops the old one. */
 async function swap(
   { engine, inTenant, log }: SearchWork,
   state: CollectionState,
@@ -104,18 +104,18 @@ async function swap(
   await inTenant((client) =>
     client.query("select finish_search_build($1, $2)", [state.type, version]),
   );
-  log.info({ collection: state.collection, version, documents }, "a new version serves");
+  log.info({ collection: state.collection, version, documents }, "search collection activated");
   await dropVersions(engine, state.collection, [version]);
 }
 
-async function abolish({ engine, inTenant, log }: SearchWork, state: CollectionState) {
+async function dropIndex({ engine, inTenant, log }: SearchWork, state: CollectionState) {
   await engine.dropAlias(state.collection);
   await dropVersions(engine, state.collection, []);
   await inTenant((client) => client.query("select delete_search_index($1)", [state.type]));
-  log.info({ collection: state.collection }, "a collection that no tag asks for is gone");
+  log.info({ collection: state.collection }, "search collection dropped");
 }
 
-/** Removes the versions of a collection that are not among those to keep. */
+/** Drops the versions of a collection that are not in `keep`. */
 export async function dropVersions(
   engine: SearchWork["engine"],
   collection: string,

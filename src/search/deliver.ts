@@ -2,7 +2,7 @@ import { LostOwnershipError } from "../workers/queue/ownership.ts";
 import type { SearchDocument, SearchRefusal } from "../gateways/search.ts";
 import { SearchRefusedError } from "../gateways/search.ts";
 import type { CollectionState, SearchWork } from "./state.ts";
-import { batchSize, freshMs, readStates } from "./state.ts";
+import { batchSize, maxBatchAgeMs, readStates } from "./state.ts";
 
 /** A row of `search_changes`. */
 interface Change {
@@ -13,8 +13,8 @@ interface Change {
 }
 
 /**
- * Tells the engine of the oldest changes that wait, in the version that serves and in the one that is being built; only then are they
- * forgotten. Returns how many documents they were about.
+ * Sends a batch of pending changes to the active version and to the one being built, then deletes them. Returns the
+ * number of documents.
  */
 export async function deliver(work: SearchWork): Promise<number> {
   const readAt = performance.now();
@@ -24,7 +24,7 @@ export async function deliver(work: SearchWork): Promise<number> {
   });
   for (const [type, group] of Map.groupBy(changes, ({ collection }) => collection)) {
     work.signal.throwIfAborted();
-    if (performance.now() - readAt > freshMs) return changes.length;
+    if (performance.now() - readAt > maxBatchAgeMs) return changes.length;
     const state = states.find((one) => one.type === type);
     if (state) await deliverTo(work, state, group);
   }
@@ -40,12 +40,12 @@ async function deliverTo(
   const gone = changes.flatMap(({ document, document_id }) => (document ? [] : document_id));
   const refusals: SearchRefusal[] = [];
   let lost = false;
-  // Without a version nothing is to be told: the first one will be built of all rows as they are then.
+  // Without a version nothing is sent: the first build reads all rows.
   for (const version of [state.version, state.building].filter((name) => name !== null))
     try {
       const refused = await work.engine.put(version, documents);
       await work.engine.remove(version, gone);
-      // Where a new version is being built, the old one's refusals are those of old fields.
+      // During a build, refusals of the old version concern the old definition and are ignored.
       if (version === (state.building ?? state.version)) refusals.push(...refused);
     } catch (error) {
       if (!isMissing(error)) throw error;
@@ -61,24 +61,24 @@ async function deliverTo(
       ]);
     });
   } catch (error) {
-    // Someone else has told the engine meanwhile, perhaps of newer rows, and this has put older ones over them.
-    if (error instanceof LostOwnershipError) await askAgain(work, state.type, ids);
+    // Another worker may have sent newer rows, which this one has overwritten.
+    if (error instanceof LostOwnershipError) await requestRedelivery(work, state.type, ids);
     throw error;
   }
   if (refusals.length > 0)
     work.log.error(
       { collection: state.type, refused: refusals.length, first: refusals[0] },
-      "the search engine would not take some documents",
+      "search engine rejected documents",
     );
 }
 
-/** Whether what the engine was asked about is not there. */
+/** Whether the engine answered that the collection does not exist. */
 export function isMissing(error: unknown): boolean {
   return error instanceof SearchRefusedError && error.status === 404;
 }
 
-/** Has rows told to the engine again, whose latest state may not have been the last that it was told. */
-export async function askAgain(
+/** Queues rows for delivery again, because the engine may hold an older state of them. */
+export async function requestRedelivery(
   { reportInTenant }: SearchWork,
   type: string,
   ids: readonly string[],

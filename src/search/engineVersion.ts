@@ -2,13 +2,16 @@ import type { Logger } from "pino";
 import type { SearchEngine } from "../gateways/search.ts";
 import { SearchEngineError } from "../gateways/search.ts";
 
-/** The oldest version of Typesense that the service is tested with. */
-export const leastEngineVersion = "0.24.1";
+/** The oldest version of Typesense that the service supports. */
+export const minEngineVersion = "0.24.1";
 
 const retryMs = 60_000;
-const mostRetries = 60;
+const maxRetries = 60;
 
-/** Asks one node for its version. @throws when it does not answer, or refuses */
+/**
+ * Reads a node's version.
+ * @throws when the node is unreachable or rejects the request
+ */
 export async function readEngineVersion(
   address: string,
   { apiKey, timeoutMs }: { apiKey: string; timeoutMs: number },
@@ -16,18 +19,18 @@ export async function readEngineVersion(
   const signal = AbortSignal.timeout(timeoutMs);
   const headers = { "x-typesense-api-key": apiKey };
   const answer = await fetch(`${address}/debug`, { headers, signal, redirect: "error" });
-  if (!answer.ok) throw new Error(`its version was answered with ${answer.status}`);
+  if (!answer.ok) throw new Error(`GET /debug returned ${answer.status}`);
   const { version } = (await answer.json()) as { version?: unknown };
-  if (typeof version !== "string") throw new Error("it names no version");
+  if (typeof version !== "string") throw new Error("GET /debug returned no version");
   return version;
 }
 
-/** Compares by numbers, so that 0.24.1 is older than 27.0. A name such as `nightly` is older than none. */
+/** Compares numerically, so 0.24.1 is older than 27.0. False for names such as `nightly`. */
 export function isOlderVersion(version: string, than: string): boolean {
-  const [mine, other] = [numbersOf(version), numbersOf(than)];
-  if (mine === null || other === null) return false;
-  const place = mine.findIndex((number, index) => number !== other[index]);
-  return place !== -1 && (mine[place] ?? 0) < (other[place] ?? 0);
+  const [left, right] = [numbersOf(version), numbersOf(than)];
+  if (left === null || right === null) return false;
+  const position = left.findIndex((number, index) => number !== right[index]);
+  return position !== -1 && (left[position] ?? 0) < (right[position] ?? 0);
 }
 
 function numbersOf(version: string): number[] | null {
@@ -36,17 +39,17 @@ function numbersOf(version: string): number[] | null {
 }
 
 /**
- * Logs a warning when the search engine is older than the service needs. An engine that is away is asked again each minute for an hour.
+ * Logs a warning when the search engine is older than supported. Retries an unreachable engine each minute for an hour.
  */
-export function warnOfOldEngine(engine: SearchEngine, log: Logger, retries = mostRetries): void {
+export function warnIfOutdated(engine: SearchEngine, log: Logger, retries = maxRetries): void {
   engine.version().then(
     (version) => {
-      if (isOlderVersion(version, leastEngineVersion))
-        log.warn({ version, leastVersion: leastEngineVersion }, "search engine outdated");
+      if (isOlderVersion(version, minEngineVersion))
+        log.warn({ version, leastVersion: minEngineVersion }, "search engine outdated");
     },
     (error: unknown) => {
       if (error instanceof SearchEngineError && retries > 0)
-        setTimeout(() => warnOfOldEngine(engine, log, retries - 1), retryMs).unref();
+        setTimeout(() => warnIfOutdated(engine, log, retries - 1), retryMs).unref();
       else log.warn({ err: error }, "search engine version unknown");
     },
   );

@@ -4,14 +4,14 @@ import { z } from "zod";
 import type { SearchEngine, SearchEngineKey } from "../gateways/search.ts";
 import type { SearchSettings } from "../settings/search.ts";
 
-/** A search-only key of the engine, for a set of collections. */
+/** A search-only engine key for a set of collections. */
 export interface ParentKey {
   value: string;
-  /** Tells it from all other keys of the engine. */
+  /** Identifies the key among the engine's keys. */
   description: string;
 }
 
-/** What keys are computed from: the engine's administration key, and what tells deployments apart that share the engine. */
+/** The inputs of key derivation: the engine's admin key, and a prefix per deployment that shares the engine. */
 export interface KeySource {
   apiKey: string;
   prefix: string;
@@ -24,16 +24,16 @@ export function keySource({
   return { apiKey, prefix };
 }
 
-/** Tells keys that are computed from another administration key apart; says nothing of either. */
-export function markOf(apiKey: string): string {
+/** A fingerprint of an admin key, which does not reveal it. */
+export function keyFingerprint(apiKey: string): string {
   return createHmac("sha256", apiKey).update("back-office mark").digest("hex").slice(0, 12);
 }
 
 /**
- * The search-only key for a set of collections, computed: every process that has the administration key arrives at the same one,
- * and nobody needs to keep it.
+ * Derives the search-only key for a set of collections. All processes with the same admin key derive the same value, so
+ * it is not stored.
  */
-export function parentKeyOf(
+export function deriveParentKey(
   { apiKey, prefix }: KeySource,
   tenant: string,
   generation: number,
@@ -42,15 +42,15 @@ export function parentKeyOf(
   const what = JSON.stringify(["search", prefix + tenant, generation, collections]);
   return {
     value: createHmac("sha256", apiKey).update(what).digest("base64url"),
-    description: `back-office ${markOf(apiKey)} ${what}`,
+    description: `back-office ${keyFingerprint(apiKey)} ${what}`,
   };
 }
 
 const descriptionPattern = /^back-office ([0-9a-f]{12}) (.*)$/;
 const described = z.tuple([z.literal("search"), z.string(), z.int(), z.array(z.string())]);
 
-/** Those of the engine's keys that were computed for a tenant, from whichever administration key. */
-export function tenantKeysAmong(
+/** Selects the engine's keys that were derived for a tenant, from any admin key. */
+export function selectTenantKeys(
   keys: readonly SearchEngineKey[],
   { prefix }: KeySource,
   tenant: string,
@@ -73,15 +73,15 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Gives the search-only key for a set of collections of a tenant. */
+/** Returns the search-only key for a set of collections of a tenant. */
 export type FindParentKey = (tenant: string, collections: readonly string[]) => Promise<string>;
 
 /**
- * Computes keys, and has the engine make those that it does not know yet; whether it does, the database knows. So the engine is
- * asked once for each set of collections, and may be away afterwards. `pool` acts as `office_server`.
+ * Derives keys and registers new ones with the engine. The database records registered keys, so each set needs the
+ * engine once. `pool` connects as `office_server`.
  */
 export function makeParentKeys(pool: Pool, engine: SearchEngine, source: KeySource): FindParentKey {
-  const mark = markOf(source.apiKey);
+  const mark = keyFingerprint(source.apiKey);
   return async (tenant, collections) => {
     const sorted = [...collections].sort();
     const { rows } = await pool.query<{ generation: number; is_known: boolean }>(
@@ -89,9 +89,9 @@ export function makeParentKeys(pool: Pool, engine: SearchEngine, source: KeySour
       [sorted, mark],
     );
     const { generation = 0, is_known: known = false } = rows[0] ?? {};
-    const key = parentKeyOf(source, tenant, generation, sorted);
+    const key = deriveParentKey(source, tenant, generation, sorted);
     if (!known) {
-      const id = await engine.makeKey({ ...key, collections: sorted.map(literally) });
+      const id = await engine.makeKey({ ...key, collections: sorted.map(requireLiteralName) });
       await pool.query(`select "${tenant}".record_search_key($1, $2, $3, $4)`, [
         mark,
         generation,
@@ -103,8 +103,8 @@ export function makeParentKeys(pool: Pool, engine: SearchEngine, source: KeySour
   };
 }
 
-/** A collection's name as the engine's keys take it, which is as a pattern: names hold nothing else than such characters. */
-function literally(name: string): string {
+/** The engine reads collection names in keys as patterns, so other characters are rejected. */
+function requireLiteralName(name: string): string {
   if (!/^[a-z0-9_]+$/.test(name)) throw new Error(`"${name}" is not the name of a collection`);
   return name;
 }

@@ -1,6 +1,6 @@
 import { dropVersions } from "./build.ts";
 import type { KeySource } from "./parentKeys.ts";
-import { tenantKeysAmong, markOf, parentKeyOf } from "./parentKeys.ts";
+import { selectTenantKeys, keyFingerprint, deriveParentKey } from "./parentKeys.ts";
 import type { CollectionState, SearchWork } from "./state.ts";
 import { batchSize, readStates } from "./state.ts";
 
@@ -13,8 +13,8 @@ interface StoredKey {
 }
 
 /**
- * Sees to it that the engine has what the database thinks it has: an engine may have lost its data, or got back older ones, while
- * nobody looked. What is missing is made or built anew, what is left over is removed.
+ * Compares the engine's collections and keys with the database, because an engine may lose data or be restored from a
+ * backup. Rebuilds what is missing and deletes what is left over.
  */
 export async function reconcile(
   work: SearchWork,
@@ -27,14 +27,14 @@ export async function reconcile(
     if (state.version !== null) await checkVersion(work, state, state.version);
   }
   await checkKeys(work, tenant, source);
-  // What the engine refused it may take by now: the cause need not have been in the row.
+  // Documents that the engine refused are retried: the cause may have been in the engine.
   await work.inTenant((client) => client.query("select retry_search_failures($1)", [batchSize]));
 }
 
 async function checkVersion(work: SearchWork, state: CollectionState, version: string) {
   const { engine, inTenant, log } = work;
   if ((await engine.count(version)) === null) {
-    log.error({ collection: state.collection }, "the search engine has lost a collection");
+    log.error({ collection: state.collection }, "search collection missing from the engine");
     await inTenant((client) => client.query("select request_search_build($1)", [state.type]));
     return;
   }
@@ -44,11 +44,12 @@ async function checkVersion(work: SearchWork, state: CollectionState, version: s
 }
 
 async function checkKeys({ engine, inTenant }: SearchWork, tenant: string, source: KeySource) {
-  const mark = markOf(source.apiKey);
+  const mark = keyFingerprint(source.apiKey);
   const present = await engine.keys();
-  // Keys that were computed from another administration key, or that nobody has noted: they end when what was derived from them has.
+  // Records keys of other admin keys and unrecorded keys. They are deleted once all scoped keys derived from them have
+  // expired.
   const { rows } = await inTenant(async (client) => {
-    for (const key of tenantKeysAmong(present, source, tenant))
+    for (const key of selectTenantKeys(present, source, tenant))
       await client.query("select record_unknown_search_key($1, $2, $3, $4)", [
         ...[key.mark, key.generation, key.collections, key.id],
       ]);
@@ -63,7 +64,7 @@ async function checkKeys({ engine, inTenant }: SearchWork, tenant: string, sourc
       await inTenant((client) => client.query("select delete_search_key($1)", [key.engine_id]));
       continue;
     }
-    const parent = parentKeyOf(source, tenant, key.generation, key.collections);
+    const parent = deriveParentKey(source, tenant, key.generation, key.collections);
     if (known.has(parent.description)) continue;
     const id = await engine.makeKey({ ...parent, collections: key.collections });
     await inTenant((client) =>
@@ -74,7 +75,7 @@ async function checkKeys({ engine, inTenant }: SearchWork, tenant: string, sourc
   }
 }
 
-/** Removes from the engine what test runs that are over have left there; works in the main tenant. */
+/** Deletes what finished test runs left in the engine. Runs in the main tenant. */
 export async function removeLeftovers({
   engine,
   inTenant,
@@ -85,13 +86,13 @@ export async function removeLeftovers({
   for (const { kind, name } of rows) {
     if (kind === "collection") await engine.dropCollection(name);
     else if (kind === "key") await engine.dropKey(name);
-    // A run that has begun anew under the same name has its own version behind the alias.
-    else if (await leadsNowhere(engine, name)) await engine.dropAlias(name);
+    // A new test run with the same name may have its own version behind the alias.
+    else if (await isDanglingAlias(engine, name)) await engine.dropAlias(name);
     await inTenant((client) => client.query("select delete_search_leftover($1, $2)", [kind, name]));
   }
 }
 
-async function leadsNowhere(engine: SearchWork["engine"], alias: string): Promise<boolean> {
+async function isDanglingAlias(engine: SearchWork["engine"], alias: string): Promise<boolean> {
   const collection = await engine.aliased(alias);
   return collection !== null && (await engine.count(collection)) === null;
 }

@@ -5,45 +5,46 @@ import { SearchEngineError, SearchRefusedError } from "../gateways/search.ts";
 import { currentScope } from "../context/requestScope.ts";
 import type { FindParentKey } from "./parentKeys.ts";
 
-/** How long a key for a front end lives, in seconds. */
 const scopedKeySeconds = 15 * 60;
 
-/** A key with which a front end searches by itself, and its end. */
+/** A search key for a browser, with its expiry. */
 export interface ScopedKey {
   scopedApiKey: string;
   expiresAt: string;
 }
 
-/** What a key is to open. */
-export interface ScopedKeyWish {
+/** What a scoped key gives access to. */
+export interface ScopedKeyRequest {
   tenant: string;
   collections: readonly string[];
-  /** Of a collection whose rows show only to those who made them: how many columns say who that is. */
-  ownColumns?: number;
+  /** For collections whose rows only their owner sees: the number of columns that identify the owner. */
+  ownerColumns?: number;
   identity: Identity;
 }
 
-/** Makes keys. @throws PublicError UNAVAILABLE when the engine would be needed for it and is not there */
-export type MakeScopedKey = (wish: ScopedKeyWish) => Promise<ScopedKey>;
+/**
+ * Creates scoped keys.
+ * @throws PublicError UNAVAILABLE when the engine is needed and unreachable
+ */
+export type MakeScopedKey = (wish: ScopedKeyRequest) => Promise<ScopedKey>;
 
-/** `findParent` is null where no search engine is configured. */
+/** `findParent` is null when no search engine is configured. */
 export function makeScopedKeys(findParent: FindParentKey | null): MakeScopedKey {
-  // For its derivation of keys alone: it reaches nobody.
+  // Used only to derive keys; it sends no requests.
   const keys = new Client({ apiKey: "none", nodes: [{ url: "http://localhost:1" }] }).keys();
-  return async ({ tenant, collections, ownColumns = 0, identity }) => {
-    if (findParent === null)
-      throw new PublicError("UNAVAILABLE", "No search engine is configured here");
+  return async ({ tenant, collections, ownerColumns: ownerColumns = 0, identity }) => {
+    if (findParent === null) throw new PublicError("UNAVAILABLE", "No search engine is configured");
     const parent = await findParent(tenant, collections).catch((error: unknown) => {
       if (!(error instanceof SearchEngineError || error instanceof SearchRefusedError)) throw error;
-      currentScope()?.log.warn({ err: error }, "the search engine made no key");
+      currentScope()?.log.warn({ err: error }, "search key creation failed");
       throw new PublicError("UNAVAILABLE", "The search engine cannot be reached just now");
     });
-    // Whole seconds: the engine would take milliseconds for a time that never comes.
+    // In whole seconds: the engine would read milliseconds as a date in the far future.
     const expires_at = Math.floor(Date.now() / 1000) + scopedKeySeconds;
     return {
       scopedApiKey: keys.generateScopedSearchKey(parent, {
         expires_at,
-        ...(ownColumns > 0 && limitsTo(ownerOf(identity, ownColumns))),
+        ...(ownerColumns > 0 && ownerRestriction(searchOwner(identity, ownerColumns))),
       }),
       expiresAt: new Date(expires_at * 1000).toISOString(),
     };
@@ -51,11 +52,11 @@ export function makeScopedKeys(findParent: FindParentKey | null): MakeScopedKey 
 }
 
 /**
- * Parameters that limit a key to one owner's rows. The engine joins the filters of a search and of its key as text, so that a
- * backtick left open in the search would take a plain filter into its value. Here the text in backticks then becomes conditions
- * with a parenthesis that nothing closes, which the engine refuses. Pinned hits would be shown past the filter.
+ * Parameters that restrict a key to one owner's rows. The engine concatenates the filters of search and key as text, so
+ * an unclosed backtick in the search could swallow a plain filter. With this form the swallowed text becomes conditions
+ * with an unclosed parenthesis, which the engine rejects. Pinned hits are disabled because they bypass filters.
  */
-function limitsTo(owner: string) {
+function ownerRestriction(owner: string) {
   const own = `visibleTo:=${owner}`;
   return {
     filter_by: `${own} && visibleTo:!=\`) && (${own} && visibleTo:!=\``,
@@ -64,7 +65,7 @@ function limitsTo(owner: string) {
   };
 }
 
-/** As `search_owner` in the database writes it. */
-function ownerOf({ userId, tokenId }: Identity, columns: number): string {
+/** The same format as the SQL function `search_owner`. */
+function searchOwner({ userId, tokenId }: Identity, columns: number): string {
   return columns > 1 ? `${userId}/${tokenId ?? ""}` : userId;
 }

@@ -1,48 +1,44 @@
 import type pg from "pg";
 import type { Logger } from "pino";
 
-// Between two looks, in milliseconds: much shorter than the two seconds in which a change is to be found. Where a look takes long
-// there are fewer of them, but not so few that a change would come too late.
-const lookMs = 200;
-const longestMs = 800;
+// Changes must be searchable within two seconds. When a poll is slow, the interval grows up to the maximum.
+const pollMs = 200;
+const maxPollMs = 800;
 
-/** Looks for changes that the search engine is to be told of. */
+/** Polls for changes that the search engine has not received. */
 export interface SearchWatch {
-  /** Resolves when the look that was under way is over. */
+  /** Resolves when the current poll has ended. */
   stop(): Promise<void>;
 }
 
-/**
- * Looks again and again whether rows have changed of which the search engine was not told, and has a job tell it. What changes rows
- * so has nothing to do but to note them, and waits for nobody.
- */
+/** Polls for undelivered changes and queues a job for them. Writers only add a row to the outbox and never wait. */
 export function watchSearch(pool: pg.Pool, tenant: string, log: Logger): SearchWatch {
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
   let failures = 0;
-  let looking: Promise<void> = Promise.resolve();
+  let polling: Promise<void> = Promise.resolve();
 
-  async function look(): Promise<void> {
+  async function poll(): Promise<void> {
     await pool.query({
       name: "wake-searches",
       text: "select office_jobs.queue_changed_searches($1)",
       values: [tenant],
     });
-    if (failures > 0) log.info({ failures }, "changes for the search engine are looked for again");
+    if (failures > 0) log.info({ failures }, "search change polling recovered");
     failures = 0;
   }
 
   function next(): void {
     const startedAt = performance.now();
-    looking = look()
+    polling = poll()
       .catch((error: unknown) => {
         failures += 1;
-        if (failures === 1) log.warn({ err: error }, "changes for the search engine are not seen");
+        if (failures === 1) log.warn({ err: error }, "search change polling failed");
       })
       .then(() => {
         if (stopped) return;
         const took = performance.now() - startedAt;
-        timer = setTimeout(next, Math.min(longestMs, Math.max(lookMs, 4 * took)));
+        timer = setTimeout(next, Math.min(maxPollMs, Math.max(pollMs, 4 * took)));
       });
   }
 
@@ -51,7 +47,7 @@ export function watchSearch(pool: pg.Pool, tenant: string, log: Logger): SearchW
     async stop() {
       stopped = true;
       clearTimeout(timer);
-      await looking;
+      await polling;
     },
   };
 }

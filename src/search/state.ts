@@ -1,7 +1,7 @@
 import type pg from "pg";
 import type { SearchEngine, SearchEngineField } from "../gateways/search.ts";
 
-/** A field of a collection, as the database defines it. */
+/** A field of a collection as the database defines it. */
 export interface DefinedField {
   name: string;
   type: SearchEngineField["type"];
@@ -11,15 +11,15 @@ export interface DefinedField {
   facet: boolean;
 }
 
-/** Where a collection stands. */
+/** The state of a collection. */
 export interface CollectionState {
-  /** Its name in the API and in the tags. */
+  /** The name in the API and in the tags. */
   type: string;
-  /** Its name in the engine: an alias, which leads to the version that serves. */
+  /** The engine's alias, which points to the active version. */
   collection: string;
-  /** Null for one that no tag asks for any more. */
+  /** Null when no tag declares the collection any more. */
   definition: { fields: DefinedField[]; own: string[] | null } | null;
-  /** The signature that the version which serves is to have. */
+  /** The signature of the current definition. */
   wanted: string | null;
   version: string | null;
   signature: string | null;
@@ -30,30 +30,31 @@ export interface CollectionState {
   error: string | null;
 }
 
-/** What keeping the engine up to date works with. */
+/** The dependencies of index maintenance. */
 export interface SearchWork {
   engine: SearchEngine;
-  /** A transaction in the tenant, by whoever is to write to the engine now, and nobody else. */
+  /**
+   * Runs a transaction in the tenant that commits only while this worker owns the job, and so may write to the engine.
+   */
   inTenant: <T>(effect: (client: pg.ClientBase) => Promise<T>) => Promise<T>;
-  /** A transaction in the tenant, by whoever. */
+  /** Runs a transaction in the tenant without an ownership check. */
   reportInTenant: <T>(effect: (client: pg.ClientBase) => Promise<T>) => Promise<T>;
   signal: AbortSignal;
   log: { info(details: object, line: string): void; error(details: object, line: string): void };
 }
 
-/**
- * What was read longer ago, in milliseconds, is not sent any more: whoever has been frozen since may have been replaced, and would
- * put old rows over new ones.
- */
-export const freshMs = 2_000;
-/** How many rows are read and sent at once. */
+/** Batches older than this are dropped: a paused worker may have lost ownership and would overwrite newer rows. */
+export const maxBatchAgeMs = 2_000;
+/** Rows per batch. */
 export const batchSize = 500;
 
 export async function readStates(client: pg.ClientBase): Promise<CollectionState[]> {
   return (await client.query<CollectionState>("select * from search_state()")).rows;
 }
 
-/** What the engine is told of a collection's fields. Each document also says whose it is, where rows show only to their owners. */
+/**
+ * Converts a collection's definition to engine fields. `visibleTo` is added where rows are visible to their owner only.
+ */
 export function engineFields(
   definition: NonNullable<CollectionState["definition"]>,
 ): SearchEngineField[] {

@@ -5,41 +5,41 @@ import type { SearchDocument, SearchEngine } from "../gateways/search.ts";
 import type { CollectionState } from "./state.ts";
 import { batchSize } from "./state.ts";
 
-/** How well the engine's documents of a collection agree with the database's rows. */
+/** The result of comparing the engine's documents with the database's rows. */
 export interface Comparison {
-  /** Documents that the engine has. */
+  /** The number of documents in the engine. */
   documents: number;
-  /** Rows that the database has. */
+  /** The number of rows in the database. */
   rows: number;
-  /** Of all documents of the engine, in any order; and of what the database says that these should be. */
+  /** Order-independent checksums of the engine's documents and of the expected documents. */
   engineChecksum: string;
   databaseChecksum: string;
-  /** Rows whose document is missing, is another, or should not be there, and which are not about to be told to the engine. */
+  /** Ids whose document is missing, differs or should not exist, and that are not pending delivery. */
   different: string[];
 }
 
 type Effect<T> = (client: pg.ClientBase) => Promise<T>;
-type InArea = <T>(effect: Effect<T>) => Promise<T>;
+type InTenant = <T>(effect: Effect<T>) => Promise<T>;
 
 /**
- * Compares each document of the version that serves with the database while both are in use. What differs is looked at again, and then
- * told to the engine anew. Documents are read a batch at a time.
+ * Compares the active version with the database in batches while both are in use. Differences are checked again and
+ * then queued for delivery.
  */
 export async function verify(
   engine: SearchEngine,
-  inTenant: InArea,
+  inTenant: InTenant,
   state: CollectionState & { version: string },
 ): Promise<Comparison> {
   const { type, version } = state;
-  const wanted = (ids: readonly string[]) => documentsOf(inTenant, type, ids);
+  const readExpected = (ids: readonly string[]) => documentsOf(inTenant, type, ids);
   const suspects: string[] = [];
   const sums = { engine: 0n, database: 0n };
   let documents = 0;
   let batch: SearchDocument[] = [];
   const compare = async () => {
-    const should = await wanted(batch.map(({ id }) => id));
+    const expected = await readExpected(batch.map(({ id }) => id));
     for (const document of batch) {
-      const row = should.get(document.id);
+      const row = expected.get(document.id);
       sums.engine += digest(document);
       sums.database += row ? digest(row) : 0n;
       if (!isDeepStrictEqual(row, document)) suspects.push(document.id);
@@ -59,10 +59,10 @@ export async function verify(
     ]);
     return Number(counted.rows[0]?.rows ?? 0);
   });
-  // With as many documents as rows, and each of them a row's, none is missing.
+  // With as many documents as rows, and a row for each document, none is missing.
   if (documents !== rows || suspects.length > 0)
-    suspects.push(...(await missing(engine, inTenant, state)));
-  const different = await lookAgain(engine, inTenant, state, suspects);
+    suspects.push(...(await findMissing(engine, inTenant, state)));
+  const different = await recheck(engine, inTenant, state, suspects);
   if (different.length > 0)
     await inTenant((client) =>
       client.query("select request_search_documents($1, $2)", [type, different]),
@@ -76,7 +76,7 @@ export async function verify(
   };
 }
 
-async function documentsOf(inTenant: InArea, type: string, ids: readonly string[]) {
+async function documentsOf(inTenant: InTenant, type: string, ids: readonly string[]) {
   const { rows } = await inTenant((client) =>
     client.query<{ id: string; document: SearchDocument }>(
       "select id, document from search_documents($1, $2)",
@@ -86,23 +86,23 @@ async function documentsOf(inTenant: InArea, type: string, ids: readonly string[
   return new Map(rows.map(({ id, document }) => [id, document]));
 }
 
-/** The ids of rows that the engine has no document of. */
-async function missing(
+/** Returns the ids of rows without a document. */
+async function findMissing(
   engine: SearchEngine,
-  inTenant: InArea,
+  inTenant: InTenant,
   { type, version }: CollectionState & { version: string },
 ): Promise<string[]> {
   const found: string[] = [];
   let ids = await idsAfter(inTenant, type, null);
   while (ids.length > 0) {
-    const there = await engine.present(version, ids);
-    found.push(...ids.filter((id) => !there.has(id)));
+    const actual = await engine.present(version, ids);
+    found.push(...ids.filter((id) => !actual.has(id)));
     ids = await idsAfter(inTenant, type, ids.at(-1) ?? null);
   }
   return found;
 }
 
-async function idsAfter(inTenant: InArea, type: string, after: string | null): Promise<string[]> {
+async function idsAfter(inTenant: InTenant, type: string, after: string | null): Promise<string[]> {
   const { rows } = await inTenant((client) =>
     client.query<{ id: string }>("select i as id from search_ids($1, $2, $3) as i", [
       ...[type, after, batchSize],
@@ -111,18 +111,18 @@ async function idsAfter(inTenant: InArea, type: string, after: string | null): P
   return rows.map(({ id }) => id);
 }
 
-/** Those that differ still, and of which the engine is not about to be told: what just changes is no difference. */
-async function lookAgain(
+/** Returns the ids that still differ and are not pending delivery; a pending change is no difference. */
+async function recheck(
   engine: SearchEngine,
-  inTenant: InArea,
+  inTenant: InTenant,
   { type, version }: CollectionState & { version: string },
   suspects: readonly string[],
 ): Promise<string[]> {
   const different: string[] = [];
   for (let from = 0; from < suspects.length; from += batchSize) {
     const ids = suspects.slice(from, from + batchSize);
-    const there = await engine.present(version, ids);
-    const { should, waiting } = await inTenant(async (client) => {
+    const actual = await engine.present(version, ids);
+    const { expected, waiting } = await inTenant(async (client) => {
       const found = await client.query<{ id: string; document: SearchDocument }>(
         "select id, document from search_documents($1, $2)",
         [type, ids],
@@ -132,18 +132,20 @@ async function lookAgain(
         [type, ids],
       );
       return {
-        should: new Map(found.rows.map(({ id, document }) => [id, document])),
+        expected: new Map(found.rows.map(({ id, document }) => [id, document])),
         waiting: new Set(waits.rows.map(({ id }) => id)),
       };
     });
     different.push(
-      ...ids.filter((id) => !waiting.has(id) && !isDeepStrictEqual(should.get(id), there.get(id))),
+      ...ids.filter(
+        (id) => !waiting.has(id) && !isDeepStrictEqual(expected.get(id), actual.get(id)),
+      ),
     );
   }
   return [...new Set(different)];
 }
 
-/** A number of 128 bits for a document, whatever the order of its fields; sums of them do not depend on the order of documents. */
+/** A 128-bit digest of a document, independent of field order. Sums of digests are independent of document order. */
 function digest(document: SearchDocument): bigint {
   const fields = Object.entries(document).sort(([a], [b]) => (a < b ? -1 : 1));
   const hash = createHash("sha256").update(JSON.stringify(fields)).digest("hex");

@@ -11,7 +11,7 @@ import { createTenants } from "./createTenants.ts";
 import { makePreset, preparedStatements } from "../graphile.config.ts";
 import { makeS3Files } from "../gateways/s3Files.ts";
 import { makeTypesense } from "../gateways/typesense.ts";
-import { warnOfOldEngine } from "../search/engineVersion.ts";
+import { warnIfOutdated } from "../search/engineVersion.ts";
 import type { VariableLimits } from "../graphql/checkVariables.ts";
 import { readConstraints } from "../errors/constraints.ts";
 import { makeDocuments } from "../graphql/documents.ts";
@@ -200,7 +200,7 @@ export async function startServer(
     });
   if (engine) {
     systems.add({ name: "search", check: () => engine.check(), circuit: () => engine.circuit() });
-    warnOfOldEngine(engine, log);
+    warnIfOutdated(engine, log);
   }
   for (const provider of config.login.providers) systems.add(providerSystem(provider));
 

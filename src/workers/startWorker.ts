@@ -20,25 +20,25 @@ import { tracing } from "../telemetry/tracing.ts";
 import type { Heartbeat } from "./queue/heartbeat.ts";
 import { createHeartbeat } from "./queue/heartbeat.ts";
 import { crontab, taskList, tasks } from "./tasks.ts";
-import { watchJobs } from "./queue/jobMetrics.ts";
-import { jobsAtHand } from "./queue/jobsAtHand.ts";
-import { queueLogger } from "./queue/queueLog.ts";
+import { observeJobs } from "./queue/jobMetrics.ts";
+import { trackRunningJobs } from "./queue/runningJobs.ts";
+import { queueLogger } from "./queue/queueLogger.ts";
 import { watchSearch } from "../search/searchWatch.ts";
-import type { TaskDefinition } from "./queue/task.ts";
+import type { TaskDefinition } from "./queue/defineTask.ts";
 
 const role = "office_worker";
-// A worker that misses this many signs of life is taken for dead.
-const missedBeats = 6;
-// Taking jobs may fail for this long while signs of life pass, in milliseconds.
-const stuckMs = 10_000;
+// A worker is declared dead after this many missed heartbeats.
+const maxMissedHeartbeats = 6;
+// Taking jobs may fail for this long while the heartbeat succeeds.
+const maxFailingMs = 10_000;
 
-/** A worker that takes jobs. */
+/** A running worker. */
 export interface RunningWorker {
-  /** Resolves with the reason when the worker cannot go on; the process is to exit then and to be started anew. */
+  /** Resolves with the reason when the worker cannot continue; the process must exit and be restarted. */
   ended: Promise<Error>;
   /**
-   * Takes no more jobs and waits for those that run, `config.shutdownSeconds` at most; the rest goes back to the queue at no
-   * attempt's cost, and what still runs of it can commit nothing. The process is to exit then.
+   * Stops taking jobs and waits up to `config.shutdownSeconds` for running jobs. Unfinished jobs are requeued without
+   * consuming an attempt and can no longer commit. The process must exit afterwards.
    */
   stop(): Promise<void>;
 }
@@ -46,13 +46,13 @@ export interface RunningWorker {
 interface WorkerOptions {
   config: Config;
   log: Logger;
-  /** Tasks beside the service's own; for tests. */
+  /** Additional tasks, for tests. */
   extraTasks?: Readonly<Record<string, TaskDefinition>>;
 }
 
 /**
- * Starts taking jobs. Resolves when the worker has shown its first sign of life.
- * @throws ConfigError without a database; the database's error when it cannot be reached.
+ * Starts taking jobs. Resolves after the first heartbeat.
+ * @throws ConfigError when no database is configured; the database's error when it is unreachable
  */
 export async function startWorker({
   config,
@@ -61,13 +61,15 @@ export async function startWorker({
 }: WorkerOptions): Promise<RunningWorker> {
   const url = config.database.workerUrl;
   if (url === undefined)
-    throw new ConfigError(["DATABASE_WORKER_URL or DATABASE_URL must say where the jobs are"]);
+    throw new ConfigError([
+      "Set DATABASE_WORKER_URL or DATABASE_URL to the database with the jobs",
+    ]);
   await requireSupportedVersion(url);
   const { concurrency, heartbeatMs, pollMs, statementTimeoutMs } = config.worker;
   await loadTracing(config.telemetry, "worker");
-  const silenceMs = missedBeats * heartbeatMs;
+  const heartbeatTimeoutMs = maxMissedHeartbeats * heartbeatMs;
   const ended = Promise.withResolvers<Error>();
-  // Each job, the listener, the schedule and the look for what the search engine is to be told.
+  // Two connections for each job, and one each for the listener, the schedule and the search watch.
   const jobsPool = poolFor(url, role, concurrency * 2 + 3, {
     answerMs: statementTimeoutMs + answerMarginMs,
     statement_timeout: statementTimeoutMs,
@@ -78,7 +80,7 @@ export async function startWorker({
     answerMs,
     connectionTimeoutMillis: answerMs,
   });
-  // What operators look at takes no connection from the jobs, and makes no beat late.
+  // Health checks and metrics use a separate pool, so that they delay neither jobs nor heartbeats.
   const operationsPool = poolFor(url, role, 1, {
     answerMs: 2_000,
     connectionTimeoutMillis: 2_000,
@@ -88,16 +90,16 @@ export async function startWorker({
   const events: WorkerEvents = new EventEmitter();
   const heartbeat = createHeartbeat({
     pool: heartPool,
-    everyMs: heartbeatMs,
-    silenceMs,
-    atHand: jobsAtHand(events, silenceMs),
+    intervalMs: heartbeatMs,
+    heartbeatTimeoutMs,
+    runningJobIds: trackRunningJobs(events, heartbeatTimeoutMs),
     log,
     onDeclaredDead: () =>
-      ended.resolve(new Error("this worker was taken for dead, its jobs were given to others")),
+      ended.resolve(new Error("the worker was declared dead and its jobs were released")),
   });
 
-  endWhenStuck(events, heartbeat, Math.min(stuckMs, silenceMs), () =>
-    ended.resolve(new Error("the database answers, but the queue takes no jobs")),
+  endWhenStuck(events, heartbeat, Math.min(maxFailingMs, heartbeatTimeoutMs), () =>
+    ended.resolve(new Error("the database responds, but the queue takes no jobs")),
   );
 
   const systems = makeExternalSystems();
@@ -112,11 +114,18 @@ export async function startWorker({
   systems.add({ name: "local disk", storage: "local disk" });
   const registry = makeRegistry(systems, config.metrics.workerPort);
   const files = makeS3Files(config.files);
-  const environment = { config, log, silenceMs, systems, files, erp: makeErpClient(config) };
+  const environment = {
+    config,
+    log,
+    heartbeatTimeoutMs,
+    systems,
+    files,
+    erp: makeErpClient(config),
+  };
   const list = taskList(environment, { ...tasks, ...extraTasks });
   const taskNames = Object.keys(list);
   watchPools(registry, { jobs: jobsPool });
-  watchJobs(registry, events, taskNames);
+  observeJobs(registry, events, taskNames);
   const tenant = config.database.schema;
   watchQueue({ registry, pool: operationsPool, tenant, tasks: taskNames, log });
   const started = run({
@@ -130,8 +139,8 @@ export async function startWorker({
     noHandleSignals: true,
     gracefulShutdownAbortTimeout: config.shutdownSeconds * 750,
     preset: {
-      plugins: [registration(heartbeat)],
-      // Without these a job that ends while the worker stops may stay locked.
+      plugins: [registrationPlugin(heartbeat)],
+      // Batched completion may leave a job locked when it ends while the worker stops.
       worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0 },
     },
   });
@@ -151,14 +160,12 @@ export async function startWorker({
   if (searchWatch)
     await jobsPool
       .query(`select "${tenant}".queue_search_indexing(true)`)
-      .catch((error: unknown) =>
-        log.warn({ err: error }, "the search engine is not looked at now"),
-      );
+      .catch((error: unknown) => log.warn({ err: error }, "search check not queued"));
   let stopping = false;
-  const settled = (error?: unknown) => {
-    if (!stopping) ended.resolve(new Error("the queue's runner ended", { cause: error }));
+  const onRunnerEnd = (error?: unknown) => {
+    if (!stopping) ended.resolve(new Error("queue runner ended", { cause: error }));
   };
-  runner.promise.then(() => settled(), settled);
+  runner.promise.then(() => onRunnerEnd(), onRunnerEnd);
 
   return {
     ended: ended.promise,
@@ -166,22 +173,22 @@ export async function startWorker({
       stopping = true;
       const watched = searchWatch?.stop();
       const idle = runner.stop().catch((error: unknown) => {
-        log.warn({ err: error }, "the queue's runner did not stop well");
+        log.warn({ err: error }, "queue runner stop failed");
       });
-      await inTime(idle, config.shutdownSeconds * 1000);
+      await waitAtMost(idle, config.shutdownSeconds * 1000);
       const count = await heartbeat.leave();
-      if (count > 0) log.warn({ count }, "unfinished jobs given back to the queue");
+      if (count > 0) log.warn({ count }, "unfinished jobs requeued");
       await operations?.stop();
-      await inTime(Promise.resolve(watched), 1000);
-      await inTime(endPools(pools), 1000);
+      await waitAtMost(Promise.resolve(watched), 1000);
+      await waitAtMost(endPools(pools), 1000);
       await tracing()?.stop();
     },
   };
 }
 
 /**
- * The queue looks up its tasks once, and keeps a failure of that for ever: a process whose database was away at that moment
- * would live on and never take a job. Whatever the cause, such a process is of no use.
+ * Ends a process that can never take a job. graphile-worker looks up its tasks once and caches a failure, for example
+ * when the database was unreachable at that moment.
  */
 function endWhenStuck(
   events: WorkerEvents,
@@ -200,8 +207,8 @@ function endWhenStuck(
   });
 }
 
-/** Nobody takes a job before the process is known to be alive: its jobs could not be told from a dead worker's. */
-function registration(heartbeat: Heartbeat): GraphileConfig.Plugin {
+/** Registers the worker before it takes its first job; otherwise its jobs would look like those of a dead worker. */
+function registrationPlugin(heartbeat: Heartbeat): GraphileConfig.Plugin {
   return {
     name: "OfficeRegistrationPlugin",
     worker: {
@@ -212,7 +219,7 @@ function registration(heartbeat: Heartbeat): GraphileConfig.Plugin {
   };
 }
 
-async function inTime(work: Promise<unknown>, ms: number): Promise<void> {
+async function waitAtMost(work: Promise<unknown>, ms: number): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<undefined>();
   const timer = setTimeout(resolve, ms, undefined);
   await Promise.race([work, promise]);

@@ -21,12 +21,12 @@ import { startCampaigns } from "./tasks/start_campaigns.ts";
 import { startExports } from "./tasks/start_exports.ts";
 import { sweepTestTenants } from "./tasks/sweep_test_tenants.ts";
 import { traceTask } from "../telemetry/traceTask.ts";
-import type { TaskDefinition, TaskEnvironment } from "./queue/task.ts";
+import type { TaskDefinition, TaskEnvironment } from "./queue/defineTask.ts";
 import { verifySearch } from "./tasks/verify_search.ts";
 
 const dayMs = 24 * 60 * 60 * 1000;
 
-/** Every task by its identifier, which is the name of its file. */
+/** All tasks by identifier, which is also the name of the file. */
 export const tasks: Readonly<Record<string, TaskDefinition>> = {
   audit_partitions: auditPartitions,
   check_search: checkSearch,
@@ -52,21 +52,21 @@ export const tasks: Readonly<Record<string, TaskDefinition>> = {
   sweep_test_tenants: sweepTestTenants,
 };
 
-/** When tasks run by themselves (UTC), in the main tenant. `missedMs`: how far back a run that no worker was there for is made up. */
+/** The schedule (UTC) of the main tenant. `missedMs`: how far back a run missed by all workers is made up. */
 const schedule: readonly { task: string; match: string; missedMs: number }[] = [
-  // What a job at the moment itself has missed.
+  // Starts the campaigns whose own job was missed.
   { task: "start_campaigns", match: "* * * * *", missedMs: 0 },
   { task: "seal_audit_log", match: "* * * * *", missedMs: 0 },
   { task: "expire_invitations", match: "*/5 * * * *", missedMs: 0 },
   { task: "settle_jobs", match: "*/10 * * * *", missedMs: 0 },
-  // Looks itself what is due, in the configured time zone, and what was missed.
+  // The task itself determines which imports are due, in the configured time zone.
   { task: "erp_schedule", match: "* * * * *", missedMs: 0 },
   { task: "clean_exports", match: "*/5 * * * *", missedMs: 0 },
   { task: "settle_assistant", match: "* * * * *", missedMs: 0 },
   { task: "clean_assistant", match: "*/10 * * * *", missedMs: 0 },
-  // What could not be removed when it was condemned, and everything once more.
+  // Retries failed deletions, and deletes each file a second time.
   { task: "remove_files", match: "*/5 * * * *", missedMs: 0 },
-  // What a job at the moment itself has missed, and what the engine has lost.
+  // Delivers missed changes and restores what the engine has lost.
   { task: "check_search", match: "* * * * *", missedMs: 0 },
   { task: "verify_search", match: "10 3 * * *", missedMs: 0 },
   { task: "sweep_test_tenants", match: "17 * * * *", missedMs: 0 },
@@ -87,7 +87,7 @@ export function taskList(
   );
 }
 
-/** The schedule for one main tenant; with several workers, and after a missed run, each run is still queued once. */
+/** The schedule for one main tenant. Each run is queued once, with any number of workers and after missed runs. */
 export function crontab(tenant: string): CronItem[] {
   return schedule.map(({ task, match, missedMs }) => ({
     task,

@@ -5,14 +5,14 @@ import { onStop, reportReady } from "../process/lifecycle.ts";
 import { createLog } from "../process/log.ts";
 import { startWatchdog } from "../process/watchdog.ts";
 import { startWorker } from "./startWorker.ts";
-import type { TaskDefinition } from "./queue/task.ts";
+import type { TaskDefinition } from "./queue/defineTask.ts";
 
-// After the jobs' own time, for giving them back and closing connections.
+// Time after the jobs' deadline to requeue jobs and close connections.
 const graceMs = 4000;
 
 /**
- * The life of a worker process: runs until it is told to stop, and exits. It exits with 1 when it cannot start or go on;
- * a supervisor is to start it anew.
+ * Runs a worker until it receives a stop signal, then exits. Exits with 1 when the worker cannot start or continue; a
+ * supervisor must restart it.
  */
 export async function runWorkerProcess(
   env: Record<string, string | undefined>,
@@ -31,23 +31,23 @@ export async function runWorkerProcess(
         stopping = true;
         const worker = await starting;
         const stopped = worker.stop();
-        // Told when it takes no more jobs.
-        log.info("the worker stops");
+        // Logged once the worker no longer takes jobs.
+        log.info("worker stopping");
         await stopped;
       },
       { timeoutMs: config.shutdownSeconds * 1000 + graceMs, env },
     );
     const worker = await starting;
-    log.info("the worker takes jobs");
+    log.info("worker started");
     startWatchdog("worker", config.eventLoopTimeoutMs);
     reportReady();
     const reason = await worker.ended;
     if (stopping) return;
-    log.fatal({ err: reason }, "the worker cannot go on");
-    // Jobs that are still well have their time; those that were lost cannot commit anything.
+    log.fatal({ err: reason }, "worker failed");
+    // Running jobs get time to finish; jobs that this worker lost cannot commit.
     setTimeout(() => process.exit(1), config.shutdownSeconds * 1000 + graceMs).unref();
     await worker.stop().catch((error: unknown) => {
-      log.warn({ err: error }, "the worker did not stop well");
+      log.warn({ err: error }, "worker stop failed");
     });
     process.exit(1);
   } catch (error) {

@@ -6,7 +6,7 @@ export function columnName(column: number): string {
   return name;
 }
 
-/** 1 for `A`; NaN for what is no column's name. */
+/** 1 for `A`; NaN for anything that is not a column name. */
 export function columnNumber(name: string): number {
   let number = 0;
   for (const letter of name.toUpperCase()) number = number * 26 + letter.charCodeAt(0) - 64;

@@ -2,7 +2,7 @@ import { SHEET_LIMITS } from "./limits.ts";
 import { dayOf, isoDay, isoMoment, momentOf, serialOf } from "./serials.ts";
 import type { CellKind, CellValue } from "./values.ts";
 
-/** What a value becomes in a cell. `serial` is a number that stands for a date. */
+/** The content of a cell. `serial` is a date's serial number. */
 export type CellContent =
   | { readonly type: "empty"; readonly note?: CellNote }
   | { readonly type: "number"; readonly value: string; readonly note?: CellNote }
@@ -10,7 +10,7 @@ export type CellContent =
   | { readonly type: "boolean"; readonly value: boolean; readonly note?: CellNote }
   | { readonly type: "text"; readonly value: string; readonly note?: CellNote };
 
-/** Where a cell differs from the value, and why; the texts are for people. */
+/** Ways in which a cell differs from its value, with the message for users. */
 export type CellNote = keyof typeof CELL_NOTES;
 
 export const CELL_NOTES = {
@@ -19,11 +19,11 @@ export const CELL_NOTES = {
     "a number with more than 15 digits before its point is kept as text, since a cell cannot hold it exactly",
   rounded: "a number with more digits than a cell can hold is rounded to the nearest that it can",
   range: "a number too large or too small for a cell is kept as text",
-  notNumber: "what is no number is kept as text",
+  notNumber: "a value that is not a number is kept as text",
   dateRange:
     "a date before 1 March 1900 or after 9999, which programs read differently, is kept as text",
-  notDate: "what is no date is kept as text, or left out if it has none",
-  halfPair: "half a character (an unpaired surrogate) is replaced by \ufffd",
+  notDate: "a value that is not a date is kept as text, or omitted when it has no text",
+  halfPair: "an unpaired surrogate is replaced by \ufffd",
 } as const;
 
 const EMPTY: CellContent = { type: "empty" };
@@ -32,13 +32,13 @@ const LARGEST = 9.99999999999999e307;
 const SMALLEST = 2.2250738585072e-308;
 const DECIMAL = /^([+-]?)(\d*)(?:\.(\d*))?(?:e([+-]?\d+))?$/i;
 
-/** The content of a cell for a value of a kind; `date1904` is the workbook's date system. */
-export function contentOf(
+/** Converts a value to cell content; `date1904` selects the workbook's date system. */
+export function toCellContent(
   value: CellValue | undefined,
   kind: CellKind,
   date1904 = false,
 ): CellContent {
-  // An empty text is an empty cell, so that nothing counts it.
+  // An empty string becomes an empty cell, so that COUNTA ignores it.
   if (value === null || value === undefined || value === "") return EMPTY;
   if (typeof value === "boolean") return { type: "boolean", value };
   switch (kind) {
@@ -55,7 +55,7 @@ export function contentOf(
   }
 }
 
-/** The value as part of a longer text: dates as `2026-01-31`, moments in UTC, nothing for null. */
+/** The value as part of a longer text: dates as `2026-01-31`, timestamps in UTC, null as an empty string. */
 export function plainText(value: CellValue | undefined, kind: CellKind): string {
   if (value === null || value === undefined) return "";
   if (typeof value === "boolean") return value ? "TRUE" : "FALSE";
@@ -75,18 +75,18 @@ function asText(text: string, note?: CellNote): CellContent {
       ? { type: "text", value: text }
       : { type: "text", value: text, note: found };
   }
-  // A character of two units is not cut in the middle.
+  // Does not split a surrogate pair.
   const last = text.charCodeAt(SHEET_LIMITS.cellText - 1);
   const end = SHEET_LIMITS.cellText - (last >= 0xd800 && last <= 0xdbff ? 1 : 0);
   return { type: "text", value: text.slice(0, end), note: "cut" };
 }
 
-/** So short that a cell holds it exactly. */
+/** Short enough for a cell to hold it exactly. */
 const SHORT_NUMBER = /^-?\d{1,12}(?:\.\d{1,3})?$/;
 
 function asNumber(value: string | number | bigint): CellContent {
   const text = String(value);
-  // Nearly all numbers are such: the rest of the checks would take longer than writing the cell.
+  // The fast path for nearly all numbers; the remaining checks cost more than writing the cell.
   if (SHORT_NUMBER.test(text)) return { type: "number", value: text };
   const parts = DECIMAL.exec(text);
   if (!parts || (!parts[2] && !parts[3])) return asText(text, "notNumber");

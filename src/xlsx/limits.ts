@@ -1,4 +1,4 @@
-/** What a worksheet can hold, by the file format and by Excel. */
+/** The limits of a worksheet in the file format and in Excel. */
 export const SHEET_LIMITS = {
   rows: 1_048_576,
   columns: 16_384,

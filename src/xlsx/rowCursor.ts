@@ -1,13 +1,13 @@
-/** Rows taken one at a time, with a look at whether more follow. */
+/** Reads rows one at a time with a lookahead. */
 export interface RowCursor<T> {
-  /** The next row; undefined after the last. */
+  /** The next row; undefined after the last one. */
   next(): Promise<T | undefined>;
   more(): Promise<boolean>;
-  /** Tells the source that no more rows are wanted; safe to call at any time and again. */
+  /** Stops the source. May be called at any time and repeatedly. */
   close(): void;
 }
 
-/** A cursor over `rows` that closes them as soon as the signal is aborted, even while they are waited for. */
+/** A cursor over `rows` that closes them when the signal is aborted, also during a pending read. */
 export function rowCursor<T>(rows: AsyncIterable<T>, signal: AbortSignal): RowCursor<T> {
   const source = rows[Symbol.asyncIterator]();
   let ahead: IteratorResult<T, unknown> | undefined;
@@ -16,7 +16,7 @@ export function rowCursor<T>(rows: AsyncIterable<T>, signal: AbortSignal): RowCu
     if (closed) return;
     closed = true;
     signal.removeEventListener("abort", close);
-    // Nobody waits for it: its failure would be the second one, after what made us close.
+    // Ignored, because the error that caused the close is already reported.
     source.return?.().catch(() => {});
   };
   signal.addEventListener("abort", close, { once: true });
@@ -30,7 +30,7 @@ export function rowCursor<T>(rows: AsyncIterable<T>, signal: AbortSignal): RowCu
     close,
     next: async () => {
       const result = ahead ?? (await pull());
-      // The end is kept, so that a source is not asked again after it.
+      // The end is stored, so that the source is not read again after it.
       ahead = result.done === true ? result : undefined;
       return result.done === true ? undefined : result.value;
     },

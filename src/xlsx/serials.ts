@@ -9,7 +9,7 @@ const ISO_DAY = /^(\d{4})-(\d{2})-(\d{2})$/;
 const ISO_MOMENT =
   /^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}(?::?\d{2})?)$/i;
 
-/** The day as milliseconds of its UTC midnight; null if it is none. */
+/** A date as milliseconds at midnight UTC; null if invalid. */
 export function dayOf(value: Date | string): number | null {
   if (value instanceof Date) {
     const time = value.getTime();
@@ -18,12 +18,12 @@ export function dayOf(value: Date | string): number | null {
   const parts = ISO_DAY.exec(value);
   if (!parts) return null;
   const time = Date.parse(`${value}T00:00:00Z`);
-  // JavaScript reads the 30th of February as the 1st or 2nd of March.
+  // JavaScript parses 30 February as 1 or 2 March.
   if (Number.isNaN(time) || new Date(time).getUTCDate() !== Number(parts[3])) return null;
   return time;
 }
 
-/** The moment in milliseconds; null if it is none, or has no zone. */
+/** A timestamp in milliseconds; null if invalid or without time zone. */
 export function momentOf(value: Date | string): number | null {
   const time =
     value instanceof Date
@@ -35,8 +35,8 @@ export function momentOf(value: Date | string): number | null {
 }
 
 /**
- * The serial number of a moment; null where programs disagree or have none: before 1 March 1900 (Excel counts a 29 February 1900
- * that never was, others do not), before 1904 in that system, and after the year 9999.
+ * The serial number of a timestamp. Null where programs disagree: before 1 March 1900 (Excel has a 29 February 1900),
+ * before 1904 in the 1904 system, and after the year 9999.
  */
 export function serialOf(time: number, date1904 = false): number | null {
   if (time < FIRST || time > LAST) return null;
@@ -44,12 +44,12 @@ export function serialOf(time: number, date1904 = false): number | null {
   return serial < 0 ? null : serial;
 }
 
-/** `2026-01-31`, also for years of more or fewer than four digits. */
+/** `2026-01-31`, also for years that do not have four digits. */
 export function isoDay(time: number): string {
   return new Date(time).toISOString().replace(/T.*/, "");
 }
 
-/** `2026-01-31 12:34:56`, with milliseconds where there are any, in UTC. */
+/** `2026-01-31 12:34:56` in UTC, with milliseconds unless they are zero. */
 export function isoMoment(time: number): string {
   return new Date(time)
     .toISOString()

@@ -1,14 +1,14 @@
 import { SHEET_LIMITS } from "./limits.ts";
 
 const FORBIDDEN = /[:\\/?*[\]\p{Cc}\ufffe\uffff]/gu;
-/** Excel keeps it for itself. */
+/** A sheet name that Excel reserves. */
 const RESERVED = "history";
 
 /**
- * A name that Excel takes for a sheet, as near as possible to the one wanted: without `: \ / ? * [ ]`, control characters and
- * apostrophes at its ends, within 31 UTF-16 units, and unlike those taken, whatever their case.
+ * Returns a valid sheet name that is as similar as possible to `wanted`: without `: \ / ? * [ ]`, control characters
+ * and apostrophes at the ends, at most 31 UTF-16 units long, and different from `taken`, ignoring case.
  */
-export function sheetNameFor(wanted: string, taken: readonly string[] = []): string {
+export function toSheetName(wanted: string, taken: readonly string[] = []): string {
   const trimmed = withoutEdges(wanted.toWellFormed().replace(FORBIDDEN, " ").replace(/\s+/g, " "));
   const base =
     trimmed === "" || trimmed.toLowerCase() === RESERVED ? `${trimmed} sheet`.trim() : trimmed;
@@ -20,7 +20,7 @@ export function sheetNameFor(wanted: string, taken: readonly string[] = []): str
   }
 }
 
-/** A pattern for the end would be tried at each of many apostrophes. */
+/** A regular expression for the end would be tried at each of many apostrophes. */
 function withoutEdges(text: string): string {
   const isEdge = (index: number) => /[\s']/.test(text.charAt(index));
   let [start, end] = [0, text.length];
@@ -29,7 +29,7 @@ function withoutEdges(text: string): string {
   return text.slice(start, end);
 }
 
-/** Cut at a whole character, with nothing left at the end that a sheet's name may not end in. */
+/** Truncates between characters and removes an invalid end. */
 function cutTo(text: string, length: number): string {
   if (text.length <= length) return text;
   const last = text.charCodeAt(length - 1);

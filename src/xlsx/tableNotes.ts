@@ -6,19 +6,19 @@ export type NoteKind = CellNote | "linkLimit" | "notPicture" | "headerCut";
 
 const TEXTS: Readonly<Record<NoteKind, string>> = {
   ...CELL_NOTES,
-  linkLimit: `an address beyond the ${SHEET_LIMITS.hyperlinks.toLocaleString("en")} hyperlinks of a sheet is plain text`,
-  notPicture: "what is neither a PNG nor a JPEG picture is left out",
+  linkLimit: `a link beyond the ${SHEET_LIMITS.hyperlinks.toLocaleString("en")} hyperlinks of a sheet is plain text`,
+  notPicture: "a picture that is neither PNG nor JPEG is left out",
   headerCut: "text beyond the 255 characters of a header or footer is cut off",
 };
 
-/** Counts where cells differ from the values, so that the notes stay few however many rows there are. */
+/** Counts cells that differ from their values, with one note for each column and reason. */
 export class TableNotes {
   readonly #found = new Map<
     string,
     { title: string; kind: NoteKind; count: number; first: string }
   >();
 
-  /** `column` is its number or the name of its field, `cell` where it happened, such as `A17` or `Prices (2)!A17`. */
+  /** `column` is a column number or field name; `cell` returns the location, such as `A17` or `Prices (2)!A17`. */
   add(column: number | string, title: string, kind: NoteKind, cell: () => string): void {
     const key = `${column}:${kind}`;
     const found = this.#found.get(key);

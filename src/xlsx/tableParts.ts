@@ -7,7 +7,7 @@ const PACKAGE = "http://schemas.openxmlformats.org/package/2006";
 const SHEET_ML = "application/vnd.openxmlformats-officedocument.spreadsheetml";
 const HEAD = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n';
 
-/** A sheet that was written: its name and its last row. */
+/** A written sheet: its name and its last row. */
 export interface WrittenSheet {
   readonly name: string;
   readonly rows: number;
@@ -19,7 +19,7 @@ export interface DocumentProperties {
   readonly created?: Date | undefined;
 }
 
-/** The parts of a package, by name, that stand beside the worksheets of a table. */
+/** The package parts of a table other than the worksheets, by name. */
 export function tableParts(
   sheets: readonly WrittenSheet[],
   columns: number,
@@ -75,7 +75,7 @@ function workbookRelations(sheets: number): string {
   return relationships([...list, relationship(sheets + 1, `${OFFICE}/styles`, "styles.xml")]);
 }
 
-/** The part that holds the addresses of a sheet's hyperlinks, in pieces: there may be very many. */
+/** The part with a sheet's hyperlink URLs, in pieces because there may be many. */
 export function* linkRelations(links: readonly string[]): Generator<string, void, undefined> {
   yield RELATIONSHIPS;
   for (const [index, link] of links.entries())

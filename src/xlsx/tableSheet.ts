@@ -1,5 +1,5 @@
 import { columnName } from "./columns.ts";
-import { contentOf } from "./content.ts";
+import { toCellContent } from "./content.ts";
 import { SHEET_LIMITS } from "./limits.ts";
 import { isRiskyText } from "./riskyText.ts";
 import { pacer } from "./pacer.ts";
@@ -18,7 +18,7 @@ const LINK = /^(?:https?:\/\/|mailto:)[^\s\p{Cc}"<>\\^`{|}]+$/iu;
 export interface SheetOptions {
   readonly columns: readonly TableColumn[];
   readonly styles: ReturnType<typeof tableStyles>;
-  /** Rows are entered here while the sheet is written, and the addresses of its hyperlinks in `links`. */
+  /** `rows` is updated while the sheet is written, and hyperlink URLs are added to `links`. */
   readonly sheet: { readonly name: string; rows: number };
   readonly links: string[];
   readonly rows: RowCursor<readonly CellValue[]>;
@@ -27,7 +27,7 @@ export interface SheetOptions {
   readonly first: boolean;
 }
 
-/** The XML of one worksheet, in pieces; ends with the rows or when the sheet is full. */
+/** The XML of one worksheet, in pieces. Ends with the last row or when the sheet is full. */
 export async function* sheetXml(options: SheetOptions): AsyncGenerator<Buffer, void, undefined> {
   const { columns, sheet, links, rows, notes, rowsPerSheet } = options;
   const names = columns.map((_, index) => columnName(index + 1));
@@ -47,7 +47,7 @@ export async function* sheetXml(options: SheetOptions): AsyncGenerator<Buffer, v
       if (value === null || value === undefined || column === undefined || styles === undefined)
         continue;
       const cell = `${names[index] ?? ""}${number}`;
-      const content = contentOf(value, column.kind);
+      const content = toCellContent(value, column.kind);
       const place = () => (options.first ? cell : `${sheet.name}!${cell}`);
       if (content.note !== undefined) notes.add(index, column.title, content.note, place);
       switch (content.type) {
@@ -113,7 +113,7 @@ const DEFAULT_WIDTHS: Readonly<Record<CellKind, number>> = {
   date: 12,
   datetime: 20,
 };
-/** Room for the filter's button. */
+/** Space for the filter button. */
 const BUTTON = 4;
 
 function headXml({ columns, styles, first }: SheetOptions, names: readonly string[]): string {
@@ -122,7 +122,7 @@ function headXml({ columns, styles, first }: SheetOptions, names: readonly strin
     return `<col min="${index + 1}" max="${index + 1}" width="${chosen}" customWidth="1"/>`;
   });
   const titles = columns.map(({ title }, index) => {
-    const content = contentOf(title, "text");
+    const content = toCellContent(title, "text");
     const text = content.type === "text" ? content.value : "";
     const style = isRiskyText(text) ? styles.header.quoted : styles.header.plain;
     return `<c r="${names[index] ?? ""}1" s="${style}" t="inlineStr"><is>${textElement(text)}</is></c>`;
@@ -152,6 +152,6 @@ function* tailXml(
   }
   yield `<pageMargins left="0.5" right="0.5" top="0.6" bottom="0.6" header="0.3" footer="0.3"/>`;
   yield `<pageSetup paperSize="9" orientation="landscape" fitToHeight="0"/>`;
-  // Product numbers with leading zeros are meant as text: no green corners.
+  // Product numbers with leading zeros are text on purpose, so the warning is suppressed.
   yield `<ignoredErrors><ignoredError sqref="A1:${lastColumn}${rows}" numberStoredAsText="1"/></ignoredErrors></worksheet>`;
 }

@@ -1,12 +1,12 @@
 import type { CellKind } from "./values.ts";
 import { xmlText } from "./xmlText.ts";
 
-/** The indexes of the cell formats of a column. */
+/** The cell format indexes of a column. */
 export interface ColumnStyles {
   readonly value: number;
-  /** For text that Excel would read as something else once somebody edits the cell. */
+  /** For text that Excel would convert when a user edits the cell. */
   readonly quoted: number;
-  /** For text of several lines. */
+  /** For multi-line text. */
   readonly wrapped: number;
   readonly quotedWrapped: number;
 }
@@ -20,7 +20,7 @@ const DEFAULT_FORMATS: Readonly<Record<CellKind, string>> = {
   date: "yyyy-mm-dd",
   datetime: "yyyy-mm-dd hh:mm:ss",
 };
-/** Those with an id of their own need no entry. */
+/** Built-in formats need no entry. */
 const BUILT_IN: Readonly<Record<string, number>> = {
   General: 0,
   "0": 1,
@@ -38,7 +38,7 @@ const LINK_FONT = 2;
 const HEADER = 1;
 const HEADER_QUOTED = 2;
 
-/** The styles of a table's columns and header, and `styles.xml` that defines them. */
+/** Creates the styles of a table's columns and header, and the `styles.xml` that defines them. */
 export function tableStyles(
   columns: readonly { kind: CellKind; numberFormat?: string | undefined }[],
 ): {

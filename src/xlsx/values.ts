@@ -1,16 +1,16 @@
 /**
- * A value for one cell. Decimals are texts (`"12.50"`), so that none is rounded on its way here; a date may be a `Date` (its UTC
- * day) or `YYYY-MM-DD`, a moment a `Date` or an ISO text; null is an empty cell.
+ * The value of a cell. Decimals are strings (`"12.50"`) to avoid rounding; a date is a `Date` (its UTC day) or
+ * `YYYY-MM-DD`, a timestamp a `Date` or an ISO string; null is an empty cell.
  */
 export type CellValue = string | number | bigint | boolean | Date | null;
 
-/** What a column or field holds, which decides how its values are written. */
+/** The type of a column or field, which determines how values are written. */
 export type CellKind = "text" | "integer" | "decimal" | "boolean" | "date" | "datetime" | "url";
 
-/** What a placeholder of a template may stand for. */
+/** The type of a template placeholder. */
 export type FieldKind = CellKind | "image";
 
-/** A picture to put over a cell; without a size, that of the picture itself is read from its bytes. */
+/** A picture above a cell. Without width and height, its own size is read from its bytes. */
 export interface ImageValue {
   readonly bytes: Uint8Array;
   readonly type: "image/png" | "image/jpeg";
@@ -23,9 +23,9 @@ export interface ImageValue {
 /** One column of a table. */
 export interface TableColumn {
   readonly title: string;
-  /** In characters of the standard font; by default what suits the title and the kind. */
+  /** In characters of the standard font; by default derived from title and kind. */
   readonly width?: number | undefined;
-  /** As in Excel, such as `#,##0.00` or `yyyy-mm-dd`. */
+  /** An Excel number format, such as `#,##0.00` or `yyyy-mm-dd`. */
   readonly numberFormat?: string | undefined;
   readonly kind: CellKind;
 }

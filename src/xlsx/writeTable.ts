@@ -1,10 +1,10 @@
 import type { Writable } from "node:stream";
 import { Readable } from "node:stream";
-import { inBytes } from "./inBytes.ts";
+import { toByteStream } from "./toByteStream.ts";
 import { rowCursor } from "./rowCursor.ts";
 import { SHEET_LIMITS } from "./limits.ts";
 import { numberFormatProblem } from "./numberFormat.ts";
-import { sheetNameFor } from "./sheetNames.ts";
+import { toSheetName } from "./sheetNames.ts";
 import { sheetXml } from "./tableSheet.ts";
 import { TableNotes } from "./tableNotes.ts";
 import type { DocumentProperties, WrittenSheet } from "./tableParts.ts";
@@ -16,23 +16,22 @@ import { writeZip } from "./writeZip.ts";
 export interface TableOptions {
   readonly sheetName: string;
   readonly columns: readonly TableColumn[];
-  /** Values in the columns' order; a missing one is an empty cell. */
+  /** Values in column order; a missing value is an empty cell. */
   readonly rows: AsyncIterable<readonly CellValue[]>;
-  /** Ended when all is written, destroyed when anything fails. */
+  /** Ended after the last part; destroyed on errors. */
   readonly output: Writable;
   readonly signal: AbortSignal;
   readonly properties?: DocumentProperties;
-  /** Rows of a sheet, its heading included; by default what Excel can hold. */
+  /** Rows per sheet including the header; by default Excel's maximum. */
   readonly rowsPerSheet?: number;
 }
 
 /**
- * Streams a workbook with one table: a bold, frozen heading with a filter, typed cells, and a further sheet with the same heading
- * wherever one is full. Memory does not grow with the rows, the event loop is given way to, and rows are asked for no faster than
- * the output takes them.
+ * Streams a workbook with one table: a bold, frozen header with a filter, typed cells, and another sheet when one is
+ * full. Memory use is independent of the number of rows; rows are read with backpressure.
  *
- * @returns how many rows were written, and sentences for people about values that a cell cannot hold as they are
- * @throws RangeError for no or too many columns, or a number format that Excel would not take; the signal's reason if it is aborted
+ * @returns the number of rows, and notes for users on values that a cell cannot hold
+ * @throws RangeError for no or too many columns or an invalid number format; the signal's reason when aborted
  */
 export async function writeTable(
   options: TableOptions,
@@ -45,7 +44,7 @@ export async function writeTable(
     if (rowsPerSheet < 2 || rowsPerSheet > SHEET_LIMITS.rows)
       throw new RangeError(`A sheet holds 2 to ${SHEET_LIMITS.rows} rows`);
   } catch (error) {
-    // Without the error: nobody may be listening yet, and the promise tells it.
+    // Destroyed without the error: it may have no listener yet, and the promise reports the error.
     output.destroy();
     throw error;
   }
@@ -57,7 +56,7 @@ export async function writeTable(
       const sheets: WrittenSheet[] = [];
       let written = 0;
       do {
-        const name = sheetNameFor(
+        const name = toSheetName(
           options.sheetName,
           sheets.map((sheet) => sheet.name),
         );
@@ -81,7 +80,7 @@ export async function writeTable(
         if (links.length > 0)
           await parts.addStream(
             `xl/worksheets/_rels/sheet${sheets.length}.xml.rels`,
-            inBytes(linkRelations(links)),
+            toByteStream(linkRelations(links)),
           );
         written += sheet.rows - 1;
       } while (await rows.more());

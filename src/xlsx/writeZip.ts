@@ -3,21 +3,21 @@ import { PassThrough } from "node:stream";
 import { finished, pipeline } from "node:stream/promises";
 import yazl from "yazl";
 
-/** The package being written. Each call resolves when the part has left for the output, so that nothing piles up. */
+/** A package being written. Each call resolves when the part has been passed to the output (backpressure). */
 export interface ZipParts {
-  /** `level` is zlib's; 0 stores the part as it is. */
+  /** `level` is zlib's; 0 stores the part uncompressed. */
   addStream(name: string, stream: Readable, level?: number): Promise<void>;
   addText(name: string, text: string): void;
   addBytes(name: string, bytes: Buffer, level?: number): void;
 }
 
-/** As quick as level 1 and a seventh smaller; the usual level 6 makes a sheet a fifth smaller still, for twice the time. */
+/** As fast as level 1 with output a seventh smaller; the default level 6 takes twice the time for another fifth. */
 const FAST = 2;
 const USUAL = 6;
 
 /**
- * Streams a package into `output` and ends it; `produce` adds the parts. When anything fails, or the signal is aborted, the output
- * and the part under way are destroyed and the promise rejects at once: with the signal's reason, if it was that.
+ * Streams a package into `output` and ends it; `produce` adds the parts. On errors and abort, destroys the output and
+ * the current part and rejects at once, on abort with the signal's reason.
  */
 export async function writeZip<T>(
   output: Writable,
@@ -27,7 +27,7 @@ export async function writeZip<T>(
   signal.throwIfAborted();
   const zip = new yazl.ZipFile();
   const bytes = new PassThrough({ highWaterMark: 256 * 1024 });
-  // An error of the package's own reaches the pipeline as one of its source.
+  // Passes errors of the package to the pipeline.
   zip.on("error", (error) => bytes.destroy(error instanceof Error ? error : new Error("zip")));
   zip.outputStream.pipe(bytes);
   let current: Readable | undefined;

@@ -13,7 +13,7 @@ import {
   toolsOf,
 } from "../helpers/assistant/client.ts";
 
-// The whole way with the other dialect: what the service says of an answer does not depend on who gave it.
+// The main flow with the other protocol: the service's messages do not depend on the provider.
 
 let model: ModelHarness;
 let files: TestFiles;
@@ -53,7 +53,7 @@ const lastBody = async () =>
     tools: { name: string; input_schema: { type: string } }[];
   };
 
-test("A question is answered from what is looked up, and a change made once it is approved", async () => {
+test("answers a question with tool calls, and makes a change after approval", async () => {
   const chat = newChat();
   await chat.sendMessage({ text: "show me Barolo" });
   expect(chat.error).toBeUndefined();
@@ -79,7 +79,7 @@ test("A question is answered from what is looked up, and a change made once it i
   expect(usage.json.today.outputTokens).toBeGreaterThan(10);
 });
 
-test("A picture, a document and a table reach the model as such", async () => {
+test("sends pictures, documents and tables to the model as such", async () => {
   const png =
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
   const pdf = Buffer.from("%PDF-1.4\n1 0 obj\n<<>>\nendobj\ntrailer\n<<>>\n%%EOF\n").toString(
@@ -112,17 +112,17 @@ test("A picture, a document and a table reach the model as such", async () => {
 });
 
 test.each([
-  [{ kind: "status", status: 429, retryAfter: "30" }, /by too many/],
-  [{ kind: "status", status: 529 }, /by too many/],
+  [{ kind: "status", status: 429, retryAfter: "30" }, /too many requests/],
+  [{ kind: "status", status: 529 }, /too many requests/],
   [{ kind: "status", status: 500, times: 2 }, /cannot be reached/],
   [{ kind: "status", status: 401 }, /administrator/],
-  [{ kind: "streamError", chunks: 5, status: 529 }, /by too many/],
+  [{ kind: "streamError", chunks: 5, status: 529 }, /too many requests/],
   [{ kind: "cut", chunks: 5 }, /cannot be reached/],
   [{ kind: "unfinished", chunks: 5 }, /cannot be reached/],
-  [{ kind: "malformed", chunks: 5 }, /cannot be understood/],
+  [{ kind: "malformed", chunks: 5 }, /invalid response/],
   [{ kind: "stall", chunks: 5 }, /did not answer in time/],
 ] satisfies [OrderedFault, RegExp][])(
-  "After %j the question is kept, with the reason in plain words, and the next one answered",
+  "keeps the question after %j, reports the reason, and answers the next question",
   async (fault, message) => {
     const chat = newChat();
     await model.fail(fault);
@@ -137,7 +137,7 @@ test.each([
   },
 );
 
-test("A model that looks up without end has its last word without tools, and one that says nothing is told of", async () => {
+test("ends endless tool calls with a last step without tools, and reports an empty answer", async () => {
   const chat = newChat();
   await model.fail({ kind: "toolLoop", times: 2 });
   await chat.sendMessage({ text: "What can you do?" });
@@ -148,12 +148,12 @@ test("A model that looks up without end has its last word without tools, and one
   expect(notesOf(chat.lastMessage)).toEqual([
     "The language model said nothing. Ask again, or in other words.",
   ]);
-  // An answer of nothing does not stand in the way of the next question.
+  // An empty answer does not block the next question.
   await chat.sendMessage({ text: "What can you do?" });
   expect(chat.error).toBeUndefined();
 });
 
-test("An answer is stopped within a second, and its call with it", async () => {
+test("stops an answer and its model call within a second", async () => {
   const took = await shortestOfThree(async () => {
     const chat = newChat();
     await model.fail({ kind: "endless" });

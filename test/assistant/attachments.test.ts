@@ -48,7 +48,7 @@ afterAll(async () => {
   await Promise.all([files.stop(), model.stop()]);
 });
 
-/** What an upload is answered with: the file as it was taken, or why not. */
+/** The response to an upload: the stored file or the reason for its rejection. */
 interface Taken {
   id: string;
   url: string;
@@ -79,14 +79,14 @@ async function workbook(): Promise<Buffer> {
   return Buffer.from(await book.xlsx.writeBuffer());
 }
 
-/** What the model was given of the last question. */
+/** The model's input for the last question. */
 async function given(): Promise<string> {
   const seen = (await model.requests()).at(-1)?.body as { messages: { role: string }[] };
   return JSON.stringify(seen.messages.findLast(({ role }) => role === "user"));
 }
 
-describe("A file for the assistant", () => {
-  test("is taken by what is in it, and given to the model as a file or as text", async () => {
+describe("an attachment", () => {
+  test("is identified by its content and sent to the model as a file or as text", async () => {
     const csv = Buffer.from(`name,price\n${"Chianti,99\n".repeat(200)}`);
     const sent = await Promise.all([
       upload(anna.token, "label.bin", png),
@@ -100,7 +100,7 @@ describe("A file for the assistant", () => {
       [201, "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"],
       [201, "text/csv"],
     ]);
-    // Shortened between characters, with the ending that tells what it is.
+    // Truncated between characters, with the extension kept.
     expect(sent[3]?.json.fileName).toMatch(/^(List 🍷 )+List.*\.csv$/u);
     expect(Array.from(sent[3]?.json.fileName ?? "")).toHaveLength(200);
     const chat = openChat(service.url, { token: anna.token, id: randomUUID() });
@@ -127,7 +127,7 @@ describe("A file for the assistant", () => {
     expect(data.aiConversation.attachments).toHaveLength(4);
   });
 
-  test("within a message, as the stock client sends it, is kept as an attachment", async () => {
+  test("inside a message, as the standard client sends it, is stored", async () => {
     const chat = openChat(service.url, { token: anna.token, id: randomUUID() });
     const url = `data:image/png;base64,${png.toString("base64")}`;
     const file = { type: "file" as const, url, mediaType: "image/png", filename: "label.png" };
@@ -143,7 +143,7 @@ describe("A file for the assistant", () => {
     expect(fetched.headers.get("content-disposition")).toBe("attachment; filename=label.png");
   });
 
-  test("is refused when it is none of the kinds, too large, or one too many", async () => {
+  test("is rejected for its type, its size, or too many files", async () => {
     const refused = async (name: string, body: Buffer) => {
       const { status, json } = await upload(anna.token, name, body);
       return [status, json.error.message];
@@ -174,11 +174,11 @@ describe("A file for the assistant", () => {
     });
   });
 
-  test("is refused when its user has given too many that day, or too much in all", async () => {
+  test("is rejected above the user's daily count or total size", async () => {
     const carla = await service.login(["ai.use"]);
     const big = Buffer.from(`a\n${"b".repeat(39_000)}`);
     const first = await upload(carla.token, "1.csv", big);
-    // Of those that come at once, too.
+    // The limit holds for concurrent uploads too.
     const sent = await Promise.all([2, 3, 4].map((n) => upload(carla.token, `${n}.csv`, big)));
     expect(sent.map(({ status }) => status).toSorted()).toEqual([201, 409, 409]);
     expect(sent.find(({ status }) => status === 409)?.json.error.message).toMatch(
@@ -194,7 +194,7 @@ describe("A file for the assistant", () => {
     expect([late.status, late.json.error.code]).toEqual([429, "RATE_LIMITED"]);
     expect(late.json.error.message).toContain("12 files today");
     expect(Number(late.headers.get("retry-after"))).toBeGreaterThan(0);
-    // Within a message it counts as well.
+    // A file inside a message counts too.
     const url = `data:image/png;base64,${png.toString("base64")}`;
     const body = {
       id: randomUUID(),
@@ -203,7 +203,7 @@ describe("A file for the assistant", () => {
     expect((await request(service.url, carla.token, "POST", "/ai/chat", body)).status).toBe(429);
   });
 
-  test("is accepted from an API token without scopes, and refused from a scoped one", async () => {
+  test("is accepted from an unscoped API token and rejected from a scoped one", async () => {
     const dora = await service.login(["ai.use"]);
     const { token } = await insertApiToken(service.database, dora.userId);
     const scoped = await insertApiToken(service.database, dora.userId, ["ai.use"]);
@@ -215,7 +215,7 @@ describe("A file for the assistant", () => {
     expect((await request(service.url, token, "DELETE", json.url)).status).toBe(204);
   });
 
-  test("is its owner's alone, and goes from the store with its conversation", async () => {
+  test("is visible to its owner only, and deleted with its conversation", async () => {
     const { json } = await upload(anna.token, "a.png", png);
     for (const method of ["GET", "DELETE"])
       expect((await request(service.url, bert.token, method, json.url)).status).toBe(404);
@@ -230,7 +230,7 @@ describe("A file for the assistant", () => {
     const key = `backoffice/assistant/${anna.userId}/${json.id}`;
     expect((await files.content()).files).toContain(key);
     await request(service.url, anna.token, "DELETE", `/ai/conversations/${chat.id}`);
-    // One that was never sent with a message goes after a day.
+    // An attachment that was never sent with a message is deleted after a day.
     const unused = await upload(anna.token, "b.png", png);
     await service.database.pool.query(
       "update ai_attachments set created_at = now() - interval '2 days' where id = $1",
@@ -238,7 +238,7 @@ describe("A file for the assistant", () => {
     );
     await service.database.pool.query("select enqueue_job('clean_assistant', '{}', 'now')");
     await startWorkerProcess(service.database.url, files.env());
-    await waitFor("the files to be gone", async () => {
+    await waitFor("the files to be deleted", async () => {
       const { files: left } = await files.content();
       return !left.some((at) => at === key || at.endsWith(unused.json.id));
     });

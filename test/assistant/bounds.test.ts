@@ -34,12 +34,12 @@ beforeAll(async () => {
       },
     },
   });
-  // What the first look-up of a process takes is not to count against the bound of time.
+  // Warms up, so that the first query of a process does not count towards the time limit.
   ({ token } = await service.login(["ai.use", "products.read"]));
   await model.fail({ kind: "toolLoop" });
   await newChat().sendMessage({ text: "Hello" });
 });
-// Each has a day's budget of their own.
+// Each test has its own daily budget.
 beforeEach(async () => {
   ({ token } = await service.login(["ai.use", "products.read"]));
 });
@@ -52,8 +52,8 @@ afterAll(async () => {
 const newChat = () => openChat(service.url, { token, id: randomUUID() });
 const say = (text: string) => model.fail({ kind: "say", text });
 
-describe("One answer", () => {
-  test("has so many steps: a model that looks up again and again is ended, and says so", async () => {
+describe("an answer", () => {
+  test("is limited in steps, and says so", async () => {
     const before = (await model.requests()).length;
     await model.fail({ kind: "toolLoop", times: 100 });
     const chat = newChat();
@@ -67,7 +67,7 @@ describe("One answer", () => {
     expect(textOf(chat.lastMessage)).toBe("Here I am.");
   });
 
-  test("has so many tokens: a model that never ends is ended, and its call with it", async () => {
+  test("is limited in tokens, and its model call ends", async () => {
     await model.fail({ kind: "endless" });
     const chat = newChat();
     await chat.sendMessage({ text: "Talk" });
@@ -76,7 +76,7 @@ describe("One answer", () => {
     await waitFor("the end of the call", async () => (await model.requests()).at(-1)?.aborted);
   });
 
-  test("has so much time, also of a model that trickles", async () => {
+  test("is limited in time, also when the model responds slowly", async () => {
     await model.fail({ kind: "slow", chunkMs: 700 });
     const chat = newChat();
     const started = Date.now();
@@ -87,14 +87,14 @@ describe("One answer", () => {
   });
 });
 
-describe("A user", () => {
-  test("may spend so much on a day and no more: the answer is cut, further questions wait, the conversation stays", async () => {
+describe("a user", () => {
+  test("has a daily budget: the answer is cut off, further questions are rejected, the conversation stays", async () => {
     const chat = newChat();
     for (const words of [60, 90]) {
       await say("word ".repeat(words));
       await chat.sendMessage({ text: "Talk" });
     }
-    // The second was given what was left, and says so.
+    // The second answer got the remaining budget, and says so.
     expect(notesOf(chat.messages[1])).toEqual([]);
     expect(notesOf(chat.lastMessage)).toEqual([
       "The answer was cut off: what your answers may cost on one day is used up. It goes on tomorrow (UTC).",
@@ -123,7 +123,7 @@ describe("A user", () => {
     expect(textOf(fresh.lastMessage)).toBe("Welcome.");
   });
 
-  test("spends no more by asking several things at once", async () => {
+  test("cannot exceed the budget by parallel questions", async () => {
     await model.fail({ kind: "say", text: "word ".repeat(100), times: 3 });
     const chats = [newChat(), newChat(), newChat()];
     await Promise.all(chats.map((chat) => chat.sendMessage({ text: "Talk" })));
@@ -132,7 +132,7 @@ describe("A user", () => {
     expect(chats.flatMap((chat) => notesOf(chat.lastMessage)).join()).toMatch(/used up/);
   });
 
-  test("may ask so often in a minute, and so much at once", async () => {
+  test("has a limit of questions per minute and at once", async () => {
     const long = await request(
       service.url,
       token,

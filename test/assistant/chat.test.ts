@@ -46,8 +46,8 @@ const campaign = {
   scheduledAt: "2031-10-01T08:00:00Z",
 };
 
-describe("A conversation with the assistant", () => {
-  test("is answered by the stock chat client from data that it looks up, and kept", async () => {
+describe("a conversation with the assistant", () => {
+  test("is answered from looked-up data with the standard chat client, and stored", async () => {
     const chat = openChat(service.url, { token: anna.token, id: newId() });
     await say("", [{ name: "search_products", arguments: { query: "barolo", first: 5 } }]);
     await say("There is one: Barolo Cannubi.");
@@ -82,7 +82,7 @@ describe("A conversation with the assistant", () => {
     expect(rows[0].metadata.entityIds).toHaveLength(1);
   });
 
-  test("tells the model which fields the user may not see", async () => {
+  test("tells the model which fields are hidden from the user", async () => {
     const { rows } = await service.database.pool.query<{ id: string }>(
       "select id from products where erp_product_number = '1001'",
     );
@@ -101,7 +101,7 @@ describe("A conversation with the assistant", () => {
     ]);
   });
 
-  test("goes on with what was said before, and an answer can be had anew", async () => {
+  test("includes earlier messages, and an answer can be regenerated", async () => {
     const chat = openChat(service.url, { token: anna.token, id: newId() });
     await say("One.");
     await chat.sendMessage({ text: "First?" });
@@ -119,7 +119,7 @@ describe("A conversation with the assistant", () => {
     expect(kept.json.messages.map(textOf)).toEqual(["First?", "One.", "Second?", "Two again."]);
   });
 
-  test("keeps what a model says that no database can hold, with a sign in its place", async () => {
+  test("stores characters that PostgreSQL rejects as a replacement character", async () => {
     const chat = openChat(service.url, { token: anna.token, id: newId() });
     await say("A\u0000B \ud83d C");
     await chat.sendMessage({ text: "Say something odd" });
@@ -128,7 +128,7 @@ describe("A conversation with the assistant", () => {
     expect(textOf(kept.json.messages[1])).toBe("A\ufffdB \ufffd C");
   });
 
-  test("belongs to its user alone: others find nothing, and change nothing", async () => {
+  test("is accessible to its user only", async () => {
     const chat = openChat(service.url, { token: anna.token, id: newId() });
     await say("Yes.");
     await chat.sendMessage({ text: "A secret?" });
@@ -179,7 +179,7 @@ describe("A conversation with the assistant", () => {
     expect((await request(service.url, anna.token, "GET", path)).status).toBe(404);
   });
 
-  test("refuses scoped tokens and callers without the permission, on every route", async () => {
+  test("rejects scoped tokens and callers without permission, on every route", async () => {
     const { token: scoped } = await insertApiToken(service.database, anna.userId, [
       "ai.use",
       "products.read",
@@ -225,7 +225,7 @@ describe("A conversation with the assistant", () => {
     }
   });
 
-  test("accepts an API token without scopes as it accepts a session of its owner", async () => {
+  test("accepts an unscoped API token like a session of its owner", async () => {
     const { token } = await insertApiToken(service.database, anna.userId);
     const chat = openChat(service.url, { token, id: newId() });
     await say("", [{ name: "search_products", arguments: { query: "barolo", first: 5 } }]);
@@ -251,7 +251,7 @@ describe("A conversation with the assistant", () => {
     expect((await request(service.url, token, "DELETE", path)).status).toBe(204);
   });
 
-  test("ends for an API token that is revoked", async () => {
+  test("ends for a revoked API token", async () => {
     const { token, tokenId } = await insertApiToken(service.database, anna.userId);
     expect((await request(service.url, token, "GET", "/ai/conversations")).status).toBe(200);
     await service.database.pool.query("update api_tokens set revoked_at = now() where id = $1", [
@@ -260,7 +260,7 @@ describe("A conversation with the assistant", () => {
     expect((await request(service.url, token, "GET", "/ai/conversations")).status).toBe(401);
   });
 
-  test("is refused with the place of the fault when it is malformed", async () => {
+  test("is rejected with the position when it is malformed", async () => {
     const ask = (body: unknown) => request(service.url, anna.token, "POST", "/ai/chat", body);
     const parts = [{ type: "text", text: "Hello" }];
     expect(
@@ -279,7 +279,7 @@ describe("A conversation with the assistant", () => {
   });
 });
 
-describe("A change that the assistant proposes", () => {
+describe("a proposed change", () => {
   async function propose(token = anna.token) {
     const chat = openChat(service.url, { token, id: newId() });
     await say("", [{ name: "create_campaign", arguments: campaign }]);
@@ -296,7 +296,7 @@ describe("A change that the assistant proposes", () => {
     return rows[0]?.count;
   };
 
-  test("is made as it was written down when its user approves it, once", async () => {
+  test("is made once, as stored, after its user's approval", async () => {
     const before = await countCampaigns(anna.userId);
     const { chat, use, approvalId } = await propose();
     expect(use).toMatchObject({ state: "approval-requested" });
@@ -343,7 +343,7 @@ describe("A change that the assistant proposes", () => {
     expect(await countCampaigns(anna.userId)).toBe(before);
   });
 
-  test("is not proposed at all to those who may not make it, nor made when they lost the right since", async () => {
+  test("needs the user's permission when proposed and when made", async () => {
     const { chat, approvalId } = await propose(bert.token);
     await service.database.pool.query(
       `delete from role_permissions where permission_id = (select id from permissions where key = 'campaigns.create')
@@ -369,7 +369,7 @@ describe("A change that the assistant proposes", () => {
     ]);
   });
 
-  test("is off when the conversation goes on without it", async () => {
+  test("lapses when the conversation continues without an approval", async () => {
     const { chat, approvalId } = await propose();
     await say("Something else.");
     await chat.sendMessage({ text: "What is the weather?" });
@@ -383,10 +383,10 @@ describe("A change that the assistant proposes", () => {
   });
 });
 
-describe("An answer on its way", () => {
+describe("an unfinished answer", () => {
   const slowly = "word ".repeat(2_000);
 
-  test("is stopped within a second, with what there is of it kept", async () => {
+  test("stops within a second, and its text is stored", async () => {
     let id = "";
     const took = await shortestOfThree(async () => {
       id = newId();
@@ -408,7 +408,7 @@ describe("An answer on its way", () => {
     expect(notesOf(kept.json.messages[1])).toEqual(["You stopped the answer."]);
   });
 
-  test("is refused a second question until it is over", async () => {
+  test("blocks a second question until it ends", async () => {
     const chat = openChat(service.url, { token: anna.token, id: newId() });
     await say(slowly);
     const sent = chat.sendMessage({ text: "Talk" });

@@ -22,7 +22,7 @@ afterAll(async () => {
 
 const newChat = () => openChat(service.url, { token: anna.token, id: randomUUID() });
 
-/** The conversation as the server has it. */
+/** The conversation as stored on the server. */
 async function kept(id: string) {
   const { json } = await request(service.url, anna.token, "GET", `/ai/conversations/${id}`);
   return json.messages as Parameters<typeof textOf>[0][];
@@ -30,17 +30,21 @@ async function kept(id: string) {
 
 const secret = "internal-host-7 says: key sk-12345 is over its quota";
 
-describe("When the model", () => {
+describe("when the model", () => {
   test.each([
     ["fails", { kind: "status", status: 500, times: 2, message: secret }, /cannot be reached/],
-    ["is busy", { kind: "status", status: 429, retryAfter: "30", message: secret }, /by too many/],
+    [
+      "is busy",
+      { kind: "status", status: 429, retryAfter: "30", message: secret },
+      /too many requests/,
+    ],
     ["refuses the key", { kind: "status", status: 401, message: secret }, /administrator/],
     ["hangs up", { kind: "drop", times: 2 }, /cannot be reached/],
     ["is silent at first", { kind: "slow", ms: 60_000 }, /did not answer in time/],
     ["falls silent", { kind: "stall", chunks: 4 }, /did not answer in time/],
     ["breaks off", { kind: "cut", chunks: 4 }, /cannot be reached/],
     ["ends without a reason", { kind: "unfinished", chunks: 4 }, /cannot be reached/],
-    ["sends broken JSON", { kind: "malformed", chunks: 4 }, /cannot be understood/],
+    ["sends broken JSON", { kind: "malformed", chunks: 4 }, /invalid response/],
     [
       "reports an error midway",
       { kind: "streamError", chunks: 4, message: secret },
@@ -48,7 +52,7 @@ describe("When the model", () => {
     ],
     ["sends a page", { kind: "page", times: 2 }, /cannot be reached/],
   ] satisfies [string, OrderedFault, RegExp][])(
-    "%s, that is said in plain words, nothing is lost, and the next question is answered",
+    "%s, the user gets a clear message, nothing is lost, and the next question is answered",
     async (_what, fault, message) => {
       const chat = newChat();
       await model.fail(fault);
@@ -67,7 +71,7 @@ describe("When the model", () => {
     },
   );
 
-  test("answers with nothing, or uses a tool that there is not or wrongly, the conversation goes on", async () => {
+  test("returns nothing or an invalid tool call, the conversation continues", async () => {
     const chat = newChat();
     for (const fault of [
       { kind: "silence" },
@@ -86,19 +90,19 @@ describe("When the model", () => {
         fault.kind === "silence" ? [expect.stringMatching(/said nothing/)] : [],
       );
     }
-    expect(service.output()).not.toContain("an answer failed");
+    expect(service.output()).not.toContain("answer failed");
     await chat.sendMessage({ text: "What can you do?" });
     expect(textOf(chat.lastMessage)).toContain("This is what I can do");
   });
 
-  // The last: it leaves the model alone for a while.
-  test("fails again and again, it is left alone, and the question is answered at once with that", async () => {
+  // The last test, because it opens the circuit for a while.
+  test("fails repeatedly, the circuit opens and questions are rejected at once", async () => {
     await model.fail({ kind: "status", status: 503, times: 1000 });
     for (let turn = 0; turn < 3; turn++) await newChat().sendMessage({ text: "Hello" });
     const asked = (await model.requests()).length;
     const chat = newChat();
     await chat.sendMessage({ text: "Hello" });
-    expect(chat.error?.message).toMatch(/left alone for a while/);
+    expect(chat.error?.message).toMatch(/requests are paused/);
     expect((await model.requests()).length).toBe(asked);
     expect(textOf((await kept(chat.id))[0])).toBe("Hello");
   });

@@ -6,7 +6,7 @@ import { type ModelHarness, startModel } from "../helpers/modelServer.ts";
 import { type Service, startService } from "../helpers/service.ts";
 import { openChat, request, toolsOf } from "../helpers/assistant/client.ts";
 
-// The model of these tests does whatever any text tells it to: what then holds is not the model's good sense.
+// The model of these tests obeys any text, so that the tests do not depend on its judgement.
 
 let model: ModelHarness;
 let files: TestFiles;
@@ -64,7 +64,7 @@ afterAll(async () => {
   await Promise.all([model.stop(), files.stop()]);
 });
 
-/** What there is of everything that could be written. */
+/** A snapshot of everything that could be written. */
 async function world(): Promise<unknown> {
   const { rows } = await service.database.pool.query(
     `select (select json_agg(c order by id) from campaigns c) as campaigns, (select count(*) from export_jobs) as exports,
@@ -92,7 +92,7 @@ async function approvals(token: string): Promise<string[]> {
   return data.aiApprovals.nodes.map((node: { status: string }) => node.status);
 }
 
-describe("An instruction in data, obeyed by the model,", () => {
+describe("an instruction in data that the model obeys", () => {
   test.each([
     [
       "a product's description",
@@ -110,7 +110,7 @@ describe("An instruction in data, obeyed by the model,", () => {
     ["a customer's name", "search_customers", null],
     ["a value that stops an import", "list_import_issues", null],
     ["a template's description", "list_export_templates", null],
-  ])("makes no write without approval: %s", async (_where, name, ids) => {
+  ])("writes nothing without approval: %s", async (_where, name, ids) => {
     const { token } = await service.login(all);
     const before = await world();
     const { rows } =
@@ -120,7 +120,7 @@ describe("An instruction in data, obeyed by the model,", () => {
     const chat = openChat(service.url, { token, id: randomUUID() });
     await chat.sendMessage({ text: `Call ${name} with ${JSON.stringify(given)}` });
     const uses = toolsOf(chat.lastMessage);
-    // The model did obey, or this shows nothing.
+    // Ensures that the model did obey.
     expect(uses.find((use) => use.name === name)?.output).not.toHaveProperty("error");
     expect(uses.map((use) => use.name)).toContain("create_campaign");
     expect(await world()).toEqual(before);
@@ -139,7 +139,7 @@ describe("An instruction in data, obeyed by the model,", () => {
     ["a table's text", "list.csv", () => csv],
     ["a workbook's cell", "list.xlsx", workbook],
     ["a file's name", `${exact}.csv`, () => plain],
-  ])("makes none from an attached file either: %s", async (_where, filename, make) => {
+  ])("writes nothing from an attached file: %s", async (_where, filename, make) => {
     const { token } = await service.login(all);
     const before = await world();
     await model.setManner("obedient");
@@ -156,7 +156,7 @@ describe("An instruction in data, obeyed by the model,", () => {
     expect(new Set(await approvals(token))).toEqual(new Set(["PENDING"]));
   });
 
-  test("shows its user nothing that they may not see, and proposes nothing that they may not do", async () => {
+  test("reveals nothing hidden from the user, and proposes nothing without permission", async () => {
     const { token } = await service.login(["ai.use", "products.read"]);
     const before = await world();
     await model.setManner("obedient");
@@ -172,7 +172,7 @@ describe("An instruction in data, obeyed by the model,", () => {
     expect(JSON.stringify(chat.messages)).not.toContain(victim);
   });
 
-  test("shows nothing of anyone else's conversations, approvals or exports", async () => {
+  test("reveals no conversations, approvals or exports of other users", async () => {
     const anna = await service.login(all);
     const secret = `secret-${randomUUID()}`;
     const hers = openChat(service.url, { token: anna.token, id: randomUUID() });
@@ -197,7 +197,7 @@ describe("An instruction in data, obeyed by the model,", () => {
   });
 });
 
-test("A model that is not obedient keeps what it reads apart from what it is asked", async () => {
+test("keeps data apart from the question for a model that ignores injected instructions", async () => {
   const { token } = await service.login(all);
   const chat = openChat(service.url, { token, id: randomUUID() });
   await chat.sendMessage({ text: "show me Barolo" });

@@ -43,7 +43,7 @@ afterAll(async () => {
 const say = (text: string, calls: object[] = []) => model.fail({ kind: "say", text, calls });
 const words = (count: number) => "word ".repeat(count).trim();
 
-/** Asks `service` and leaves as soon as the answer has begun, as a closed tab does. */
+/** Sends a question and disconnects once the answer has started, like a closed tab. */
 async function askAndLeave(service: ServerProcess, id: string): Promise<void> {
   const leaving = new AbortController();
   const response = await fetch(`${service.url}/ai/chat`, {
@@ -63,7 +63,7 @@ async function keptAnswer(service: ServerProcess, id: string) {
   return json.messages[1];
 }
 
-/** Whether words of the answer in a conversation are written down; its first piece may be its beginning alone. */
+/** Whether text of the answer is stored; the first chunk may contain only its start. */
 async function wordsKept(id: string): Promise<boolean> {
   const { rowCount } = await database.pool.query(
     `select from ai_answer_chunks c join ai_answers a on a.id = c.answer_id
@@ -73,8 +73,8 @@ async function wordsKept(id: string): Promise<boolean> {
   return (rowCount ?? 0) > 0;
 }
 
-describe("An answer whose reader has gone", () => {
-  test("is given to its end, and shown whole by any server to a reader who comes back", async () => {
+describe("an answer whose client has disconnected", () => {
+  test("is completed, and shown in full by any server after a reconnect", async () => {
     const id = randomUUID();
     await say(words(400));
     await askAndLeave(one, id);
@@ -105,7 +105,7 @@ describe("An answer whose reader has gone", () => {
     expect(notesOf(await keptAnswer(other, id))).toEqual(["You stopped the answer."]);
   });
 
-  test("goes on after an approval with what was there before", async () => {
+  test("continues after an approval with the earlier parts", async () => {
     const id = randomUUID();
     const chat = openChat(one.url, { token: anna.token, id });
     const campaign = { title: "A", price: "1", medium: "WEB", scheduledAt: "2031-01-01T00:00:00Z" };
@@ -124,8 +124,8 @@ describe("An answer whose reader has gone", () => {
   });
 });
 
-describe("An answer whose server has gone", () => {
-  test("is kept as far as it came, with a remark, when the server is told to stop", async () => {
+describe("an answer whose server has stopped", () => {
+  test("is stored with a note when the server receives a stop signal", async () => {
     const id = randomUUID();
     const third = await start();
     await say(words(5_000));
@@ -136,7 +136,7 @@ describe("An answer whose server has gone", () => {
     expect(notesOf(answer)).toEqual([expect.stringMatching(/^The answer was interrupted/)]);
   });
 
-  test("is settled by a worker when nobody looks, and what was held for it counts as spent", async () => {
+  test("is settled by a worker when no client reads it, and its reservation is charged", async () => {
     const id = randomUUID();
     const third = await start();
     await say(words(5_000));
@@ -173,7 +173,7 @@ describe("An answer whose server has gone", () => {
     expect(notesOf(answer)).toEqual([expect.stringMatching(/^The answer was interrupted/)]);
   });
 
-  test("is kept as far as it came, with a remark, when the server is killed, and the conversation goes on", async () => {
+  test("is stored with a note when the server is killed, and the conversation continues", async () => {
     const id = randomUUID();
     const third = await start();
     await say(words(5_000));
@@ -185,7 +185,7 @@ describe("An answer whose server has gone", () => {
     const chat = openChat(other.url, { token: anna.token, id });
     const resumed = chat.resumeStream();
     await waitFor("what there is of it", () => textOf(chat.lastMessage).includes("word"));
-    // As when ten seconds have gone by.
+    // Simulates that ten seconds have passed.
     await database.pool.query(
       "update ai_answers set alive_at = now() - interval '1 minute' where conversation_id = $1",
       [id],

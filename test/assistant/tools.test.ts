@@ -11,13 +11,13 @@ const schema = readFile(join(import.meta.dirname, "../../schema.graphql"), "utf8
 );
 
 test.each(Object.entries({ ...readTools, ...writeTools }))(
-  "The operation of %s is one that the service understands",
+  "the operation of %s is valid for the schema",
   async (_name, { operation }) => {
     expect(validate(await schema, parse(operation))).toEqual([]);
   },
 );
 
-describe("Campaigns are looked for page by page", () => {
+describe("searches campaigns page by page", () => {
   const day = (n: number) => new Date(Date.UTC(2030, 0, 1) - n * 86_400_000).toISOString();
   const calendar = (count: number) =>
     Array.from({ length: count }, (_value, n) => ({
@@ -39,7 +39,7 @@ describe("Campaigns are looked for page by page", () => {
     return { ids: campaigns.map(({ id }) => id), asked, ...rest };
   }
 
-  test("until as many are found as were asked for", async () => {
+  test("until the requested number is found", async () => {
     const first = await look(2_000, { text: "barolo", first: 2 });
     expect(first).toEqual({
       ids: ["499", "999"],
@@ -51,14 +51,14 @@ describe("Campaigns are looked for page by page", () => {
     });
   });
 
-  test("until all start before the first day that was asked for", async () => {
+  test("until all start before the first requested day", async () => {
     const from = day(700).slice(0, 10);
     expect(await look(5_000, { text: "barolo", from })).toEqual({
       ...{ ids: ["499"], asked: [0, 250, 500], nextOffset: null },
     });
   });
 
-  test("as far as one answer goes, which is said", async () => {
+  test("up to the limit of a call, which the result states", async () => {
     const cut = await look(6_000, { text: "nothing like it" });
     expect(cut).toMatchObject({
       ids: [],

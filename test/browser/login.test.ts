@@ -14,7 +14,7 @@ const executablePath = [
   "/usr/bin/chromium-browser",
   "/usr/bin/google-chrome",
 ].find((path) => existsSync(path));
-const why = "NOT RUN, no Chromium on this machine (`apt-get install chromium` brings it)";
+const why = "skipped: Chromium is not installed (`apt-get install chromium`)";
 
 describe(executablePath === undefined ? why : "in a real browser", () => {
   const inBrowser = executablePath === undefined ? test.skip : test;
@@ -57,7 +57,7 @@ describe(executablePath === undefined ? why : "in a real browser", () => {
     );
   }
 
-  /** Fills the provider's page. */
+  /** Fills in the provider's login page. */
   async function logInAs(
     page: Page,
     email: string,
@@ -86,7 +86,7 @@ describe(executablePath === undefined ? why : "in a real browser", () => {
   }
 
   inBrowser(
-    "an invited person goes from the front end through the provider and comes back logged in",
+    "logs in an invited person through the provider and returns to the front end",
     async () => {
       const email = `${randomUUID()}@example.com`;
       await invite(email);
@@ -111,7 +111,7 @@ describe(executablePath === undefined ? why : "in a real browser", () => {
     },
   );
 
-  inBrowser("a stranger reads why not, and can go back and be someone else", async () => {
+  inBrowser("shows an uninvited person the reason and lets them log in as another", async () => {
     const email = `${randomUUID()}@example.com`;
     await invite(email);
     await withPage(async (page) => {
@@ -140,7 +140,7 @@ describe(executablePath === undefined ? why : "in a real browser", () => {
     });
   });
 
-  inBrowser("without a front end the built-in page says how to exchange the code", async () => {
+  inBrowser("shows how to exchange the code on the built-in page without a front end", async () => {
     const email = `${randomUUID()}@example.com`;
     await invite(email);
     await withPage(async (page) => {
@@ -154,29 +154,26 @@ describe(executablePath === undefined ? why : "in a real browser", () => {
     });
   });
 
-  inBrowser(
-    "going back to the provider's answer shows a page, and logs nobody in twice",
-    async () => {
-      const email = `${randomUUID()}@example.com`;
-      await invite(email);
-      await withPage(async (page) => {
-        const callbacks: string[] = [];
-        page.on("request", (request) => {
-          if (request.url().includes("/auth/callback/")) callbacks.push(request.url());
-        });
-        await page.goto(frontEnd.origin);
-        await page.getByRole("button", { name: "Log in" }).click();
-        await logInAs(page, email);
-        await page.locator("#who").getByText(email).waitFor();
-        expect(callbacks).toHaveLength(1);
-        await page.goto(callbacks[0]!);
-        await page.getByRole("heading", { name: "This login cannot be finished" }).waitFor();
-        const { rows } = await service.database.pool.query<{ sessions: number }>(
-          "select count(*)::integer as sessions from sessions s join users u on u.id = s.user_id where u.email = $1",
-          [email],
-        );
-        expect(rows[0]?.sessions).toBe(1);
+  inBrowser("shows a page and creates no second session when the browser goes back", async () => {
+    const email = `${randomUUID()}@example.com`;
+    await invite(email);
+    await withPage(async (page) => {
+      const callbacks: string[] = [];
+      page.on("request", (request) => {
+        if (request.url().includes("/auth/callback/")) callbacks.push(request.url());
       });
-    },
-  );
+      await page.goto(frontEnd.origin);
+      await page.getByRole("button", { name: "Log in" }).click();
+      await logInAs(page, email);
+      await page.locator("#who").getByText(email).waitFor();
+      expect(callbacks).toHaveLength(1);
+      await page.goto(callbacks[0]!);
+      await page.getByRole("heading", { name: "This login cannot be finished" }).waitFor();
+      const { rows } = await service.database.pool.query<{ sessions: number }>(
+        "select count(*)::integer as sessions from sessions s join users u on u.id = s.user_id where u.email = $1",
+        [email],
+      );
+      expect(rows[0]?.sessions).toBe(1);
+    });
+  });
 });

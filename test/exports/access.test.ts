@@ -35,8 +35,8 @@ const ended = (id: string, status: string, token?: string) =>
     return job?.status === status && job;
   });
 
-describe("Who made an export", () => {
-  test("sees it alone: a user in all sessions, a token itself; everyone else is told that there is none", async () => {
+describe("the owner of an export", () => {
+  test("sees it in all sessions or by the token itself; all others get null", async () => {
     const { service } = exports;
     const { database } = service;
     const owner = await service.login(needed);
@@ -94,7 +94,7 @@ describe("Who made an export", () => {
     });
   });
 
-  test("is asked for the permissions of each step, by the messages that are published", async () => {
+  test("needs the permissions of each step, with the published messages", async () => {
     const { service } = exports;
     const input = { templateId: priceList, productIds: ids.slice(0, 1) };
     for (const [missing, query, variables] of [
@@ -119,7 +119,7 @@ describe("Who made an export", () => {
     }
   });
 
-  test("must still be allowed to when the export runs", async () => {
+  test("must still have the permissions when the export runs", async () => {
     const { service } = exports;
     const { pool } = service.database;
     const permission = async (roleId: string, key: string) =>
@@ -192,7 +192,7 @@ describe("Who made an export", () => {
     }
   });
 
-  test("gets empty cells for what they may not see, and is told which", async () => {
+  test("gets empty cells for hidden columns, and a note that names them", async () => {
     const { service } = exports;
     const { pool } = service.database;
     await pool.query(
@@ -208,7 +208,7 @@ describe("Who made an export", () => {
     const { id } = await exports.start(template, ids.slice(0, 1), token);
     const job = await exports.reaches(id, ["completed"], token);
     expect(job.notes).toEqual([
-      "Left empty, since whoever asked for the export may not see it: Average rating, Latest rating: reviewer",
+      "Left empty for lack of permission: Average rating, Latest rating: reviewer",
     ]);
     const sheet = (await exports.open(id, token)).worksheets[0];
     expect(sheet?.getRow(2).values).toEqual([undefined, "Wine 1"]);
@@ -220,7 +220,7 @@ describe("Who made an export", () => {
   });
 });
 
-describe("What is asked for", () => {
+describe("an export request", () => {
   test.each<[string, () => object, string]>([
     [
       "no product",
@@ -249,7 +249,7 @@ describe("What is asked for", () => {
       }),
       "productIds: there are no products 00000000-0000-7000-8000-000000000002, 00000000-0000-7000-8000-000000000001",
     ],
-  ])("is refused for %s, and nothing is begun", async (_what, input, message) => {
+  ])("is rejected for %s, and starts nothing", async (_what, input, message) => {
     const { pool } = exports.service.database;
     const before = await pool.query("select count(*) from export_jobs");
     expect(await refusalOf(create, { input: input() }, exports.exporter.token)).toEqual({
@@ -259,7 +259,7 @@ describe("What is asked for", () => {
     expect((await pool.query("select count(*) from export_jobs")).rows).toEqual(before.rows);
   });
 
-  test("is one product for a form, however often it is named", async () => {
+  test("for a form counts a repeated product once", async () => {
     const form = await exports.templateId("Tasting sheet");
     const [one = "", two = ""] = ids;
     expect(
@@ -275,7 +275,7 @@ describe("What is asked for", () => {
     expect((await exports.start(form, [one, one])).totalRows).toBe(1);
   });
 
-  test("can be listed, newest first, a page at a time", async () => {
+  test("is listed newest first, in pages", async () => {
     const { service } = exports;
     const { token } = await service.login(needed);
     const made: string[] = [];
@@ -293,11 +293,11 @@ describe("What is asked for", () => {
   });
 });
 
-describe("The download", () => {
+describe("a download", () => {
   const get = (path: string, headers: Record<string, string> = {}) =>
     fetch(`${exports.service.url}${path}`, { headers });
 
-  test("is refused by status and code, without a store being asked", async () => {
+  test("is rejected by status and code without a request to the store", async () => {
     const { service, exporter } = exports;
     worker.signal("SIGSTOP");
     const { id } = await exports.start(priceList, ids.slice(0, 1));
@@ -334,7 +334,7 @@ describe("The download", () => {
     expect((await exports.download(id)).status).toBe(404);
   });
 
-  test("of one that was cancelled is a conflict", async () => {
+  test("of a cancelled export is a conflict", async () => {
     worker.signal("SIGSTOP");
     const { id } = await exports.start(priceList, ids.slice(0, 1));
     const cancel = "mutation ($id: ID!) { cancelExportJob(id: $id) { status } }";
@@ -353,7 +353,7 @@ describe("The download", () => {
     await ended(id, "cancelled");
   });
 
-  test("is in the audit log, like the export and the looks at it, and holds no signature there", async () => {
+  test("and the other uses of an export are in the audit log, without signatures", async () => {
     const { service } = exports;
     const owner = await service.login([...needed, "audit.read"]);
     const { id } = await exports.start(priceList, ids.slice(0, 1), owner.token);

@@ -18,7 +18,7 @@ beforeAll(async () => {
   ids = await exports.addProducts(3);
   template = await exports.makeTemplate("TABLE", [{ field: "name" }]);
 }, 60_000);
-// The store takes nothing, so that an export runs until the test lets it go.
+// The store does not respond, so an export runs until the test ends it.
 beforeEach(() => proxy.blackHole());
 afterEach(async () => {
   await proxy.restore();
@@ -33,7 +33,7 @@ afterAll(async () => {
   await exports.stop();
 });
 
-// Room also for the jobs of the schedule that wait for the silent store.
+// Leaves room for scheduled jobs that wait for the silent store.
 const startWorker = (
   settings: Record<string, string> = {},
   worker: ConstantOverrides["worker"] = {},
@@ -57,7 +57,7 @@ async function person() {
   return { token, ask, cancel };
 }
 
-/** Which of the exports run, in their order. */
+/** The indexes of the running exports. */
 async function running(asked: readonly string[]): Promise<number[]> {
   const { rows } = await exports.service.database.pool.query<{ id: string }>(
     "select id from export_jobs where state = 'running' and id = any ($1)",
@@ -71,7 +71,7 @@ const run = (asked: readonly string[], which: number[]) =>
     return String(await running(asked)) === String(which);
   });
 
-/** Waits until the queue has nothing left that could start another export. */
+/** Waits until no queued job could start another export. */
 const nothingStarts = () =>
   waitFor("the queue to have started what it may", async () => {
     const { rowCount } = await exports.service.database.pool.query(
@@ -81,8 +81,8 @@ const nothingStarts = () =>
     return rowCount === 0;
   });
 
-describe("Exports that wait", () => {
-  test("run two at a time for one person, and another person's runs beside them", async () => {
+describe("waiting exports", () => {
+  test("run two at a time per user, beside those of another user", async () => {
     const [anna, bert] = [await person(), await person()];
     const annas = await anna.ask(6);
     const berts = await bert.ask(1);
@@ -100,7 +100,7 @@ describe("Exports that wait", () => {
     expect(order.indexOf(berts[0] ?? "")).toBeLessThan(order.indexOf(annas[2] ?? ""));
   }, 60_000);
 
-  test("never leave one person all slots", async () => {
+  test("never leave all slots to one user", async () => {
     const [anna, bert] = [await person(), await person()];
     const annas = await anna.ask(3);
     await startWorker({ EXPORT_CONCURRENCY: "2" });
@@ -110,7 +110,7 @@ describe("Exports that wait", () => {
     await run(await bert.ask(1), [0]);
   }, 60_000);
 
-  test("start in turn where there is one slot", async () => {
+  test("alternate between users when there is one slot", async () => {
     const [anna, bert] = [await person(), await person()];
     const annas = await anna.ask(3);
     const berts = await bert.ask(2);
@@ -124,7 +124,7 @@ describe("Exports that wait", () => {
     await run(berts, [1]);
   }, 60_000);
 
-  test("give a free slot to the person who has the fewest running", async () => {
+  test("use a free slot for the user with the fewest running exports", async () => {
     const [anna, bert, carl] = [await person(), await person(), await person()];
     const annas = await anna.ask(3);
     const berts = await bert.ask(2);
@@ -133,14 +133,14 @@ describe("Exports that wait", () => {
     await run(berts, [0]);
     const carls = await carl.ask(1);
     await anna.cancel(annas[0] ?? "");
-    // The oldest that wait are Anna's and Bert's, who have one running each.
+    // The oldest waiting exports belong to Anna and Bert, who have one running each.
     await run(carls, [0]);
     await nothingStarts();
     expect([await running(annas), await running(berts)]).toEqual([[1], [0]]);
   }, 60_000);
 
   test.each(["cancelExportJob(id: $id) { status }", "deleteExportJob(id: $id)"])(
-    "take the slot of one that is ended by %s",
+    "take the slot of an export that ended by %s",
     async (verb) => {
       const anna = await person();
       const annas = await anna.ask(3);
@@ -152,7 +152,7 @@ describe("Exports that wait", () => {
     60_000,
   );
 
-  test("are as many as EXPORT_CONCURRENCY over all workers", async () => {
+  test("are limited to EXPORT_CONCURRENCY over all workers", async () => {
     const asked = await Promise.all([1, 2, 3, 4].map(async () => (await person()).ask(1)));
     await startWorker();
     await startWorker();
@@ -162,7 +162,7 @@ describe("Exports that wait", () => {
   }, 60_000);
 });
 
-test("A killed worker's exports go on in another, in their slots", async () => {
+test("another worker continues a killed worker's exports in their slots", async () => {
   const [anna, bert] = [await person(), await person()];
   const annas = await anna.ask(4);
   const first = await startWorker({}, { heartbeatMs: 200 });
@@ -181,7 +181,7 @@ test("A killed worker's exports go on in another, in their slots", async () => {
   expect(rows.map(({ attempt }) => attempt)).toEqual([2, 2, 1, 1]);
 }, 60_000);
 
-test("An export that the queue gave up leaves its slot", async () => {
+test("a failed export releases its slot", async () => {
   const { pool } = exports.service.database;
   const anna = await person();
   const annas = await anna.ask(3);

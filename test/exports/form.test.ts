@@ -41,7 +41,7 @@ beforeAll(async () => {
     `update products set producer = '=1+1', description = 'Dark & deep', alcohol_percent = 13.5 where id = $1`,
     [ids[0]],
   );
-  // A name of the public internet that leads to this machine would need a name server.
+  // A public host name for this machine would need a DNS server.
   await pool.query("alter table product_images drop constraint product_images_url_public_check");
   await pool.query(`insert into product_images (product_id, url) values ($1, $3), ($2, $4)`, [
     ids[0],
@@ -67,14 +67,14 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** The values of a form of lines, by what stands to their left. */
+/** The values of a form by their labels. */
 function linesOf(sheet: ExcelJS.Worksheet | undefined): Record<string, unknown> {
   const lines: Record<string, unknown> = {};
   sheet?.eachRow((row) => (lines[row.getCell(1).text] = row.getCell(2).value));
   return lines;
 }
 
-describe("The tasting sheet", () => {
+describe("the tasting sheet", () => {
   test("shows one wine with its picture and ratings", async () => {
     const template = await exports.templateId("Tasting sheet");
     const { id } = await exports.start(template, ids.slice(0, 1));
@@ -96,7 +96,7 @@ describe("The tasting sheet", () => {
     expect(await packageProblems(await exports.bytes(id))).toEqual([]);
   });
 
-  test("leaves a picture that cannot be had empty, and says why", async () => {
+  test("leaves an unavailable picture empty and notes the reason", async () => {
     const template = await exports.templateId("Tasting sheet");
     const { id } = await exports.start(template, ids.slice(1, 2));
     const job = await exports.reaches(id, ["completed"]);
@@ -107,7 +107,7 @@ describe("The tasting sheet", () => {
   });
 });
 
-/** A workbook as staff make one, with more than placeholders. */
+/** A typical workbook of staff, with more than placeholders. */
 async function makeWorkbook(cells: Record<string, string>): Promise<Buffer> {
   const workbook = new ExcelJS.Workbook();
   const sheet = workbook.addWorksheet("Prices");
@@ -135,7 +135,7 @@ const upload = async (
   });
   return {
     status: response.status,
-    // eslint-disable-next-line @typescript-eslint/no-explicit-any -- read loosely, as by a client without types
+    // eslint-disable-next-line @typescript-eslint/no-explicit-any -- read like an untyped client
     body: (await response.json()) as any,
   };
 };
@@ -148,8 +148,8 @@ const makeFrom = (workbookId: string, kind = "TABLE") =>
     },
   );
 
-describe("A workbook that was uploaded", () => {
-  test("repeats its row for each product and keeps all else", async () => {
+describe("an uploaded workbook", () => {
+  test("repeats its row for each product and keeps everything else", async () => {
     const bytes = await makeWorkbook({
       ...{ A1: "Wine", B1: "Vintage", C1: "Price", A4: "The end" },
       ...{ A2: "{{name}} ({{erpProductNumber}})", B2: "{{vintage}}", C2: "{{prices.retail.DKK}}" },
@@ -227,12 +227,12 @@ describe("A workbook that was uploaded", () => {
     ],
     ["no placeholder", () => makeWorkbook({ A1: "Wine" }), "kind=FORM&name=a.xlsx", ""],
     [
-      "what is no workbook",
+      "a file that is not a workbook",
       () => Promise.resolve(Buffer.from("nonsense")),
       "kind=FORM&name=a.xlsx",
       "",
     ],
-  ])("is refused for %s, with its cell, and not kept", async (_what, make, query, start) => {
+  ])("is rejected for %s with the cell, and not stored", async (_what, make, query, start) => {
     const before = await exports.files.content();
     const { status, body } = await upload(await make(), query);
     expect([status, body.error.code]).toEqual([400, "BAD_USER_INPUT"]);
@@ -241,7 +241,7 @@ describe("A workbook that was uploaded", () => {
     expect(await exports.files.content()).toEqual(before);
   });
 
-  test("is refused with its first 20 problems and their number", async () => {
+  test("is rejected with its first 20 problems and their number", async () => {
     const bytes = await hostileBook("cells with one misspelt placeholder").make(1_000);
     const { status, body } = await upload(bytes);
     expect(status).toBe(400);
@@ -252,7 +252,7 @@ describe("A workbook that was uploaded", () => {
     );
   });
 
-  test("is refused by its head: kind, name, type, size, rights", async () => {
+  test("is rejected for a wrong kind, name, type or size, or a missing permission", async () => {
     const bytes = await makeWorkbook({ A2: "{{name}}" });
     for (const [status, query, headers] of [
       [400, "name=a.xlsx", {}],
@@ -279,7 +279,7 @@ describe("A workbook that was uploaded", () => {
       });
   });
 
-  test("goes with the last template that has it, and after a day when none took it", async () => {
+  test("is deleted with its last template, or after a day when no template uses it", async () => {
     const { pool } = exports.service.database;
     const bytes = await makeWorkbook({ A2: "{{name}}" });
     const keys = async () =>
@@ -315,7 +315,7 @@ describe("A workbook that was uploaded", () => {
     );
   });
 
-  test("is left alone while it is on its way", async () => {
+  test("is not deleted during its upload", async () => {
     const { pool } = exports.service.database;
     const { rows } = await pool.query<{ key: string }>(
       "insert into stored_files (key, condemned_at) values ('backoffice/workbooks/coming.xlsx', now() + interval '1 minute') returning key",
@@ -325,7 +325,7 @@ describe("A workbook that was uploaded", () => {
     expect((await pool.query("select files_to_delete() as key")).rows).toContainEqual(rows[0]);
   });
 
-  test("must be of the template's kind", async () => {
+  test("must match the template's kind", async () => {
     const { workbookId } = (await upload(await makeWorkbook({ A2: "{{name}}" }))).body;
     expect((await makeFrom(workbookId, "FORM")).errors?.[0]?.message).toBe(
       "workbookId: this workbook was uploaded for a TABLE",

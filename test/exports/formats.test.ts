@@ -67,8 +67,8 @@ async function fileOf(format: string, templateId = table) {
   return { job, headers: response.headers, bytes: Buffer.from(await response.arrayBuffer()) };
 }
 
-describe("A CSV export", () => {
-  test("is UTF-8 with a byte order mark, CRLF lines and a heading", async () => {
+describe("a CSV export", () => {
+  test("is UTF-8 with a byte order mark, CRLF lines and a header", async () => {
     const { job, bytes } = await fileOf("CSV");
     expect(job).toMatchObject({
       format: "csv",
@@ -83,7 +83,7 @@ describe("A CSV export", () => {
     expect(text.endsWith("\r\n")).toBe(true);
   });
 
-  test("keeps every text, with an apostrophe before what spreadsheets take for a formula", async () => {
+  test("keeps every text, with an apostrophe before formulas", async () => {
     const { bytes } = await fileOf("CSV");
     const rows = parse(bytes, { bom: true, record_delimiter: "\r\n" });
     expect(rows.slice(1).map((row) => row[2])).toEqual([
@@ -92,7 +92,7 @@ describe("A CSV export", () => {
     ]);
   });
 
-  test("leaves numbers as they are and writes dates in ISO 8601", async () => {
+  test("keeps numbers unchanged and writes dates in ISO 8601", async () => {
     const { bytes } = await fileOf("CSV");
     const [, first, second] = parse(bytes, { bom: true, record_delimiter: "\r\n" });
     expect(first).toEqual([
@@ -102,7 +102,7 @@ describe("A CSV export", () => {
     expect(second?.slice(5)).toEqual(["", "", "", "", ""]);
   });
 
-  test("is downloaded as text/csv under a name that ends in .csv", async () => {
+  test("is downloaded as text/csv with the extension .csv", async () => {
     const { headers } = await fileOf("CSV", await exports.templateId("Price list"));
     expect(headers.get("content-type")).toBe("text/csv; charset=utf-8");
     expect(headers.get("content-disposition")).toMatch(
@@ -111,8 +111,8 @@ describe("A CSV export", () => {
   });
 });
 
-describe("A JSON Lines export", () => {
-  test("has one object a line, keyed by the template's fields, with values as in the API", async () => {
+describe("a JSON Lines export", () => {
+  test("has one object per line, keyed by the template's fields, with values as in the API", async () => {
     const { job, bytes } = await fileOf("JSONL");
     expect(job).toMatchObject({ format: "jsonl", exportedRows: hostile.length });
     const lines = bytes.toString().split("\n");
@@ -132,7 +132,7 @@ describe("A JSON Lines export", () => {
     expect(objects[1]).toMatchObject({ stockQuantity: null, "prices.retail.DKK": null });
   });
 
-  test("is downloaded as application/x-ndjson under a name that ends in .jsonl", async () => {
+  test("is downloaded as application/x-ndjson with the extension .jsonl", async () => {
     const { headers } = await fileOf("JSONL");
     expect(headers.get("content-type")).toBe("application/x-ndjson");
     expect(headers.get("content-disposition")).toMatch(/\.jsonl"$/);
@@ -146,7 +146,7 @@ test("XLSX is the default format", async () => {
   expect(sheet?.getCell("A2").value).toBe("000001");
 });
 
-describe("CSV and JSONL are refused", () => {
+describe("CSV and JSONL are rejected", () => {
   const create = `mutation ($input: CreateDataExportFromTemplateInput!) { createDataExportFromTemplate(input: $input) { id } }`;
   test.each(["CSV", "JSONL"])("for a form: %s", async (format) => {
     const templateId = await exports.makeTemplate("FORM", [{ field: "name" }]);
@@ -160,11 +160,11 @@ describe("CSV and JSONL are refused", () => {
     });
   });
 
-  test("for an uploaded workbook, also where the template takes one after the export was asked for", async () => {
+  test("for an uploaded workbook, even when it is added after the request", async () => {
     const { pool } = exports.service.database;
     const templateId = await exports.makeTemplate("TABLE", [{ field: "name" }]);
     const lock = await pool.connect();
-    // `start_exports` waits for this lock, so that the export does not start before the template is changed.
+    // `start_exports` waits for this lock, so the export starts after the template has changed.
     await lock.query("begin");
     await lock.query(
       "select pg_advisory_xact_lock(hashtextextended('backoffice.start_exports', 0))",

@@ -41,8 +41,8 @@ async function refusalOf(input: object, token = exports.exporter.token) {
   return [extensions.code, message, extensions.path];
 }
 
-describe("An export by query", () => {
-  test("holds every product that matches, beyond one page of the list", async () => {
+describe("an export by query", () => {
+  test("contains every match, beyond one page of the list", async () => {
     const numbers = await exported({
       query: "country:France",
       orderBy: ["ERP_PRODUCT_NUMBER_ASC"],
@@ -50,7 +50,7 @@ describe("An export by query", () => {
     expect(numbers).toEqual(Array.from({ length: 55 }, (_, n) => String(n + 1).padStart(6, "0")));
   });
 
-  test("has the order that orderBy names", async () => {
+  test("uses the order of orderBy", async () => {
     const numbers = await exported({
       query: "vintage:>=2015",
       orderBy: ["VINTAGE_DESC", "ERP_PRODUCT_NUMBER_DESC"],
@@ -58,7 +58,7 @@ describe("An export by query", () => {
     expect(numbers.slice(0, 3)).toEqual(["000059", "000029", "000058"]);
   });
 
-  test("has the order of `products` without orderBy", async () => {
+  test("uses the default order of `products` without orderBy", async () => {
     const { data } = await exports.service.ask(
       `{ products(query: "country:Italy") { nodes { erpProductNumber } } }`,
       { token: exports.exporter.token },
@@ -69,7 +69,7 @@ describe("An export by query", () => {
     expect(await exported({ query: "country:Italy" })).toEqual(listed);
   });
 
-  test("holds what matched when it was asked for", async () => {
+  test("contains the matches at the time of the request", async () => {
     const { pool } = exports.service.database;
     await pool.query(
       "insert into products (erp_product_number, name, country) values ('late 1', 'Late', 'Spain')",
@@ -85,7 +85,7 @@ describe("An export by query", () => {
     expect(await exports.reaches(id, ["completed"])).toMatchObject({ exportedRows: 1 });
   });
 
-  test("shows its query on the record and in the audit log", async () => {
+  test("records its query on the export and in the audit log", async () => {
     const { id } = await exports.startWith({ templateId: template, query: "country:Spain" });
     const { data } = await exports.service.ask(
       "query ($id: ID!) { exportJob(id: $id) { query format } }",
@@ -110,8 +110,8 @@ describe("An export by query", () => {
   });
 });
 
-describe("A selection is refused", () => {
-  test("with the number of matches when they are too many", async () => {
+describe("a selection is rejected", () => {
+  test("with the number of matches when there are too many", async () => {
     expect(await refusalOf({ query: "id:*" })).toEqual([
       "BAD_USER_INPUT",
       expect.stringMatching(/^query: 7\d products match, more than the 60 of one export$/),
@@ -127,13 +127,16 @@ describe("A selection is refused", () => {
     ]);
   });
 
-  test.each(["", "  \n"])("when the query is empty (%j), with the query for all", async (query) => {
-    expect(await refusalOf({ query })).toEqual([
-      "BAD_USER_INPUT",
-      "query: an empty search exports nothing (`id:*` matches every product)",
-      ["input", "query"],
-    ]);
-  });
+  test.each(["", "  \n"])(
+    "when the query is empty (%j), with a hint how to select all",
+    async (query) => {
+      expect(await refusalOf({ query })).toEqual([
+        "BAD_USER_INPUT",
+        "query: an empty search exports nothing (`id:*` matches every product)",
+        ["input", "query"],
+      ]);
+    },
+  );
 
   test.each([
     ["neither", {}],
@@ -147,7 +150,7 @@ describe("A selection is refused", () => {
     ]);
   });
 
-  test("with orderBy beside productIds", async () => {
+  test("with orderBy and productIds", async () => {
     expect(await refusalOf({ productIds: [template], orderBy: ["NAME_ASC"] })).toEqual([
       "BAD_USER_INPUT",
       "orderBy goes with query: productIds are exported in their own order",
@@ -172,7 +175,7 @@ describe("A selection is refused", () => {
     ]);
   });
 
-  test("without products.read, before the query is looked at", async () => {
+  test("without products.read, before the query is parsed", async () => {
     const { token } = await exports.service.login(["exports.create", "exports.read"]);
     expect(await refusalOf({ query: "vintgae:2016" }, token)).toEqual([
       "FORBIDDEN",
@@ -182,7 +185,7 @@ describe("A selection is refused", () => {
   });
 });
 
-test("a query sees only fields and related rows that the caller may read", async () => {
+test("a query uses only fields and related rows that the caller may read", async () => {
   const { pool } = exports.service.database;
   await pool.query(
     `with p as (select id from products where erp_product_number = '000001'),

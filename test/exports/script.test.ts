@@ -35,12 +35,12 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-/** Runs the script in a new folder; `jq` says which one it finds. */
+/** Runs the script in a new folder; `jq` selects the installed version. */
 async function runScript(shell: string, jq: "jq" | "stand-in", token = exports.exporter.token) {
   const bin = await mkdtemp(path.join(tmpdir(), "bin-"));
   if (jq === "stand-in")
     await symlink(path.join(root, "test/helpers/jqStandIn.js"), path.join(bin, "jq"));
-  // The stand-in's Node is the one of the tests.
+  // The replacement for jq runs on the tests' Node.
   const search = [bin, path.dirname(process.execPath), "/usr/local/bin", "/usr/bin", "/bin"].join(
     ":",
   );
@@ -54,10 +54,10 @@ async function runScript(shell: string, jq: "jq" | "stand-in", token = exports.e
   }
 }
 
-describe("The export script of docs/exports.md", () => {
+describe("the README's export script", () => {
   const kinds = (["jq", "stand-in"] as const).filter((kind) => kind === "stand-in" || hasJq);
   test.each(kinds.flatMap((jq) => ["bash", "sh"].map((shell) => [shell, jq] as const)))(
-    "waits for the file, saves all products and prints its name, in %s with %s",
+    "waits for the file, saves all products and prints the name, in %s with %s",
     async (shell, jq) => {
       const { stdout, stderr } = await runScript(shell, jq);
       const [job = "", file = ""] = stdout.trim().split("\n");
@@ -69,7 +69,7 @@ describe("The export script of docs/exports.md", () => {
           },
         },
       });
-      // What it reports is shown where the file is missing.
+      // Shows the script's output when the file is missing.
       const found = { files: await readdir(folder), stderr };
       expect(found).toEqual({ files: [file], stderr: expect.any(String) });
       expect(file).toMatch(/^Price list \d{4}-\d\d-\d\d\.xlsx$/);
@@ -80,7 +80,7 @@ describe("The export script of docs/exports.md", () => {
     60_000,
   );
 
-  test("prints why nothing is exported", async () => {
+  test("prints why no export starts", async () => {
     const { token } = await exports.service.login(["exports.read", "products.read"]);
     const { stdout } = await runScript("bash", hasJq ? "jq" : "stand-in", token);
     expect(stdout).toContain("Missing required permission: exports.create");

@@ -20,7 +20,7 @@ beforeAll(async () => {
   exports = await startExportService({ EXPORT_CONCURRENCY: "2" });
   proxy = await startProxy(exports.files.url);
   ids = await exports.addProducts(count);
-  // Texts that do not compress, so that the file has several parts.
+  // Incompressible texts, so that the upload has several parts.
   await exports.service.database.pool.query(
     `update products set description = (
        select string_agg(encode(sha512((products.id::text || n)::bytea), 'base64'), '') from generate_series(1, 60) as n)`,
@@ -39,7 +39,7 @@ afterAll(async () => {
   await exports.stop();
 });
 
-/** Lets the removal of files that waits for a retry happen now, and waits until none is left to do. */
+/** Lets waiting file deletions run now, and waits until none is left. */
 async function settled(): Promise<void> {
   const { pool } = exports.service.database;
   await waitFor("the files to be removed", async () => {
@@ -61,7 +61,7 @@ const hurry = (id: string) =>
     [id],
   );
 
-/** The rows of a finished workbook as XML; large ones take a reader of workbooks long. */
+/** The rows of a finished workbook as XML, because parsing large ones is slow. */
 async function rowsOf(id: string): Promise<string[]> {
   const parts = await readParts(await exports.bytes(id));
   return parts.get("xl/worksheets/sheet1.xml")?.toString().split("<row ").slice(1) ?? [];
@@ -90,9 +90,9 @@ async function expectNothingAfterDeleting(id: string): Promise<void> {
 }
 
 const startWorker = () => exports.startWorker(exports.files.env(proxy.url));
-/** When the worker is killed: how many of the rows it has read, or what the store has by then. */
+/** When the worker is killed: by rows read or by bytes stored. */
 const moments: [string, (id: string) => Promise<boolean>][] = [
-  ["has just begun", async (id) => (await exports.job(id))?.status === "running"],
+  ["has just started", async (id) => (await exports.job(id))?.status === "running"],
   ["reads rows", async (id) => ((await exports.job(id))?.exportedRows ?? 0) > 500],
   ["has sent a part", async () => (await exports.files.content()).unfinished.length > 0],
   [
@@ -101,9 +101,9 @@ const moments: [string, (id: string) => Promise<boolean>][] = [
   ],
 ];
 
-describe("A worker that is killed", () => {
+describe("a killed worker", () => {
   test.each(moments)(
-    "when it %s is replaced by another: there is exactly one file",
+    "is replaced when it %s: exactly one file remains",
     async (_when, reached) => {
       const first = await startWorker();
       const { id } = await exports.start(wide, ids);
@@ -118,7 +118,7 @@ describe("A worker that is killed", () => {
     60_000,
   );
 
-  test("while it writes CSV is replaced by another: the file is whole", async () => {
+  test("is replaced while it writes CSV: the file is complete", async () => {
     const first = await startWorker();
     const { id } = await exports.startWith({ templateId: wide, productIds: ids, format: "CSV" });
     await waitFor(
@@ -138,7 +138,7 @@ describe("A worker that is killed", () => {
     await expectNothingAfterDeleting(id);
   }, 60_000);
 
-  test("again and again ends the export as failed, with a reason and without a file", async () => {
+  test("fails the export after repeated deaths, with a reason and without a file", async () => {
     const { pool } = exports.service.database;
     const { id } = await exports.start(wide, ids);
     for (let death = 0; death < 3; death++) {
@@ -166,14 +166,12 @@ describe("A worker that is killed", () => {
       const found = await exports.job(id);
       return found?.status === "failed" && found;
     });
-    expect(job.errorMessage).toBe(
-      "Its worker process ended repeatedly",
-    );
+    expect(job.errorMessage).toBe("Its worker process ended repeatedly");
     await settled();
     expect(await exports.files.content()).toEqual({ files: [], unfinished: [] });
   }, 90_000);
 
-  test("by a clean stop gives its export to the next, at no attempt's cost", async () => {
+  test("that stops cleanly requeues its export without consuming an attempt", async () => {
     const first = await exports.startWorker({
       ...exports.files.env(proxy.url),
       SHUTDOWN_TIMEOUT_SECONDS: "1",
@@ -188,8 +186,8 @@ describe("A worker that is killed", () => {
   }, 60_000);
 });
 
-describe("An export", () => {
-  test("shows how far it is while it runs", async () => {
+describe("an export", () => {
+  test("shows its progress", async () => {
     await startWorker();
     const { id } = await exports.start(wide, ids);
     const seen = new Set<number>();
@@ -204,7 +202,7 @@ describe("An export", () => {
   }, 60_000);
 
   test.each(["cancelExportJob", "deleteExportJob"])(
-    "stops within two seconds of %s, and leaves nothing",
+    "stops within two seconds of %s and leaves no file",
     async (verb) => {
       const worker = await startWorker();
       const { id } = await exports.start(wide, ids);
@@ -218,9 +216,7 @@ describe("An export", () => {
           token: exports.exporter.token,
           variables: { id },
         });
-        await waitFor("the worker to stop it", () =>
-          worker.output().includes("the export was stopped"),
-        );
+        await waitFor("the worker to stop it", () => worker.output().includes("export stopped"));
       });
       expect(ms).toBeLessThan(2_000);
       expect(await exports.job(id)).toEqual(
@@ -237,7 +233,7 @@ describe("An export", () => {
     60_000,
   );
 
-  test("shows one moment: what is changed and deleted while it runs stands in the workbook as it was", async () => {
+  test("uses one snapshot, without changes made while it runs", async () => {
     const worker = await startWorker();
     const { pool } = exports.service.database;
     const { rows: extra } = await pool.query<{ id: string }>(
@@ -246,7 +242,7 @@ describe("An export", () => {
     const { id } = await exports.start(wide, [...ids, extra[0]?.id ?? ""]);
     await waitFor("rows to be read", async () => ((await exports.job(id))?.exportedRows ?? 0) > 0);
     worker.signal("SIGSTOP");
-    // It has not read these yet, nor has the store taken what comes before them.
+    // These are not read yet, and the store has not received all earlier rows.
     expect((await exports.job(id))?.exportedRows).toBeLessThan(count - 500);
     await pool.query("update products set name = 'Changed' where id = any ($1)", [ids.slice(-500)]);
     await pool.query("delete from products where erp_product_number = 'extra'");
@@ -261,7 +257,7 @@ describe("An export", () => {
     await expectNothingAfterDeleting(id);
   }, 60_000);
 
-  test("whose connection to the database breaks while it reads is tried again by the worker that has it", async () => {
+  test("is retried by the same worker after its database connection breaks", async () => {
     await startWorker();
     const { id } = await exports.start(wide, ids);
     await waitFor("rows to be read", async () => ((await exports.job(id))?.exportedRows ?? 0) > 0);
@@ -276,16 +272,16 @@ describe("An export", () => {
     });
     expect(waiting).toMatchObject({
       status: "queued",
-      errorMessage: "The file could not be written (it is tried again)",
+      errorMessage: "The file could not be written (it will be retried)",
     });
     await hurry(id);
     expect(await exports.reaches(id, ["completed"])).toMatchObject({ exportedRows: count });
     await expectOneFile(id);
   }, 60_000);
 
-  test("does not hold up other jobs, also where as many run as may", async () => {
+  test("does not delay other jobs, even at the maximum concurrency", async () => {
     const { pool } = exports.service.database;
-    // More people than a worker has room for.
+    // More users than the worker has slots.
     const started: { id: string; token: string }[] = [];
     while (started.length < 4) {
       const { token } = await exports.service.login([
@@ -293,7 +289,7 @@ describe("An export", () => {
       ]);
       started.push({ id: (await exports.start(wide, ids, token)).id, token });
     }
-    // None is over before it was seen, however seldom this process comes to look.
+    // No export ends before it is observed, however slow this process is.
     proxy.blackHole();
     const worker = await exports.startWorker(
       { ...exports.files.env(proxy.url), WORKER_CONCURRENCY: "3" },
@@ -308,7 +304,7 @@ describe("An export", () => {
     };
     await waitFor("two exports to run", async () => (await running()) === 2);
     await pool.query("select enqueue_job('expire_invitations', '{}')");
-    await waitFor("the other job", () => worker.output().includes("invitations settled"));
+    await waitFor("the other job", () => worker.output().includes("invitations expired"));
     expect(await running()).toBe(2);
     for (const { id, token } of started)
       await exports.service.ask("mutation ($id: ID!) { deleteExportJob(id: $id) }", {
@@ -324,13 +320,13 @@ describe("An export", () => {
   }, 60_000);
 });
 
-describe("With the file store", () => {
+describe("when the file store is", () => {
   const startQuickWorker = () =>
     exports.startWorker(exports.files.env(proxy.url), {
       constants: { files: { timeoutMs: 2_000 } },
     });
 
-  test("away, an export says so, is tried again, and is completed when the store is back", async () => {
+  test("unreachable, an export shows the reason, is retried, and completes later", async () => {
     await startQuickWorker();
     await proxy.cut();
     const { id } = await exports.start(wide, ids);
@@ -341,7 +337,7 @@ describe("With the file store", () => {
     expect(waiting).toMatchObject({
       status: "queued",
       exportedRows: 0,
-      errorMessage: "The file store cannot be reached just now (it is tried again)",
+      errorMessage: "The file store cannot be reached just now (it will be retried)",
     });
     await proxy.restore();
     await hurry(id);
@@ -349,7 +345,7 @@ describe("With the file store", () => {
     await expectOneFile(id);
   }, 60_000);
 
-  test("cut in the middle, there is one file in the end", async () => {
+  test("cut off during an upload, exactly one file remains", async () => {
     await startQuickWorker();
     const { id } = await exports.start(wide, ids);
     await waitFor(
@@ -364,7 +360,7 @@ describe("With the file store", () => {
     await expectOneFile(id);
   }, 60_000);
 
-  test("away for good, an export fails after some attempts, with a reason for people", async () => {
+  test("unreachable for long, an export fails with a reason for users", async () => {
     await startQuickWorker();
     await proxy.cut();
     const { id } = await exports.start(wide, ids);
@@ -390,8 +386,8 @@ describe("With the file store", () => {
   }, 60_000);
 });
 
-describe("Time", () => {
-  test("ends a file: it cannot be downloaded from that moment, and is removed", async () => {
+describe("the retention period", () => {
+  test("ends a file: its download stops at once, and it is deleted", async () => {
     await startWorker();
     const { pool } = exports.service.database;
     const { id } = await exports.start(wide, ids.slice(0, 3));
@@ -412,7 +408,7 @@ describe("Time", () => {
     await expired();
   });
 
-  test("removes what the database does not know of, and nothing young or of others", async () => {
+  test("deletes orphaned files, but no recent ones and none of other schemas", async () => {
     const worker = await startWorker();
     const { pool } = exports.service.database;
     const kept = await exports.start(wide, ids.slice(0, 3));

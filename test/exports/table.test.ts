@@ -58,8 +58,8 @@ const columns = [
   ...["image.url", "image.altText", "id"].map((field) => ({ field })),
 ];
 
-describe("A table of columns", () => {
-  test("holds each product in the order that was asked for, once, with cells of their kinds", async () => {
+describe("a table of columns", () => {
+  test("contains each product once, in the requested order, with typed cells", async () => {
     const template = await exports.makeTemplate("TABLE", columns);
     const [first = "", second = "", third = ""] = ids;
     const started = await exports.start(template, [third, second, third, first, second]);
@@ -98,7 +98,7 @@ describe("A table of columns", () => {
     expect(sheet?.getColumn(2).width).toBeCloseTo(40, 0);
   });
 
-  test("is downloaded under its template's name, by an address that works for a while", async () => {
+  test("is downloaded under its template's name, by a URL that expires", async () => {
     const started = await exports.start(await exports.templateId("Price list"), ids);
     const job = await exports.reaches(started.id, ["completed"]);
     const { status, body, headers } = await exports.download(job.id);
@@ -114,7 +114,7 @@ describe("A table of columns", () => {
     );
   });
 
-  test.each(["Price list", "Stock and ratings"])("%s is there from the beginning", async (name) => {
+  test.each(["Price list", "Stock and ratings"])("%s exists in a new system", async (name) => {
     const started = await exports.start(await exports.templateId(name), ids);
     const job = await exports.reaches(started.id, ["completed"]);
     expect(job).toMatchObject({ source: name, exportedRows: 5, notes: [] });
@@ -127,7 +127,7 @@ describe("A table of columns", () => {
     ]);
   });
 
-  test("leaves out what was deleted before it ran, and says so", async () => {
+  test("omits products deleted before it ran, and says so", async () => {
     const { pool } = exports.service.database;
     const { rows } = await pool.query<{ id: string }>(
       `insert into products (erp_product_number, name) values ('x1', 'X'), ('x2', 'X'), ('x3', 'X') returning id`,
@@ -144,7 +144,7 @@ describe("A table of columns", () => {
     expect(await exports.reaches(some.id, ["completed"])).toMatchObject({
       totalRows: 3,
       exportedRows: 2,
-      notes: ["One product is left out: it was deleted after the export was asked for"],
+      notes: ["One product is missing: it was deleted after the export was requested"],
     });
     const failed = await waitFor("the other to fail", async () => {
       const job = await exports.job(none.id);

@@ -29,8 +29,8 @@ const change = (id: string, input: object) =>
     { id, input },
   );
 
-describe("Templates", () => {
-  test("are there from the beginning, by name", async () => {
+describe("templates", () => {
+  test("exist in a new system, sorted by name", async () => {
     const { data } = await ask(`{ exportTemplates { ${shape} } }`);
     expect(
       data.exportTemplates.map(({ name, kind }: { name: string; kind: string }) => [name, kind]),
@@ -48,7 +48,7 @@ describe("Templates", () => {
     });
   });
 
-  test("are made, changed and deleted, and that is recorded", async () => {
+  test("are created, changed and deleted, and each change is audited", async () => {
     const made = await make({
       name: " Mine ",
       kind: "TABLE",
@@ -171,7 +171,7 @@ describe("Templates", () => {
       "workbookId: there is no uploaded workbook with this id; unused uploads are kept for a day",
       ["input", "workbookId"],
     ],
-  ])("are refused for %s", async (_what, input, message, path) => {
+  ])("are rejected for %s", async (_what, input, message, path) => {
     const { error } = await make(input);
     expect(error?.message).toContain(message);
     expect(error?.extensions.path ?? []).toEqual(path);
@@ -181,7 +181,7 @@ describe("Templates", () => {
     expect(rows).toEqual([]);
   });
 
-  test("show what there is: columns of products and of what they refer to, prices by type and currency", async () => {
+  test("offer the columns of products and related rows, and prices by type and currency", async () => {
     const { pool } = exports.service.database;
     const [id] = await exports.addProducts(1);
     await pool.query(

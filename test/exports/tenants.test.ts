@@ -16,7 +16,7 @@ afterAll(async () => {
   await exports.stop();
 });
 
-/** Asks in a test run. */
+/** Sends requests in a test run. */
 const inRun = (id: string) => {
   let token: string | null = null;
   const ask = async (query: string, variables: Record<string, unknown> = {}) => {
@@ -67,8 +67,8 @@ const inRun = (id: string) => {
 const keysOf = async (tenant: string) =>
   (await exports.files.content()).files.filter((key) => key.startsWith(`${tenant}/`));
 
-describe("An isolated test run", () => {
-  test("exports for itself: its token, its file, beneath its own name", async () => {
+describe("an isolated test run", () => {
+  test("has its own exports: its token, its file, its key prefix", async () => {
     const one = inRun("one");
     const token = await one.begin();
     const id = await one.export(3);
@@ -87,7 +87,7 @@ describe("An isolated test run", () => {
     expect((await download({ "x-test-run-id": "no/such" })).status).toBe(400);
   });
 
-  test("takes its files with it when it is cleaned up, and none of others", async () => {
+  test("deletes only its own files when it is cleaned up", async () => {
     const [one, two] = [inRun("gone"), inRun("stays")];
     await one.begin();
     await two.begin();
@@ -99,7 +99,7 @@ describe("An isolated test run", () => {
     expect((await cleanUp(exports.service, "stays")).data.cleanupTestRun).toBe(true);
   });
 
-  test("has what time has ended settled in it, too: an expired file is removed", async () => {
+  test("deletes expired files", async () => {
     const one = inRun("expires");
     await one.begin();
     const id = await one.export(3);
@@ -118,7 +118,7 @@ describe("An isolated test run", () => {
     expect((await cleanUp(exports.service, "expires")).data.cleanupTestRun).toBe(true);
   });
 
-  test("that is cleaned up in the middle of an export leaves nothing", async () => {
+  test("leaves nothing when it is cleaned up during an export", async () => {
     const busy = inRun("busy");
     await busy.begin();
     await busy.export(1000, 4000);
@@ -130,7 +130,7 @@ describe("An isolated test run", () => {
     });
   });
 
-  test("that is swept instead is remembered until its files are gone", async () => {
+  test("is remembered after a sweep until its files are deleted", async () => {
     const swept = inRun("swept");
     await swept.begin();
     await swept.done(await swept.export(3));

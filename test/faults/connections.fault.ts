@@ -4,7 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, expect, jest, test } from "@jest/globals";
 import { type ServerProcess, startServerProcess } from "../helpers/service.ts";
 
-// Clients that send slowly, nothing, or without end: each connection ends in bounded time, and others are served meanwhile.
+// Clients that send slowly, nothing or endlessly: each connection ends in bounded time while others are served.
 jest.setTimeout(240_000);
 
 let server: ServerProcess;
@@ -33,7 +33,7 @@ const bearer = () => `Authorization: Bearer ${token}\r\n`;
 const upload = (path: string) =>
   `${head(`POST ${path}`, bearer())}Content-Type: application/octet-stream\r\nContent-Length: 1000000\r\n\r\n`;
 
-/** What a client sends at once, what it sends each second after that, and the longest that its connection may last, in seconds. */
+/** What a client sends at first and then each second, and the longest allowed duration in seconds. */
 type Manner = [name: string, first: () => string, drip: string, longest: number];
 const headS = 15 + 5 + 2;
 const wholeS = 60 + 5 + 2;
@@ -83,7 +83,7 @@ const manners: Manner[] = [
   ["asks once and stays", () => head("GET /healthz", "\r\n"), "", idleS],
 ];
 
-test("500 slow connections end in time while others are answered", async () => {
+test("closes 500 slow connections in time while other requests are answered", async () => {
   const began = performance.now();
   const late: string[] = [];
   const all: { socket: Socket; over: Promise<unknown> }[] = [];
@@ -102,7 +102,7 @@ test("500 slow connections end in time while others are answered", async () => {
       });
     });
     all.push({ socket, over });
-    // As many in one turn of the event loop would be refused for want of room.
+    // The same number in one tick of the event loop would exceed the queue.
     if (turn % 12 === 0) await delay(5);
   }
   const waits: number[] = [];
@@ -126,7 +126,7 @@ test("500 slow connections end in time while others are answered", async () => {
   expect(sorted[Math.floor(sorted.length * 0.99)]).toBeLessThan(500);
 });
 
-test("uploads that are broken off leave no memory behind", async () => {
+test("aborted uploads leak no memory", async () => {
   const breakOff = async (start: string) => {
     const socket = connect();
     socket.write(start);
@@ -143,7 +143,7 @@ test("uploads that are broken off leave no memory behind", async () => {
     }
     return memoryMb();
   };
-  // In the first rounds the runtime takes the room that it then keeps.
+  // The first rounds let the runtime allocate memory that it keeps.
   for (let turn = 0; turn < 3; turn++) await round();
   const before = await round();
   let after = before;

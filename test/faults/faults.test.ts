@@ -3,18 +3,18 @@ import { waitFor } from "../helpers/waitFor.ts";
 import { askAt } from "../helpers/service.ts";
 import { underLedger, worldOfFile } from "../helpers/faults/world.ts";
 
-// The quick part of what `npm run test:faults` does at length.
+// A short version of `npm run test:faults`.
 jest.setTimeout(120_000);
 
 const world = worldOfFile({ workers: 1 });
 
-test("Clients get what they were promised, once, though a worker and a server are killed and the database is away", async () => {
+test("keeps every promise to clients exactly once while a worker, a server and the database fail", async () => {
   await underLedger(world(), async (ledger) => {
     const { servers, workers, databaseProxy } = world().fleet;
     workers[0]?.signal("SIGKILL");
-    await ledger.more(10);
+    await ledger.waitForMore(10);
     servers[0]?.signal("SIGKILL");
-    await ledger.more(10);
+    await ledger.waitForMore(10);
     await databaseProxy.cut();
     await waitFor("it to be noticed", () => ledger.tries.at(-1)?.outcome === "503");
     await databaseProxy.restore();
@@ -22,7 +22,7 @@ test("Clients get what they were promised, once, though a worker and a server ar
   });
 });
 
-test("A hundred edits of one row at once are done one after the other", async () => {
+test("serializes a hundred concurrent edits of one row", async () => {
   const { fleet, staff } = world();
   const ask = (document: string, variables: Record<string, unknown>) =>
     askAt(fleet.url, document, { token: staff.token, variables });
@@ -47,7 +47,7 @@ test("A hundred edits of one row at once are done one after the other", async ()
   );
   expect(answers.map((answer) => answer.data?.updateCampaign.title)).toEqual(titles);
 
-  // Each edit found what another one left, in one line from the first to the last.
+  // Each edit saw the result of exactly one other, in a single sequence.
   const { rows } = await fleet.database.pool.query<{ was: string; is: string }>(
     `select before ->> 'title' as was, after ->> 'title' as is from audit_log
      where entity_type = 'Campaign' and entity_id = $1 and operation = 'UPDATE'`,

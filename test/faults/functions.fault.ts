@@ -7,10 +7,10 @@ import { GraphQLError, type OperationDefinitionNode, buildSchema, parse } from "
 import { sql } from "postgraphile/pg-sql2";
 import type { UIMessageChunk } from "ai";
 import { csvText } from "../../src/assistant/attachmentText.ts";
-import { truncateResult, idsIn } from "../../src/assistant/truncate.ts";
-import { assemble, compact } from "../../src/assistant/messages.ts";
+import { truncateResult, collectIds } from "../../src/assistant/truncate.ts";
+import { assembleMessage, mergeDeltas } from "../../src/assistant/messages.ts";
 import { sanitizeJson } from "../../src/assistant/sanitizeJson.ts";
-import { withoutPictures } from "../../src/assistant/withoutPictures.ts";
+import { escapePictures } from "../../src/assistant/escapePictures.ts";
 import { bearerCredential } from "../../src/auth/authenticate.ts";
 import { isAllowedReturn, withCode } from "../../src/settings/returnAddress.ts";
 import { withoutTokens } from "../../src/auth/tokens.ts";
@@ -35,12 +35,12 @@ import { compileQuery } from "../../src/query/compile.ts";
 import { parseQuery } from "../../src/query/parse.ts";
 import { coerceVariables } from "../../src/sqlJson/variables.ts";
 import { numberFormatProblem } from "../../src/xlsx/numberFormat.ts";
-import { sheetNameFor } from "../../src/xlsx/sheetNames.ts";
+import { toSheetName } from "../../src/xlsx/sheetNames.ts";
 import { textElement, xmlText } from "../../src/xlsx/xmlText.ts";
 import { growthFaults, growthOf } from "../helpers/growth.ts";
 import { wines } from "../helpers/query/tables.ts";
 
-// Each function that reads what strangers send costs in proportion to it, up to the largest input that reaches it and beyond.
+// Each function that reads untrusted input must have linear cost, up to the largest possible input and beyond.
 jest.setTimeout(300_000);
 
 type Run = [largest: number, make: (size: number) => unknown, run: (input: never) => unknown];
@@ -59,7 +59,7 @@ const schema = buildSchema(
   readFileSync(join(import.meta.dirname, "../../schema.graphql"), "utf8"),
   { assumeValid: true },
 );
-/** Reads a document as if it were new: what is kept of one would cost nothing. */
+/** Bypasses the document cache, which would make repeated reads free. */
 const readDocument = (query: string) => makeDocuments(() => schema, config).read(query);
 const document = (largest: number, make: (size: number) => string) =>
   check(largest, make, readDocument);
@@ -84,7 +84,7 @@ const documents: Record<string, Run> = {
     1_200,
     (n) => `{ ${"...F ".repeat(n)} } fragment F on Query { __typename }`,
   ),
-  "fragments that nobody uses": document(
+  "unused fragments": document(
     400,
     (n) => `{ __typename } ${list(n, (i) => `fragment F${i} on Query { __typename }`)}`,
   ),
@@ -335,12 +335,12 @@ const assistant: Record<string, Run> = {
   "pieces of an answer": check(
     20_000,
     (n) => chunks(n, () => "a"),
-    (all: UIMessageChunk[]) => drain(withoutPictures(streamed(all))),
+    (all: UIMessageChunk[]) => drain(escapePictures(streamed(all))),
   ),
   "pieces put together": check(
     20_000,
     (n) => chunks(n, () => "a"),
-    (all: UIMessageChunk[]) => compact(all),
+    (all: UIMessageChunk[]) => mergeDeltas(all),
   ),
   "texts that a model writes at a time": check(
     20_000,
@@ -352,12 +352,12 @@ const assistant: Record<string, Run> = {
         delta: "word ",
       })),
     ],
-    (all: UIMessageChunk[]) => assemble(null, all),
+    (all: UIMessageChunk[]) => assembleMessage(null, all),
   ),
   "a tool's result": check(
     20_000,
     (n) => ({ nodes: Array.from({ length: n }, (_v, id) => ({ id: String(id), name: "wine" })) }),
-    (result: Record<string, unknown>) => [truncateResult(result), idsIn(result)],
+    (result: Record<string, unknown>) => [truncateResult(result), collectIds(result)],
   ),
   "a text to store": check(250_000, (n) => times("\ud800\0", n), sanitizeJson),
   "a CSV attachment": check(
@@ -411,12 +411,12 @@ const others: Record<string, Run> = {
   "the name of a sheet": check(
     10_000,
     (n) => `a${"' ".repeat(n / 2)}a`,
-    (name: string) => sheetNameFor(name),
+    (name: string) => toSheetName(name),
   ),
   "apostrophes in the name of a sheet": check(
     10_000,
     (n) => `a${"'".repeat(n)}a`,
-    (name: string) => sheetNameFor(name),
+    (name: string) => toSheetName(name),
   ),
   "the name of a download": check(
     10_000,
@@ -433,14 +433,14 @@ const others: Record<string, Run> = {
   "a page's text": check(1_000_000, (n) => times("<&", n), escapeHtml),
 };
 
-/** The largest input costs no more than this, in milliseconds. */
+/** The limit for the largest input. */
 const boundMs = 600;
 
 describe.each(Object.entries({ documents, variables: given, headers, queries, assistant, others }))(
   "%s:",
   (kind, checks) => {
     test.each(Object.entries(checks))(
-      "%s cost in proportion",
+      "the cost of %s is linear",
       async (name, [largest, make, run]) => {
         const growth = await growthOf(largest, make, run as (input: unknown) => unknown);
         const figures = growth.costs.map((ms) => ms.toFixed(1)).join(" ");
@@ -453,16 +453,16 @@ describe.each(Object.entries({ documents, variables: given, headers, queries, as
   },
 );
 
-test("as many parts as an answer may have are put together in 200 ms", async () => {
+test("assembles the maximum number of parts of an answer in 200 ms", async () => {
   const { costs } = await growthOf(
     300,
     (n) => chunks(Math.min(n, 300), String),
-    (all) => assemble(null, compact(all)),
+    (all) => assembleMessage(null, mergeDeltas(all)),
   );
   expect(Math.max(...costs)).toBeLessThan(200);
 });
 
-describe("the check itself", () => {
+describe("the linearity check", () => {
   const visit = (count: number) => {
     let sum = 0;
     for (let index = 0; index < count; index++) sum += index ^ (sum >>> 3);
@@ -471,10 +471,10 @@ describe("the check itself", () => {
   const faultsOf = async (run: (size: number) => unknown) =>
     growthFaults(await growthOf(3_000, (size) => size, run), boundMs);
 
-  test("finds a quadratic function", async () => {
+  test("detects a quadratic function", async () => {
     expect(await faultsOf((size) => visit(size * size))).toContain("grows faster than its input");
   });
-  test("finds a quadratic pattern", async () => {
+  test("detects a quadratic pattern", async () => {
     const growth = await growthOf(
       16_000,
       (size) => " ".repeat(size) + "a",
@@ -482,12 +482,12 @@ describe("the check itself", () => {
     );
     expect(growthFaults(growth, boundMs)).toContain("grows faster than its input");
   });
-  test("finds a function that is quadratic beyond its bound only", async () => {
+  test("detects a function that is quadratic only above its limit", async () => {
     expect(await faultsOf((size) => visit(size <= 3_000 ? 1_000 * size : size * size))).toEqual([
       "grows faster beyond its bound",
     ]);
   });
-  test("lets a linear function pass", async () => {
+  test("accepts a linear function", async () => {
     expect(await faultsOf((size) => visit(2_000 * size))).toEqual([]);
   });
 });

@@ -4,7 +4,7 @@ import { makeToken } from "../../src/auth/tokens.ts";
 import { type RawRequest, send } from "../helpers/http.ts";
 import { type ServerProcess, startServerProcess } from "../helpers/service.ts";
 
-// No input costs more than in proportion to its size: each kind is sent at four sizes, each twice the one before.
+// No input may cost more than linear time: each kind is sent in four sizes, each twice the previous one.
 jest.setTimeout(180_000);
 
 let service: ServerProcess;
@@ -55,7 +55,7 @@ const chat = (message: unknown): RawRequest => ({
   body: JSON.stringify({ id: "growth", messages: [message] }),
 });
 
-/** Each kind of input: the largest of its four sizes, and the request of a size. */
+/** Kinds of input: the largest of the four sizes, and the request of a size. */
 const inputs: Record<string, [largest: number, make: (size: number) => RawRequest]> = {
   "unknown keys of an input object": [200_000, (n) => body(createRole, { i: keys(n) })],
   "unknown keys without login": [
@@ -74,7 +74,7 @@ const inputs: Record<string, [largest: number, make: (size: number) => RawReques
     (n) =>
       body(triggerSync, { i: { erpProductNumbers: Array.from({ length: n }, () => keys(99)) } }),
   ],
-  "variables that nobody declared": [200_000, (n) => body("{ __typename }", keys(n))],
+  "undeclared variables": [200_000, (n) => body("{ __typename }", keys(n))],
   "wrong values of an enum": [
     400_000,
     (n) => body(productsBy("orderBy", "[ProductOrderBy!]"), { v: Array(n).fill("NAME_ASCE") }),
@@ -84,7 +84,7 @@ const inputs: Record<string, [largest: number, make: (size: number) => RawReques
     (n) => body(productsBy("orderBy", "[ProductOrderBy!]"), { v: Array(n).fill("NAME_ASC") }),
   ],
   "wrong ids": [50_000, (n) => body(triggerSync, { i: { productIds: Array(n).fill({}) } })],
-  "well-formed ids of nothing": [
+  "valid ids of missing rows": [
     50_000,
     (n) =>
       body(triggerSync, {
@@ -212,15 +212,15 @@ const inputs: Record<string, [largest: number, make: (size: number) => RawReques
   "keys of a message": [100_000, (n) => chat({ id: "m", role: "user", ...keys(n) })],
 };
 
-/** Processor time that the server has used so far, in milliseconds. */
+/** The server's CPU time so far, in milliseconds. */
 async function processorTime(): Promise<number> {
   const stat = await readFile(`/proc/${service.process.pid}/stat`, "utf8");
-  // After the name in parentheses: user and system time are the 12th and 13th, in hundredths of a second.
+  // After the name in parentheses, user and system time are fields 12 and 13, in hundredths of a second.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   return (Number(fields[11]) + Number(fields[12])) * 10;
 }
 
-/** The least processor time that one request took, of several: collections of garbage fall into some of them. */
+/** The lowest CPU time of several requests, because garbage collection adds to some. */
 async function costOf(request: RawRequest): Promise<{ ms: number; status: number }> {
   let least = Infinity;
   let status = 0;
@@ -232,21 +232,21 @@ async function costOf(request: RawRequest): Promise<{ ms: number; status: number
   return { ms: least, status };
 }
 
-/** A request that is answered at once costs no more than this, whatever the machine does beside it. */
+/** An upper limit for a trivial request on a busy machine. */
 const noiseMs = 60;
-/** Less cannot be told from nothing: the system counts in steps of 10 ms. */
+/** Smaller values are noise: the system counts in steps of 10 ms. */
 const tickMs = 20;
-/** The largest input costs no more than this. */
+/** The limit for the largest input. */
 const boundMs = 1_000;
 
 test.each(Object.entries(inputs))(
-  "%s cost in proportion to their size",
+  "the cost of %s is linear in their size",
   async (_name, [largest, make]) => {
     const costs: number[] = [];
     for (const size of [largest / 8, largest / 4, largest / 2, largest]) {
       const { ms, status } = await costOf(make(Math.floor(size)));
       expect(status).toBeGreaterThanOrEqual(200);
-      // A server that is asked for too much may refuse, but never with an error of its own.
+      // An overloaded server may reject the request, but not with an internal error.
       expect(status).not.toBe(500);
       costs.push(ms);
     }

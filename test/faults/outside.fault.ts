@@ -8,14 +8,14 @@ import { askAt } from "../helpers/service.ts";
 import { waitFor } from "../helpers/waitFor.ts";
 import { underLedger, worldOfFile } from "../helpers/faults/world.ts";
 
-// Each outside system fails in each manner while clients change what has to do with it, and with others.
+// Each external system fails in several ways while clients make related and unrelated changes.
 jest.setTimeout(240_000);
 
 const orders = 60;
 const world = worldOfFile({ orders, erp: { pageSize: 10 } });
-/** How long a system fails in one manner, in milliseconds. */
+/** How long each kind of failure lasts. */
 const mannerMs = 2_500;
-/** The longest that a change may take meanwhile, on a machine that does much else. */
+/** The longest allowed time of a change meanwhile, on a busy machine. */
 const longestMs = 4_000;
 
 const overHttp: [string, (proxy: Proxy) => unknown][] = [
@@ -37,7 +37,7 @@ const inAnyCase: [string, (proxy: Proxy) => unknown][] = [
   ["is down", (proxy) => proxy.cut()],
 ];
 
-/** What a system is called on the health page. */
+/** The system's name on the health page. */
 const shownAs: Record<OutsideName, { name: string; by: "servers" | "workers" }> = {
   files: { name: "files", by: "workers" },
   search: { name: "search", by: "workers" },
@@ -50,7 +50,7 @@ const shownAs: Record<OutsideName, { name: string; by: "servers" | "workers" }> 
 let restore: () => Promise<void> = async () => {};
 afterEach(() => restore());
 
-/** How the processes ended so far; none has a reason to. */
+/** The exits of processes; none is expected. */
 const ends = () =>
   [...world().fleet.servers, ...world().fleet.workers].flatMap((member) =>
     member.ends().map(({ how }) => `${member.name}: ${how} ${member.output().slice(-1_500)}`),
@@ -59,7 +59,7 @@ const ends = () =>
 const ask = (document: string) =>
   askAt(world().fleet.url, document, { token: world().staff.token });
 
-/** Does what needs the system, beyond what the clients do anyway. */
+/** Additional work that needs the system. */
 const needs: Partial<Record<OutsideName, () => Promise<unknown>>> = {
   ERP: () => ask("mutation { importErpOrders { id } }"),
   workflow: () =>
@@ -93,7 +93,7 @@ async function states(name: OutsideName) {
 
 const names = Object.keys(shownAs) as OutsideName[];
 test.each(names)(
-  "Whatever is wrong with the %s system, everything else goes on, the health page says so, and what waited is done",
+  "a failing %s system affects nothing else, shows on the health page, and its waiting work is done later",
   async (name) => {
     const proxy = world().fleet.outside.proxies[name];
     const manners = [...(name === "mail" ? overMail : overHttp), ...inAnyCase];
@@ -103,11 +103,11 @@ test.each(names)(
         for (const [manner, begin] of manners) {
           const from = ledger.tries.length;
           await begin(proxy);
-          // Whatever the test comes to, the next one finds the system well.
+          // Restores the system for the next test, even when this one fails.
           restore = () => proxy.restore();
-          // Those who wait for the system itself may wait in vain.
+          // Requests that need the failing system itself may fail.
           await Promise.all([needs[name]?.().catch(() => undefined), delay(mannerMs)]);
-          await ledger.more(8);
+          await ledger.waitForMore(8);
           const tries = ledger.tries.slice(from);
           expect({ manner, bad: tries.filter(({ outcome }) => outcome !== "ok") }).toEqual({
             ...{ manner, bad: [] },
@@ -128,7 +128,7 @@ test.each(names)(
           expect({ manner, ends: ends() }).toEqual({ manner, ends: [] });
         }
         await waitFor(
-          "the health page to say that all is well",
+          "the health page to report all systems as up",
           async () => {
             await needs[name]?.().catch(() => undefined);
             return (await states(name)).every(
@@ -151,7 +151,7 @@ test.each(names)(
   },
 );
 
-test("Whatever is wrong with the identity provider, those who are logged in work on, and the health page says so", async () => {
+test("a failing identity provider does not affect logged-in users and shows on the health page", async () => {
   const { provider } = world().fleet.outside;
   const loginState = async () => {
     const pages = await Promise.all(world().fleet.servers.map((member) => member.health()));
@@ -166,7 +166,7 @@ test("Whatever is wrong with the identity provider, those who are logged in work
         redirect: "manual",
         signal: AbortSignal.timeout(1_000),
       }).catch(() => undefined);
-      await ledger.more(8);
+      await ledger.waitForMore(8);
       const bad = ledger.tries.slice(from).filter(({ outcome }) => outcome !== "ok");
       expect({ fault, bad }).toEqual({ fault, bad: [] });
       if (fault === "down")
@@ -175,7 +175,7 @@ test("Whatever is wrong with the identity provider, those who are logged in work
         );
       provider.heal();
     }
-    await waitFor("the health page to say that all is well", async () =>
+    await waitFor("the health page to report all systems as up", async () =>
       (await loginState()).every(({ state }) => state === "up"),
     );
   });

@@ -4,13 +4,13 @@ import { longOutageSeconds } from "../helpers/environment.ts";
 import { waitFor } from "../helpers/waitFor.ts";
 import { underLedger, worldOfFile } from "../helpers/faults/world.ts";
 
-// The database's server ends as in a crash and comes back later; nobody touches servers or workers.
+// The PostgreSQL server crashes and comes back later, without a restart of servers or workers.
 jest.setTimeout(400_000);
 
 const world = worldOfFile({ cluster: true });
 
 test.each([5, longOutageSeconds])(
-  "PostgreSQL away for %i s: 503 meanwhile, work within 2 s of its return, and nothing lost",
+  "answers 503 while PostgreSQL is down for %i s, recovers within 2 s, and loses nothing",
   async (seconds) => {
     const { cluster, database } = world().fleet;
     await underLedger(world(), async (ledger) => {
@@ -26,14 +26,14 @@ test.each([5, longOutageSeconds])(
 
       await cluster?.start();
       const back = Date.now();
-      await ledger.more(1);
+      await ledger.waitForMore(1);
       const first = ledger.tries.find(({ at, outcome }) => at > gone && outcome === "ok");
       const after = (first?.at ?? Infinity) - back;
       process.stdout.write(
         `away ${seconds} s: slowest 503 ${slowest} ms, first success ${after} ms after its return\n`,
       );
       expect(after).toBeLessThan(2_000);
-      // The schedule goes on: what runs each minute is queued again.
+      // The schedule continues: tasks that run each minute are queued again.
       await waitFor(
         "the schedule",
         async () => {

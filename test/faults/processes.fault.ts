@@ -8,7 +8,7 @@ import { waitFor } from "../helpers/waitFor.ts";
 import type { Ledger } from "../helpers/faults/ledger.ts";
 import { underLedger, worldOfFile } from "../helpers/faults/world.ts";
 
-// Processes that die, stop and freeze while clients work.
+// Processes that are killed, stopped and paused while clients work.
 const kills = Math.max(10, Math.floor(faultKills / 4));
 jest.setTimeout(420_000 + kills * 20_000);
 
@@ -19,12 +19,12 @@ const died = /worker.*died|died.*worker|process that worked on it ended again/i;
 const run = (mutation: string) =>
   askAt(world().fleet.url, `mutation { ${mutation} { id } }`, { token: world().staff.token });
 
-/** Kills one of these again and again, at moments that follow from the seed; the others and its successor go on. */
+/** Kills one of the members repeatedly at times derived from the seed, while the others continue. */
 async function killAtManyPoints(members: Member[], ledger: Ledger, each?: () => Promise<unknown>) {
   const random = randomOf(faultSeed, members[0]?.name ?? "");
   for (let kill = 0; kill < kills; kill++) {
     await each?.();
-    await ledger.more(random.below(4));
+    await ledger.waitForMore(random.below(4));
     await delay(random.below(400));
     const member = members[random.below(members.length)];
     const starts = member?.starts() ?? 0;
@@ -33,7 +33,7 @@ async function killAtManyPoints(members: Member[], ledger: Ledger, each?: () => 
   }
 }
 
-test(`Workers that are killed ${kills} times in exports, imports and deliveries: what was begun is ended once`, async () => {
+test(`workers killed ${kills} times in exports, imports and deliveries: each job completes once`, async () => {
   const { workers, database, outside } = world().fleet;
   await underLedger(
     world(),
@@ -49,7 +49,7 @@ test(`Workers that are killed ${kills} times in exports, imports and deliveries:
     },
     { exportsMayFail: died },
   );
-  // Runs that died three times say so; the next one ends.
+  // Runs whose worker died three times have failed with a reason; the next one succeeds.
   const { rows } = await database.pool.query<{ error: string }>(
     "select error from erp_sync_runs where status = 'FAILED'",
   );
@@ -63,7 +63,7 @@ test(`Workers that are killed ${kills} times in exports, imports and deliveries:
   });
 });
 
-test(`Servers that are killed ${kills} times: each acknowledged change is there, each key is done once`, async () => {
+test(`servers killed ${kills} times: each acknowledged change is stored, and each idempotency key runs once`, async () => {
   const { servers } = world().fleet;
   await underLedger(world(), async (ledger) => {
     await killAtManyPoints(servers, ledger);
@@ -71,7 +71,7 @@ test(`Servers that are killed ${kills} times: each acknowledged change is there,
   });
 });
 
-test("Servers and workers that are told to stop under load end within 25 s, and no request is lost", async () => {
+test("servers and workers stopped under load exit within 25 s without losing a request", async () => {
   const { servers, workers } = world().fleet;
   await underLedger(
     world(),
@@ -81,7 +81,7 @@ test("Servers and workers that are told to stop under load end within 25 s, and 
         const starts = member.starts();
         member.signal("SIGTERM");
         await member.ready(starts + 1);
-        await ledger.more(5);
+        await ledger.waitForMore(5);
         const last = member.ends().at(-1);
         expect({ name: member.name, how: last?.how }).toEqual({ name: member.name, how: "0" });
         expect(last?.ms).toBeLessThan(25_000);
@@ -93,15 +93,15 @@ test("Servers and workers that are told to stop under load end within 25 s, and 
   );
 });
 
-test("Servers and workers that freeze and wake apply nothing twice", async () => {
+test("paused and resumed servers and workers apply nothing twice", async () => {
   const { servers, workers } = world().fleet;
   await underLedger(world(), async (ledger) => {
     for (const member of [...workers, ...servers, ...workers]) {
       member.signal("SIGSTOP");
-      // Beyond the silence after which a worker is taken for dead.
+      // Longer than the heartbeat timeout.
       await delay(5_000);
       member.signal("SIGCONT");
-      await ledger.more(10);
+      await ledger.waitForMore(10);
       await member.ready();
     }
   });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, jest, test } from "@jest/globals";
 import { type Service, startService } from "../helpers/service.ts";
 
-// A search within the bounds of a query costs the database no more than in proportion to its length, and ends before the statement
+// A search within the limits of the query language has linear cost in the database and ends before the statement
 // timeout.
 jest.setTimeout(240_000);
 
@@ -85,7 +85,7 @@ const searches: [name: string, of: string, largest: number, make: (size: number)
 ];
 
 test.each(searches)(
-  "%s end in time and cost in proportion to their number",
+  "%s end in time at a cost linear in their number",
   async (_name, of, largest, make) => {
     const costs: number[] = [];
     for (const size of [largest / 8, largest / 4, largest / 2, largest]) {

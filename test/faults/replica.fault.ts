@@ -10,17 +10,17 @@ import { operationsUrl, scrape, valueOf } from "../helpers/metrics/exposition.ts
 import type { Ledger } from "../helpers/faults/ledger.ts";
 import { type World, startWorld, underLedger } from "../helpers/faults/world.ts";
 
-// A primary with two standbys, of which one at least has each change before it is acknowledged, and a replica for reads. Servers and
-// workers know two addresses, which an operator's proxy leads to whichever server it is to be.
+// A primary with two standbys and a read replica; at least one standby has each change before it is acknowledged.
+// Servers and workers use two addresses, which a proxy routes to the current servers.
 jest.setTimeout(400_000);
 
 let standbys: [Standby, Standby];
-/** Before the primary, and before the standby that is read. */
+/** Proxies for the primary and for the standby that is read. */
 let front: Proxy;
 let reads: Proxy;
 let world: World;
 
-/** A change is acknowledged when it is safe at the primary and at one of the standbys. */
+/** A change is acknowledged when the primary and one standby have stored it. */
 const safeAtOne = "alter system set synchronous_standby_names = 'ANY 1 (*)'";
 
 beforeAll(async () => {
@@ -53,7 +53,7 @@ afterAll(async () => {
   await world?.fleet.stop();
 }, 120_000);
 
-/** How many reads the replica answered, of all servers. */
+/** The number of reads that the replica answered for all servers. */
 async function answered(): Promise<number> {
   const counts = await Promise.all(
     world.fleet.servers.map(async (server) => {
@@ -64,20 +64,20 @@ async function answered(): Promise<number> {
   return counts.reduce((sum, count) => sum + count, 0);
 }
 
-/** Waits until the replica has answered so many more. */
+/** Waits until the replica has answered this many more reads. */
 async function answersMore(count: number): Promise<void> {
   const before = await answered();
   await waitFor("the replica to be read", async () => (await answered()) - before >= count, 60_000);
 }
 
-/** People who change a campaign of theirs, and look at once whether they see it; each change is sent until it is acknowledged. */
+/** Clients that change their own campaign and read it back at once. Each change is sent until it is acknowledged. */
 function startWatchers(count: number) {
   const { fleet, staff } = world;
   const stale: string[] = [];
   const failures: string[] = [];
   let seen = 0;
   let stopping = false;
-  /** Sent again while the service says to come again, or does not answer. */
+  /** Repeated while the service asks for a retry or does not respond. */
   const until = async (document: string, variables: Record<string, unknown>) => {
     for (;;) {
       const answer = await askAt(fleet.url, document, { token: staff.token, variables }).catch(
@@ -110,7 +110,7 @@ function startWatchers(count: number) {
     }
   };
   const running = Promise.all(Array.from({ length: count }, (_, who) => watch(who)));
-  // Told when they are stopped.
+  // The error is reported when the clients are stopped.
   running.catch(() => undefined);
   return {
     stale,
@@ -123,7 +123,7 @@ function startWatchers(count: number) {
   };
 }
 
-/** Under the ledger and under the eyes of those who look for their own changes: none may be told anything old. */
+/** Runs `work` under the ledger and with clients that check for stale reads. */
 async function underWatch(
   work: (ledger: Ledger, watchers: ReturnType<typeof startWatchers>) => Promise<void>,
 ): Promise<void> {
@@ -144,7 +144,7 @@ async function underWatch(
   });
 }
 
-test("A replica that lags, is silent, cut or ended under load is missed by nobody, and what is read is never old", async () => {
+test("a replica that lags, hangs or dies under load affects no client and returns no stale data", async () => {
   const [replica] = standbys;
   await underWatch(async (ledger, watchers) => {
     const replay = (what: "pause" | "resume") =>
@@ -155,17 +155,17 @@ test("A replica that lags, is silent, cut or ended under load is missed by nobod
         ),
       );
     await replay("pause");
-    await ledger.more(40);
+    await ledger.waitForMore(40);
     await replay("resume");
     await answersMore(20);
     for (const wrong of ["blackHole", "cut"] as const) {
       await reads[wrong]();
-      await ledger.more(40);
+      await ledger.waitForMore(40);
       await reads.restore();
       await answersMore(20);
     }
     await replica.stopAtOnce();
-    await ledger.more(40);
+    await ledger.waitForMore(40);
     await replica.start();
     await answersMore(20);
     expect(watchers.failures).toEqual([]);
@@ -173,15 +173,15 @@ test("A replica that lags, is silent, cut or ended under load is missed by nobod
   });
 });
 
-test("A standby takes the place of a primary that died and another follows it: nothing acknowledged is lost, and reads are fresh again", async () => {
+test("a failover to a standby loses no acknowledged write, and reads become fresh again", async () => {
   const { fleet } = world;
   await underWatch(async (ledger) => {
     await fleet.cluster?.stopAtOnce();
     const gone = Date.now();
     await waitFor("it to be noticed", () => ledger.tries.at(-1)?.outcome === "503");
 
-    // What an operator does, or a program for it. The one that has come farthest has all that was acknowledged, and the other can
-    // follow it.
+    // A failover as an operator performs it: the most advanced standby has all acknowledged changes, and the other
+    // follows it.
     const received = await Promise.all(
       standbys.map(async ({ pool }) => {
         const { rows } = await pool.query<{ place: string }>(
@@ -206,13 +206,13 @@ test("A standby takes the place of a primary that died and another follows it: n
     await primary.pool.query(safeAtOne);
     await primary.pool.query("select pg_reload_conf()");
 
-    await ledger.more(1);
+    await ledger.waitForMore(1);
     const first = ledger.tries.find(({ at, outcome }) => at > gone && outcome === "ok");
     const away = ledger.tries.filter(({ at, outcome }) => at > gone && outcome !== "ok");
     expect(new Set(away.map(({ outcome }) => outcome))).toEqual(new Set(["503"]));
     const lost = await fleet.database.pool.query("select pg_is_in_recovery() as standby");
     expect(lost.rows).toEqual([{ standby: false }]);
-    // The replica says of which timeline it is with its next restartpoint; nobody need wait for that.
+    // The replica reports its timeline at its next restartpoint; the checkpoint avoids the wait.
     await primary.pool.query("checkpoint");
     await waitFor("the replica to be read again", async () => {
       await replica.pool.query("checkpoint");
@@ -225,7 +225,7 @@ test("A standby takes the place of a primary that died and another follows it: n
       `away ${turned - gone} ms; first success ${(first?.at ?? NaN) - turned} ms after the address led to the new primary, replica read again ${readAgain - turned} ms after it\n`,
     );
     expect((first?.at ?? Infinity) - turned).toBeLessThan(5_000);
-    await ledger.more(60);
+    await ledger.waitForMore(60);
   });
   expect((await fleet.database.pool.query("select v from schema_violations() v")).rows).toEqual([]);
 });

@@ -8,9 +8,9 @@ import { canMount, mountSmallDisk } from "../helpers/smallDisk.ts";
 import { timed } from "../helpers/http.ts";
 import { waitFor } from "../helpers/waitFor.ts";
 import type { World } from "../helpers/faults/world.ts";
-import { startWorld, testWhere, underLedger } from "../helpers/faults/world.ts";
+import { startWorld, testIf, underLedger } from "../helpers/faults/world.ts";
 
-// What the machine gives runs out: connections, memory, room on the disk.
+// The machine runs out of connections, memory or disk space.
 jest.setTimeout(400_000);
 
 async function inWorld(
@@ -33,7 +33,7 @@ const exportState = async ({ fleet }: World, id: string) => {
   return rows[0];
 };
 
-/** Begins an export of products; returns its id. */
+/** Starts an export of products; returns its id. */
 async function beginExport({ fleet, staff, templateId }: World, productIds: readonly string[]) {
   const { data, errors } = await askAt(
     fleet.url,
@@ -44,12 +44,12 @@ async function beginExport({ fleet, staff, templateId }: World, productIds: read
   return data.createDataExportFromTemplate.id as string;
 }
 
-/** Waits until the export is over, and expects a file or a reason. */
+/** Waits until the export has ended, with a file or a reason. */
 async function expectOver(world: World, id: string): Promise<string> {
   return waitFor(
     "the export to end",
     async () => {
-      // What waits to be tried again may do so now, before what else waits.
+      // Lets retries run now, before other waiting jobs.
       await world.fleet.database.pool.query(
         "update graphile_worker._private_jobs set run_at = now(), priority = -1 where payload -> 'input' ->> 'jobId' = $1 and locked_at is null",
         [id],
@@ -62,7 +62,7 @@ async function expectOver(world: World, id: string): Promise<string> {
   );
 }
 
-test("With all connections to the database taken, callers are told to come again, and it is over with the cause", async () => {
+test("with exhausted database connections callers get a retryable error until connections are free", async () => {
   await inWorld(
     { env: { DATABASE_POOL_SIZE: "2", DATABASE_STATEMENT_TIMEOUT_MS: "20000" } },
     async (world) => {
@@ -90,7 +90,7 @@ test("With all connections to the database taken, callers are told to come again
           expect(ms).toBeLessThan(6_000);
           await release();
         });
-        const { ms } = await timed(() => ledger.more(5));
+        const { ms } = await timed(() => ledger.waitForMore(5));
         process.stdout.write(
           `pool exhausted: five changes ${Math.round(ms)} ms after it was free\n`,
         );
@@ -101,7 +101,7 @@ test("With all connections to the database taken, callers are told to come again
   );
 });
 
-test("With 256 MB of memory large exports, imports and reads end or fail with a reason, and the processes go on by themselves", async () => {
+test("with 256 MB of memory large exports, imports and reads end or fail with a reason, and processes recover", async () => {
   await inWorld({ memory: 256 }, async (world) => {
     const { fleet, staff } = world;
     const { rows } = await fleet.database.pool.query<{ id: string }>(
@@ -110,7 +110,7 @@ test("With 256 MB of memory large exports, imports and reads end or fail with a 
     );
     const ask = async (document: string, variables = {}) => {
       const began = performance.now();
-      // One whose server had to die for another's memory is cut; its client asks again.
+      // A request is cut off when its server exits for lack of memory; the client repeats it.
       const answer = await askAt(fleet.url, document, { token: staff.token, variables }).catch(
         () => null,
       );
@@ -153,7 +153,7 @@ test("With 256 MB of memory large exports, imports and reads end or fail with a 
         });
         const ends = [];
         for (const id of ids) ends.push(await expectOver(world, id));
-        await ledger.more(20);
+        await ledger.waitForMore(20);
         const members = [...fleet.servers, ...fleet.workers];
         await Promise.all(members.map((member) => member.ready()));
         const said = members.map(
@@ -175,8 +175,8 @@ test("With 256 MB of memory large exports, imports and reads end or fail with a 
   });
 });
 
-testWhere(canMount(), "a full disk: only root can mount a small one")(
-  "With a full disk under the database changes are told to come again, and are made once there is room",
+testIf(canMount(), "a full disk: only root can mount a small one")(
+  "with a full database disk changes get a retryable error and succeed once there is space",
   async () => {
     const disk = await mountSmallDisk(400);
     try {
@@ -194,9 +194,9 @@ testWhere(canMount(), "a full disk: only root can mount a small one")(
           const said = world.fleet.servers.map((server) => server.output()).join("\n");
           expect(said).toContain('"msg":"database disk full"');
           await disk.empty();
-          // PostgreSQL itself may have ended, when it found no room for its log: whoever runs it starts it again.
+          // PostgreSQL itself may have stopped for lack of disk space; its operator restarts it.
           if (!cluster.runs()) await cluster.start();
-          const { ms } = await timed(() => ledger.more(5));
+          const { ms } = await timed(() => ledger.waitForMore(5));
           process.stdout.write(
             `disk full: five changes ${Math.round(ms)} ms after there was room\n`,
           );
@@ -208,8 +208,8 @@ testWhere(canMount(), "a full disk: only root can mount a small one")(
   },
 );
 
-testWhere(canMount(), "a full disk of the file store: only root can mount a small one")(
-  "With a full disk under the file store an export fails with a reason, and the next one has its file",
+testIf(canMount(), "a full disk of the file store: only root can mount a small one")(
+  "with a full object store disk an export fails with a reason, and a later one succeeds",
   async () => {
     const disk = await mountSmallDisk(64);
     const filesFolder = join(disk.folder, "files");

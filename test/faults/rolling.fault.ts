@@ -6,20 +6,24 @@ import { startCluster } from "../helpers/cluster.ts";
 import { waitFor } from "../helpers/waitFor.ts";
 import { hasPooler } from "../helpers/pooler.ts";
 import { askAt } from "../helpers/service.ts";
-import type { OwnFolder } from "../helpers/migration/extraSqlDir.ts";
-import { makeOwnFolder, runMigrate, suppliersFolder } from "../helpers/migration/extraSqlDir.ts";
+import type { ExtraSqlDir } from "../helpers/migration/extraSqlDir.ts";
+import {
+  createExtraSqlDir,
+  runMigrate,
+  suppliersFolder,
+} from "../helpers/migration/extraSqlDir.ts";
 import type { World } from "../helpers/faults/world.ts";
-import { startWorld, testWhere, underLedger } from "../helpers/faults/world.ts";
+import { startWorld, testIf, underLedger } from "../helpers/faults/world.ts";
 
 jest.setTimeout(480_000);
 
-let own: OwnFolder;
+let own: ExtraSqlDir;
 beforeAll(async () => {
-  own = await makeOwnFolder();
+  own = await createExtraSqlDir();
 });
 afterAll(() => own.remove());
 
-/** Readers that keep their connections and try nothing twice, as a front end does; what went wrong for them. */
+/** Readers that keep their connections and never retry, like a browser; records their errors. */
 function startReaders({ fleet, staff }: World, count: number) {
   const wrong: string[] = [];
   let answers = 0;
@@ -57,7 +61,7 @@ function startReaders({ fleet, staff }: World, count: number) {
   };
 }
 
-/** A table and a column are added under load, then each process is replaced, one after the other. */
+/** Adds a table and a column under load, then replaces the processes one after the other. */
 async function deploy(world: World, migratedAt: string): Promise<void> {
   const { fleet, staff } = world;
   await underLedger(
@@ -67,11 +71,11 @@ async function deploy(world: World, migratedAt: string): Promise<void> {
       try {
         await cp(suppliersFolder, own.path, { recursive: true });
         expect(await runMigrate(migratedAt, own.path)).toMatchObject({ code: 0 });
-        await ledger.more(20);
+        await ledger.waitForMore(20);
         for (const member of [...fleet.servers, ...fleet.workers]) {
           await member.restart();
           expect(member.ends().at(-1)?.how).toBe("0");
-          await ledger.more(10);
+          await ledger.waitForMore(10);
         }
       } finally {
         await readers.stop();
@@ -85,7 +89,7 @@ async function deploy(world: World, migratedAt: string): Promise<void> {
     },
     { clients: 3 },
   );
-  // Every server serves what the migration added.
+  // Every server serves the new table and column.
   const { rows } = await fleet.database.pool.query<{ id: string }>(
     `insert into role_permissions (role_id, permission_id) select ur.role_id, p.id from user_roles ur, permissions p
      where ur.user_id = $1 and p.key like 'suppliers.%' returning role_id as id`,
@@ -106,7 +110,7 @@ async function deploy(world: World, migratedAt: string): Promise<void> {
   }
 }
 
-test("A deploy with a migration under load fails no request", async () => {
+test("a deployment with a migration under load fails no request", async () => {
   expect(await readdir(join(own.path, "migrations"))).toEqual([]);
   const world = await startWorld({ env: { DATABASE_EXTRA_SQL_DIR: own.path } });
   try {
@@ -116,23 +120,23 @@ test("A deploy with a migration under load fails no request", async () => {
   }
 });
 
-testWhere(hasPooler(), "faults behind PgBouncer: there is no pgbouncer on PATH")(
-  "Behind PgBouncer in transaction mode, with three connections, everything is as without it",
+testIf(hasPooler(), "faults behind PgBouncer: pgbouncer is not on PATH")(
+  "works behind PgBouncer in transaction mode with three connections",
   async () => {
     const cluster = await startCluster();
     const world = await startWorld({ cluster, pooler: { poolSize: 3 } });
     try {
       await underLedger(world, async (ledger) => {
         const { servers, workers, databaseProxy } = world.fleet;
-        await ledger.more(100);
+        await ledger.waitForMore(100);
         expect(ledger.tries.filter(({ outcome }) => outcome !== "ok")).toEqual([]);
         servers[0]?.signal("SIGKILL");
         workers[0]?.signal("SIGKILL");
-        await ledger.more(20);
+        await ledger.waitForMore(20);
         await databaseProxy.cut();
         await waitFor("it to be noticed", () => ledger.tries.at(-1)?.outcome === "503");
         await databaseProxy.restore();
-        await ledger.more(40);
+        await ledger.waitForMore(40);
         await Promise.all([servers[0]?.ready(2), workers[0]?.ready(2)]);
       });
     } finally {

@@ -4,20 +4,20 @@ import { checkTemplate } from "../../src/xlsx/template/checkTemplate.ts";
 import { TemplateError } from "../../src/xlsx/template/problems.ts";
 import { startTestFiles } from "../helpers/fileServer.ts";
 import { startServerProcess } from "../helpers/service.ts";
-import { FIELDS, WINES, filled } from "../helpers/xlsx/template/wineFields.ts";
+import { FIELDS, WINES, fillWithRecords } from "../helpers/xlsx/template/wineFields.ts";
 import { HOSTILE_BOOKS, hostileBook } from "../helpers/xlsx/template/hostileBooks.ts";
 
-// Whatever can be made larger in a workbook costs time in proportion: from an eighth of the largest size that is permitted to all of it.
+// Everything that can grow in a workbook costs linear time, from an eighth of the permitted size to all of it.
 jest.setTimeout(240_000);
 
-/** Twice as much as in proportion, for what is collected and compiled meanwhile. */
+/** Twice the linear growth, to allow for garbage collection and compilation. */
 const growth = 16;
-/** What no size can fall below, in milliseconds. */
+/** A lower limit for the measured time. */
 const floorMs = 40;
-/** The longest that any permitted workbook may take, in milliseconds. */
+/** The longest allowed time for a permitted workbook. */
 const longestMs = 12_000;
 
-/** The least processor time of this thread over three runs, in milliseconds. */
+/** The lowest CPU time of this thread in three runs. */
 async function leastTime(work: () => Promise<unknown>): Promise<number> {
   let least = Infinity;
   for (let run = 0; run < 3; run++) {
@@ -30,7 +30,7 @@ async function leastTime(work: () => Promise<unknown>): Promise<number> {
 }
 
 describe.each(HOSTILE_BOOKS.map((book) => [book.name, book] as const))("%s", (_name, book) => {
-  test("are checked in time that grows no faster than their number", async () => {
+  test("are checked in linear time", async () => {
     const [small, large] = [await book.make(book.most / 8), await book.make(book.most)];
     const first = await leastTime(() => checkTemplate(small, FIELDS, "TABLE"));
     const last = await leastTime(() => checkTemplate(large, FIELDS, "TABLE"));
@@ -49,9 +49,9 @@ describe.each(HOSTILE_BOOKS.map((book) => [book.name, book] as const))("%s", (_n
   });
 
   if (book.refused === undefined)
-    test("are filled in time that grows no faster than their number", async () => {
+    test("are filled in linear time", async () => {
       const fill = async (bytes: Buffer) =>
-        filled(bytes, "TABLE", WINES).catch((error: unknown) => {
+        fillWithRecords(bytes, "TABLE", WINES).catch((error: unknown) => {
           if (!(error instanceof TemplateError)) throw error;
         });
       const [small, large] = [await book.make(book.most / 8), await book.make(book.most)];
@@ -62,7 +62,7 @@ describe.each(HOSTILE_BOOKS.map((book) => [book.name, book] as const))("%s", (_n
     });
 });
 
-test("a server answers its health check at once while it reads the largest workbooks", async () => {
+test("a server answers health checks at once while it reads the largest workbooks", async () => {
   const files = await startTestFiles();
   const server = await startServerProcess({ env: files.env() });
   try {

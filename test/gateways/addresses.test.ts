@@ -17,7 +17,7 @@ import { readEngineVersion } from "../../src/search/engineVersion.ts";
 import { makeGateway } from "../helpers/dev/modelTools.ts";
 import { localCertificate } from "../helpers/certificate.ts";
 
-// Each system that the service calls is a hostile one here.
+// All external systems are hostile in these tests.
 
 const never = new AbortController().signal;
 const log = pino({ level: "silent" });
@@ -116,7 +116,7 @@ const model = async () => {
   const prompt = [{ role: "user" as const, content: [{ type: "text" as const, text: "Hello" }] }];
   const { stream } = await gateway.model.doStream({ prompt });
   for await (const part of stream as unknown as AsyncIterable<{ type: string }>)
-    if (part.type === "error") throw new Error("the model failed");
+    if (part.type === "error") throw new Error("model request failed");
 };
 const provider = () =>
   makeProviderClients(timeoutMs)({
@@ -146,16 +146,19 @@ const calls: [string, () => Promise<unknown>][] = [
   ["identity provider", provider],
 ];
 
-describe.each(calls)("A call of a system outside (%s)", (_name, call) => {
-  test.each([301, 302, 303, 307, 308])("is not redirected by %i", async (status) => {
-    answer = (_request, response) =>
-      response.writeHead(status, { location: `${trapOrigin}/inside` }).end();
-    await expect(call()).rejects.toThrow();
-    expect(trapped).toEqual([]);
-  });
+describe.each(calls)("a request to an external system (%s)", (_name, call) => {
+  test.each([301, 302, 303, 307, 308])(
+    "does not follow a redirect with status %i",
+    async (status) => {
+      answer = (_request, response) =>
+        response.writeHead(status, { location: `${trapOrigin}/inside` }).end();
+      await expect(call()).rejects.toThrow();
+      expect(trapped).toEqual([]);
+    },
+  );
 });
 
-describe("A picture's host", () => {
+describe("a picture's host", () => {
   let certificate: Awaited<ReturnType<typeof localCertificate>>;
   let inside: ReturnType<typeof createTlsServer>;
   let port: number;
@@ -176,7 +179,7 @@ describe("A picture's host", () => {
   });
   afterAll(() => void inside.close());
 
-  /** Answers look-ups of names one after the other; the last answer stays. */
+  /** Answers DNS lookups in order and repeats the last answer. */
   function resolve(...answers: string[][]) {
     let turn = 0;
     const lookup: LookupFunction = (_host, options, callback) => {
@@ -199,16 +202,16 @@ describe("A picture's host", () => {
         () => "a picture",
         (error: unknown) => (error as Error).message,
       );
-  // A documentation network: nothing answers there.
+  // A documentation network without hosts.
   const outside = "192.0.2.1";
 
   test.each<[string, string[][]]>([
-    ["resolves to an inside address", [["127.0.0.1"]]],
-    ["resolves to an inside address in IPv6", [["::1"]]],
+    ["resolves to a private address", [["127.0.0.1"]]],
+    ["resolves to a private IPv6 address", [["::1"]]],
     ["resolves to an IPv4 address within IPv6", [["::ffff:127.0.0.1"]]],
-    ["has an inside address beside another", [[outside, "127.0.0.1"]]],
-    ["has an inside address before another", [["127.0.0.1", outside]]],
-    ["resolves to an inside address the second time", [[outside], ["127.0.0.1"]]],
+    ["has a private address after a public one", [[outside, "127.0.0.1"]]],
+    ["has a private address before a public one", [["127.0.0.1", outside]]],
+    ["resolves to a private address the second time", [[outside], ["127.0.0.1"]]],
     ["resolves to nothing", [[]]],
     ["resolves to the metadata service", [["169.254.169.254"]]],
     ["resolves to all addresses of this machine", [["0.0.0.0"], ["::"]]],
@@ -219,12 +222,12 @@ describe("A picture's host", () => {
     ["resolves to a link-local or local address", [["fe80::1"], ["fec0::1"], ["fd00:ec2::254"]]],
     ["resolves to a carrier's or a test network", [["100.64.0.1"], ["198.18.0.1"]]],
     ["resolves to a group of hosts", [["224.0.0.1"], ["ff02::1"], ["255.255.255.255"]]],
-  ])("is not reached where it %s", async (_name, answers) => {
+  ])("is not contacted when it %s", async (_name, answers) => {
     const { lookup, looked } = resolve(...answers);
     for (let turn = 0; turn < answers.length; turn++)
       expect(await reason(`https://pictures.example:${port}/a.png`, { lookup })).toMatch(
         answers.flat().includes(outside)
-          ? /^(its host cannot be reached|it did not come in time)$/
+          ? /^(its host cannot be reached|it took too long to download)$/
           : "its host cannot be reached",
       );
     expect(looked()).toBeGreaterThan(0);
@@ -247,9 +250,9 @@ describe("A picture's host", () => {
     "[64:ff9b::7f00:1]",
     "168.63.129.16",
     "user@127.0.0.1",
-  ])("is not reached inside when it is written %s", async (host) => {
+  ])("is not contacted in a private network when written as %s", async (host) => {
     expect(await reason(`https://${host}:${port}/a.png`)).toMatch(
-      /^(its host cannot be reached|its address is no plain https address)$/,
+      /^(its host cannot be reached|its URL is not a plain https URL)$/,
     );
     expect(asked).toBe(0);
   });
@@ -264,9 +267,9 @@ describe("A picture's host", () => {
     "ws:",
     "unix:",
     "//",
-  ])("is not called over %s", async (scheme) => {
+  ])("is not contacted over %s", async (scheme) => {
     expect(await reason(`${scheme}//127.0.0.1:${port}/a.png`)).toBe(
-      "its address is no plain https address",
+      "its URL is not a plain https URL",
     );
     expect(asked).toBe(0);
   });

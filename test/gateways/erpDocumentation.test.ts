@@ -5,7 +5,7 @@ import { lineSelect, orderSelect } from "../../src/gateways/erp/orderRecord.ts";
 import type { Harness } from "../helpers/gateways/erpHarness.ts";
 import { orderNumber, startHarness, walkOrders } from "../helpers/gateways/erpHarness.ts";
 
-// Names and types as Microsoft's published documentation of the API v2.0 lists them; each set names its document.
+// Names and types from Microsoft's published documentation of API v2.0; each set names its document.
 const facts = z
   .record(
     z.string(),
@@ -17,7 +17,7 @@ const facts = z
     ),
   );
 
-/** How each documented type looks in JSON. */
+/** The JSON form of each documented type. */
 const looks: Readonly<Record<string, z.ZodType>> = {
   GUID: z.guid(),
   string: z.string(),
@@ -61,7 +61,7 @@ async function read(path: string): Promise<Record<string, unknown>[]> {
   return page.parse(await response.json()).value;
 }
 
-describe("the simulator's records have the documented properties, each of its documented type", () => {
+describe("the simulator's records have the documented properties and types", () => {
   test.each(Object.entries(facts).filter(([set]) => set !== "salesOrderLines"))(
     "%s",
     async (set, { properties }) => {
@@ -81,7 +81,7 @@ describe("the simulator's records have the documented properties, each of its do
 
 function check(record: Record<string, unknown>, properties: Readonly<Record<string, string>>) {
   const { "@odata.etag": _etag, salesOrderLines: _lines, ...own } = record;
-  // A stream is linked to, not shown.
+  // A stream appears as a link only.
   const documented = Object.entries(properties).filter(([, type]) => type !== "stream");
   expect(Object.keys(own).toSorted()).toEqual(documented.map(([name]) => name).toSorted());
   for (const [name, type] of documented) {
@@ -94,7 +94,7 @@ function check(record: Record<string, unknown>, properties: Readonly<Record<stri
   }
 }
 
-test("every set and property that the client asks for is documented", async () => {
+test("every set and property that the client requests is documented", async () => {
   const { erp } = harness;
   await walkOrders(erp);
   await erp.ordersByNumbers([orderNumber(1), orderNumber(3)]);
@@ -102,7 +102,7 @@ test("every set and property that the client asks for is documented", async () =
   await erp.customersByNumbers(["10001"]);
   await erp.itemsByNumbers(["100001"]);
   await erp.check();
-  // An order without a currency of its own makes the client ask for the company's.
+  // An order without currency makes the client request the company's.
   await harness.control("PATCH", `salesOrders/${orderNumber(5)}`, { currencyCode: "" });
   const { records } = await erp.ordersByNumbers([orderNumber(5)]);
   expect(records[0]?.currencyCode).toBe("DKK");

@@ -24,7 +24,7 @@ async function failure(promise: Promise<unknown>): Promise<Error> {
   throw new Error("nothing was thrown");
 }
 
-describe("troubles that pass are not noticed", () => {
+describe("temporary errors are hidden by retries", () => {
   test.each([
     { kind: "status", status: 500 },
     { kind: "status", status: 503, retryAfter: "0" },
@@ -44,15 +44,15 @@ describe("troubles that pass are not noticed", () => {
   });
 });
 
-describe("troubles that stay end in an error of their kind", () => {
+describe("permanent errors end with their error class", () => {
   test.each([
     [{ kind: "status", status: 500 }, ErpUnavailableError, "answered 500: Internal_ServerError"],
     [{ kind: "drop" }, ErpUnavailableError, "The connection to the ERP failed"],
-    [{ kind: "malformed" }, ErpUnavailableError, "no JSON"],
+    [{ kind: "malformed" }, ErpUnavailableError, "not JSON"],
     [{ kind: "slow", ms: 2_000 }, ErpUnavailableError, "did not answer within 150 ms"],
-    [{ kind: "status", status: 400 }, ErpAnswerError, "refused the request (400)"],
-    [{ kind: "status", status: 404 }, ErpAnswerError, "are tenant, environment and company right?"],
-    [{ kind: "status", status: 403 }, ErpAuthError, "does not permit our application"],
+    [{ kind: "status", status: 400 }, ErpAnswerError, "rejected the request (400)"],
+    [{ kind: "status", status: 404 }, ErpAnswerError, "check tenant, environment and company"],
+    [{ kind: "status", status: 403 }, ErpAuthError, "lacks a permission in the ERP"],
     [{ kind: "redirect", url: "https://example.com/" }, ErpAnswerError, "(302)"],
     [{ kind: "pad", bytes: 33 * 1024 * 1024 }, ErpAnswerError, "larger than 33554432 bytes"],
   ] as const)("%j", async (fault, kind, message) => {
@@ -63,7 +63,7 @@ describe("troubles that stay end in an error of their kind", () => {
     expect(error.message).toContain(message);
   });
 
-  test("an error is tried again so often and no more; one that is for good, not at all", async () => {
+  test("retries a temporary error a limited number of times and a permanent one never", async () => {
     harness = await startHarness({}, { retries: 3 });
     await harness.fault({ kind: "status", status: 500, set: "items", times: 1_000 });
     await failure(harness.erp.itemsByNumbers(["100001"]));
@@ -78,7 +78,7 @@ describe("troubles that stay end in an error of their kind", () => {
     expect(await asked("customers")).toBe(1);
   });
 
-  test("a server that is not there is unavailable", async () => {
+  test("a server that does not exist is unavailable", async () => {
     harness = await startHarness();
     const erp = harness.client({ ERP_BASE_URL: "http://127.0.0.1:1/v2.0" });
     const error = await failure(erp.check());
@@ -86,22 +86,22 @@ describe("troubles that stay end in an error of their kind", () => {
   });
 });
 
-describe("a request for fewer requests", () => {
+describe("a rate limit", () => {
   test.each([
     ["seconds", () => "2"],
     ["a date", () => new Date(Date.now() + 2_999).toUTCString()],
-  ])("is waited for as told in %s", async (_form, retryAfter) => {
+  ])("is obeyed as requested in %s", async (_form, retryAfter) => {
     harness = await startHarness({}, { longestWaitMs: 5000 });
     await harness.erp.itemsByNumbers(["100001"]);
     await harness.fault({ kind: "status", status: 429, set: "items", retryAfter: retryAfter() });
     const start = performance.now();
     const { records } = await harness.erp.itemsByNumbers(["100001"]);
     expect(records).toHaveLength(1);
-    // A date has whole seconds.
+    // An HTTP date has a resolution of a second.
     expect(performance.now() - start).toBeGreaterThan(1_900);
   });
 
-  test("that asks for more than we wait is left to the caller, who is told how long", async () => {
+  test("with a longer delay than allowed is left to the caller, with the delay", async () => {
     harness = await startHarness();
     await harness.fault({ kind: "status", status: 429, set: "items", retryAfter: "3600" });
     const error = await failure(harness.erp.itemsByNumbers(["100001"]));
@@ -115,7 +115,7 @@ describe("the circuit breaker", () => {
   const ask = () => harness.erp.itemsByNumbers(["100001"]);
   const requests = async () => Number((await harness.control("GET", ""))["requests"]);
 
-  test("opens after so many failures, lets nothing through, and closes again when the ERP is back", async () => {
+  test("opens after several failures, blocks all calls, and closes when the ERP is back", async () => {
     harness = await startHarness({}, settings);
     await harness.fault({ kind: "status", status: 500, set: "items", times: 3 });
     for (let round = 0; round < 3; round++) await failure(ask());
@@ -127,7 +127,7 @@ describe("the circuit breaker", () => {
     expect(retryAfterMs).toBeGreaterThan(0);
     expect(retryAfterMs).toBeLessThanOrEqual(300);
     expect(await requests()).toBe(before);
-    // The health page asks all the same.
+    // The health check ignores the circuit breaker.
     expect((await harness.erp.check()).company).toContain("Vinhandelen");
     const deadline = Date.now() + 10_000;
     while (harness.erp.circuit() !== "closed" && Date.now() < deadline) await ask().catch(() => {});
@@ -135,7 +135,7 @@ describe("the circuit breaker", () => {
     expect(harness.erp.circuit()).toBe("closed");
   });
 
-  test("stays closed while the ERP only asks for fewer requests, or refuses ours", async () => {
+  test("stays closed during rate limits and rejections", async () => {
     harness = await startHarness({}, settings);
     await harness.fault({ kind: "status", status: 429, set: "items", times: 5 });
     await harness.fault({ kind: "status", status: 400, set: "items", times: 5 });
@@ -147,14 +147,14 @@ describe("the circuit breaker", () => {
 describe("access tokens", () => {
   const tokens = async () => Number((await harness.control("GET", ""))["tokens"]);
 
-  test("one serves many calls at once and later", async () => {
+  test("one serves concurrent and later calls", async () => {
     harness = await startHarness();
     await Promise.all(Array.from({ length: 20 }, () => harness.erp.itemsByNumbers(["100001"])));
     await harness.erp.check();
     expect(await tokens()).toBe(1);
   });
 
-  test("one that was ended is replaced unseen", async () => {
+  test("a revoked one is replaced without an error", async () => {
     harness = await startHarness();
     await harness.erp.check();
     await harness.control("POST", "tokens/expire");
@@ -162,7 +162,7 @@ describe("access tokens", () => {
     expect(await tokens()).toBe(2);
   });
 
-  test("one that nears its end is replaced before", async () => {
+  test("one is replaced before it expires", async () => {
     harness = await startHarness({ tokenSeconds: 1 });
     await harness.erp.check();
     const deadline = Date.now() + 10_000;
@@ -174,14 +174,14 @@ describe("access tokens", () => {
   test.each([
     ["ERP_CLIENT_SECRET", "wrong-secret-7f3a", "invalid_client, AADSTS7000215"],
     ["ERP_CLIENT_ID", "nobody", "unauthorized_client, AADSTS700016"],
-  ])("are not given with another %s", async (name, value, message) => {
+  ])("are not issued for another %s", async (name, value, message) => {
     harness = await startHarness();
     const error = await failure(harness.client({ [name]: value }).changedOrders(null));
     expect(error).toBeInstanceOf(ErpAuthError);
     expect(error.message).toContain(message);
   });
 
-  test("that the ERP does not take are an error, not an endless exchange", async () => {
+  test("rejected by the ERP cause an error, not an endless loop", async () => {
     harness = await startHarness();
     await harness.fault({ kind: "status", status: 401, set: "items", times: 100 });
     const error = await failure(harness.erp.itemsByNumbers(["100001"]));
@@ -190,7 +190,7 @@ describe("access tokens", () => {
   });
 });
 
-test("no error says a secret or a token", async () => {
+test("error messages contain no secret and no token", async () => {
   const secret = "very-secret-7f3a";
   harness = await startHarness();
   const errors: unknown[] = [];
@@ -201,7 +201,7 @@ test("no error says a secret or a token", async () => {
   await collect({ ERP_CLIENT_SECRET: harness.env["ERP_CLIENT_SECRET"] ?? "" });
   await harness.control("DELETE", "faults");
 
-  // A server that gives back all that it is sent.
+  // A server that echoes requests.
   const echo = createServer((request, response) => {
     const { headers } = request;
     const message = JSON.stringify(headers);
@@ -221,15 +221,15 @@ test("no error says a secret or a token", async () => {
   expect(said).not.toMatch(/[\w-]{43}/);
 });
 
-/** An error with its causes, as a log would print them. */
+/** An error with its causes, as a log prints them. */
 function everything(error: unknown): string {
   if (!(error instanceof Error)) return JSON.stringify(error) ?? "";
   const own = JSON.stringify({ ...error, cause: undefined });
   return `${error.stack ?? ""} ${own} ${error.cause === undefined ? "" : everything(error.cause)}`;
 }
 
-describe("a signal", () => {
-  test("ends a call that waits for the ERP's answer", async () => {
+describe("an abort signal", () => {
+  test("ends a call that waits for a response", async () => {
     harness = await startHarness();
     await harness.fault({ kind: "slow", ms: 30_000, set: "items" });
     const stop = new AbortController();
@@ -238,7 +238,7 @@ describe("a signal", () => {
     expect((await call).message).toBe("enough");
   });
 
-  test("ends a call that waits to try again", async () => {
+  test("ends a call that waits for its next try", async () => {
     harness = await startHarness({}, { longestWaitMs: 60000 });
     await harness.fault({ kind: "status", status: 429, retryAfter: "50", set: "items" });
     const stop = new AbortController();
@@ -252,7 +252,7 @@ describe("a signal", () => {
     expect((await call).message).toBe("enough");
   });
 
-  test("that was given before ends a call before it begins", async () => {
+  test("ends a call at once when it is already aborted", async () => {
     harness = await startHarness();
     const signal = AbortSignal.abort(new Error("enough"));
     await expect(harness.erp.changedOrders(null, { signal })).rejects.toThrow("enough");
@@ -260,7 +260,7 @@ describe("a signal", () => {
   });
 });
 
-test("the correlation id goes along where the ERP documents it", async () => {
+test("sends the correlation id in the documented header", async () => {
   harness = await startHarness();
   await harness.erp.itemsByNumbers(["100001"], { correlationId: "run-4711" });
   const seen = (await harness.control("GET", "requests")) as unknown as { requestId: string }[];

@@ -8,7 +8,11 @@ import {
   startHarness,
   walkOrders,
 } from "../helpers/gateways/erpHarness.ts";
-import { type HostileErp, type Spoil, startHostileErp } from "../helpers/gateways/hostileErp.ts";
+import {
+  type HostileErp,
+  type ResponseOverride,
+  startHostileErp,
+} from "../helpers/gateways/hostileErp.ts";
 
 const timeoutMs = 1_500;
 let harness: Harness;
@@ -23,8 +27,8 @@ beforeEach(() => {
   erp = harness.client({ ERP_BASE_URL: hostile.baseUrl }, { timeoutMs, retries: 0, pageSize: 10 });
 });
 afterEach(() => {
-  hostile.spoil("items", null);
-  hostile.spoil("salesOrders", null);
+  hostile.overrideResponses("items", null);
+  hostile.overrideResponses("salesOrders", null);
 });
 afterAll(async () => {
   await hostile.stop();
@@ -33,17 +37,17 @@ afterAll(async () => {
 
 const json = { "content-type": "application/json" };
 const say =
-  (body: unknown): Spoil =>
+  (body: unknown): ResponseOverride =>
   (_answer, response) =>
     response
       .writeHead(200, json)
       .end(typeof body === "string" || Buffer.isBuffer(body) ? body : JSON.stringify(body));
 const zipped =
-  (bytes: Buffer): Spoil =>
+  (bytes: Buffer): ResponseOverride =>
   (_answer, response) =>
     response.writeHead(200, { ...json, "content-encoding": "gzip" }).end(bytes);
 const endless =
-  (piece: Buffer): Spoil =>
+  (piece: Buffer): ResponseOverride =>
   (_answer, response) => {
     response.writeHead(200, json);
     const more = () => {
@@ -52,29 +56,33 @@ const endless =
     response.on("drain", more);
     more();
   };
-const dripping: Spoil = (_answer, response) => {
+const dripping: ResponseOverride = (_answer, response) => {
   response.writeHead(200, json);
   const timer = setInterval(() => response.write(" "), 50);
   response.once("close", () => clearInterval(timer));
 };
 const bomb = gzipSync(Buffer.alloc(200 * 1024 * 1024, 32));
 
-describe("An answer that is garbage ends a call with a reason, in time:", () => {
-  test.each<[string, Spoil, RegExp]>([
-    ["200 MB that were packed to 200 KB", zipped(bomb), /larger than 33554432 bytes/],
+describe("an invalid response ends a call in time with a reason:", () => {
+  test.each<[string, ResponseOverride, RegExp]>([
+    ["200 MB compressed to 200 KB", zipped(bomb), /larger than 33554432 bytes/],
     ["a body without end", endless(Buffer.alloc(65_536, 32)), /larger than 33554432 bytes/],
-    ["a body that drips", dripping, /did not answer within 1500 ms/],
-    ["nothing at all", () => undefined, /did not answer within 1500 ms/],
-    ["what only says that it is packed", zipped(Buffer.from("{}")), /connection to the ERP failed/],
-    ["bytes that are no UTF-8", say(Buffer.from([0x7b, 0xff, 0xfe, 0x7d])), /connection .* failed/],
-    ["a million open brackets", say("[".repeat(1_000_000)), /is no JSON/],
-    ["a million nested lists", say("[".repeat(5e5) + "]".repeat(5e5)), /is no (JSON|list)/],
-    ["an empty body", say(""), /is no JSON/],
-    ["a text", say('"value"'), /is no list of records/],
-    ["null", say("null"), /is no list of records/],
-    ["records that are no list", say({ value: { 0: {} } }), /is no list of records/],
-    ["a link that is no text", say({ value: [], "@odata.nextLink": 7 }), /is no list of records/],
-    ["a link of 30 KB", say({ value: [], "@odata.nextLink": "x".repeat(3e4) }), /is no list/],
+    ["a body sent byte by byte", dripping, /did not answer within 1500 ms/],
+    ["no response", () => undefined, /did not answer within 1500 ms/],
+    ["a false content encoding", zipped(Buffer.from("{}")), /connection to the ERP failed/],
+    ["invalid UTF-8", say(Buffer.from([0x7b, 0xff, 0xfe, 0x7d])), /connection .* failed/],
+    ["a million open brackets", say("[".repeat(1_000_000)), /is not JSON/],
+    ["a million nested lists", say("[".repeat(5e5) + "]".repeat(5e5)), /is not (JSON|a list)/],
+    ["an empty body", say(""), /is not JSON/],
+    ["a string", say('"value"'), /is not a list of records/],
+    ["null", say("null"), /is not a list of records/],
+    ["records that are not a list", say({ value: { 0: {} } }), /is not a list of records/],
+    [
+      "a link that is not a string",
+      say({ value: [], "@odata.nextLink": 7 }),
+      /is not a list of records/,
+    ],
+    ["a link of 30 KB", say({ value: [], "@odata.nextLink": "x".repeat(3e4) }), /is not a list/],
     [
       "nothing for ever, by status 102",
       (_answer, response) => {
@@ -83,8 +91,12 @@ describe("An answer that is garbage ends a call with a reason, in time:", () => 
       },
       /did not answer within 1500 ms/,
     ],
-    ["part of it", (_a, response) => void response.writeHead(206, json).end("{}"), /\(206\)/],
-    ["nothing new", (_a, response) => void response.writeHead(304).end(), /\(304\)/],
+    [
+      "a partial response",
+      (_a, response) => void response.writeHead(206, json).end("{}"),
+      /\(206\)/,
+    ],
+    ["not modified", (_a, response) => void response.writeHead(304).end(), /\(304\)/],
     [
       "10,000 headers",
       (_answer, response) => {
@@ -94,7 +106,7 @@ describe("An answer that is garbage ends a call with a reason, in time:", () => 
       /connection to the ERP failed/,
     ],
   ])("%s", async (_what, how, message) => {
-    hostile.spoil("items", how);
+    hostile.overrideResponses("items", how);
     const began = performance.now();
     const error = await erp.itemsByNumbers(["100001"]).catch((thrown: unknown) => thrown);
     expect(error instanceof ErpAnswerError || error instanceof ErpUnavailableError).toBe(true);
@@ -102,19 +114,19 @@ describe("An answer that is garbage ends a call with a reason, in time:", () => 
     expect(performance.now() - began).toBeLessThan(timeoutMs + 3_000);
   });
 
-  test("further pages by links that are new each time", async () => {
+  test("further pages with a new link each time", async () => {
     let at = 0;
-    hostile.spoil("items", (answer, response, request) => {
+    hostile.overrideResponses("items", (answer, response, request) => {
       const link = `http://${request.headers.host ?? ""}${request.url ?? ""}&$skiptoken=${at++}`;
       response.writeHead(200, json).end(JSON.stringify({ ...answer, "@odata.nextLink": link }));
     });
-    await expect(erp.itemsByNumbers(["100001"])).rejects.toThrow("do not end");
+    await expect(erp.itemsByNumbers(["100001"])).rejects.toThrow("never end");
     expect(at).toBeLessThanOrEqual(200);
   });
 
-  test("orders that go on for ever, each page later than the one before", async () => {
+  test("endless orders, each page later than the one before", async () => {
     const month = 30 * 24 * 60 * 60 * 1_000;
-    hostile.spoil("salesOrders", (answer, response, request) => {
+    hostile.overrideResponses("salesOrders", (answer, response, request) => {
       const query = new URL(request.url ?? "", "http://hostile").searchParams;
       const from = Date.parse(/ge (\S+) /.exec(query.get("$filter") ?? "")?.[1] ?? "2020-01-01");
       const top = Number(query.get("$top"));
@@ -127,16 +139,16 @@ describe("An answer that is garbage ends a call with a reason, in time:", () => 
       const value = isNewest ? answer.value : orders;
       response.writeHead(200, json).end(JSON.stringify({ ...answer, value }));
     });
-    const before = hostile.asked();
+    const before = hostile.requestCount();
     await expect(
       walkOrders(erp, null, () => {
-        if (hostile.asked() - before > 500) throw new Error("it went on");
+        if (hostile.requestCount() - before > 500) throw new Error("it went on");
       }),
-    ).rejects.toThrow("beyond those asked for");
+    ).rejects.toThrow("newer than requested");
   });
 });
 
-describe("An ERP whose clock was ahead and is put right", () => {
+describe("an ERP clock that was ahead and was corrected", () => {
   const hour = 60 * 60 * 1_000;
   test.each([
     ["an hour", hour],
@@ -158,15 +170,15 @@ describe("An ERP whose clock was ahead and is put right", () => {
   });
 });
 
-test("A wait of thirty years that the ERP asks for is shortened to a day", async () => {
+test("limits a requested delay of thirty years to a day", async () => {
   for (const retryAfter of ["999999999", "1000000000", "Fri, 31 Dec 9999 23:59:59 GMT"]) {
-    hostile.spoil("items", (_answer, response) =>
+    hostile.overrideResponses("items", (_answer, response) =>
       response.writeHead(429, { "retry-after": retryAfter }).end("{}"),
     );
     const error = await erp.itemsByNumbers(["100001"]).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(ErpUnavailableError);
     expect((error as ErpUnavailableError).retryAfterMs ?? 0).toBeLessThanOrEqual(86_400_000);
   }
-  hostile.spoil("items", null);
+  hostile.overrideResponses("items", null);
   expect(numbersOf((await walkOrders(erp)).orders)).toContain(orderNumber(0));
 });

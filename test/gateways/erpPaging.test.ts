@@ -13,7 +13,7 @@ afterEach(() => harness.stop());
 
 const all = (count: number) => Array.from({ length: count }, (_, index) => orderNumber(index));
 
-test("a run reads every order, and the next one only what is new", async () => {
+test("a run reads every order, and the next one only new ones", async () => {
   harness = await startHarness({ orders: 450 }, { pageSize: 100, lateMs: 1_000 });
   const first = await walkOrders(harness.erp);
   expect(numbersOf(first.orders)).toEqual(all(450));
@@ -25,7 +25,7 @@ test("a run reads every order, and the next one only what is new", async () => {
   expect(second.orders.length).toBeLessThan(10);
 });
 
-test("ten thousand orders of which some change at every page are all read, and those that changed as they are at last", async () => {
+test("reads ten thousand orders in their last state while some change at every page", async () => {
   harness = await startHarness({ orders: 10_000, faultEvery: 0 }, { pageSize: 500 });
   await harness.fault({ kind: "change", times: 1_000, set: "salesOrders", records: 40 });
   const first = await walkOrders(harness.erp);
@@ -34,14 +34,14 @@ test("ten thousand orders of which some change at every page are all read, and t
 
   const read = new Map([...first.orders, ...second.orders].map((order) => [order.number, order]));
   expect([...read.keys()].toSorted()).toEqual(all(10_000));
-  // Some had changed before their page came, and were behind the end of the first run.
+  // Some orders changed before their page was read and moved behind the end of the first run.
   expect(numbersOf(first.orders).length).toBeLessThan(10_000);
   const { records } = await harness.erp.ordersByNumbers(all(10_000).slice(0, 1_500));
   expect(records).toHaveLength(1_500);
   for (const order of records) expect(read.get(order.number)?.revision).toBe(order.revision);
 }, 120_000);
 
-test("more orders of one instant than a page holds are gone through one by one", async () => {
+test("pages more orders with the same timestamp than fit in a page by number", async () => {
   harness = await startHarness({ orders: 120, faultEvery: 0 }, { pageSize: 10 });
   const at = "2026-01-02T03:04:05.678Z";
   await harness.control("POST", "salesOrders/touch", { count: 120, at });
@@ -51,7 +51,7 @@ test("more orders of one instant than a page holds are gone through one by one",
   expect(walk.pages).toBeLessThan(20);
 });
 
-test("a run goes on from any of its cursors, in another process too", async () => {
+test("a run continues from any of its cursors, in another process too", async () => {
   harness = await startHarness({ orders: 90 }, { pageSize: 20 });
   const cursors: string[] = [];
   const whole = await walkOrders(harness.erp, null, ({ cursor }) => void cursors.push(cursor));
@@ -67,18 +67,18 @@ test("a run goes on from any of its cursors, in another process too", async () =
   expect(numbersOf(whole.orders)).toEqual(all(90));
 });
 
-test("a change that shows only after its time had been passed is read by the next run", async () => {
+test("a change that becomes visible late is read by the next run", async () => {
   harness = await startHarness({ orders: 30 }, { lateMs: 300_000 });
   await harness.control("POST", "salesOrders/touch", { numbers: [orderNumber(1)] });
   const first = await walkOrders(harness.erp);
-  // Committed now, but stamped four minutes ago: behind the newest change that the first run saw.
+  // Committed now with a timestamp four minutes ago, before the newest change of the first run.
   const at = new Date(Date.now() - 240_000).toISOString();
   await harness.control("POST", "salesOrders/touch", { numbers: [orderNumber(20)], at });
   const second = await walkOrders(harness.erp, first.cursor);
   expect(numbersOf(second.orders)).toContain(orderNumber(20));
 });
 
-test("what did not change stops coming once no late change can be among it", async () => {
+test("unchanged orders are no longer repeated once no late change is possible", async () => {
   harness = await startHarness({ orders: 60, faultEvery: 0 }, { pageSize: 25, lateMs: 1_000 });
   await harness.control("POST", "salesOrders/touch", { count: 60, at: "2026-03-01T00:00:00Z" });
   let { cursor, orders } = await walkOrders(harness.erp);
@@ -101,7 +101,7 @@ test.each([-6, 6])("a clock of the ERP that is %d hours off loses nothing", asyn
   expect(numbersOf(second.orders)).toEqual(expect.arrayContaining(numbers as string[]));
 });
 
-test("an empty ERP is read at once, and its first order later", async () => {
+test("reads an empty ERP at once, and its first order later", async () => {
   harness = await startHarness({ orders: 0 });
   const first = await walkOrders(harness.erp);
   expect(first).toMatchObject({ orders: [], pages: 1 });
@@ -109,7 +109,7 @@ test("an empty ERP is read at once, and its first order later", async () => {
   expect((await walkOrders(harness.erp, first.cursor)).orders).toHaveLength(1);
 });
 
-test("customers that changed are read page by page as well", async () => {
+test("reads changed customers page by page", async () => {
   harness = await startHarness({ customers: 70 }, { pageSize: 30, lateMs: 1_000 });
   const numbers = new Set<string>();
   let cursor: string | null = null;
@@ -126,21 +126,21 @@ test("customers that changed are read page by page as well", async () => {
 
 describe("cursors", () => {
   test.each(["", "x", "e30", Buffer.from('{"v":2}').toString("base64url")])(
-    "%j is refused as no cursor",
+    "rejects the invalid cursor %j",
     async (cursor) => {
       harness = await startHarness({ orders: 1 });
       await expect(harness.erp.changedOrders(cursor)).rejects.toThrow(ErpCursorError);
     },
   );
 
-  test("one of customers is refused for orders", async () => {
+  test("rejects a cursor of customers for orders", async () => {
     harness = await startHarness({ orders: 1 });
     const { cursor } = await harness.erp.changedCustomers(null);
     await expect(harness.erp.changedOrders(cursor)).rejects.toThrow(ErpCursorError);
   });
 });
 
-describe("pages that are not as they should be", () => {
+describe("faulty pages", () => {
   const settings = { pageSize: 10 };
   const pages = { set: "salesOrders", after: 1 };
 
@@ -150,29 +150,29 @@ describe("pages that are not as they should be", () => {
     { kind: "duplicate", after: 7, times: 2 },
     { kind: "overlap", after: 1, records: 4 },
     { kind: "overlap", after: 3, records: 4, times: 6 },
-  ])("the page before once more, or its end, loses nothing: %j", async (fault) => {
+  ])("loses nothing when the previous page or its end is repeated: %j", async (fault) => {
     harness = await startHarness({ orders: 95 }, settings);
-    // The very first answer is that of the newest order: given for the first page, it would end the run.
+    // The first response is for the newest order; as the first page it would end the run.
     await harness.fault({ set: "salesOrders", ...fault });
     expect(numbersOf((await walkOrders(harness.erp)).orders)).toEqual(all(95));
   });
 
-  test("one that comes again and again ends the run with an error", async () => {
+  test("ends the run with an error when a page is repeated forever", async () => {
     harness = await startHarness({ orders: 95 }, settings);
     await harness.fault({ kind: "duplicate", ...pages, after: 3, times: 1_000 });
     await expect(walkOrders(harness.erp)).rejects.toThrow(ErpAnswerError);
   });
 
-  test("records in another order than asked for are refused: some would be passed over", async () => {
+  test("rejects records out of order, because some could be skipped", async () => {
     harness = await startHarness({ orders: 95 }, settings);
     await harness.fault({ kind: "disorder", ...pages, times: 1_000 });
     await expect(walkOrders(harness.erp)).rejects.toThrow("contradict each other");
   });
 
-  test("a link of a list to itself ends with an error", async () => {
+  test("ends with an error when a list links to itself", async () => {
     harness = await startHarness({ orders: 5 });
     await harness.fault({ kind: "loop", set: "items", times: 1_000 });
-    await expect(harness.erp.itemsByNumbers(["100001"])).rejects.toThrow("do not end");
+    await expect(harness.erp.itemsByNumbers(["100001"])).rejects.toThrow("never end");
   });
 
   test.each([
@@ -181,15 +181,15 @@ describe("pages that are not as they should be", () => {
     "http://127.0.0.1:1/v2.0/simulator/sandbox/api/v2.0/companies",
     "http://[",
     "javascript:alert(1)",
-  ])("a link to %s is not followed", async (url) => {
+  ])("does not follow a link to %s", async (url) => {
     harness = await startHarness({ orders: 5 });
     await harness.fault({ kind: "link", set: "items", url });
     await expect(harness.erp.itemsByNumbers(["100001"])).rejects.toThrow(
-      "links to another place than the one asked",
+      "links to another address",
     );
   });
 
-  test("a link to the same path at another host is not followed", async () => {
+  test("does not follow a link to the same path at another host", async () => {
     harness = await startHarness({ orders: 5 });
     const { ERP_COMPANY_ID } = harness.env;
     const path = `/v2.0/simulator/sandbox/api/v2.0/companies(${ERP_COMPANY_ID ?? ""})/items`;
@@ -197,7 +197,7 @@ describe("pages that are not as they should be", () => {
     await expect(harness.erp.itemsByNumbers(["100001"])).rejects.toThrow(ErpAnswerError);
   });
 
-  test("a link to another set of the same ERP is not followed", async () => {
+  test("does not follow a link to another set of the same ERP", async () => {
     harness = await startHarness({ orders: 5 });
     const { ERP_BASE_URL, ERP_COMPANY_ID } = harness.env;
     const url = `${ERP_BASE_URL ?? ""}/simulator/sandbox/api/v2.0/companies(${ERP_COMPANY_ID ?? ""})/customers`;
@@ -205,7 +205,7 @@ describe("pages that are not as they should be", () => {
     await expect(harness.erp.itemsByNumbers(["100001"])).rejects.toThrow(ErpAnswerError);
   });
 
-  test("a page too large to be taken is asked for in smaller ones", async () => {
+  test("requests smaller pages when a page is too large", async () => {
     harness = await startHarness({ orders: 40 }, settings);
     await harness.fault({ kind: "pad", ...pages, times: 2, bytes: 33 * 1024 * 1024 });
     expect(numbersOf((await walkOrders(harness.erp)).orders)).toEqual(all(40));

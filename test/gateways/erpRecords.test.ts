@@ -20,7 +20,7 @@ async function orderOf(number: string) {
 }
 
 describe("an order", () => {
-  test("comes with its lines, codes and amounts", async () => {
+  test("has lines, codes and amounts", async () => {
     const number = orderNumber(0);
     await patch(number, {
       externalDocumentNumber: " PO 7 ",
@@ -66,14 +66,14 @@ describe("an order", () => {
     expect(["MAIN", "BOND", "SHOP"]).toContain(line?.locationCode);
   });
 
-  test("keeps its revision while nothing about it changes, and no longer", async () => {
+  test("keeps its revision exactly while it is unchanged", async () => {
     const number = orderNumber(1);
     const before = await orderOf(number);
     expect((await orderOf(number)).revision).toBe(before.revision);
     await patch(number, { "salesOrderLines[0].description": "other" });
     const after = await orderOf(number);
     expect(after.revision).not.toBe(before.revision);
-    // The item's category stands in another record than the order.
+    // The item's category is stored outside the order.
     const item = after.lines[0]?.itemNumber ?? "";
     await harness.control("PATCH", `items/${item}`, { itemCategoryCode: "MEAD" });
     const later = await orderOf(number);
@@ -112,7 +112,7 @@ describe("an order", () => {
     ["Comment", "", { type: "COMMENT", productGroup: "Comment", objectNumber: null }],
     ["Voucher", "V", { type: "OTHER", productGroup: "Voucher V" }],
     ["Item", "UNKNOWN", { type: "ITEM", productGroup: null, itemNumber: "UNKNOWN" }],
-  ])("has lines of the type %s", async (lineType, lineObjectNumber, expected) => {
+  ])("has lines of type %s", async (lineType, lineObjectNumber, expected) => {
     const number = orderNumber(4);
     await patch(number, {
       "salesOrderLines[0].lineType": lineType,
@@ -121,7 +121,7 @@ describe("an order", () => {
     expect((await orderOf(number)).lines[0]).toMatchObject(expected);
   });
 
-  test("shows the id of what the ERP does not resolve", async () => {
+  test("contains the id of an unresolved reference", async () => {
     const id = "0123abcd-0123-4567-89ab-0123456789ab";
     await patch(orderNumber(5), { shipmentMethodId: id, "salesOrderLines[0].locationId": id });
     const order = await orderOf(orderNumber(5));
@@ -130,20 +130,20 @@ describe("an order", () => {
   });
 });
 
-describe("an order that cannot be read", () => {
+describe("an unreadable order", () => {
   test.each([
     ["status", "Lost", "must be Draft, In Review or Open"],
     ["salesOrderLines", "none", "must be a list of lines"],
     ["salesOrderLines[0].quantity", "many", "must be a number of 40 digits at most"],
     ["salesOrderLines[0].unitPrice", true, "must be a number"],
     ["salesOrderLines[0].sequence", "x", "must be a whole number"],
-    ["salesOrderLines[0].description", "a\0b", "holds characters that are none"],
-    ["salesOrderLines[0].description", "\ud800", "holds characters that are none"],
-    ["orderDate", "2026-02-30", "must be a day such as 2026-01-31"],
-    ["customerName", 12, "must be a text"],
+    ["salesOrderLines[0].description", "a\0b", "contains invalid characters"],
+    ["salesOrderLines[0].description", "\ud800", "contains invalid characters"],
+    ["orderDate", "2026-02-30", "must be a date such as 2026-01-31"],
+    ["customerName", 12, "must be a string"],
     ["shipmentMethodId", "x", "must be an id"],
     ["lastModifiedDateTime", "yesterday", "must be a time such as 2026-01-31T12:00:00Z"],
-  ])("by %s is reported, and the others beside it are read", async (path, value, message) => {
+  ])("with %s is reported, and the others are read", async (path, value, message) => {
     const { numbers } = await harness.control("POST", "salesOrders", { count: 3 });
     const [good, bad, other] = numbers as [string, string, string];
     await patch(bad, { [path]: value });
@@ -161,7 +161,7 @@ describe("an order that cannot be read", () => {
     await harness.control("DELETE", `salesOrders/${bad}`);
   });
 
-  test("because two of its lines bear one number is reported", async () => {
+  test("with two lines of the same number is reported", async () => {
     const { numbers } = await harness.control("POST", "salesOrders", {});
     const [bad = ""] = numbers as string[];
     const { salesOrderLines } = await harness.control("GET", `salesOrders/${bad}`);
@@ -173,8 +173,8 @@ describe("an order that cannot be read", () => {
   });
 });
 
-describe("records by their numbers", () => {
-  test("come in batches, each once, and the missing ones are named", async () => {
+describe("records by number", () => {
+  test("are read in batches, each once, and missing ones are listed", async () => {
     const wanted = Array.from({ length: 170 }, (_, index) => orderNumber(index + 100));
     const absent = ["S-ORD999999", "it's", "a".repeat(21), "x\ny", "", "s-ord100100"];
     const { records, missing, invoiced } = await harness.erp.ordersByNumbers([
@@ -187,7 +187,7 @@ describe("records by their numbers", () => {
     expect(invoiced).toEqual([]);
   });
 
-  test("tell orders that were invoiced from those that were deleted", async () => {
+  test("distinguish invoiced orders from deleted ones", async () => {
     const { numbers } = await harness.control("POST", "salesOrders", { count: 2 });
     const [invoiced = "", deleted = ""] = numbers as string[];
     await harness.control("DELETE", `salesOrders/${invoiced}?invoiced=true`);
@@ -199,7 +199,7 @@ describe("records by their numbers", () => {
     });
   });
 
-  test("ask for nothing when there are none", async () => {
+  test("send no request for an empty list", async () => {
     const { requests } = await harness.control("GET", "");
     expect(await harness.erp.customersByNumbers([])).toEqual({
       ...{ records: [], unreadable: [], missing: [] },
@@ -216,7 +216,7 @@ describe("records by their numbers", () => {
   });
 });
 
-test("a customer who may owe without limit has no limit, and a blank block is none", async () => {
+test("a customer without credit limit has null, and a blank block is NO", async () => {
   await harness.control("PATCH", "customers/10002", { creditLimit: 0, blocked: "_x0020_" });
   await harness.control("PATCH", "customers/10004", { creditLimit: 12.5, blocked: "Ship" });
   const { records } = await harness.erp.customersByNumbers(["10002", "10004"]);
@@ -245,7 +245,7 @@ describe("decimals", () => {
     ["", null],
   ])("%s is %s", (source, plain) => expect(plainDecimal(source)).toBe(plain));
 
-  test("lose no digits between the ERP's JSON and us", () => {
+  test("keep all digits of the ERP's JSON", () => {
     expect(parseJson('{"a":[1.10,12345678901234567890.123]}')).toMatchObject({
       a: [{ source: "1.10" }, { source: "12345678901234567890.123" }],
     });
@@ -264,5 +264,5 @@ describe("Retry-After", () => {
     ["soon", null],
     ["2026-01-01", null],
     [null, null],
-  ])("%j asks to wait %j ms", (header, ms) => expect(readRetryAfter(header, now)).toBe(ms));
+  ])("%j requests a delay of %j ms", (header, ms) => expect(readRetryAfter(header, now)).toBe(ms));
 });

@@ -33,19 +33,19 @@ afterAll(async () => {
   await files.stop();
 });
 
-/** So many bytes in uneven pieces. */
+/** Generates bytes in chunks of different sizes. */
 function* pieces(size: number): Generator<Buffer> {
   for (let left = size; left > 0; left -= 300_007) yield randomBytes(Math.min(left, 300_007));
 }
 const digest = (bytes: Buffer) => createHash("sha256").update(bytes).digest("hex");
 
-describe("A file", () => {
+describe("a file", () => {
   test.each([
     ["nothing", 0],
     ["less than a part", 1_000],
     ["exactly two parts", 10 * mebi],
-    ["three parts and a rest", 15 * mebi + 1],
-  ])("of %s is there whole, byte for byte", async (_what, size) => {
+    ["three parts and a byte", 15 * mebi + 1],
+  ])("of %s is stored byte for byte", async (_what, size) => {
     const content = Buffer.concat([...pieces(size)]);
     const key = `a/${size}.xlsx`;
     const chunks = Array.from({ length: Math.ceil(size / 70_001) }, (_, index) =>
@@ -59,7 +59,7 @@ describe("A file", () => {
     await expect(store.read(key)).rejects.toThrow("The file store does not have the file");
   });
 
-  test("is never there in part: what breaks off leaves neither a file nor an unfinished upload", async () => {
+  test("is never stored in part: a broken upload leaves neither a file nor parts", async () => {
     const body = new PassThrough();
     const writing = store.write("b/broken.xlsx", body, never);
     for (const piece of pieces(11 * mebi)) if (!body.write(piece)) await setImmediate();
@@ -68,7 +68,7 @@ describe("A file", () => {
     expect(await files.content()).toEqual({ files: [], unfinished: [] });
   });
 
-  test("whose writing is stopped ends at once, and nothing is left after its removal", async () => {
+  test("ends its aborted upload at once, and its deletion leaves nothing", async () => {
     const controller = new AbortController();
     const body = new PassThrough();
     body.on("error", () => undefined);
@@ -86,7 +86,7 @@ describe("A file", () => {
     });
   });
 
-  test("whose writing is stopped while the store is silent ends at once, and others go on", async () => {
+  test("ends its aborted upload while the store is silent, and other uploads continue", async () => {
     const proxy = await startProxy(files.url);
     const silent = files.store(proxy.url);
     try {
@@ -105,7 +105,7 @@ describe("A file", () => {
     }
   });
 
-  test("that goes takes its unfinished uploads with it, and no other's", async () => {
+  test("is deleted with its unfinished uploads, and with no others", async () => {
     const begin = async (key: string) => {
       const body = new PassThrough();
       body.on("error", () => undefined);
@@ -132,14 +132,14 @@ describe("A file", () => {
   });
 });
 
-describe("A link", () => {
+describe("a download link", () => {
   const key = "d/list.xlsx";
   const fileName = 'Prisliste "Rosé" – vår 2026 (50%).xlsx';
   beforeAll(async () => {
     await store.write(key, Readable.from([Buffer.from("0123456789")]), never);
   });
 
-  test("gives the file to whoever has it, under its name, in whole or in part", async () => {
+  test("serves the file to anyone, under its name, in whole or in part", async () => {
     const link = await store.link(key, { fileName, seconds: 300 });
     const response = await fetch(link);
     expect(response.status).toBe(200);
@@ -157,7 +157,7 @@ describe("A link", () => {
     ]);
   });
 
-  test("ends, and cannot be changed into another", async () => {
+  test("expires and cannot be changed to another file", async () => {
     const link = await store.link(key, { fileName, seconds: 300 });
     const other = await store.link(key, { fileName, seconds: 1 });
     for (const changed of [
@@ -173,7 +173,7 @@ describe("A link", () => {
     expect((await fetch(link)).status).toBe(200);
   });
 
-  test("is made for the address that users know", async () => {
+  test("uses the public address", async () => {
     const elsewhere = files.store(undefined, { S3_PUBLIC_ENDPOINT: "https://files.example" });
     const link = await elsewhere.link(key, { fileName, seconds: 300 });
     expect(link).toMatch(/^https:\/\/files\.example\/back-office\/d\/list\.xlsx\?/);
@@ -181,25 +181,27 @@ describe("A link", () => {
   });
 });
 
-describe("The embedded store", () => {
-  test("serves nobody without the key", async () => {
+describe("the store emulator", () => {
+  test("rejects requests without the key", async () => {
     for (const path of ["", "back-office", "back-office?uploads", "back-office/d/list.xlsx"])
       for (const method of ["GET", "PUT", "DELETE"])
         expect((await fetch(`${files.url}/${path}`, { method })).status).toBe(403);
     const stranger = files.store(undefined, { S3_SECRET_ACCESS_KEY: "another" });
-    await expect(stranger.read("d/list.xlsx")).rejects.toThrow("The file store refuses");
+    await expect(stranger.read("d/list.xlsx")).rejects.toThrow(
+      "The file store rejected the request",
+    );
     stranger.close();
     const known = files.store(undefined, {
       S3_ACCESS_KEY_ID: "S3RVER",
       S3_SECRET_ACCESS_KEY: "S3RVER",
     });
-    await expect(known.read("d/list.xlsx")).rejects.toThrow("The file store refuses");
+    await expect(known.read("d/list.xlsx")).rejects.toThrow("The file store rejected the request");
     known.close();
   });
 });
 
-describe("An upload of which a part was removed while it is ended", () => {
-  test("fails alone, and the embedded store goes on", async () => {
+describe("an upload with a part removed during its completion", () => {
+  test("fails alone, and the emulator continues", async () => {
     const client = files.client();
     const upload = { Bucket: "back-office", Key: "torn" };
     const { UploadId } = await client.send(new CreateMultipartUploadCommand(upload));
@@ -227,19 +229,19 @@ describe("An upload of which a part was removed while it is ended", () => {
   });
 });
 
-describe("A store that does not do its part", () => {
-  test("fails the write alone, also where nobody listens to the body any more", async () => {
+describe("a failing store", () => {
+  test("fails only the write, even when the body has no listener", async () => {
     const body = new PassThrough();
     body.end("all of it");
     const away = files.store("http://127.0.0.1:1");
     await expect(away.write("away", body, never)).rejects.toThrow(FileStoreError);
-    // An error of the body that nobody heard would end the process here.
+    // An unhandled error of the body would end the process here.
     await setImmediate();
     expect(body.destroyed).toBe(true);
     await expect(store.write("there", Readable.from(["x"]), never)).resolves.toBe(1);
   });
 
-  test("has neither taken, removed nor shown a file where its answer is a page of something else", async () => {
+  test("counts as failed when a proxy's page answers", async () => {
     const proxy = await startProxy(files.url);
     const hidden = files.store(proxy.url);
     proxy.answer(httpAnswer(200, "<html>Log in</html>", { "content-type": "text/html" }));
@@ -258,7 +260,7 @@ describe("A store that does not do its part", () => {
     ];
     const works: [string, () => Promise<unknown>][] = [
       ["removed", () => hidden.remove("hidden")],
-      ["removed with all beside it", () => hidden.removeAll("hid")],
+      ["removed with its prefix", () => hidden.removeAll("hid")],
       ["read", () => hidden.read("hidden")],
       ["listed", () => hidden.list("hid")[Symbol.asyncIterator]().next()],
     ];
@@ -273,7 +275,7 @@ describe("A store that does not do its part", () => {
           ...{ what, outcome: "FileStoreError: The file store cannot be reached just now" },
         });
         await proxy.restore();
-        // Too many such answers, one after the other, and it would not be asked any more.
+        // More such responses in a row would open the circuit.
         expect((await hidden.read("hidden")).toString()).toBe("x");
       }
     expect(await files.content()).toMatchObject({ unfinished: ["hidden"] });
@@ -287,7 +289,7 @@ describe("A store that does not do its part", () => {
 
   const quick = { timeoutMs: 300 };
 
-  test("is told in words that give nothing away, within bounds", async () => {
+  test("is reported without internal details, in time", async () => {
     const proxy = await startProxy(files.url);
     const away = files.store(proxy.url, {}, quick);
     await proxy.cut();
@@ -301,12 +303,12 @@ describe("A store that does not do its part", () => {
     await proxy.stop();
   });
 
-  test("is left alone for a while when it has not answered several times in a row, and a page is no answer", async () => {
+  test("opens the circuit after several failures, also when a page answers", async () => {
     const proxy = await startProxy(files.url);
     const away = files.store(proxy.url, {}, quick);
     const refusal = "The file store cannot be reached just now";
     const back = async () => {
-      await waitFor("it to be asked again", () =>
+      await waitFor("the circuit to close", () =>
         away.check(never).then(
           () => true,
           () => false,
@@ -314,7 +316,7 @@ describe("A store that does not do its part", () => {
       );
       expect(away.circuit()).toBe("closed");
     };
-    // What it refuses is an answer.
+    // A rejection is a response.
     for (let n = 0; n < 6; n++)
       await expect(away.read("nothing")).rejects.toThrow("The file store does not have the file");
     expect(away.circuit()).toBe("closed");
@@ -345,14 +347,14 @@ describe("A store that does not do its part", () => {
     ["answers 503", (response: ServerResponse) => response.writeHead(503).end()],
     ["never answers", () => undefined],
     [
-      "hangs up in the middle",
+      "closes the connection during a response",
       (response: ServerResponse) => {
         response.writeHead(200, { "content-length": "100" });
         response.write("half");
         response.destroy();
       },
     ],
-  ])("and %s is an error within bounds", async (_what, answer) => {
+  ])("with %s is an error in time", async (_what, answer) => {
     const server = createServer((_request, response) => {
       answer(response);
     });

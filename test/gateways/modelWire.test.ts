@@ -6,11 +6,11 @@ import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from "@
 import { stepCountIs, streamText } from "ai";
 import { answering, called, makeGateway } from "../helpers/dev/modelTools.ts";
 
-// What providers send beside what our stand-in does, written from their published protocols, byte for byte as it comes over the wire.
+// Responses of real providers that the emulator does not send, from their published protocols.
 
 let server: Server;
 let origin: string;
-/** What comes next, oldest first. */
+/** The next responses, oldest first. */
 const answers: string[] = [];
 const heads: IncomingMessage["headers"][] = [];
 
@@ -19,7 +19,7 @@ beforeAll(async () => {
     heads.push(request.headers);
     request.resume().on("end", () => {
       response.writeHead(200, { "content-type": "text/event-stream; charset=utf-8" });
-      // In small pieces, which split lines and characters.
+      // In small chunks that split lines and characters.
       const bytes = Buffer.from(answers.shift() ?? "");
       for (let at = 0; at < bytes.length; at += 37) response.write(bytes.subarray(at, at + 37));
       response.end();
@@ -79,10 +79,10 @@ const plain =
   data({ choices: [] }, { usage }) +
   done;
 
-describe("An answer in OpenAI's protocol is understood", () => {
+describe("a response in OpenAI's protocol is parsed", () => {
   const call = (index: number, of: object) => ({ tool_calls: [{ index, ...of }] });
 
-  test("as OpenAI sends it: two calls in pieces, content null, usage in a last chunk without choices", async () => {
+  test("in OpenAI's form: two calls in pieces, null content, usage in a last chunk without choices", async () => {
     const first =
       data(choice({ role: "assistant", content: null }), { ...none, obfuscation: "x" }) +
       data(
@@ -110,7 +110,7 @@ describe("An answer in OpenAI's protocol is understood", () => {
     expect(heads[0]?.authorization).toBe("Bearer key");
   });
 
-  test("with comments to keep the connection alive, other line ends, a chunk of filters before, and usage with the end", async () => {
+  test("with keep-alive comments, other line ends, a leading filter chunk, and usage at the end", async () => {
     const sent =
       ": PROCESSING\n\n: PROCESSING\n\n" +
       data({ choices: [], prompt_filter_results: [{ prompt_index: 0 }] }) +
@@ -123,7 +123,7 @@ describe("An answer in OpenAI's protocol is understood", () => {
     });
   });
 
-  test("with a whole call in one chunk, without an index, ended as if it were words", async () => {
+  test("with a complete call in one chunk, without an index, and the finish reason of a text", async () => {
     const one = {
       id: "",
       type: "function",
@@ -139,7 +139,7 @@ describe("An answer in OpenAI's protocol is understood", () => {
     });
   });
 
-  test("with thoughts before the words, of which nothing is shown", async () => {
+  test("with reasoning before the text, which is not shown", async () => {
     const sent =
       data(choice({ role: "assistant", content: null, reasoning_content: "Hm." })) +
       data(choice({ content: "Yes." })) +
@@ -153,13 +153,13 @@ describe("An answer in OpenAI's protocol is understood", () => {
     ["busy", { type: "rate_limit_error", code: null, message: "Slow down" }],
     ["unreachable", { type: "server_error", message: "Sorry" }],
     ["nonsense", { message: "What?" }],
-  ])("as %s, where it reports an error midway: %j", async (problem, error) => {
+  ])("as %s when it reports an error midway: %j", async (problem, error) => {
     const sent = data(choice({ role: "assistant", content: "On" })) + data({ error });
     expect(await ask("openai-compatible", sent)).toMatchObject({ problem: { problem } });
   });
 });
 
-describe("An answer in Anthropic's protocol is understood", () => {
+describe("a response in Anthropic's protocol is parsed", () => {
   const event = (type: string, more: object = {}) =>
     `event: ${type}\ndata: ${JSON.stringify({ type, ...more })}\n\n`;
   const start = event("message_start", {
@@ -195,7 +195,7 @@ describe("An answer in Anthropic's protocol is understood", () => {
       usage: { output_tokens: 7 },
     }) + event("message_stop");
 
-  test("with words, a call in pieces and one without arguments, thoughts and usage", async () => {
+  test("with text, a call in pieces and one without arguments, reasoning and usage", async () => {
     const first =
       start +
       block(
@@ -225,7 +225,7 @@ describe("An answer in Anthropic's protocol is understood", () => {
   test.each([
     ["max_tokens", "length"],
     ["refusal", "content-filter"],
-  ])("as one that ends by %s", async (stop, reason) => {
+  ])("as one that ends with %s", async (stop, reason) => {
     expect(await ask("anthropic", start + words(0, "On") + end(stop))).toMatchObject({ reason });
   });
 
@@ -241,14 +241,14 @@ describe("An answer in Anthropic's protocol is understood", () => {
     ["unreachable", start + words(0, "On")],
     ["unreachable", start],
     ["nonsense", start + 'event: content_block_delta\ndata: {"type":\n\n'],
-  ])("as %s, where it breaks off: %#", async (problem, sent) => {
-    // Twice, since a question that got no answer at all is asked again.
+  ])("as %s when it breaks off: %#", async (problem, sent) => {
+    // Sent twice, because a call that failed before its response is retried.
     expect(await ask("anthropic", sent, sent)).toMatchObject({ problem: { problem } });
   });
 });
 
-test("Anthropic's own address is asked where the settings name none, whatever variables the library knows", async () => {
-  // eslint-disable-next-line no-restricted-properties, no-restricted-syntax -- what the library would read
+test("uses Anthropic's address by default, whatever environment variables are set", async () => {
+  // eslint-disable-next-line no-restricted-properties, no-restricted-syntax -- variables that the library would read
   const { env } = process;
   env["ANTHROPIC_BASE_URL"] = origin;
   const asked: string[] = [];

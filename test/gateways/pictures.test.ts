@@ -28,7 +28,7 @@ const answers: Record<string, RequestListener> = {
   "/page.png": (_request, response) => response.end("<!doctype html>"),
   "/gone.png": (_request, response) => response.writeHead(404).end(),
   "/large.png": (_request, response) => response.end(Buffer.concat([png, Buffer.alloc(10_000)])),
-  // And no more of it.
+  // The response never ends.
   "/slow.png": (_request, response) => response.write(png.subarray(0, 20)),
 };
 
@@ -46,7 +46,7 @@ afterAll(() => {
   server.close();
 });
 
-/** As the worker has them, with the certificate trusted. */
+/** Configured like the worker's, with the test certificate trusted. */
 const pictures = (hosts: string[]) => makePictures({ hosts, ...limits }, { ca: certificate.cert });
 const reasonFor = (hosts: string[], address: string) =>
   pictures(hosts)
@@ -59,8 +59,8 @@ const reasonFor = (hosts: string[], address: string) =>
       },
     );
 
-describe("A picture", () => {
-  test("comes from a host that is listed, also by a way over others of its addresses", async () => {
+describe("a picture", () => {
+  test("is downloaded from a listed host, also through redirects on it", async () => {
     for (const path of ["/wine.png", "/moved.png"])
       expect(await pictures([host]).fetch(`https://${host}${path}`, never)).toEqual({
         bytes: png,
@@ -75,21 +75,21 @@ describe("A picture", () => {
     ["/page.png", "it is neither PNG nor JPEG"],
     ["/gone.png", "its host answers 404"],
     ["/large.png", "it is larger than 10000 bytes"],
-    ["/slow.png", "it did not come in time"],
-    ["/round.png", "its address leads from one to the next"],
-    ["/plain.png", "its address is no plain https address"],
-    ["/inside.png", "pictures are not fetched from its host"],
-  ])("at %s is refused: %s", async (path, reason) => {
+    ["/slow.png", "it took too long to download"],
+    ["/round.png", "its URL redirects too often"],
+    ["/plain.png", "its URL is not a plain https URL"],
+    ["/inside.png", "pictures from its host are not allowed"],
+  ])("at %s is rejected: %s", async (path, reason) => {
     expect(await reasonFor([host], `https://${host}${path}`)).toBe(reason);
   });
 
-  test("is not fetched from another host than those that are listed, nor over anything but https", async () => {
+  test("is downloaded only from listed hosts and only over https", async () => {
     asked = [];
     for (const address of [
       `https://127.0.0.1:${host.split(":")[1]}/wine.png`,
       "https://example.com/wine.png",
     ])
-      expect(await reasonFor([host], address)).toBe("pictures are not fetched from its host");
+      expect(await reasonFor([host], address)).toBe("pictures from its host are not allowed");
     for (const address of [
       `http://${host}/wine.png`,
       `https://me:secret@${host}/wine.png`,
@@ -97,11 +97,11 @@ describe("A picture", () => {
       "data:image/png;base64,AAAA",
       "wine.png",
     ])
-      expect(await reasonFor([host], address)).toBe("its address is no plain https address");
+      expect(await reasonFor([host], address)).toBe("its URL is not a plain https URL");
     expect(asked).toEqual([]);
   });
 
-  test("of any host is not fetched from inside, however the address is written", async () => {
+  test("is not downloaded from private addresses, in any notation", async () => {
     asked = [];
     const port = host.split(":")[1];
     for (const inside of [
@@ -133,7 +133,7 @@ describe("A picture", () => {
     expect(asked).toEqual([]);
   });
 
-  test("is given up when the work is stopped", async () => {
+  test("is cancelled with the work", async () => {
     const controller = new AbortController();
     const fetching = pictures([host]).fetch(`https://${host}/slow.png`, controller.signal);
     controller.abort(new Error("stopped"));

@@ -87,8 +87,7 @@ async function directly(
   try {
     await withClient(settings, (client) => client.query(gathered.statement));
   } catch (error) {
-    if (error instanceof Error && error.message.startsWith("A required row"))
-      return undefined;
+    if (error instanceof Error && error.message.startsWith("A required row")) return undefined;
     throw error;
   }
   const text = gathered.text();
@@ -285,68 +284,80 @@ function pagesByCursor(): fc.Arbitrary<CursorCase> {
 }
 
 describe("a read by SQL alone", () => {
-  test("answers what Grafast answers, whatever is asked, in whatever order", async () => {
-    const everything = callerWith(keys);
-    let direct = 0;
-    let runs = 0;
-    await fc.assert(
-      fc.asyncProperty(documents(), async (document) => {
-        runs++;
-        const answer = await directly(document, everything);
-        if (answer === undefined) return;
-        direct++;
-        expect({ data: answer }).toEqual(await byGrafast(document, everything, {}));
-      }),
-      propertyRuns(200),
-    );
-    // What is left to Grafast is the exception.
-    expect(direct / runs).toBeGreaterThan(0.9);
-  }, propertyTimeoutMs);
+  test(
+    "answers what Grafast answers, whatever is asked, in whatever order",
+    async () => {
+      const everything = callerWith(keys);
+      let direct = 0;
+      let runs = 0;
+      await fc.assert(
+        fc.asyncProperty(documents(), async (document) => {
+          runs++;
+          const answer = await directly(document, everything);
+          if (answer === undefined) return;
+          direct++;
+          expect({ data: answer }).toEqual(await byGrafast(document, everything, {}));
+        }),
+        propertyRuns(200),
+      );
+      // What is left to Grafast is the exception.
+      expect(direct / runs).toBeGreaterThan(0.9);
+    },
+    propertyTimeoutMs,
+  );
 
-  test("begins and ends where Grafast's cursors say, in whatever order", async () => {
-    const everything = callerWith(keys);
-    let compared = 0;
-    await fc.assert(
-      fc.asyncProperty(pagesByCursor(), async ({ all, after, before, document }) => {
-        const list = (await byGrafast(all, everything, {})).data as {
-          list: { edges: { cursor: string }[] } | null;
-        } | null;
-        // Some tables refuse to be searched for words.
-        if (!list?.list) return;
-        const cursors = list.list.edges.map(({ cursor }) => cursor);
-        const at = (share: number | null) =>
-          share === null ? null : (cursors[Math.floor((cursors.length - 1) * share)] ?? null);
-        const variables = { after: at(after), before: at(before) };
-        const answer = await directly(document, everything, variables);
-        compared++;
-        expect({ data: answer }).toEqual(await byGrafast(document, everything, variables));
-      }),
-      propertyRuns(200),
-    );
-    expect(compared).toBeGreaterThan(100);
-  }, propertyTimeoutMs);
+  test(
+    "begins and ends where Grafast's cursors say, in whatever order",
+    async () => {
+      const everything = callerWith(keys);
+      let compared = 0;
+      await fc.assert(
+        fc.asyncProperty(pagesByCursor(), async ({ all, after, before, document }) => {
+          const list = (await byGrafast(all, everything, {})).data as {
+            list: { edges: { cursor: string }[] } | null;
+          } | null;
+          // Some tables refuse to be searched for words.
+          if (!list?.list) return;
+          const cursors = list.list.edges.map(({ cursor }) => cursor);
+          const at = (share: number | null) =>
+            share === null ? null : (cursors[Math.floor((cursors.length - 1) * share)] ?? null);
+          const variables = { after: at(after), before: at(before) };
+          const answer = await directly(document, everything, variables);
+          compared++;
+          expect({ data: answer }).toEqual(await byGrafast(document, everything, variables));
+        }),
+        propertyRuns(200),
+      );
+      expect(compared).toBeGreaterThan(100);
+    },
+    propertyTimeoutMs,
+  );
 
-  test("shows a caller of few permissions no more than Grafast does", async () => {
-    let compared = 0;
-    const cases = fc.tuple(documents(), fc.subarray(keys));
-    await fc.assert(
-      fc.asyncProperty(cases, async ([document, some]) => {
-        const requestContext = callerWith(some);
-        const grafasts = await byGrafast(document, requestContext, {});
-        const answer = await directly(document, requestContext);
-        // A refusal is Grafast's to tell: the guard stands before the statement.
-        if (grafasts.errors) {
-          expect(answer ?? null).toBeNull();
-          return;
-        }
-        if (answer === undefined) return;
-        compared++;
-        expect(answer).toEqual(grafasts.data);
-      }),
-      propertyRuns(150),
-    );
-    expect(compared).toBeGreaterThan(30);
-  }, propertyTimeoutMs);
+  test(
+    "shows a caller of few permissions no more than Grafast does",
+    async () => {
+      let compared = 0;
+      const cases = fc.tuple(documents(), fc.subarray(keys));
+      await fc.assert(
+        fc.asyncProperty(cases, async ([document, some]) => {
+          const requestContext = callerWith(some);
+          const grafasts = await byGrafast(document, requestContext, {});
+          const answer = await directly(document, requestContext);
+          // A refusal is Grafast's to tell: the guard stands before the statement.
+          if (grafasts.errors) {
+            expect(answer ?? null).toBeNull();
+            return;
+          }
+          if (answer === undefined) return;
+          compared++;
+          expect(answer).toEqual(grafasts.data);
+        }),
+        propertyRuns(150),
+      );
+      expect(compared).toBeGreaterThan(30);
+    },
+    propertyTimeoutMs,
+  );
 
   test("takes its values from variables, and finds one row or none by its id", async () => {
     const everything = callerWith(keys);

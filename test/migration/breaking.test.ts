@@ -1,8 +1,12 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import type { TestDatabase } from "../helpers/database.ts";
 import { createDatabase } from "../helpers/database.ts";
-import type { OwnFolder } from "../helpers/migration/extraSqlDir.ts";
-import { makeOwnFolder, runMigrate, runMigrateProcess } from "../helpers/migration/extraSqlDir.ts";
+import type { ExtraSqlDir } from "../helpers/migration/extraSqlDir.ts";
+import {
+  createExtraSqlDir,
+  runMigrate,
+  runMigrateProcess,
+} from "../helpers/migration/extraSqlDir.ts";
 
 const allow = (rule: string) => `-- lint: allow ${rule} because this shows what is refused later\n`;
 const cellars = `create table cellars (id uuid primary key default uuidv7(), name text collate display_order not null, place text);
@@ -22,14 +26,14 @@ comment on function cellar_label is 'Its name and place.';
 const rename = `${allow("rename")}alter table cellars rename column place to city;`;
 
 let database: TestDatabase;
-let own: OwnFolder;
+let own: ExtraSqlDir;
 
 beforeAll(async () => {
   database = await createDatabase();
 });
 afterAll(() => database.drop());
 beforeEach(async () => {
-  own = await makeOwnFolder();
+  own = await createExtraSqlDir();
   await own.migration("cellars", cellars);
 });
 afterEach(() => own.remove());
@@ -42,8 +46,8 @@ async function columns(): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
-describe("The migrate command", () => {
-  test("shows what a migration adds to the API, root fields first", async () => {
+describe("the migrate command", () => {
+  test("lists additions to the API, root fields first", async () => {
     const { code, output } = await migrate();
     expect(output).toMatch(
       /The migration adds to the API:\n {2}\+ Query\.cellar: Cellar\n {2}\+ .*\n(?: {2}\+ .*\n)*applying 0001_cellars/,
@@ -52,13 +56,13 @@ describe("The migrate command", () => {
     expect(code).toBe(0);
   });
 
-  test("says nothing of the API where nothing changes", async () => {
+  test("lists nothing when the API does not change", async () => {
     const { code, output } = await migrate();
     expect(output).toBe("The database is prepared\n");
     expect(code).toBe(0);
   });
 
-  test("refuses a rename that breaks a function and callers, and names both", async () => {
+  test("rejects a rename that breaks a function and callers, and names both", async () => {
     await own.logic("cellars", label);
     await own.migration("rename", rename);
     const { code, output } = await runMigrateProcess(database.url, own.path);
@@ -77,7 +81,7 @@ describe("The migrate command", () => {
     expect(await columns()).toContain("place");
   });
 
-  test("refuses a broken function even where breaking changes are allowed", async () => {
+  test("rejects a broken function even when breaking changes are allowed", async () => {
     await own.logic("cellars", label);
     await own.migration("rename", rename);
     const { code, output } = await migrate("--allow-breaking");
@@ -87,7 +91,7 @@ describe("The migrate command", () => {
     expect(await columns()).toContain("place");
   });
 
-  test("refuses a changed type", async () => {
+  test("rejects a changed type", async () => {
     await own.migration(
       "type",
       `${allow("alter-type")}alter table cellars alter column place type integer using 0;`,
@@ -97,7 +101,7 @@ describe("The migrate command", () => {
     expect(code).toBe(1);
   });
 
-  test("refuses a rule of the linter that a new migration breaks, with the line to write", async () => {
+  test("rejects a violation of the linter's rules, and prints the line that fixes it", async () => {
     await own.migration("rename", rename.replace(allow("rename"), ""));
     await own.migration("late", "select 1;\nselct 2;");
     await own.migration("quick", "create index concurrently cellars_name_idx on cellars (name);");
@@ -115,7 +119,7 @@ describe("The migrate command", () => {
     expect(code).toBe(1);
   });
 
-  test("refuses an option that it does not have", async () => {
+  test("rejects an unknown option", async () => {
     const { code, output } = await migrate("--allow-braking");
     expect(output).toContain(
       'The migrate command has no option "--allow-braking", only --allow-breaking',
@@ -123,7 +127,7 @@ describe("The migrate command", () => {
     expect(code).toBe(1);
   });
 
-  test("warns of a function that failed before, and goes on", async () => {
+  test("warns of a function that was already broken, and continues", async () => {
     await database.pool.query(
       `set role office_owner; ${label.replace("c.place", "c.town")} reset role`,
     );
@@ -135,7 +139,7 @@ describe("The migrate command", () => {
     expect(code).toBe(0);
   });
 
-  test("applies a breaking change that is allowed and breaks no function", async () => {
+  test("applies an allowed breaking change that breaks no function", async () => {
     await own.logic("cellars", label.replace("c.place", "c.city"));
     await own.migration("rename", rename);
     const { code, output } = await migrate("--allow-breaking");
@@ -146,7 +150,7 @@ describe("The migrate command", () => {
   });
 });
 
-test("A new database is checked with the deployment's own functions before it is committed", async () => {
+test("checks a new database with the deployment's own functions before the commit", async () => {
   await own.logic("cellars", label.replace("c.place", "c.town"));
   const url = new URL(database.url);
   const name = `${url.pathname.slice(1)}_new`;

@@ -3,8 +3,8 @@ import type { TestDatabase } from "../helpers/database.ts";
 import { createDatabase, inTransaction } from "../helpers/database.ts";
 import type { Service } from "../helpers/service.ts";
 import { startService } from "../helpers/service.ts";
-import type { OwnFolder } from "../helpers/migration/extraSqlDir.ts";
-import { makeOwnFolder, runMigrate } from "../helpers/migration/extraSqlDir.ts";
+import type { ExtraSqlDir } from "../helpers/migration/extraSqlDir.ts";
+import { createExtraSqlDir, runMigrate } from "../helpers/migration/extraSqlDir.ts";
 
 const migration = `
 -- lint: allow constraint-not-valid because the products of a test are few
@@ -33,12 +33,12 @@ comment on constraint wine_types_serving_celsius_check on wine_types is 'must be
 `;
 
 let database: TestDatabase;
-let own: OwnFolder;
+let own: ExtraSqlDir;
 let service: Service;
 let staff: { token: string; userId: string };
 
 beforeAll(async () => {
-  [database, own] = await Promise.all([createDatabase(), makeOwnFolder()]);
+  [database, own] = await Promise.all([createDatabase(), createExtraSqlDir()]);
   await own.migration("columns", migration);
   expect(await runMigrate(database.url, own.path)).toMatchObject({ code: 0 });
   service = await startService({
@@ -61,7 +61,7 @@ afterAll(async () => {
 const ask = (query: string, variables: Record<string, unknown> = {}) =>
   service.ask(query, { token: staff.token, variables });
 
-describe("A column that a migration adds to products", () => {
+describe("a column that a migration adds to products", () => {
   test("is a field of the type and of the query language, with its description", async () => {
     await database.pool.query(
       "update products set is_organic = true, cellar_note = 'Top shelf' where erp_product_number = '1'",
@@ -81,7 +81,7 @@ describe("A column that a migration adds to products", () => {
     });
   });
 
-  test("is made and changed by hand, under its rule and its permission, and recorded as whoever did it", async () => {
+  test("is set by mutations under its rule and permission, and audited with the user", async () => {
     const create = (shelf: number) =>
       ask(
         `mutation ($shelf: Int) { createProduct(input: { erpProductNumber: "hand", name: "By hand", isOrganic: true, shelf: $shelf }) { id isOrganic shelf } }`,
@@ -126,7 +126,7 @@ describe("A column that a migration adds to products", () => {
     await database.pool.query("delete from products where id = $1", [id]);
   });
 
-  test("orders and pages where it is indexed, and is aggregated", async () => {
+  test("sorts and pages where it is indexed, and can be aggregated", async () => {
     await database.pool.query("update products set shelf = erp_product_number::integer * 10");
     const page = async (after: string | null) =>
       (
@@ -151,7 +151,7 @@ describe("A column that a migration adds to products", () => {
     await database.pool.query("update products set shelf = null");
   });
 
-  test("is told to those who search: in the description of the argument and as data", async () => {
+  test("is documented for searches, in the argument's description and as data", async () => {
     const { data, errors } = await ask(
       `{ searchFields(type: "products") { name kind description isWordField } __type(name: "Query") { fields { name args { name description } } } }`,
     );
@@ -174,7 +174,7 @@ describe("A column that a migration adds to products", () => {
     expect(query.description).toContain("`shelf`");
   });
 
-  test("is a field of the search engine's collection, where its tag says so", async () => {
+  test("is a field of the search collection when its tag says so", async () => {
     const { data, errors } = await ask(
       `{ searchConfig(type: "products") { columns { name title dataType } searchableFields facetFields } }`,
     );
@@ -190,7 +190,7 @@ describe("A column that a migration adds to products", () => {
     expect(columns.map(({ name }: { name: string }) => name)).not.toContain("shelf");
   });
 
-  test("is in isolated test runs", async () => {
+  test("exists in isolated test runs", async () => {
     const headers = { "X-Test-run-id": "column" };
     const { data } = await service.ask(
       `mutation { bootstrapFirstUser(email: "first@example.com") { token } }`,
@@ -207,7 +207,7 @@ describe("A column that a migration adds to products", () => {
     await service.ask("mutation { cleanupTestRun }", { headers });
   });
 
-  test("is in the audit log, also of who changes it in the database", async () => {
+  test("is in the audit log, also for changes made in the database", async () => {
     await database.pool.query(
       "update products set is_organic = true where erp_product_number = '2'",
     );
@@ -219,7 +219,7 @@ describe("A column that a migration adds to products", () => {
     ]);
   });
 
-  test("can be exported, under the title that its comment gives", async () => {
+  test("can be exported under the title from its comment", async () => {
     const { data } = await ask("{ exportFields { field title kind description } }");
     const fields = data.exportFields.filter(({ field }: { field: string }) =>
       ["isOrganic", "cellarNote", "wineType.servingCelsius"].includes(field),
@@ -262,7 +262,7 @@ describe("A column that a migration adds to products", () => {
     expect(exported.rows).toEqual([[1, "Chinon", true, null]]);
   });
 
-  test("is left alone by the ERP's products", async () => {
+  test("is not changed by the ERP's product import", async () => {
     const sync = (name: string) =>
       ask(
         `mutation { syncProducts(input: { products: [{ erpProductNumber: "1", fields: { name: "${name}" } }] }) { results { status } products { isOrganic } } }`,
@@ -276,7 +276,7 @@ describe("A column that a migration adds to products", () => {
   });
 });
 
-test("A column that a migration adds to master data is in the mutations, under its own rule", async () => {
+test("a column added to master data is in the mutations, under its own rule", async () => {
   const make = (celsius: number) =>
     ask(
       `mutation { createWineType(input: { name: "Vin jaune", servingCelsius: ${celsius} }) { name servingCelsius } }`,

@@ -6,10 +6,10 @@ import type { TestDatabase } from "../helpers/database.ts";
 import { createDatabase } from "../helpers/database.ts";
 import type { Service } from "../helpers/service.ts";
 import { startService } from "../helpers/service.ts";
-import type { OwnFolder } from "../helpers/migration/extraSqlDir.ts";
-import { makeOwnFolder, runMigrate } from "../helpers/migration/extraSqlDir.ts";
+import type { ExtraSqlDir } from "../helpers/migration/extraSqlDir.ts";
+import { createExtraSqlDir, runMigrate } from "../helpers/migration/extraSqlDir.ts";
 
-/** What the page shows, in its order. */
+/** The page's examples in order. */
 type Example =
   | { kind: "sql"; folder: string; name: string; sql: string; refusal: string | undefined }
   | { kind: "request"; query: string; answer: string };
@@ -27,12 +27,12 @@ const examples: Example[] = [
 );
 
 let database: TestDatabase;
-let own: OwnFolder;
+let own: ExtraSqlDir;
 let service: Service;
 let token: string;
 
 beforeAll(async () => {
-  [database, own] = await Promise.all([createDatabase(), makeOwnFolder()]);
+  [database, own] = await Promise.all([createDatabase(), createExtraSqlDir()]);
   service = await startService({ database });
   const { data } = await service.ask(
     `mutation { bootstrapFirstUser(email: "anna@example.com") { token } }`,
@@ -44,14 +44,14 @@ afterAll(async () => {
   await Promise.all([database.drop(), own.remove()]);
 });
 
-/** Applies what has been written, and goes on with a server that was started afterwards. */
+/** Applies the written files and starts a new server. */
 async function rollOut(): Promise<void> {
   expect(await runMigrate(database.url, own.path)).toMatchObject({ code: 0 });
   await service.stop();
   service = await startService({ database, env: { DATABASE_EXTRA_SQL_DIR: own.path } });
 }
 
-/** Writes a file into its folder; what is not to be refused passes the linter as well. */
+/** Writes a file into its folder; SQL that is not expected to be rejected must also pass the linter. */
 async function write({ folder, name, sql, refusal }: Extract<Example, { kind: "sql" }>) {
   if (folder === "logic") return own.logic(name, sql);
   const file = await own.migration(name, sql);
@@ -59,7 +59,7 @@ async function write({ folder, name, sql, refusal }: Extract<Example, { kind: "s
   expect(lintMigration(file, sql).filter(({ severity }) => severity === "error")).toEqual([]);
 }
 
-/** What an answer is compared with: of a list that ends in `"…"`, only some elements are shown. */
+/** Allows omissions: of a list that ends in `"…"`, only the listed elements are compared. */
 function withGaps(shown: unknown): unknown {
   if (Array.isArray(shown)) {
     const elements = shown.map(withGaps);
@@ -70,13 +70,13 @@ function withGaps(shown: unknown): unknown {
 }
 
 describe("docs/database.md", () => {
-  test("has all of its SQL and requests among the examples that are run", () => {
+  test("has all of its SQL and requests in the examples that this test runs", () => {
     const blocks = page.match(/^```(sql|graphql)$/gm) ?? [];
     expect(examples).toHaveLength(blocks.length);
     expect(blocks.length).toBeGreaterThan(20);
   });
 
-  test("explains the tags of each kind of object, all of them and no others", async () => {
+  test("explains exactly the existing tags of each kind of object", async () => {
     const { rows } = await database.pool.query<{ kind: string; tags: string[] }>(
       "select kind, array_agg(distinct tag order by tag) as tags from known_tags() where instead is null group by kind",
     );
@@ -93,7 +93,7 @@ describe("docs/database.md", () => {
     );
   });
 
-  test("shows each tag among the examples", async () => {
+  test("uses each tag in an example", async () => {
     const { rows } = await database.pool.query<{ tag: string }>(
       "select distinct tag from known_tags() where instead is null",
     );
@@ -102,7 +102,7 @@ describe("docs/database.md", () => {
     expect(rows.map(({ tag }) => tag).filter((tag) => !isShown(tag))).toEqual([]);
   });
 
-  test("knows each tag that the code reads", async () => {
+  test("contains each tag that the code reads", async () => {
     const root = join(import.meta.dirname, "../..");
     const sources = await Promise.all(
       [
@@ -121,7 +121,7 @@ describe("docs/database.md", () => {
     );
     const code = sources.flat().join("\n");
     const read = [
-      // What plugins and SQL ask of tags, in the forms that they do so.
+      // The forms in which plugins and SQL read tags.
       ...code.matchAll(/\btags\??\.(\w+)(?=\s*(?:[!=]==|\?\?|[;,:)\s]))/g),
       ...code.matchAll(/\btags\s*(?:\?|->>?)\s*'(\w+)'/g),
       ...[...code.matchAll(/\{ ([\w, ]+) \} = [^;]*?\btags\b/g)].flatMap(([, names = ""]) => [
@@ -134,7 +134,7 @@ describe("docs/database.md", () => {
     expect([...new Set(read)].filter((name) => !known.has(name))).toEqual([]);
   });
 
-  test("shows what really happens, example by example", async () => {
+  test("shows the actual result of each example", async () => {
     let waiting = false;
     for (const example of examples) {
       if (example.kind === "sql") {
@@ -146,7 +146,7 @@ describe("docs/database.md", () => {
         const { code, output } = await runMigrate(database.url, own.path);
         expect(output).toContain(example.refusal);
         expect(code).toBe(1);
-        await own.takeBack();
+        await own.removeLast();
         continue;
       }
       if (waiting) await rollOut();

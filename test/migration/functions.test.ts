@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-/** The problems of all functions, or of some, after statements that are taken back. */
+/** The problems of all or some functions after statements that are rolled back. */
 const problemsAfter = (statements: string[], only?: ReadonlySet<string>) =>
   inTransaction(database.pool, async (client) => {
     await client.query("set local role office_owner");
@@ -19,7 +19,10 @@ const problemsAfter = (statements: string[], only?: ReadonlySet<string>) =>
     return problems.map(({ signature, line, message }) => `${signature}:${line}: ${message}`);
   });
 
-/** The problems of a PL/pgSQL function `f` over a table `cellars (id, name, size)`, whose column `nme` was renamed to `name`. */
+/**
+ * The problems of a PL/pgSQL function `f` on a table `cellars (id, name, size)`, whose column `nme` was renamed to
+ * `name`.
+ */
 async function problemsOf(body: string, head = "f(id uuid) returns text", after = "select 1") {
   const all = await problemsAfter(
     [
@@ -33,12 +36,12 @@ async function problemsOf(body: string, head = "f(id uuid) returns text", after 
   return all.map((one) => one.replace(/^[^:]*:/, ""));
 }
 
-describe("The check of functions", () => {
-  test("accepts every function of the product", async () => {
+describe("the function check", () => {
+  test("accepts every function of the service", async () => {
     expect(await problemsAfter([])).toEqual([]);
   }, 60_000);
 
-  test("finds a renamed column in functions and triggers of the product", async () => {
+  test("finds a renamed column in the service's functions and triggers", async () => {
     const problems = await problemsAfter([
       "alter table campaigns rename column scheduled_at to starts_at",
     ]);
@@ -57,7 +60,7 @@ describe("The check of functions", () => {
     );
   }, 60_000);
 
-  test("finds a renamed column in functions of SQL", async () => {
+  test("finds a renamed column in SQL functions", async () => {
     const problems = await problemsAfter([
       "alter table product_prices rename column currency to currency_code",
     ]);
@@ -66,7 +69,7 @@ describe("The check of functions", () => {
     );
   }, 60_000);
 
-  test("finds a renamed value of an enumeration", async () => {
+  test("finds a renamed enumeration value", async () => {
     const problems = await problemsAfter([
       "alter type campaign_status rename value 'DRAFT' to 'SKETCH'",
     ]);
@@ -139,12 +142,12 @@ describe("The check of functions", () => {
       "3: column c.nme does not exist",
     ],
     [
-      "a function that is not there",
+      "a missing function",
       "begin\nreturn cellar_label(id); end",
       "2: function cellar_label(uuid) does not exist",
     ],
     [
-      "a table that is not there",
+      "a missing table",
       "begin\ndelete from cellar; return null; end",
       '2: relation "cellar" does not exist',
     ],
@@ -161,7 +164,7 @@ describe("The check of functions", () => {
     60_000,
   );
 
-  test("finds a query that no longer has the columns that the function returns", async () => {
+  test("finds a query that no longer matches the function's result columns", async () => {
     expect(
       await problemsOf(
         "begin\nreturn query select c.name, c.size from cellars c; end",
@@ -170,7 +173,7 @@ describe("The check of functions", () => {
     ).toEqual(["2: structure of query does not match function result type"]);
   }, 60_000);
 
-  test("finds columns of transition tables in trigger functions", async () => {
+  test("finds transition table columns in trigger functions", async () => {
     expect(
       await problemsOf(
         "begin\nif tg_op = 'INSERT' then perform count(i.nme) from inserted i; end if; return null; end",
@@ -213,7 +216,7 @@ describe("The check of functions", () => {
     60_000,
   );
 
-  test("leaves the transaction as it was", async () => {
+  test("leaves the transaction unchanged", async () => {
     await inTransaction(database.pool, async (client) => {
       const state = `select current_user, current_setting('search_path') as path, current_setting('check_function_bodies') as bodies,
         (select count(*) from pg_proc) as functions, (select count(*) from pg_namespace) as schemas`;
@@ -223,7 +226,7 @@ describe("The check of functions", () => {
     });
   }, 60_000);
 
-  test("asks plpgsql_check where it is installed, and finds the same", async () => {
+  test("uses plpgsql_check when it is installed, with the same result", async () => {
     const { rows } = await database.pool.query(
       "select from pg_available_extensions where name = 'plpgsql_check'",
     );

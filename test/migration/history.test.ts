@@ -3,17 +3,17 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import type { TestDatabase } from "../helpers/database.ts";
 import { createDatabase } from "../helpers/database.ts";
-import type { OwnFolder } from "../helpers/migration/extraSqlDir.ts";
-import { makeOwnFolder, runMigrate } from "../helpers/migration/extraSqlDir.ts";
+import type { ExtraSqlDir } from "../helpers/migration/extraSqlDir.ts";
+import { createExtraSqlDir, runMigrate } from "../helpers/migration/extraSqlDir.ts";
 
 let database: TestDatabase;
-let applied: OwnFolder;
-/** The applied folder, for each test to spoil. */
-let own: OwnFolder;
+let applied: ExtraSqlDir;
+/** The applied folder, which each test modifies. */
+let own: ExtraSqlDir;
 let today: string;
 
 beforeAll(async () => {
-  [database, applied] = await Promise.all([createDatabase(), makeOwnFolder()]);
+  [database, applied] = await Promise.all([createDatabase(), createExtraSqlDir()]);
   await applied.migration("first", "-- The first.\nselect 1;");
   await applied.migration("vat", "-- The second.\nselect 2;");
   expect(await runMigrate(database.url, applied.path)).toMatchObject({ code: 0 });
@@ -24,15 +24,15 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => Promise.all([database.drop(), applied.remove()]));
 beforeEach(async () => {
-  own = await makeOwnFolder(applied.path);
+  own = await createExtraSqlDir(applied.path);
 });
 afterEach(() => own.remove());
 
 const pathOf = (name: string) => join(own.path, "migrations", name);
 const migrate = () => runMigrate(database.url, own.path);
 
-describe("The migrate command", () => {
-  test("refuses an applied migration that was edited", async () => {
+describe("the migrate command", () => {
+  test("rejects an applied migration that was edited", async () => {
     await writeFile(pathOf("0002_vat.sql"), "-- The second.\nselect 3;");
     const { code, output } = await migrate();
     expect(output).toContain(
@@ -41,7 +41,7 @@ describe("The migrate command", () => {
     expect(code).toBe(1);
   });
 
-  test("refuses an applied migration that was removed", async () => {
+  test("rejects an applied migration that was removed", async () => {
     await rm(pathOf("0002_vat.sql"));
     const { code, output } = await migrate();
     expect(output).toContain(
@@ -50,7 +50,7 @@ describe("The migrate command", () => {
     expect(code).toBe(1);
   });
 
-  test("refuses an applied migration that was renamed", async () => {
+  test("rejects an applied migration that was renamed", async () => {
     await rename(pathOf("0002_vat.sql"), pathOf("0002_vat_rates.sql"));
     const { output } = await migrate();
     expect(output).toContain(
@@ -59,7 +59,7 @@ describe("The migrate command", () => {
     expect(output.match(/^ {2}- /gm)).toHaveLength(1);
   });
 
-  test("refuses a new migration with a lower number than an applied one", async () => {
+  test("rejects a new migration with a lower number than an applied one", async () => {
     await rename(pathOf("0001_first.sql"), pathOf("0001_first.sql.txt"));
     await rm(pathOf("0001_first.sql.txt"));
     await writeFile(pathOf("0001_before.sql"), "select 0;");
@@ -71,7 +71,7 @@ describe("The migrate command", () => {
     expect(code).toBe(1);
   });
 
-  test("refuses to go on without the deployment's own folder", async () => {
+  test("stops when the deployment's own folder is missing", async () => {
     const { code, output } = await runMigrate(database.url);
     expect(output).toContain(
       `  - 0002_vat.sql of the deployment's own folder was applied on ${today}: set DATABASE_EXTRA_SQL_DIR to the folder that holds "migrations" with this file`,
@@ -79,20 +79,20 @@ describe("The migrate command", () => {
     expect(code).toBe(1);
   });
 
-  test("takes a file with other line ends for the same", async () => {
+  test("ignores different line ends", async () => {
     const text = await readFile(pathOf("0002_vat.sql"), "utf8");
     await writeFile(pathOf("0002_vat.sql"), text.replaceAll("\n", "\r\n"));
     expect(await migrate()).toMatchObject({ code: 0 });
   });
 
-  test("keeps the checksums of what was applied before there were any", async () => {
+  test("stores checksums of migrations applied before checksums existed", async () => {
     await database.pool.query("alter table own_schema_migrations drop column checksum");
     expect(await migrate()).toMatchObject({ code: 0 });
     await writeFile(pathOf("0001_first.sql"), "select 3;");
     expect((await migrate()).output).toContain("0001_first.sql was applied on");
   });
 
-  test("changes nothing where it refuses", async () => {
+  test("changes nothing when it rejects", async () => {
     await writeFile(pathOf("0002_vat.sql"), "select 3;");
     await own.migration("third", "select 3;");
     expect(await migrate()).toMatchObject({ code: 1 });

@@ -2,18 +2,22 @@ import { afterAll, beforeAll, beforeEach, afterEach, describe, expect, test } fr
 import { migrateTenant } from "../../db/migrateTenant.ts";
 import type { TestDatabase } from "../helpers/database.ts";
 import { createDatabase } from "../helpers/database.ts";
-import type { OwnFolder } from "../helpers/migration/extraSqlDir.ts";
-import { makeOwnFolder, runMigrate, runMigrateProcess } from "../helpers/migration/extraSqlDir.ts";
+import type { ExtraSqlDir } from "../helpers/migration/extraSqlDir.ts";
+import {
+  createExtraSqlDir,
+  runMigrate,
+  runMigrateProcess,
+} from "../helpers/migration/extraSqlDir.ts";
 
 let database: TestDatabase;
-let own: OwnFolder;
+let own: ExtraSqlDir;
 
 beforeAll(async () => {
   database = await createDatabase();
 });
 afterAll(() => database.drop());
 beforeEach(async () => {
-  own = await makeOwnFolder();
+  own = await createExtraSqlDir();
 });
 afterEach(() => own.remove());
 
@@ -33,7 +37,7 @@ const refusals = [
     ],
   },
   {
-    what: "names a permission that there is none of",
+    what: "names an unknown permission",
     sql: sound.replace("products.read", "cellars.read"),
     says: ["table cellars: the tag @read names the unknown permission cellars.read"],
   },
@@ -95,7 +99,7 @@ const refusals = [
     ],
   },
   {
-    what: "orders by a column that there is none of",
+    what: "orders by an unknown column",
     sql: sound.replace("@audit", "@defaultOrder title\n@audit"),
     says: [
       "No API can be built from this schema",
@@ -125,7 +129,7 @@ const refusals = [
   },
 ];
 
-/** What the migrate command could have changed. */
+/** Everything that the migrate command could have changed. */
 async function state() {
   const { rows } = await database.pool.query(
     `select obj_description('backoffice'::regnamespace, 'pg_namespace') as stamp, to_regclass('cellars') as cellars,
@@ -134,16 +138,16 @@ async function state() {
   return rows[0] as Record<string, string | null>;
 }
 
-describe("The migrate command", () => {
+describe("the migrate command", () => {
   test.each(refusals)(
-    "refuses a migration that $what, and changes nothing",
+    "rejects a migration that $what, and changes nothing",
     async ({ sql, logic, says }) => {
       const before = await state();
       if (logic !== undefined) await own.logic("cellars", logic);
       await own.migration("cellars", sql);
       const { code, output } = await runMigrate(database.url, own.path);
       for (const text of says) expect(output).toContain(text);
-      // A message for the person who wrote the migration, and not a stack.
+      // A message for the author of the migration, without a stack trace.
       expect(output).not.toMatch(/\n {4}at /);
       expect(code).toBe(1);
       expect(await state()).toEqual(before);
@@ -151,7 +155,7 @@ describe("The migrate command", () => {
     },
   );
 
-  test("says which logic fails, and where", async () => {
+  test("names the logic file and line that fails", async () => {
     await own.logic("cellars", "select 1;\n\nselect cellar_names();\n");
     const { code, output } = await runMigrateProcess(database.url, own.path);
     expect(output).toContain(
@@ -160,13 +164,13 @@ describe("The migrate command", () => {
     expect(code).toBe(1);
   });
 
-  test("refuses a folder of one's own that is not there", async () => {
+  test("rejects a missing folder of own SQL", async () => {
     const { code, output } = await runMigrateProcess(database.url, `${own.path}/elsewhere`);
     expect(output).toContain('has no folder "migrations" or "logic"');
     expect(code).toBe(1);
   });
 
-  test("waits for a table in use only as long as requests can wait behind it, and tries again", async () => {
+  test("waits briefly for a table in use, so that requests are not blocked, and retries", async () => {
     await own.migration(
       "wine_types",
       "alter table wine_types add column cellars integer; comment on column wine_types.cellars is 'How many.';",
@@ -195,7 +199,7 @@ describe("The migrate command", () => {
   });
 });
 
-test("Row-level security that a migration takes off is put back, and not in silence", async () => {
+test("restores row-level security that a migration disables, with a message", async () => {
   const database = await createDatabase();
   try {
     await own.migration(
@@ -205,7 +209,7 @@ test("Row-level security that a migration takes off is put back, and not in sile
     const { code, output } = await runMigrate(database.url, own.path);
     expect(code).toBe(0);
     expect(output).toContain("applying 0001_off");
-    // Once: no other table had it off, and new tables never had it on.
+    // One warning: other tables kept row-level security, and new tables never had it.
     expect(output.match(/WARNING: .*/g)).toEqual([
       "WARNING: table products: row-level security was off and is enabled again; use `ensure_policy` to show more rows",
     ]);

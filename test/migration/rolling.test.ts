@@ -5,9 +5,9 @@ import { createDatabase } from "../helpers/database.ts";
 import { waitFor } from "../helpers/waitFor.ts";
 import type { Answer, Service } from "../helpers/service.ts";
 import { startService, startServerProcess } from "../helpers/service.ts";
-import type { OwnFolder } from "../helpers/migration/extraSqlDir.ts";
+import type { ExtraSqlDir } from "../helpers/migration/extraSqlDir.ts";
 import {
-  makeOwnFolder,
+  createExtraSqlDir,
   runMigrate,
   runMigrateProcess,
   suppliersFolder,
@@ -25,14 +25,14 @@ const keys = [
   ],
 ];
 
-/** A server of the old release, with the logic of its time, which nobody restarts. */
+/** A server of the old release that is not restarted. */
 let old: Service;
 let database: TestDatabase;
-let own: OwnFolder;
+let own: ExtraSqlDir;
 let token: string;
 
 beforeAll(async () => {
-  [database, own] = await Promise.all([createDatabase(), makeOwnFolder(suppliersFolder)]);
+  [database, own] = await Promise.all([createDatabase(), createExtraSqlDir(suppliersFolder)]);
   old = await startService({ database });
   ({ token } = await old.login(keys));
 });
@@ -61,7 +61,7 @@ const operations: (() => { query: string; variables?: Record<string, unknown> })
   }),
 ];
 
-/** Sends one operation after another until told to stop; returns what failed. */
+/** Sends operations one after the other until stopped; returns the errors. */
 async function keepBusy(isOver: () => boolean): Promise<Answer["errors"][]> {
   const failures: Answer["errors"][] = [];
   while (!isOver()) {
@@ -72,8 +72,8 @@ async function keepBusy(isOver: () => boolean): Promise<Answer["errors"][]> {
   return failures;
 }
 
-describe("A server that goes on through an additive migration", () => {
-  test("serves all its operations while it runs and afterwards", async () => {
+describe("a running server during an additive migration", () => {
+  test("serves all its operations during and after the migration", async () => {
     let last = Infinity;
     const busy = [1, 2, 3, 4].map(() => keepBusy(() => count >= last));
     const migrated = await runMigrateProcess(database.url, own.path);
@@ -81,12 +81,12 @@ describe("A server that goes on through an additive migration", () => {
     const during = count;
     last = during + 100;
     expect((await Promise.all(busy)).flat()).toEqual([]);
-    // The migration takes a second or more: this is no race that is won by chance.
+    // The migration takes a second or more, so the result does not depend on timing.
     expect(during).toBeGreaterThan(20);
     expect(count).toBeGreaterThanOrEqual(during + 100);
   }, 60_000);
 
-  test("keeps the shape that it started with, beside a new one that serves the new shape", async () => {
+  test("keeps its schema beside a new server with the new schema", async () => {
     const fresh = await startServerProcess({ database, env: { DATABASE_EXTRA_SQL_DIR: own.path } });
     try {
       const { token: reader } = await fresh.login(["suppliers.read", "products.read"]);
@@ -109,7 +109,7 @@ describe("A server that goes on through an additive migration", () => {
   }, 60_000);
 });
 
-test("A server that asks for a column that was dropped fails there, and nowhere else", async () => {
+test("a server that reads a dropped column fails only in that field", async () => {
   const service = await startService({ database, env: { DATABASE_EXTRA_SQL_DIR: own.path } });
   try {
     const staff = await service.login(["suppliers.read", "suppliers.create"]);
@@ -135,14 +135,14 @@ test("A server that asks for a column that was dropped fails there, and nowhere 
   }
 }, 60_000);
 
-test("A server that starts while a migration runs waits, and serves the new shape whole", async () => {
-  const own = await makeOwnFolder(suppliersFolder);
+test("a server started during a migration waits and serves the complete new schema", async () => {
+  const own = await createExtraSqlDir(suppliersFolder);
   const database = await createDatabase();
   const client = await database.pool.connect();
   const done = Promise.withResolvers<undefined>();
   const reached = Promise.withResolvers<undefined>();
   try {
-    // As the migrate command does it; all is made and nothing committed when the check is asked.
+    // Like the migrate command, stopped after all changes and before the commit.
     const migrated = migrateTenant(client, "backoffice", {
       extraSqlDir: own.path,
       check: () => {
@@ -176,7 +176,7 @@ test("A server that starts while a migration runs waits, and serves the new shap
       );
       expect(errors).toBeUndefined();
       expect(data).toEqual({ suppliers: { nodes: [] }, products: { nodes: [] } });
-      // What the constraints say is of the new shape as well.
+      // Constraint messages use the new schema too.
       const refused = await service.ask(
         `mutation { createSupplier(input: { name: "Debtor", creditLimit: "-1" }) { name } }`,
         { token },

@@ -1,11 +1,11 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import type { TestDatabase } from "../helpers/database.ts";
 import { createDatabase } from "../helpers/database.ts";
-import type { OwnFolder } from "../helpers/migration/extraSqlDir.ts";
-import { makeOwnFolder, runMigrate } from "../helpers/migration/extraSqlDir.ts";
+import type { ExtraSqlDir } from "../helpers/migration/extraSqlDir.ts";
+import { createExtraSqlDir, runMigrate } from "../helpers/migration/extraSqlDir.ts";
 
 let database: TestDatabase;
-let own: OwnFolder;
+let own: ExtraSqlDir;
 let id: string;
 
 beforeAll(async () => {
@@ -22,11 +22,11 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => database.drop());
 beforeEach(async () => {
-  own = await makeOwnFolder();
+  own = await createExtraSqlDir();
 });
 afterEach(() => own.remove());
 
-/** What the migrate command says of a migration that existing rows break; it changes nothing. */
+/** The migrate command's message for a migration that existing rows break. Checks that nothing changes. */
 async function refusalOf(sql: string, args: string[] = []): Promise<string> {
   await own.migration("rule", sql);
   const { code, output } = await runMigrate(database.url, own.path, args);
@@ -38,7 +38,7 @@ async function refusalOf(sql: string, args: string[] = []): Promise<string> {
 }
 const allow = (rule: string) => `-- lint: allow ${rule} because the products of a test are few\n`;
 
-describe("A migration whose rule existing rows break is refused with their number and a recipe:", () => {
+describe("rejects a rule that existing rows break, with their number and a fix:", () => {
   test("a check", async () => {
     const output = await refusalOf(
       `select 1;\n\n${allow("constraint-not-valid")}alter table products add constraint products_vintage_new check (vintage > 2003), alter column name set default 'x';\ncomment on constraint products_vintage_new on products is 'must be newer';`,
@@ -54,7 +54,7 @@ describe("A migration whose rule existing rows break is refused with their numbe
     );
   });
 
-  test("a check that is validated", async () => {
+  test("a validated check", async () => {
     const output = await refusalOf(
       "alter table products add constraint products_vintage_new check (vintage > 2003) not valid;\ncomment on constraint products_vintage_new on products is 'must be newer';\nalter table products validate constraint products_vintage_new;",
     );
@@ -123,7 +123,7 @@ ${allow("constraint-not-valid")}alter table products add constraint products_twi
   });
 });
 
-test("Data that breaks an existing rule is refused with its line", async () => {
+test("rejects data that breaks an existing rule, with its line", async () => {
   const output = await refusalOf(
     "select 1;\ninsert into reviewers (name) values ('New');\ninsert into reviewers (name) values ('Reviewer 1');",
   );

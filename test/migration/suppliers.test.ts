@@ -13,7 +13,7 @@ const run = { "X-Test-run-id": "begun_before" };
 let database: TestDatabase;
 let service: Service;
 let staff: { token: string; userId: string };
-/** A login of an isolated test run that was under way before the migration. */
+/** A session in an isolated test run that existed before the migration. */
 let runToken: string;
 
 beforeAll(async () => {
@@ -23,7 +23,7 @@ beforeAll(async () => {
   await before.ask(first);
   runToken = (await before.ask(first, { headers: run })).data.bootstrapFirstUser.token as string;
 
-  // All that is done: the migrate command, and servers that start anew.
+  // The whole procedure: the migrate command and a restart of the servers.
   const migrated = await runMigrateProcess(database.url, suppliersFolder);
   expect(migrated).toEqual({ code: 0, output: expect.stringContaining("applying 0001_suppliers") });
   await before.stop();
@@ -70,12 +70,12 @@ const found = async (query: string) => {
   return errors ?? (data.suppliers.nodes as { name: string }[]).map(({ name }) => name);
 };
 
-test("The migration keeps the linter's rules", () => {
+test("the migration follows the linter's rules", () => {
   const problems = lintFolder(`${suppliersFolder}/migrations`);
   expect(problems.filter(({ severity }) => severity === "error")).toEqual([]);
 });
 
-describe("A table that one migration brought, with no other change,", () => {
+describe("a table added by one migration without other changes", () => {
   test("is created, updated and deleted", async () => {
     const made = await create({
       name: "Weingut Gross",
@@ -113,7 +113,7 @@ describe("A table that one migration brought, with no other change,", () => {
     ).toBeNull();
   });
 
-  test("tells what is wrong with an input in the words of its comments", async () => {
+  test("reports invalid input with the text of its comments", async () => {
     await created({ name: "Once" });
     expect(refusal(await create({ name: "ONCE" }))).toEqual({
       code: "CONFLICT",
@@ -128,7 +128,7 @@ describe("A table that one migration brought, with no other change,", () => {
     );
   });
 
-  test("is paged both ways, ordered by what is indexed, and counted", async () => {
+  test("is paged in both directions, sorted by indexed columns, and counted", async () => {
     for (const name of ["Page A", "Page B", "Page C", "Page D"])
       await created({ name, country: "XX" });
     const page = async (args: string) => {
@@ -152,7 +152,7 @@ describe("A table that one migration brought, with no other change,", () => {
     expect((await page("orderBy: [COUNTRY_DESC, ID_DESC]")).names).toBe("DCBA");
   });
 
-  test("is searched by words, enumeration, computed field, and through what refers to it", async () => {
+  test("is searched by words, enumeration, computed field, and related rows", async () => {
     const durand = await created({ name: "Établissements Durand", country: "FR" });
     await ask(
       `mutation { syncProducts(input: { products: [{ erpProductNumber: "000123", fields: { name: "Chinon" } }] }) { createdCount } }`,
@@ -178,14 +178,14 @@ describe("A table that one migration brought, with no other change,", () => {
         extensions: { code: "BAD_USER_INPUT" },
       },
     ]);
-    // The reference says `on delete restrict`.
+    // The foreign key has `on delete restrict`.
     expect(refusal(await remove(durand.id))).toEqual({
       code: "CONFLICT",
       message: "Other entries still use this one",
     });
   });
 
-  test("is aggregated, whole and in groups", async () => {
+  test("is aggregated, as a whole and in groups", async () => {
     for (const [name, creditLimit] of [
       ["Sum A", "10.50"],
       ["Sum B", "20.00"],
@@ -203,7 +203,7 @@ describe("A table that one migration brought, with no other change,", () => {
     expect(zz).toEqual({ keys: ["ZZ"], count: 1, average: { creditLimit: null } });
   });
 
-  test("has its functions as queries, with their defaults", async () => {
+  test("has its functions as queries with their defaults", async () => {
     await created({ name: "Function FR", country: "FR" });
     const { data } = await ask(
       `query ($none: String) { all: suppliersOf { name } none: suppliersOf(country: $none) { name } closed: suppliersOf(statuses: [CLOSED]) { name } }`,
@@ -213,7 +213,7 @@ describe("A table that one migration brought, with no other change,", () => {
     expect(data.closed).toEqual([]);
   });
 
-  test("is refused without the permission for each verb", async () => {
+  test("requires the permission of each verb", async () => {
     const { id } = await created({ name: "Guarded" });
     const cases: [string, string][] = [
       ["suppliers.read", `{ suppliers { nodes { name } } }`],
@@ -238,7 +238,7 @@ describe("A table that one migration brought, with no other change,", () => {
     );
   });
 
-  test("is guarded by the database underneath", async () => {
+  test("is protected by the database itself", async () => {
     await created({ name: "Underneath" });
     const rows = async (permissions: string[], statement: string) =>
       inTransaction(database.pool, async (client) => {
@@ -251,7 +251,7 @@ describe("A table that one migration brought, with no other change,", () => {
     expect(await rows(["suppliers.read"], "delete from suppliers")).toBe(0);
   });
 
-  test("is in the audit log, whoever changes it", async () => {
+  test("is in the audit log, for changes from any source", async () => {
     const { id } = await created({ name: "Audited", country: "IT" });
     await database.pool.query("update suppliers set country = 'FR' where id = $1", [id]);
     await remove(id);
@@ -284,7 +284,7 @@ describe("A table that one migration brought, with no other change,", () => {
     ]);
   });
 
-  test("has its permissions listed, and held by Superadmin", async () => {
+  test("has its permissions listed and granted to Superadmin", async () => {
     const { data } = await ask(
       `{ permissions { key description } roles { name permissions { key } } }`,
     );
@@ -297,7 +297,7 @@ describe("A table that one migration brought, with no other change,", () => {
     expect(superadmin.map(({ key }) => key)).toEqual(expect.arrayContaining(keys));
   });
 
-  test("is in isolated test runs, in new ones and in those that began before", async () => {
+  test("exists in new and existing isolated test runs", async () => {
     const first = `mutation { bootstrapFirstUser(email: "first@example.com") { token } }`;
     const other = { "X-Test-run-id": "begun_after" };
     const otherToken = (await service.ask(first, { headers: other })).data.bootstrapFirstUser
@@ -320,7 +320,7 @@ describe("A table that one migration brought, with no other change,", () => {
     expect(await found('"Of the run"')).toEqual([]);
   });
 
-  test("is described in the API as its comments have it", async () => {
+  test("is described in the API by its comments", async () => {
     const { data } = await ask(`{
       type: __type(name: "Supplier") { description fields { name description } }
       status: __type(name: "SupplierStatus") { description enumValues { name } }

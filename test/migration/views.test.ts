@@ -12,8 +12,12 @@ import { type GrafastAlone, makeGrafastAlone } from "../helpers/grafastAlone.ts"
 import { requestOf, sessionWith } from "../helpers/requestOf.ts";
 import type { Service } from "../helpers/service.ts";
 import { startService } from "../helpers/service.ts";
-import type { OwnFolder } from "../helpers/migration/extraSqlDir.ts";
-import { makeOwnFolder, runMigrate, suppliersFolder } from "../helpers/migration/extraSqlDir.ts";
+import type { ExtraSqlDir } from "../helpers/migration/extraSqlDir.ts";
+import {
+  createExtraSqlDir,
+  runMigrate,
+  suppliersFolder,
+} from "../helpers/migration/extraSqlDir.ts";
 
 const all = ["suppliers.read", "products.read", "customers.read", "reports.read", "audit.read"];
 const views = await readFile(
@@ -22,13 +26,13 @@ const views = await readFile(
 );
 
 let database: TestDatabase;
-let own: OwnFolder;
+let own: ExtraSqlDir;
 let service: Service;
 let alone: GrafastAlone;
 let token: string;
 
 beforeAll(async () => {
-  [database, own] = await Promise.all([createDatabase(), makeOwnFolder(suppliersFolder)]);
+  [database, own] = await Promise.all([createDatabase(), createExtraSqlDir(suppliersFolder)]);
   await own.migration("views", views);
   await own.logic(
     "suppliers_reach",
@@ -69,7 +73,7 @@ afterAll(async () => {
   await Promise.all([database.drop(), own.remove()]);
 });
 
-/** Asks both engines, which answer alike, and makes sure that SQL alone was one of them. */
+/** Runs a query in both engines, compares the results, and ensures that SQL alone was one of them. */
 async function ask(query: string) {
   const answer = await service.ask(query, { token });
   expect(answer.errors).toBeUndefined();
@@ -83,13 +87,13 @@ const idOf = async (name: string) => {
   return (rows as { id: string }[])[0]?.id ?? "";
 };
 
-test("The views keep the linter's rules", () => {
+test("the views follow the linter's rules", () => {
   const problems = lintMigration("0002_views.sql", views);
   expect(problems.filter(({ severity }) => severity === "error")).toEqual([]);
 });
 
-describe("A view that one migration brought", () => {
-  test("pages, searches and orders its rows", async () => {
+describe("a view added by one migration", () => {
+  test("is paged, searched and sorted", async () => {
     const data = await ask(`{
       all: openSuppliers(includeTotalCount: true) { totalCount nodes { name country status labels creditLimit } }
       word: openSuppliers(query: "etablissements") { nodes { name } }
@@ -123,7 +127,7 @@ describe("A view that one migration brought", () => {
     });
   });
 
-  test("goes on from a cursor", async () => {
+  test("continues from a cursor", async () => {
     const { pages } = await ask(
       `{ pages: supplierTotals(first: 1) { nodes { productCount } pageInfo { endCursor } } }`,
     );
@@ -138,7 +142,7 @@ describe("A view that one migration brought", () => {
     ]);
   });
 
-  test("shows figures, numbers and JSON of a group", async () => {
+  test("returns numbers and JSON of a group", async () => {
     const id = await idOf("Weingut Gross");
     const { supplierTotal } = await ask(
       `{ supplierTotal(supplierId: "${id}") { productCount averageAlcohol latestVintage details supplier { name } } }`,
@@ -152,7 +156,7 @@ describe("A view that one migration brought", () => {
     });
   });
 
-  test("shows behind the rows that it refers to", async () => {
+  test("is available through the rows that it refers to", async () => {
     const { suppliers } =
       await ask(`{ suppliers(query: "totals.productCount:>3 wines.vintage:2010") {
       nodes { name totals { productCount } wines(first: 1, query: "wine", includeTotalCount: true) { totalCount nodes { name status supplier { country } } } } } }`);
@@ -188,7 +192,7 @@ describe("A view that one migration brought", () => {
     });
   });
 
-  test("reads another view", async () => {
+  test("can read another view", async () => {
     const data = await ask(`{ largestSuppliers { name productCount } }`);
     expect(data.largestSuppliers).toEqual([{ name: "Établissements Durand", productCount: "4" }]);
   });
@@ -202,7 +206,7 @@ describe("A view that one migration brought", () => {
     expect(data.vintages).toHaveLength(6);
   });
 
-  test("records its reads where it shows rows of an audited table", async () => {
+  test("audits reads of rows from audited tables", async () => {
     const { parties } = await ask(`{ parties { nodes { name kind } } }`);
     expect(parties.nodes).toContainEqual({ name: "Vinhandel Ø", kind: "customer" });
     const { data } = await service.ask(
@@ -215,7 +219,7 @@ describe("A view that one migration brought", () => {
     });
   });
 
-  test("asks for every permission of its tag and of its tables", async () => {
+  test("requires all permissions of its tag and of its tables", async () => {
     const { token: narrow } = await service.login(["suppliers.read", "products.read"]);
     const { errors } = await service.ask(`{ vintages { wines } }`, { token: narrow });
     expect(errors?.[0]?.message).toBe("Missing required permission: reports.read");
@@ -226,7 +230,7 @@ describe("A view that one migration brought", () => {
     expect(data.suppliers.nodes).toEqual([1, 2, 3].map(() => ({ wines: { nodes: [] } })));
   });
 
-  test("is written by nobody", async () => {
+  test("is read-only", async () => {
     const { data } = await service.ask(`{ __type(name: "Mutation") { fields { name } } }`, {
       token,
     });
@@ -240,7 +244,7 @@ describe("A view that one migration brought", () => {
     ).toEqual(new Set(["SELECT"]));
   });
 
-  test("answers a broken promise of @notNull with an error, in both engines", async () => {
+  test("reports a null despite @notNull as an error, in both engines", async () => {
     const query = `{ openSuppliers { nodes { name firstLabel } } }`;
     const { data, errors } = await service.ask(query, { token });
     const grafast = await alone.answer(query, requestOf(sessionWith(all)), {});
@@ -250,7 +254,7 @@ describe("A view that one migration brought", () => {
     ]);
   });
 
-  test("tells what can be searched of it", async () => {
+  test("lists its searchable fields", async () => {
     const { data } = await service.ask(`{ searchFields(type: "openSuppliers") { name kind } }`, {
       token,
     });
@@ -277,13 +281,13 @@ describe("A view that one migration brought", () => {
     }
   });
 
-  test("is made by a file of logic where it calls functions of logic", async () => {
+  test("is created by a logic file when it calls functions of the logic", async () => {
     expect(
       await ask(`{ supplierReaches(orderBy: [REACH_DESC], first: 1) { name reach rank } }`),
     ).toEqual({ supplierReaches: [{ name: "Établissements Durand", reach: 4, rank: 1 }] });
   });
 
-  test("is what functions return", async () => {
+  test("can be a function's return type", async () => {
     const { data } = await service.ask(`{ suppliersBeyond(reach: 2) { name rank } }`, { token });
     expect(data.suppliersBeyond).toEqual([
       { name: "Établissements Durand", rank: 1 },
@@ -291,7 +295,7 @@ describe("A view that one migration brought", () => {
     ]);
   });
 
-  test("is accepted with a warning where its promises take long to check", async () => {
+  test("is accepted with a warning when its promises take too long to check", async () => {
     const lines: string[] = [];
     await inTransaction(database.pool, async (client) => {
       await client.query(`create view long with (security_invoker = true) as select n from generate_series(1, 100000000) as n;
@@ -303,7 +307,7 @@ describe("A view that one migration brought", () => {
     );
   });
 
-  test("answers a null in a list with an error, in both engines", async () => {
+  test("reports a null in a list as an error, in both engines", async () => {
     const query = `{ suppliers(query: "country:IT") { nodes { labels } } }`;
     await database.pool.query("update suppliers set labels = '{a,null}' where country = 'IT'");
     try {
@@ -316,7 +320,7 @@ describe("A view that one migration brought", () => {
     }
   });
 
-  test("shows the rows of a test run there", async () => {
+  test("shows a test run's rows in that run", async () => {
     const headers = { "X-Test-run-id": "with_views" };
     const first = await service.ask(
       `mutation { bootstrapFirstUser(email: "first@example.com") { token } }`,
@@ -333,7 +337,7 @@ describe("A view that one migration brought", () => {
     });
   });
 
-  test("stays as it is when the command runs again", async () => {
+  test("does not change when the command runs again", async () => {
     expect(await runMigrate(database.url, own.path)).toMatchObject({ code: 0 });
     expect((await database.pool.query("select * from schema_violations()")).rows).toEqual([]);
   });

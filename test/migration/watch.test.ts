@@ -11,13 +11,13 @@ import { createDatabase } from "../helpers/database.ts";
 import { compileCache } from "../helpers/environment.ts";
 import { freePort } from "../helpers/http.ts";
 import { askAt } from "../helpers/service.ts";
-import type { OwnFolder } from "../helpers/migration/extraSqlDir.ts";
-import { makeOwnFolder } from "../helpers/migration/extraSqlDir.ts";
+import type { ExtraSqlDir } from "../helpers/migration/extraSqlDir.ts";
+import { createExtraSqlDir } from "../helpers/migration/extraSqlDir.ts";
 
 const root = join(import.meta.dirname, "../..");
 
 let database: TestDatabase;
-let own: OwnFolder;
+let own: ExtraSqlDir;
 let data: string;
 let url: string;
 let child: ChildProcess;
@@ -26,7 +26,7 @@ let output = "";
 beforeAll(async () => {
   [database, own, data] = await Promise.all([
     createDatabase(),
-    makeOwnFolder(),
+    createExtraSqlDir(),
     mkdtemp(join(tmpdir(), "watch-")),
   ]);
   const port = await freePort();
@@ -55,7 +55,7 @@ afterAll(async () => {
   await Promise.all([database.drop(), own.remove(), rm(data, { recursive: true })]);
 }, 60_000);
 
-/** The fields of Product as the server has them just now; none while it starts anew. */
+/** The current fields of Product on the server; none while it restarts. */
 async function fields(): Promise<string[]> {
   const answer = await askAt(url, `{ __type(name: "Product") { fields { name } } }`).catch(
     () => null,
@@ -63,7 +63,7 @@ async function fields(): Promise<string[]> {
   return ((answer?.data?.__type.fields ?? []) as { name: string }[]).map(({ name }) => name);
 }
 
-test("What the database does for the worker's jobs steps back as the worker does, and nothing else there", async () => {
+test("the database lowers the priority of the worker's connections, and of no others", async () => {
   const readConnections = async () =>
     (
       await database.pool.query<{ pid: number; name: string }>(
@@ -76,13 +76,13 @@ test("What the database does for the worker's jobs steps back as the worker does
       try {
         return name === of ? getPriority(pid) : [];
       } catch {
-        // Gone since.
+        // The process has ended meanwhile.
         return [];
       }
     });
   const [usual = 0, ...others] = new Set(prioritiesOf("office_server"));
   expect(others).toEqual([]);
-  // Signs of life and what operators look at come in time.
+  // Heartbeats, health checks and metrics keep their priority.
   await waitFor("a connection of the worker that keeps its priority", async () => {
     rows = await readConnections();
     return prioritiesOf("office_worker").includes(usual);
@@ -98,7 +98,7 @@ test("What the database does for the worker's jobs steps back as the worker does
   if (rows.every(mayChange)) expect(prioritiesOf("office_worker")).toContain(Math.max(10, usual));
 });
 
-test("With --watch a migration that is saved is applied and served; one that is refused leaves the server as it was", async () => {
+test("with --watch applies and serves a saved migration, and keeps the server when it is rejected", async () => {
   expect(await fields()).not.toContain("isOrganic");
   await own.migration(
     "is_organic",
@@ -114,8 +114,8 @@ test("With --watch a migration that is saved is applied and served; one that is 
   expect(await fields()).toContain("isOrganic");
   expect(await fields()).not.toContain("undecided");
 
-  // Put right, it is taken up like any other.
-  await own.takeBack();
+  // The corrected migration is applied like any other.
+  await own.removeLast();
   await own.migration(
     "decided",
     "alter table products add column decided text; comment on column products.decided is 'Done.';",

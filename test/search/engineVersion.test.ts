@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type { SearchEngine } from "../../dev/emulators/searchEngine.ts";
 import { startSearchEngine } from "../../dev/emulators/searchEngine.ts";
-import { isOlderVersion, leastEngineVersion } from "../../src/search/engineVersion.ts";
+import { isOlderVersion, minEngineVersion } from "../../src/search/engineVersion.ts";
 import { runCommand } from "../helpers/commands/run.ts";
 import { startService } from "../helpers/service.ts";
 import { waitFor } from "../helpers/waitFor.ts";
@@ -24,7 +24,7 @@ afterAll(async () => {
 
 const settings = () => ({ TYPESENSE_URL: engine.url, TYPESENSE_API_KEY: apiKey });
 
-test("compares versions by their numbers", () => {
+test("compares versions numerically", () => {
   for (const older of ["0.23.1", "0.24.0", "0.24.0.rc5", "v0.24.0", "0.9"])
     expect([older, isOlderVersion(older, "0.24.1")]).toEqual([older, true]);
   for (const current of ["0.24.1", "0.25.0", "26.0", "27.1", "29.0.rc12", "100.0"])
@@ -52,7 +52,7 @@ test("the server and the worker log once that the search engine is outdated", as
       expect(JSON.parse(lines[0] ?? "")).toMatchObject({
         level: "warn",
         version: "0.23.1",
-        leastVersion: leastEngineVersion,
+        leastVersion: minEngineVersion,
       });
     }
   } finally {

@@ -7,7 +7,7 @@ import { endWorkers } from "../helpers/workers/workerProcess.ts";
 import type { SearchService } from "../helpers/search/searchService.ts";
 import { startSearchService } from "../helpers/search/searchService.ts";
 
-// As where several deployments share an engine.
+// As when several deployments share an engine.
 const prefix = ownPrefix();
 let search: SearchService;
 let worker: WorkerProcess;
@@ -24,7 +24,7 @@ afterAll(async () => {
   await search.stop();
 });
 
-/** Waits until the engine has been told of all, and all collections are built. */
+/** Waits until all changes are delivered and all collections are built. */
 async function settled(): Promise<void> {
   await waitFor(
     "the search engine to be up to date",
@@ -54,8 +54,8 @@ const sync = (number: string, fields: Record<string, unknown>) =>
     },
   );
 
-describe("What has changed in the database", () => {
-  test("is found within two seconds: what was added, changed, or deleted, by whomever, and what is shown of other rows", async () => {
+describe("a database change", () => {
+  test("is searchable within two seconds: inserts, updates and deletes, also in related rows", async () => {
     await query("insert into wine_types (name, color) values ('Skin contact', '#AA5500')");
     const took: number[] = [];
     for (const name of ["Nebbiolo", "Barbera", "Gewürztraminer Altenberg"]) {
@@ -68,7 +68,7 @@ describe("What has changed in the database", () => {
     await sync("S1", { name: "Riesling Altenberg" });
     await search.finds("riesling", ["Riesling Altenberg"]);
     await search.finds("gewurztraminer", []);
-    // As by psql.
+    // A change made by SQL.
     await query(
       "update products set name = 'Sylvaner', wine_type_id = (select id from wine_types where name = 'Skin contact') where erp_product_number = 'S1'",
     );
@@ -85,11 +85,11 @@ describe("What has changed in the database", () => {
     await query("delete from products where erp_product_number = 'S1'");
     await search.finds("sylvaner", []);
     expect(Math.min(...took)).toBeLessThan(2_000);
-    // Generous, for a machine that does other things meanwhile.
+    // Generous, for a busy machine.
     expect(Math.max(...took)).toBeLessThan(10_000);
   });
 
-  test("is noted by transactions that do not wait for each other, and that wake nobody", async () => {
+  test("is recorded without locks between transactions and without waking a worker", async () => {
     const { pool } = search.service.database;
     const [slow, quick] = [await pool.connect(), await pool.connect()];
     try {
@@ -100,7 +100,7 @@ describe("What has changed in the database", () => {
           [number],
         );
       }
-      // All that the one does when it commits, without its end.
+      // Runs the commit's deferred checks without committing.
       await slow.query("set constraints all immediate");
       const { rows } = await slow.query(
         "select from graphile_worker._private_jobs where xmin = pg_current_xact_id()::xid",
@@ -118,7 +118,7 @@ describe("What has changed in the database", () => {
     await search.finds("patience", []);
   });
 
-  test("arrives also when it is a statement of many rows, and when their table is emptied", async () => {
+  test("arrives for statements with many rows and for truncated tables", async () => {
     await query(
       "insert into products (erp_product_number, name) select 'M' || n, 'Many ' || n from generate_series(1, 1200) as n",
     );
@@ -129,7 +129,7 @@ describe("What has changed in the database", () => {
     expect(await total("*")).toBe(0);
   });
 
-  test("arrives but for documents that the engine refuses, which are told of and tried again until it takes them", async () => {
+  test("arrives except for documents that the engine rejects, which are reported and retried", async () => {
     const version = (await search.admin.aliases(search.nameOf("products")).retrieve())
       .collection_name;
     const make = (type: "bool" | "int32") =>
@@ -156,10 +156,10 @@ describe("What has changed in the database", () => {
     );
     expect(rows).toEqual([{ name: "Refused", message: expect.stringContaining("vintage") }]);
     await waitFor("the line in the log", () =>
-      worker.output().slice(logged).includes("would not take some documents"),
+      worker.output().slice(logged).includes("rejected documents"),
     );
     await search.finds("refused", []);
-    // What is wrong is put right in the engine; nobody touches the row.
+    // The error is fixed in the engine; the row does not change.
     await make("int32");
     await query("select queue_search_indexing(true)");
     await search.finds("refused", ["Refused"]);
@@ -169,7 +169,7 @@ describe("What has changed in the database", () => {
     await settled();
   });
 
-  test("waits while the engine is away, holds up nobody, and arrives when it is back", async () => {
+  test("waits while the engine is unreachable without blocking others, and arrives later", async () => {
     await search.proxy.cut();
     await sync("A1", { name: "Away one" });
     await sync("A2", { name: "Away two" });
@@ -189,7 +189,7 @@ describe("What has changed in the database", () => {
     await settled();
   });
 
-  test("arrives whole when the worker is killed again and again while it tells the engine", async () => {
+  test("arrives completely when the worker is killed repeatedly", async () => {
     for (let round = 1; round <= 3; round++) {
       await query(
         "insert into products (erp_product_number, name) select $1 || n, 'Killed ' || n from generate_series(1, 1500) as n",
@@ -219,7 +219,7 @@ describe("What has changed in the database", () => {
     await settled();
   }, 120_000);
 
-  test("arrives last in its newest form when a worker is frozen in the middle of telling an older one", async () => {
+  test("ends in its newest form when a worker is paused while it sends an older one", async () => {
     worker.signal("SIGTERM");
     await worker.exited;
     const proxy = await startProxy(search.env["TYPESENSE_PUBLIC_URL"] ?? "");
@@ -234,7 +234,7 @@ describe("What has changed in the database", () => {
       await query("update products set name = 'Of after it' where erp_product_number = 'Z1'");
       worker = await search.startWorker();
       await search.finds("of", ["Of after it"]);
-      // The older form reaches the engine after the newer one, while nobody waits for the answer.
+      // The older document reaches the engine after the newer one.
       release();
       await search.finds("of", ["Of before the frost"]);
       frozen.signal("SIGCONT");
@@ -249,7 +249,7 @@ describe("What has changed in the database", () => {
     await settled();
   }, 120_000);
 
-  test("is never missed by a search while a collection is built anew, again and again", async () => {
+  test("is found by every search during repeated rebuilds", async () => {
     await query(
       "insert into products (erp_product_number, name) select 'R' || n, 'Rebuilt ' || n from generate_series(1, 1500) as n",
     );
@@ -277,7 +277,7 @@ describe("What has changed in the database", () => {
     await searching;
     expect(failures).toEqual([]);
     expect(searches).toBeGreaterThan(5);
-    const versions = await waitFor("the old versions to be gone", async () => {
+    const versions = await waitFor("the old versions to be dropped", async () => {
       const names = (await search.admin.collections().retrieve()).map(({ name }) => name);
       const own = names.filter((name) => name.startsWith(`${prefix}products-`));
       return own.length === 1 && own;
@@ -285,7 +285,7 @@ describe("What has changed in the database", () => {
     expect(versions).not.toContain(prefix + first);
   }, 120_000);
 
-  test("has the fields that a migration adds, with no search failing meanwhile", async () => {
+  test("includes the fields that a migration adds, and no search fails meanwhile", async () => {
     await query(`
       begin;
       set local role office_owner;
@@ -304,7 +304,7 @@ Where it lies.';
     await settled();
   });
 
-  test("is searched with keys of which none stays in the engine that was computed from another administration key", async () => {
+  test("is searched with keys of the current admin key; older ones are removed from the engine", async () => {
     const older = '["search","' + prefix + 'backoffice",0,["products"]]';
     const keyFor = async (mark: string) => {
       const made = await search.admin.keys().create({
@@ -329,7 +329,7 @@ Where it lies.';
     };
     await query("select queue_search_indexing(true)");
     await waitFor("both to be about to end", isRetired);
-    // What was derived from them serves until it ends.
+    // Keys derived from them work until they expire.
     expect(await present()).toEqual(expect.arrayContaining([noted, unknown]));
     await query("update search_keys set retired_at = now() where retired_at is not null");
     await query("select queue_search_indexing(true)");
@@ -346,7 +346,7 @@ Where it lies.';
     );
   });
 
-  test("is told anew to an engine that has lost its collections, aliases or keys", async () => {
+  test("is sent again to an engine that has lost collections, aliases or keys", async () => {
     const { collectionName, scopedApiKey } = await search.config("products");
     const version = (await search.admin.aliases(collectionName).retrieve()).collection_name;
     await search.admin.collections(version).delete();
@@ -365,7 +365,7 @@ Where it lies.';
   });
 });
 
-/** How many a search finds, as a front end that waits for nothing has it. */
+/** The number of matches, without waiting for pending changes. */
 async function total(q: string, filter_by?: string): Promise<number> {
   const { collectionName, scopedApiKey } = await key();
   const { found } = await search

@@ -60,7 +60,7 @@ test("records a key of the global search with all its collections, once", async 
   ]);
 });
 
-test("records each key of an operation that asks for several", async () => {
+test("records each key of an operation that requests several", async () => {
   const answer = await ask(
     `{ a: searchConfig(type: "orders") { scopedApiKey } b: searchConfig(type: "customers") { expiresAt }
        c: searchConfig(type: "products") { scopedApiKey } }`,
@@ -75,7 +75,7 @@ test("records each key of an operation that asks for several", async () => {
   expect(records).toHaveLength(2);
 });
 
-test("records nothing for a key that opens neither customers nor orders", async () => {
+test("records nothing for a key without access to customers and orders", async () => {
   const products = await ask(`{ searchConfig(type: "products") { scopedApiKey } }`);
   expect(await recordsOf(products)).toEqual([]);
   const reader = await search.service.login(["products.read", "campaigns.read"]);
@@ -84,13 +84,13 @@ test("records nothing for a key that opens neither customers nor orders", async 
   expect(await recordsOf(global)).toEqual([]);
 });
 
-test("records nothing where no key is asked for", async () => {
+test("records nothing when no key is requested", async () => {
   expect(
     await recordsOf(await ask(`{ searchConfig(type: "orders") { columns { name } } }`)),
   ).toEqual([]);
 });
 
-test("gives no key where the issue cannot be recorded", async () => {
+test("issues no key when the issue cannot be recorded", async () => {
   const { pool } = search.service.database;
   await pool.query(
     `create function refuse_key() returns trigger as $$ begin

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from "@
 import { waitFor } from "../helpers/waitFor.ts";
 import type { ErpWorld } from "../helpers/workers/erpWorld.ts";
 import {
-  heldOrders,
+  simulatorOrders,
   orderNumbers,
   startErpWorld,
   storedOrders,
@@ -27,7 +27,7 @@ beforeEach(async () => {
   await cleanUp(5);
 });
 
-/** The import that the schedule starts may write meanwhile; where the two deadlock, the cleaning up can be what ends. */
+/** A scheduled import may write concurrently, and a deadlock may abort the cleanup. */
 async function cleanUp(attempts: number): Promise<void> {
   try {
     await world.sql("delete from orders");
@@ -42,7 +42,7 @@ async function cleanUp(attempts: number): Promise<void> {
 }
 
 const isWhole = async () => {
-  expect(await storedOrders(world)).toEqual(await heldOrders(world, numbers));
+  expect(await storedOrders(world)).toEqual(await simulatorOrders(world, numbers));
   const twice = await world.sql(
     `select entity_id from audit_log where entity_type = 'Order' and operation = 'CREATE'
      and entity_id in (select id::text from orders) group by 1 having count(*) <> 1`,
@@ -50,53 +50,50 @@ const isWhole = async () => {
   expect(twice).toEqual([]);
 };
 
-describe("with an ERP that", () => {
+describe("with a faulty ERP", () => {
   test.each<[string, Record<string, unknown>]>([
     ["answers too late", { kind: "slow", ms: 3_000, set: "salesOrders", after: 2 }],
     ["fails", { kind: "status", status: 500, times: 4, set: "salesOrders", after: 1 }],
-    ["is away", { kind: "status", status: 503, times: 5 }],
+    ["is unreachable", { kind: "status", status: 503, times: 5 }],
     [
-      "is busy and says for how long",
+      "is busy and sends Retry-After",
       { kind: "status", status: 429, retryAfter: "1", times: 3, after: 3 },
     ],
-    ["refuses for a while to let us in", { kind: "status", status: 500, times: 3, set: "token" }],
+    ["refuses tokens for a while", { kind: "status", status: 500, times: 3, set: "token" }],
     [
-      "hangs up in the midst of an answer",
+      "closes the connection during a response",
       { kind: "drop", times: 4, set: "salesOrders", after: 2 },
     ],
-    [
-      "ends an answer in the midst of its JSON",
-      { kind: "malformed", times: 3, set: "salesOrders", after: 1 },
-    ],
-    ["gives a page twice", { kind: "duplicate", times: 2, set: "salesOrders", after: 2 }],
+    ["truncates JSON", { kind: "malformed", times: 3, set: "salesOrders", after: 1 }],
+    ["repeats a page", { kind: "duplicate", times: 2, set: "salesOrders", after: 2 }],
     ["overlaps its pages", { kind: "overlap", times: 3, set: "salesOrders", after: 1 }],
     [
       "changes orders while pages are read",
       { kind: "change", times: 3, set: "salesOrders", after: 1 },
     ],
-    ["sends records backwards", { kind: "disorder", times: 3, set: "salesOrders" }],
+    ["sends records in reverse order", { kind: "disorder", times: 3, set: "salesOrders" }],
     ["fails for customers", { kind: "status", status: 500, times: 4, set: "customers" }],
-  ])("%s, every order comes in once", async (_how, fault) => {
+  ])("imports every order once when it %s", async (_how, fault) => {
     await world.control("POST faults", fault);
-    const run = await world.perform("IMPORT");
+    const run = await world.runToEnd("IMPORT");
     expect(run).toMatchObject({ status: "SUCCEEDED", error: null, failures: 0 });
-    await world.perform("IMPORT");
+    await world.runToEnd("IMPORT");
     await isWhole();
   });
 
-  test("links its pages in a circle, the run ends with a reason and the next one is well", async () => {
+  test("ends the run with an error when its page links form a cycle, and the next run succeeds", async () => {
     await world.control("POST faults", { kind: "loop", times: 1_000, set: "salesOrders" });
-    const run = await world.perform("IMPORT");
+    const run = await world.runToEnd("IMPORT");
     expect(run.status).toBe("FAILED");
     expect(run.error).toMatch(/given up after 8 attempts/);
     await world.control("DELETE faults");
-    await world.perform("IMPORT");
+    await world.runToEnd("IMPORT");
     await isWhole();
   });
 
-  test("never answers, the run is tried a bounded number of times and says why; then all is well again", async () => {
+  test("retries a run a limited number of times when it never responds, and recovers later", async () => {
     await world.control("POST faults", { kind: "status", status: 500, times: 100_000 });
-    const run = await world.perform("IMPORT");
+    const run = await world.runToEnd("IMPORT");
     expect(run).toMatchObject({ status: "FAILED", attempts: 8 });
     expect(run.error).toMatch(/^The ERP .* \(given up after 8 attempts\)$/);
     const seen = () =>
@@ -105,12 +102,12 @@ describe("with an ERP that", () => {
       );
     expect(await seen()).toEqual([{ erp_is_up: false, erp_error: run.error }]);
     await world.control("DELETE faults");
-    expect(await world.perform("IMPORT")).toMatchObject({ status: "SUCCEEDED" });
+    expect(await world.runToEnd("IMPORT")).toMatchObject({ status: "SUCCEEDED" });
     expect(await seen()).toEqual([{ erp_is_up: true, erp_error: null }]);
     await isWhole();
   });
 
-  test("asks us to wait for thirty years, the run waits for an hour at most", async () => {
+  test("waits an hour at most when it requests a delay of thirty years", async () => {
     await world.control("POST faults", {
       kind: "status",
       status: 429,
@@ -128,30 +125,30 @@ describe("with an ERP that", () => {
     });
     expect(row?.minutes).toBeLessThanOrEqual(60);
     expect(row?.error).toContain("fewer requests");
-    // The import of the next test is not to wait behind it.
+    // The next test's import must not wait for this run.
     await world.sql(
       "update erp_sync_runs set status = 'CANCELLED', finished_at = now() where id = $1",
       [id],
     );
   });
 
-  test("does not take our credentials, staff are told at once", async () => {
+  test("reports rejected credentials to staff at once", async () => {
     await world.control("POST tokens/expire");
     await world.control("POST faults", { kind: "status", status: 401, times: 1_000 });
-    expect(await world.perform("IMPORT")).toMatchObject({ status: "FAILED", attempts: 1 });
+    expect(await world.runToEnd("IMPORT")).toMatchObject({ status: "FAILED", attempts: 1 });
     await world.control("DELETE faults");
   });
 
-  test("cannot make sense of our cursor, the import begins anew", async () => {
-    await world.perform("IMPORT");
+  test("restarts the import when it rejects the cursor", async () => {
+    await world.runToEnd("IMPORT");
     await world.sql("update erp_cursors set cursor = 'not one of ours'");
-    const run = await world.perform("IMPORT");
+    const run = await world.runToEnd("IMPORT");
     expect(run).toMatchObject({ status: "SUCCEEDED", orders_created: 0, orders_updated: 0 });
     await isWhole();
   });
 });
 
-describe("with an ERP whose clock", () => {
+describe("with a wrong ERP clock", () => {
   let other: ErpWorld;
   beforeAll(async () => {
     other = await startErpWorld({ orders: 12, customers: 5 });
@@ -159,26 +156,26 @@ describe("with an ERP whose clock", () => {
   });
   afterAll(() => other?.stop());
 
-  test("is an hour slow, is put right, and is an hour fast, no change is missed", async () => {
+  test("misses no change when the clock is an hour slow, corrected, and an hour fast", async () => {
     for (const skewMs of [-3_600_000, 0, 3_600_000]) {
       await other.control("PUT clock", { skewMs });
       for (const turn of ["first", "second"]) {
         const email = `${turn}${skewMs}@example.com`;
         await other.control("PATCH salesOrders/S-ORD100002", { email });
-        await other.perform("IMPORT");
+        await other.runToEnd("IMPORT");
         const rows = await other.sql(
           "select email from orders where erp_order_number = 'S-ORD100002'",
         );
         expect(rows).toEqual([{ email }]);
       }
     }
-    const held = await heldOrders(other, orderNumbers(12));
+    const held = await simulatorOrders(other, orderNumbers(12));
     expect(await storedOrders(other)).toEqual(held);
   });
 });
 
 describe("two workers", () => {
-  test("that import, recheck and import single orders at once, of an ERP that changes, end as one would", async () => {
+  test("produce the same result as one when they import, recheck and re-import orders concurrently", async () => {
     await startWorkerProcess(world.database.url, world.env, { constants: world.constants });
     const ids: string[] = [];
     for (let round = 0; round < 4; round++) {
@@ -193,10 +190,10 @@ describe("two workers", () => {
       await world.sql("update erp_cursors set cursor = null where entity = 'orders'");
     }
     for (const id of new Set(ids)) {
-      const { status, error } = await world.ended(id);
+      const { status, error } = await world.waitUntilEnded(id);
       expect({ status, error }).toEqual({ status: "SUCCEEDED", error: null });
     }
-    await world.perform("IMPORT");
+    await world.runToEnd("IMPORT");
     await isWhole();
   });
 });

@@ -4,7 +4,7 @@ import { waitFor } from "../helpers/waitFor.ts";
 import type { ErpWorld } from "../helpers/workers/erpWorld.ts";
 import {
   faultOf,
-  heldOrders,
+  simulatorOrders,
   orderNumbers,
   startErpWorld,
   storedOrders,
@@ -26,7 +26,7 @@ afterAll(async () => {
   await world?.stop();
 });
 
-/** Everything that an import may write beside its own records, with the versions of the rows. */
+/** Row versions of everything that an import may write besides its own records. */
 async function versions() {
   const tables = [
     "customers",
@@ -50,33 +50,33 @@ const openCodes = async (number: string) => {
 const withFault = (fault: string) => numbers.find((number) => faultOf(number) === fault)!;
 
 describe("the first import", () => {
-  test("brings in every order once, with its customer and lines, clean but for the deliberate faults", async () => {
-    const run = await world.perform("IMPORT");
+  test("imports every order once with customer and lines, and issues only for deliberate faults", async () => {
+    const run = await world.runToEnd("IMPORT");
     expect(run).toMatchObject({
       status: "SUCCEEDED",
       error: null,
       orders_created: count,
       failures: 0,
     });
-    // Pages overlap: what comes once more is as it was.
+    // Pages overlap: repeated orders are unchanged.
     expect(run.orders_done).toBe(run.orders_created + run.orders_updated + run.orders_unchanged);
-    expect(await storedOrders(world)).toEqual(await heldOrders(world, numbers));
+    expect(await storedOrders(world)).toEqual(await simulatorOrders(world, numbers));
   });
 
-  test("is followed by one that writes nothing", async () => {
+  test("writes nothing when repeated without changes", async () => {
     const before = await versions();
     expect(before.length).toBeGreaterThan(1_000);
-    expect(await world.perform("IMPORT")).toMatchObject({ orders_created: 0, orders_updated: 0 });
+    expect(await world.runToEnd("IMPORT")).toMatchObject({ orders_created: 0, orders_updated: 0 });
     expect(await versions()).toEqual(before);
   });
 });
 
 describe("later imports", () => {
-  test("bring what is new or has changed, and nothing else", async () => {
+  test("import only new and changed records", async () => {
     const number = numbers[3]!;
     await world.control(`PATCH salesOrders/${number}`, { salesperson: "NEW" });
     const { numbers: added } = await world.control("POST salesOrders", { count: 2 });
-    const run = await world.perform("IMPORT");
+    const run = await world.runToEnd("IMPORT");
     expect(run).toMatchObject({ orders_created: 2, orders_updated: 1, failures: 0 });
     const rows = await world.sql<{ n: string }>(
       "select erp_order_number as n from orders where salesperson = 'NEW' or erp_order_number = any ($1) order by 1",
@@ -85,31 +85,31 @@ describe("later imports", () => {
     expect(rows.map(({ n }) => n)).toEqual([number, ...added].toSorted());
   });
 
-  test("note what cannot be read, take over the rest, and forget the note when it is read well", async () => {
+  test("record an unreadable order, import the others, and clear the issue when it becomes readable", async () => {
     const [bad, good] = [numbers[5]!, numbers[6]!];
     await world.control(`PATCH salesOrders/${bad}`, { "salesOrderLines[0].quantity": "many" });
     await world.control(`PATCH salesOrders/${good}`, { salesperson: "GOOD" });
-    expect(await world.perform("IMPORT")).toMatchObject({ orders_updated: 1, failures: 1 });
+    expect(await world.runToEnd("IMPORT")).toMatchObject({ orders_updated: 1, failures: 1 });
     const notes = () => world.sql("select record, erp_order_number, path from erp_import_failures");
     expect(await notes()).toEqual([
       { record: `order ${bad}`, erp_order_number: bad, path: expect.stringContaining("quantity") },
     ]);
     await world.control(`POST salesOrders/${bad}/repair`);
-    expect(await world.perform("IMPORT")).toMatchObject({ failures: 0 });
+    expect(await world.runToEnd("IMPORT")).toMatchObject({ failures: 0 });
     expect(await notes()).toEqual([]);
   });
 
-  test("clear an issue of data when the ERP has answered", async () => {
+  test("clear a data issue after its correction in the ERP", async () => {
     const number = withFault("price.missing");
     expect(await openCodes(number)).toEqual(["price.missing"]);
     await world.control(`POST salesOrders/${number}/repair`);
-    await world.perform("IMPORT");
+    await world.runToEnd("IMPORT");
     expect(await openCodes(number)).toEqual([]);
   });
 });
 
 describe("the recheck", () => {
-  test("clears what a new rule explains, and leaves other gaps as they were seen", async () => {
+  test("clears the gaps that a new rule covers and keeps the others", async () => {
     const cleared = withFault("warehouse.unmapped");
     const left = withFault("vat_code.unmapped");
     const seen = () =>
@@ -121,7 +121,7 @@ describe("the recheck", () => {
     const [gaps] = await world.sql<{ n: number }>(
       "select count(*)::integer as n from orders where has_import_mapping_issue",
     );
-    const run = await world.perform("RECHECK");
+    const run = await world.runToEnd("RECHECK");
     expect(run).toMatchObject({ status: "SUCCEEDED", orders_done: gaps!.n, failures: 0 });
     expect(run.orders_updated).toBeGreaterThan(0);
     expect(await openCodes(cleared)).toEqual([]);
@@ -133,7 +133,7 @@ describe("the recheck", () => {
     expect(order).toEqual({ warehouse: "SHOP" });
   });
 
-  test("settles orders that the ERP has no more", async () => {
+  test("settles orders that no longer exist in the ERP", async () => {
     const invoiced = withFault("shipping_method.unmapped");
     const deleted = withFault("currency.unmapped");
     await world.control(`DELETE salesOrders/${invoiced}?invoiced=true`);
@@ -141,7 +141,7 @@ describe("the recheck", () => {
     await world.sql(
       "insert into erp_mapping_rules (code, key, target) values ('currency.unmapped', 'EURO', 'EUR')",
     );
-    expect(await world.perform("RECHECK")).toMatchObject({
+    expect(await world.runToEnd("RECHECK")).toMatchObject({
       status: "SUCCEEDED",
       orders_missing: 2,
     });
@@ -168,7 +168,7 @@ describe("the recheck", () => {
     expect(await openCodes(deleted)).toEqual([]);
   });
 
-  test("of data issues sees what the ERP knows by now, though the order itself did not change", async () => {
+  test("of data issues sees changes in related ERP records of an unchanged order", async () => {
     const number = withFault("product.missing");
     const [issue] = await world.sql<{ key: string }>(
       `select i.key from order_import_issues i join orders o on o.id = i.order_id where o.erp_order_number = $1`,
@@ -178,20 +178,20 @@ describe("the recheck", () => {
     await world.sql("insert into products (erp_product_number, name) values ($1, 'Found again')", [
       issue!.key,
     ]);
-    await world.perform("DATA_RECHECK");
+    await world.runToEnd("DATA_RECHECK");
     expect(await openCodes(number)).toEqual([]);
   });
 });
 
-describe("one order", () => {
-  test("is imported by its number, whether it was here or not, and one that is nowhere is told of", async () => {
+describe("a single order", () => {
+  test("is imported by its number, known or not, and reported when it does not exist", async () => {
     const { numbers: added } = await world.control("POST salesOrders", {});
-    expect(await world.perform("ORDER", added[0])).toMatchObject({
+    expect(await world.runToEnd("ORDER", added[0])).toMatchObject({
       status: "SUCCEEDED",
       orders_created: 1,
     });
-    expect(await world.perform("ORDER", added[0])).toMatchObject({ orders_unchanged: 1 });
-    expect(await world.perform("ORDER", "NOWHERE")).toMatchObject({
+    expect(await world.runToEnd("ORDER", added[0])).toMatchObject({ orders_unchanged: 1 });
+    expect(await world.runToEnd("ORDER", "NOWHERE")).toMatchObject({
       status: "SUCCEEDED",
       orders_done: 1,
       orders_missing: 1,
@@ -200,7 +200,7 @@ describe("one order", () => {
 });
 
 describe("the schedule", () => {
-  test("imports by itself, and again only when it is due", async () => {
+  test("imports automatically, and only when due", async () => {
     await world.sql("update erp_schedule set next_at = null where what = 'import'");
     const imports = async () => {
       const rows = await world.sql<{ id: string }>(
@@ -221,7 +221,7 @@ describe("the schedule", () => {
     await tick();
     const after = await imports();
     expect(after).toHaveLength(before.length + 1);
-    expect(await world.ended(after.at(-1)!)).toMatchObject({ status: "SUCCEEDED" });
+    expect(await world.waitUntilEnded(after.at(-1)!)).toMatchObject({ status: "SUCCEEDED" });
     const [due] = await world.sql<{ minutes: number }>(
       "select ceil(extract(epoch from next_at - now()) / 60)::integer as minutes from erp_schedule where what = 'import'",
     );
@@ -232,7 +232,7 @@ describe("the schedule", () => {
 });
 
 describe("a run", () => {
-  test("has no transaction open while it waits for the ERP", async () => {
+  test("has no open transaction during ERP requests", async () => {
     await world.control("POST faults", { kind: "slow", ms: 1_500, set: "salesOrders" });
     const id = await world.queue("ORDER", numbers[0]);
     const asked = async () => {
@@ -247,10 +247,10 @@ describe("a run", () => {
     );
     expect(open).toEqual([]);
     expect(await world.run(id)).toMatchObject({ status: "RUNNING" });
-    expect(await world.ended(id)).toMatchObject({ status: "SUCCEEDED" });
+    expect(await world.waitUntilEnded(id)).toMatchObject({ status: "SUCCEEDED" });
   });
 
-  test("is cancelled while it works, and the next one goes on from there", async () => {
+  test("can be cancelled while it works, and the next one continues from there", async () => {
     await world.control("POST salesOrders", { count: 60 });
     await world.control("POST faults", { kind: "slow", ms: 1_500, set: "salesOrders", after: 1 });
     const before = (await storedOrders(world)).length;
@@ -268,11 +268,11 @@ describe("a run", () => {
     expect(partly).toBeGreaterThan(before);
     expect(partly).toBeLessThan(before + 60);
     expect(await world.run(id)).toMatchObject({ status: "CANCELLED" });
-    await world.perform("IMPORT");
+    await world.runToEnd("IMPORT");
     expect(await storedOrders(world)).toHaveLength(before + 60);
   });
 
-  test("of an isolated test run works in its tenant", async () => {
+  test("of an isolated test run works in the run's tenant", async () => {
     const tenant = "backoffice_e2e_erp";
     const client = await world.database.pool.connect();
     await migrateTenant(client, tenant);
@@ -293,12 +293,12 @@ describe("a run", () => {
     expect(await versions()).toEqual(before);
   });
 
-  test("of an isolated test run is stopped when that is cleaned up", async () => {
+  test("of an isolated test run stops when the run is cleaned up", async () => {
     const tenant = "backoffice_e2e_stopped";
     const client = await world.database.pool.connect();
     await migrateTenant(client, tenant);
     client.release();
-    // Each page late: whoever waited for the whole import would wait for long.
+    // Each page is slow, so the whole import would take long.
     await world.control("POST faults", { kind: "slow", ms: 700, times: 1_000 });
     const [run] = await world.sql<{ id: string }>(`select (${tenant}.queue_erp_run('IMPORT')).id`);
     const stateOf = async () =>

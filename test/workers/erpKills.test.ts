@@ -4,7 +4,7 @@ import { faultKills } from "../helpers/environment.ts";
 import { waitFor } from "../helpers/waitFor.ts";
 import type { ErpWorld } from "../helpers/workers/erpWorld.ts";
 import {
-  heldOrders,
+  simulatorOrders,
   orderNumbers,
   startErpWorld,
   storedOrders,
@@ -27,13 +27,13 @@ afterAll(async () => {
   await world?.stop();
 });
 
-/** As if the others had waited until the dead were given up for dead. */
+/** Simulates that the workers' heartbeats have timed out. */
 const freeJobs = () =>
   world.sql(
     "with gone as (delete from office_jobs.workers) select office_jobs.release_dead('0 seconds')",
   );
 
-test(`a worker that is killed ${kills} times leaves every order there once, as an uninterrupted import would`, async () => {
+test(`imports every order once when workers are killed ${kills} times`, async () => {
   const interrupted = new Set<string>();
   for (let kill = 0; kill < kills; kill++) {
     await world.queue("IMPORT");
@@ -50,16 +50,16 @@ test(`a worker that is killed ${kills} times leaves every order there once, as a
     for (const { id } of cut) interrupted.add(id);
     await freeJobs();
     await world.control("POST salesOrders/touch", { count: 15 });
-    // What was imported is forgotten now and then, so that there is always much to do.
+    // The cursor is reset regularly, so that there is always work.
     if (kill % 10 === 9) await world.sql("update erp_cursors set cursor = null");
   }
   expect(interrupted.size).toBeGreaterThan(kills / 10);
 
   await startWorkerProcess(world.database.url, world.env, { constants: world.constants });
-  // Runs whose worker died three times in a row are given up, with the reason.
-  await world.perform("IMPORT");
-  expect(await world.perform("IMPORT")).toMatchObject({ status: "SUCCEEDED", error: null });
-  expect(await world.perform("RECHECK")).toMatchObject({ status: "SUCCEEDED", error: null });
+  // Runs whose worker died three times in a row have failed with a reason.
+  await world.runToEnd("IMPORT");
+  expect(await world.runToEnd("IMPORT")).toMatchObject({ status: "SUCCEEDED", error: null });
+  expect(await world.runToEnd("RECHECK")).toMatchObject({ status: "SUCCEEDED", error: null });
   await waitFor("all runs to end", async () => {
     await world.sql("select fail_lost_erp_runs()");
     const open = await world.sql(
@@ -72,7 +72,7 @@ test(`a worker that is killed ${kills} times leaves every order there once, as a
   );
   for (const { error } of reasons) expect(error).toMatch(/^Given up: .*worker.* died/i);
 
-  expect(await storedOrders(world)).toEqual(await heldOrders(world, numbers));
+  expect(await storedOrders(world)).toEqual(await simulatorOrders(world, numbers));
   const made = await world.sql<{ entity: string; rows: number; made: number; gone: number }>(
     `select e.entity, e.rows::integer, count(*) filter (where a.operation = 'CREATE')::integer as made,
        count(*) filter (where a.operation = 'DELETE')::integer as gone

@@ -5,7 +5,7 @@ import { startService } from "../helpers/service.ts";
 import { waitFor } from "../helpers/waitFor.ts";
 import type { ErpWorld } from "../helpers/workers/erpWorld.ts";
 import {
-  heldOrders,
+  simulatorOrders,
   orderNumbers,
   startErpWorld,
   storedOrders,
@@ -26,9 +26,9 @@ beforeAll(async () => {
   service = await startService({ database: world.database });
   ({ token } = await service.login(["erpsync.run", "erpsync.read"]));
   worker = await start();
-  // The schedule would add imports that no test asked for.
+  // The schedule would add further imports.
   await world.sql("update erp_schedule set next_at = 'infinity' where what = 'import'");
-  await world.perform("IMPORT");
+  await world.runToEnd("IMPORT");
 });
 afterAll(async () => {
   await endWorkers();
@@ -88,7 +88,7 @@ async function row(id: string) {
 let holder: pg.PoolClient | null = null;
 const importLock = "hashtextextended('backoffice.erp_import', 0)";
 
-/** Starts an import and stops it before it stores its next page of orders, until `release`. */
+/** Starts an import and pauses it before it stores its next page of orders, until `release`. */
 async function importHeld(): Promise<{ id: string }> {
   await forget();
   const { id } = await importOrders();
@@ -116,27 +116,30 @@ async function salesperson(): Promise<string | undefined> {
   return order?.salesperson;
 }
 
-describe("an import that is asked for while another runs", () => {
-  test("starts after it and brings what the ERP had before the call", async () => {
+describe("an import requested while another runs", () => {
+  test("starts afterwards and includes the ERP's changes before the request", async () => {
     const first = await importHeld();
     await setSalesperson("LATE");
     const second = await importOrders();
     expect(second).toMatchObject({ status: "QUEUED", reused: false });
     expect(second.id).not.toBe(first.id);
     await release();
-    const [one, two] = [await world.ended(first.id), await world.ended(second.id)];
+    const [one, two] = [
+      await world.waitUntilEnded(first.id),
+      await world.waitUntilEnded(second.id),
+    ];
     expect([one.status, two.status]).toEqual(["SUCCEEDED", "SUCCEEDED"]);
     const [before, after] = [await row(first.id), await row(second.id)];
     expect(after.started_at!.getTime()).toBeGreaterThanOrEqual(before.finished_at!.getTime());
     expect(await salesperson()).toBe("LATE");
-    // The first read all that there was when it started, the second what changed since.
+    // The first run reads all existing orders, the second the changes since.
     expect(one.orders_done).toBeGreaterThanOrEqual(numbers.length - 1);
     expect(two.orders_updated).toBe(1);
     expect(two.orders_done).toBeLessThan(numbers.length);
-    expect(await storedOrders(world)).toEqual(await heldOrders(world, numbers));
+    expect(await storedOrders(world)).toEqual(await simulatorOrders(world, numbers));
   });
 
-  test("is one queued run for fifty calls", async () => {
+  test("is queued once for fifty requests", async () => {
     await importHeld();
     const handles = await Promise.all(Array.from({ length: 50 }, () => importOrders()));
     expect(new Set(handles.map(({ id }) => id)).size).toBe(1);
@@ -147,43 +150,43 @@ describe("an import that is asked for while another runs", () => {
     );
     expect(open).toEqual([{ status: "RUNNING" }, { status: "QUEUED" }]);
     await release();
-    expect(await world.ended(handles[0]!.id)).toMatchObject({ status: "SUCCEEDED" });
+    expect(await world.waitUntilEnded(handles[0]!.id)).toMatchObject({ status: "SUCCEEDED" });
   });
 
-  test("starts when the running one is cancelled, and brings what that one left out", async () => {
+  test("starts when the running one is cancelled, and imports what that one skipped", async () => {
     const first = await importHeld();
     await setSalesperson("AFTER CANCEL");
     const second = await importOrders();
     expect(await cancel(first.id)).toBe("CANCELLED");
     await release();
-    expect(await world.ended(second.id)).toMatchObject({ status: "SUCCEEDED" });
+    expect(await world.waitUntilEnded(second.id)).toMatchObject({ status: "SUCCEEDED" });
     expect(await salesperson()).toBe("AFTER CANCEL");
   });
 
-  test("is cancelled without the running one", async () => {
+  test("can be cancelled without cancelling the running one", async () => {
     const first = await importHeld();
     const second = await importOrders();
     expect(await cancel(second.id)).toBe("CANCELLED");
     await release();
-    expect(await world.ended(first.id)).toMatchObject({ status: "SUCCEEDED" });
+    expect(await world.waitUntilEnded(first.id)).toMatchObject({ status: "SUCCEEDED" });
     expect(await row(second.id)).toMatchObject({ status: "CANCELLED", started_at: null });
   });
 
-  test("waits while the other one waits for the ERP", async () => {
+  test("waits while the running one waits for the ERP", async () => {
     const first = await importHeld();
     await world.control("POST faults", { kind: "status", status: 503, times: 6 });
     const second = await importOrders();
     await release();
     await waitFor("a retry", async () => (await row(first.id)).status === "RETRYING");
     expect(await row(second.id)).toMatchObject({ status: "QUEUED", started_at: null });
-    await world.ended(first.id);
-    await world.ended(second.id);
+    await world.waitUntilEnded(first.id);
+    await world.waitUntilEnded(second.id);
     const [before, after] = [await row(first.id), await row(second.id)];
     expect([before.status, after.status]).toEqual(["SUCCEEDED", "SUCCEEDED"]);
     expect(after.started_at!.getTime()).toBeGreaterThanOrEqual(before.finished_at!.getTime());
   });
 
-  test("starts after the one whose worker was killed", async () => {
+  test("starts after the running one's worker was killed", async () => {
     const first = await importHeld();
     await setSalesperson("SURVIVES");
     const second = await importOrders();
@@ -191,7 +194,7 @@ describe("an import that is asked for while another runs", () => {
     await worker.exited;
     await release();
     worker = await start();
-    await world.ended(second.id);
+    await world.waitUntilEnded(second.id);
     const [before, after] = [await row(first.id), await row(second.id)];
     expect([before.status, after.status]).toEqual(["SUCCEEDED", "SUCCEEDED"]);
     expect(after.started_at!.getTime()).toBeGreaterThanOrEqual(before.finished_at!.getTime());
@@ -199,13 +202,13 @@ describe("an import that is asked for while another runs", () => {
   });
 });
 
-test("an import after a cancelled one brings what the ERP has by then", async () => {
+test("an import after a cancelled one imports the ERP's current changes", async () => {
   const first = await importHeld();
   expect(await cancel(first.id)).toBe("CANCELLED");
   await release();
   await setSalesperson("NEWER");
   const { id } = await importOrders();
-  expect(await world.ended(id)).toMatchObject({ status: "SUCCEEDED" });
+  expect(await world.waitUntilEnded(id)).toMatchObject({ status: "SUCCEEDED" });
   expect(await salesperson()).toBe("NEWER");
 });
 
@@ -220,7 +223,7 @@ test("a single order is imported while an import runs", async () => {
   await waitFor("a worker to take it", async () => (await row(id)).status === "RUNNING");
   expect(await row(first.id)).toMatchObject({ status: "RUNNING" });
   await release();
-  expect(await world.ended(id)).toMatchObject({ status: "SUCCEEDED", orders_updated: 1 });
-  expect(await world.ended(first.id)).toMatchObject({ status: "SUCCEEDED" });
+  expect(await world.waitUntilEnded(id)).toMatchObject({ status: "SUCCEEDED", orders_updated: 1 });
+  expect(await world.waitUntilEnded(first.id)).toMatchObject({ status: "SUCCEEDED" });
   expect(await salesperson()).toBe("SINGLE");
 });

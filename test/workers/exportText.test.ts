@@ -39,8 +39,8 @@ const rowsOf = fc.array(
   { minLength: 1, maxLength: 20 },
 );
 
-describe("What is written as CSV", () => {
-  test("is read back by another library, but for the apostrophe before formulas", async () => {
+describe("the CSV writer", () => {
+  test("writes values that another library reads back, with an apostrophe before formulas", async () => {
     await fc.assert(
       fc.asyncProperty(rowsOf, async (rows) => {
         const text = await written(writeCsv, rows);
@@ -54,13 +54,13 @@ describe("What is written as CSV", () => {
     );
   });
 
-  test("has a heading where there are no rows", async () => {
+  test("writes the header when there are no rows", async () => {
     expect(await written(writeCsv, [])).toBe("\ufeffName,Stock,Price\r\n");
   });
 });
 
-describe("What is written as JSON Lines", () => {
-  test("is read back with the same values", async () => {
+describe("the JSON Lines writer", () => {
+  test("writes values that are read back unchanged", async () => {
     await fc.assert(
       fc.asyncProperty(rowsOf, async (rows) => {
         const lines = (await written(writeJsonLines, rows)).split("\n").slice(0, -1);
@@ -71,14 +71,14 @@ describe("What is written as JSON Lines", () => {
     );
   });
 
-  test("has integers as strings where a JavaScript number cannot hold them", async () => {
+  test("writes integers beyond JavaScript's safe range as strings", async () => {
     const text = await written(writeJsonLines, [["x", 9_007_199_254_740_993n, null]]);
     expect(text).toBe('{"name":"x","stock":"9007199254740993","price":null}\n');
   });
 });
 
-describe.each(Object.entries(writers))("Writing %s", (_name, write) => {
-  test("asks for rows no faster than the output takes them, and stops when it is aborted", async () => {
+describe.each(Object.entries(writers))("writing %s", (_name, write) => {
+  test("applies backpressure to the rows and stops on abort", async () => {
     let asked = 0;
     let closed = false;
     async function* endless(): AsyncGenerator<CellValue[]> {
@@ -103,7 +103,7 @@ describe.each(Object.entries(writers))("Writing %s", (_name, write) => {
     expect([closed, output.destroyed]).toEqual([true, true]);
   });
 
-  test("fails with what the rows fail with", async () => {
+  test("rejects with the error of the rows", async () => {
     async function* broken(): AsyncGenerator<CellValue[]> {
       yield await Promise.resolve(["x", 1, null]);
       throw new Error("the rows broke off");

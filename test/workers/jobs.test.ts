@@ -39,12 +39,12 @@ const inQueue = (id: string) =>
 const effects = async (name: string) =>
   (await database.pool.query("select from test_effects where name = $1", [name])).rowCount;
 
-describe("The record of a job that a person has started", () => {
+describe("the record of a job that a user started", () => {
   beforeEach(async () => {
     await startWorkerProcess(database.url);
   });
 
-  test("says when it waits, how often it was tried, and that it succeeded", async () => {
+  test("shows the waiting state, the attempts and the success", async () => {
     const id = await own.start("test_end", { how: "problem", message: "The cellar is locked" });
     const tried = await until("a failed attempt", id, (row) => row.error !== null);
     expect(tried).toMatchObject({
@@ -56,11 +56,11 @@ describe("The record of a job that a person has started", () => {
     });
     expect(tried.started_at).toBeInstanceOf(Date);
     await inQueue(id);
-    // What is told is what the queue does, give or take the moment between the two.
+    // The record agrees with the queue except for the time between the two statements.
     const runAt = (await queued(id))?.run_at.getTime() ?? 0;
     expect(Math.abs(runAt - (tried.next_attempt_at?.getTime() ?? 0))).toBeLessThan(2_000);
 
-    await own.hurry(id, { how: "finish", message: "unlocked" });
+    await own.runNow(id, { how: "finish", message: "unlocked" });
     const done = await until("the end", id, (row) => row.finished_at !== null);
     expect(done).toMatchObject({
       state: "SUCCEEDED",
@@ -71,7 +71,7 @@ describe("The record of a job that a person has started", () => {
     expect(await effects("unlocked")).toBe(1);
   });
 
-  test("says FAILED and why when a task gives up, in the transaction of what it left behind", async () => {
+  test("shows FAILED with the reason when a task fails, in the transaction of its effects", async () => {
     const id = await own.start("test_end", { how: "giveUp", message: "There is no such wine" });
     const row = await until("the end", id, ({ finished_at }) => finished_at !== null);
     expect(row).toMatchObject({ state: "FAILED", attempts: 1, error: "There is no such wine" });
@@ -79,24 +79,22 @@ describe("The record of a job that a person has started", () => {
     expect(await queued(id)).toBeUndefined();
   });
 
-  test("says FAILED after the last attempt, and tells nothing of an error that is not for people", async () => {
+  test("shows FAILED after the last attempt, without the message of an internal error", async () => {
     const id = await own.start(
       "test_end",
       { how: "error", message: 'column "hunter2" of relation "secrets" does not exist' },
       { maxAttempts: 2 },
     );
     const first = await until("a failed attempt", id, (row) => row.error !== null);
-    expect(first.error).toBe(
-      "Something unexpected went wrong; the log says what under the correlation id test",
-    );
+    expect(first.error).toBe("The job failed unexpectedly; see the log for correlation id test");
     await inQueue(id);
-    await own.hurry(id);
+    await own.runNow(id);
     const last = await until("the end", id, (row) => row.finished_at !== null);
     expect(last).toMatchObject({ state: "FAILED", attempts: 2 });
     expect(last.error).toBe(`${first.error} (given up after 2 attempts)`);
   });
 
-  test("a postponed job waits as long as it is told, and its attempt is not counted", async () => {
+  test("a postponed job waits the given time without consuming an attempt", async () => {
     const id = await own.start("test_end", {
       how: "postpone",
       message: "Closed until noon",
@@ -109,7 +107,7 @@ describe("The record of a job that a person has started", () => {
     expect((job?.run_at.getTime() ?? 0) - Date.now()).toBeGreaterThan(3_500_000);
   });
 
-  test("a problem that names a time is not tried again before it", async () => {
+  test("a problem with a minimum delay is not retried earlier", async () => {
     const id = await own.start("test_end", {
       how: "problem",
       message: "Too many",
@@ -121,14 +119,14 @@ describe("The record of a job that a person has started", () => {
   });
 });
 
-describe("When its worker dies", () => {
+describe("when a worker dies", () => {
   let gate: Gate;
   beforeEach(async () => {
     gate = await startGate();
   });
   afterEach(() => gate.close());
 
-  test("the record says so and that it is tried again; after the third time in a row that it was given up", async () => {
+  test("the record announces a retry, and the failure after three deaths in a row", async () => {
     const id = await own.start("test_gate", { name: "deadly", gate: gate.url });
     for (let death = 1; death <= 3; death++) {
       const worker = await startWorkerProcess(database.url);
@@ -147,7 +145,7 @@ describe("When its worker dies", () => {
     expect(gate.visits).toHaveLength(3);
   });
 
-  test("a job that is given back by a worker that stops is QUEUED again, at no attempt's cost", async () => {
+  test("a job of a stopping worker becomes QUEUED again without consuming an attempt", async () => {
     const id = await own.start("test_gate", { name: "slow", gate: gate.url });
     const worker = await startWorkerProcess(database.url, { SHUTDOWN_TIMEOUT_SECONDS: "1" });
     await waitFor("the visit", () => gate.visits.length === 1);
@@ -156,7 +154,7 @@ describe("When its worker dies", () => {
     expect(await own.record(id)).toMatchObject({ state: "QUEUED", attempts: 0, error: null });
   });
 
-  test("a job that runs cannot be cancelled, one that waits can, and then does not run", async () => {
+  test("only a waiting job can be cancelled, and then does not run", async () => {
     const running = await own.start("test_gate", { name: "running", gate: gate.url });
     await startWorkerProcess(database.url, { WORKER_CONCURRENCY: "1" });
     await waitFor("the visit", () => gate.visits.includes("running"));
@@ -174,7 +172,7 @@ describe("When its worker dies", () => {
   });
 });
 
-describe("A job that has ended", () => {
+describe("an ended job", () => {
   const fail = async () => {
     const id = await own.start(
       "test_end",
@@ -188,12 +186,12 @@ describe("A job that has ended", () => {
         (row) => row.attempts === attempt && row.state !== "RUNNING",
       );
       await inQueue(id);
-      await own.hurry(id);
+      await own.runNow(id);
     }
     return own.record(id);
   };
 
-  test("in failure runs anew when its owner tries again, and leaves nothing dead in the queue", async () => {
+  test("runs again when its owner retries it, and leaves no dead job in the queue", async () => {
     await startWorkerProcess(database.url);
     const failed = await fail();
     expect(failed.state).toBe("FAILED");
@@ -210,7 +208,7 @@ describe("A job that has ended", () => {
     await until("an attempt", again.queue_job_id, ({ attempts }) => attempts === 1);
   });
 
-  test("is tried again once by many clicks", async () => {
+  test("is retried once when its owner retries it many times at once", async () => {
     await startWorkerProcess(database.url);
     const failed = await fail();
     await endWorkers();
@@ -224,7 +222,7 @@ describe("A job that has ended", () => {
     expect(rows).toHaveLength(1);
   });
 
-  test("is settled when the queue has lost it, and forgotten after the days of the setting", async () => {
+  test("is settled when the queue has lost it, and deleted after the retention period", async () => {
     const lost = await own.start("test_end", { how: "finish", message: "never" });
     await database.pool.query("delete from graphile_worker._private_jobs where id = $1", [lost]);
     const kept = await own.record(lost);
@@ -257,12 +255,12 @@ describe("A job that has ended", () => {
   });
 });
 
-describe("What is nobody's", () => {
+describe("a job without an owner", () => {
   test.each([
     ["a task that is not listed", "start_campaigns", settingsOf("api")],
     ["a job that another job enqueues", "test_end", settingsOf("job")],
-    ["a job that nobody started", "test_end", "select set_config('office.source', 'api', true)"],
-  ])("%s leaves no record", async (_what, task, settings) => {
+    ["a job without an owner", "test_end", "select set_config('office.source', 'api', true)"],
+  ])("leaves no record: %s", async (_what, task, settings) => {
     const client = await database.pool.connect();
     try {
       await client.query("begin");

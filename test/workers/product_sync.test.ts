@@ -11,7 +11,7 @@ import { waitFor } from "../helpers/waitFor.ts";
 import type { WorkerProcess } from "../helpers/workers/workerProcess.ts";
 import { endWorkers, startWorkerProcess } from "../helpers/workers/workerProcess.ts";
 
-// The server takes the calls, a worker makes them, the embedded receiver gets them.
+// A server, a worker and the workflow emulator.
 const secret = `whsec_${"k".repeat(42)}8=`;
 const newSecret = `whsec_${"n".repeat(42)}8=`;
 let service: Service;
@@ -34,7 +34,7 @@ afterAll(async () => {
 });
 afterEach(async () => {
   await fetch(`${receiver.page}fault`, { method: "DELETE" });
-  // What a test leaves waiting is not the next one's.
+  // Removes waiting jobs of the previous test.
   await service.database.pool.query(
     "delete from graphile_worker._private_jobs where locked_at is null",
   );
@@ -86,7 +86,7 @@ const until = (name: string, what: string, check: (found: Job) => boolean) =>
 const succeeded = (name: string) => until(name, "success", ({ state }) => state === "SUCCEEDED");
 const failedOnce = (name: string) => until(name, "a failed attempt", ({ error }) => error !== null);
 
-/** What the receiver knows of the run for a product. */
+/** The delivery that the emulator received for a product. */
 const received = async (name: string): Promise<Delivery | undefined> => {
   const { rows } = await service.database.pool.query<{ id: string }>(
     "select id from product_sync_runs where erp_product_numbers = array[$1]",
@@ -115,7 +115,7 @@ const waitingJob = async (name: string) => {
   );
   return rows[0];
 };
-/** Lets the job that waits for its next attempt run at once. */
+/** Lets the waiting job run at once. */
 const hurry = async (name: string) => {
   const waiting = await waitFor("the job to wait", async () => {
     const found = await waitingJob(name);
@@ -127,13 +127,13 @@ const hurry = async (name: string) => {
   );
 };
 
-describe("A call of the workflow", () => {
+describe("a workflow call", () => {
   beforeAll(async () => {
     await startWorker();
   });
   afterAll(() => endWorkers());
 
-  test("carries the run, who asked for it and where it belongs, signed, and is recorded as done", async () => {
+  test("contains the run, its requester and its tenant, is signed, and is recorded", async () => {
     const name = await trigger({ "x-correlation-id": "sync-1" });
     await succeeded(name);
     const { rows } = await service.database.pool.query<{
@@ -162,7 +162,7 @@ describe("A call of the workflow", () => {
     expect(run?.delivered_at).toBeInstanceOf(Date);
   });
 
-  test("that fails is made again with the same id, and starts one run", async () => {
+  test("is repeated with the same id after a failure, and starts one run", async () => {
     await fault({ kind: "error" });
     const name = await trigger();
     expect(await failedOnce(name)).toMatchObject({
@@ -182,7 +182,7 @@ describe("A call of the workflow", () => {
   test.each([
     ["seconds", () => "600"],
     ["a date", () => new Date(Date.now() + 600_000).toUTCString()],
-  ])("is not made again before the time that a busy workflow names, in %s", async (_form, at) => {
+  ])("is not repeated before the delay that a busy workflow requests, in %s", async (_form, at) => {
     await fault({ kind: "busy", retryAfter: at() });
     const name = await trigger();
     const { error, nextAttemptAt } = await failedOnce(name);
@@ -202,10 +202,10 @@ describe("A call of the workflow", () => {
     ],
     [
       "redirect",
-      "The workflow's address redirects elsewhere (307), which is not followed: set PRODUCT_SYNC_WORKFLOW_URL to the right one",
+      "The workflow's address redirects elsewhere (307), which is not followed: correct PRODUCT_SYNC_WORKFLOW_URL",
     ],
   ])(
-    "that is answered with %s is given up with the reason, and can be made again",
+    "fails with the reason after the response %s, and can be retried by its owner",
     async (kind, error) => {
       await fault({ kind });
       const name = await trigger();
@@ -227,7 +227,7 @@ describe("A call of the workflow", () => {
     ["slow", "The workflow did not answer within 0.5 seconds"],
     ["drop", "The connection to the workflow failed"],
   ])(
-    "that is taken without an answer (%s) is made again with the same id, and starts one run",
+    "is repeated with the same id when its response is lost (%s), and starts one run",
     async (kind, error) => {
       await fault({ kind, delayMs: 60_000 });
       const name = await trigger();
@@ -241,24 +241,24 @@ describe("A call of the workflow", () => {
     },
   );
 
-  test("that is answered without an end is done; a little of the answer is read", async () => {
+  test("succeeds when the response body never ends", async () => {
     await fault({ kind: "flood" });
     const name = await trigger();
     expect(await succeeded(name)).toMatchObject({ attempts: 1 });
   });
 });
 
-describe("The secret", () => {
+describe("the signing secret", () => {
   afterEach(() => endWorkers());
 
-  test("may be two while one replaces the other: the calls are signed with both", async () => {
+  test("is used together with the old one during a rotation", async () => {
     await startWorker({ PRODUCT_SYNC_WORKFLOW_SECRET: `${newSecret}, ${secret}` });
     const name = await trigger();
     await succeeded(name);
     expect(await received(name)).toMatchObject({ started: true });
   });
 
-  test("that the workflow does not know has calls refused and given up, and starts nothing", async () => {
+  test("fails all calls and starts no run when the workflow does not know it", async () => {
     await startWorker({ PRODUCT_SYNC_WORKFLOW_SECRET: newSecret });
     const name = await trigger();
     const ended = await until(name, "the end", ({ state }) => state === "FAILED");
@@ -270,7 +270,7 @@ describe("The secret", () => {
     expect(await received(name)).toMatchObject({ started: false, body: null });
   });
 
-  test("and the signatures stand neither in the log nor in the queue, a record or the audit log", async () => {
+  test("and signatures are absent from the log, the queue, job records and the audit log", async () => {
     await fault({ kind: "refuse" });
     const worker = await startWorker();
     const refused = await trigger();
@@ -290,14 +290,14 @@ describe("The secret", () => {
       expect(text).not.toContain("k".repeat(20));
       expect(text).not.toMatch(/v1,[\w+/]{20}/);
     }
-    await waitFor("the log", () => worker.output().includes("the workflow took a run"));
+    await waitFor("the log", () => worker.output().includes("workflow run delivered"));
   });
 });
 
-describe("When something dies", () => {
+describe("after a crash", () => {
   afterEach(() => endWorkers());
 
-  test("between the call and its record, the worker, another one calls with the same id, which starts one run", async () => {
+  test("of the worker between call and record, another one repeats the call and one run starts", async () => {
     await fault({ kind: "slow", delayMs: 60_000 });
     const doomed = await startWorker({}, 30_000);
     const name = await trigger();
@@ -312,7 +312,7 @@ describe("When something dies", () => {
     });
   });
 
-  test("and it is the workflow, runs wait at no attempt's cost once that is plain, and all start when it is back", async () => {
+  test("of the workflow, runs wait without consuming attempts and start when it is back", async () => {
     const { port } = receiver;
     await receiver.stop();
     await startWorker({ WORKER_CONCURRENCY: "1" }, 2_500);
@@ -320,8 +320,7 @@ describe("When something dies", () => {
     for (let n = 0; n < 8; n += 1) names.push(await trigger());
     const states = await Promise.all(names.map(failedOnce));
     receiver = await startWorkflowReceiver({ port, secrets: [secret], dataDir });
-    const resting =
-      "The workflow has not answered several calls in a row; it is called again in a while";
+    const resting = "The workflow has failed several times in a row; calls are paused";
     expect(states.map(({ error }) => error)).toEqual([
       ...Array.from({ length: 5 }, () => "The connection to the workflow failed"),
       ...Array.from({ length: 3 }, () => resting),

@@ -26,37 +26,37 @@ beforeEach(async () => {
 afterEach(() => gate.close());
 
 describe("a job", () => {
-  test("enqueued in a transaction that rolls back never runs", async () => {
+  test("does not run when its transaction rolls back", async () => {
     const inTransaction = (name: string, end: string) =>
       db.query(`begin; select ${tenant}.enqueue_job('test_note', '{"name": "${name}"}'); ${end}`);
     await inTransaction("rolled back", "rollback");
     await inTransaction("kept", "commit");
-    await db.effects(["kept"]);
+    await db.expectEffects(["kept"]);
     const left = await db.query("select from graphile_worker._private_jobs");
     expect(left.rowCount).toBe(0);
   });
 
-  test("works in the tenant that enqueued it, as the worker role, with its request's correlation id", async () => {
+  test("runs in the tenant that enqueued it, as the worker role, with the request's correlation id", async () => {
     await db.makeTenant("backoffice_e2e_here");
     await db.query(`
       begin;
       set local office.correlation_id = 'request-1';
       select backoffice_e2e_here.enqueue_job('test_note', '{"name": "there"}');
       commit`);
-    await db.effects(["there"], "backoffice_e2e_here");
-    await db.effects([]);
+    await db.expectEffects(["there"], "backoffice_e2e_here");
+    await db.expectEffects([]);
     const { rows } = await db.query(
       "select role, source, correlation_id from backoffice_e2e_here.test_effects",
     );
     expect(rows).toEqual([{ role: "office_worker", source: "job", correlation_id: "request-1" }]);
   });
 
-  test("that is asked for again at the moment a worker takes it keeps its attempts", async () => {
+  test("keeps its attempts when it is enqueued again while a worker takes it", async () => {
     let taken = 0;
     const spent: number[] = [];
     const ask = async () => {
       while (taken < 300)
-        // No worker here knows this task.
+        // A task without a worker.
         await db.query(
           `select office_jobs.add('nobodys', '{"tenant": "${tenant}"}', 'asked again')`,
         );
@@ -83,16 +83,16 @@ describe("a job", () => {
     expect(spent).toEqual([]);
   }, 30_000);
 
-  test("whose tenant is gone ends quietly", async () => {
+  test("ends without an error when its tenant no longer exists", async () => {
     const { rows } = await db.query<{ id: string }>(
       `select office_jobs.add('test_note', '{"tenant": "backoffice_e2e_gone", "input": {"name": "x"}}') as id`,
     );
     const id = rows[0]!.id;
-    await db.gone(id);
-    await waitForOutput(worker, "the job's tenant is gone, nothing to do");
+    await db.waitUntilGone(id);
+    await waitForOutput(worker, "job skipped: its tenant no longer exists");
   });
 
-  test("whose input does not fit fails with the reason, and its values are not logged", async () => {
+  test("fails with the reason when its input is invalid, without logging its values", async () => {
     const id = await db.enqueue("test_note", { name: 1, surprise: "hunter2" });
     const failed = await waitFor("the failure", async () => {
       const job = await db.job(id);
@@ -111,21 +111,21 @@ describe("a job", () => {
     await db.query("select graphile_worker.complete_jobs(array[$1::bigint])", [id]);
   });
 
-  test("added under the key of a running one runs after it, and the running one ends well", async () => {
+  test("runs after a running job with the same key, which ends normally", async () => {
     const first = await db.enqueue("test_gate", { name: "first", gate: gate.url }, { key: "k" });
     await waitFor("the first to run", () => gate.visits.length === 1);
     const second = await db.enqueue("test_gate", { name: "second", gate: gate.url }, { key: "k" });
     const again = await db.enqueue("test_gate", { name: "third", gate: gate.url }, { key: "k" });
     expect(new Set([first, second, again]).size).toBeGreaterThan(1);
     gate.open();
-    await Promise.all([db.gone(first), db.gone(second), db.gone(again)]);
+    await Promise.all([db.waitUntilGone(first), db.waitUntilGone(second), db.waitUntilGone(again)]);
     await waitFor("the last of them", async () => {
       const { rows } = await db.query<{ name: string }>(`select name from ${tenant}.test_effects`);
       return rows.some((row) => row.name === "third") && rows.some((row) => row.name === "first");
     });
   });
 
-  test("that was given to another worker applies nothing and stays with the other", async () => {
+  test("changes nothing when another worker owns it", async () => {
     const ids = [
       await db.enqueue("test_gate", { name: "before", gate: gate.url }),
       await db.enqueue("test_gate", { name: "during", gate: gate.url, inside: true }),
@@ -140,14 +140,14 @@ describe("a job", () => {
     await waitFor("both to notice", () =>
       ids.every((id) => worker.output().includes(`Job ${id} belongs to another worker`)),
     );
-    await db.effects([]);
+    await db.expectEffects([]);
     for (const id of ids)
       expect(await db.job(id)).toMatchObject({ locked_by: "another", last_error: null });
     await db.query("select office_jobs.leave('another')");
-    await db.effects(["before", "during"]);
+    await db.expectEffects(["before", "during"]);
   });
 
-  test("without an effect of its own is ended by its owner only", async () => {
+  test("without effects is ended by its owner only", async () => {
     const id = await db.enqueue("test_idle", { name: "idle", gate: gate.url });
     await waitFor("it to run", () => gate.visits.length === 1);
     await db.query("insert into office_jobs.workers values ('another', '1 hour')");
@@ -161,11 +161,11 @@ describe("a job", () => {
     );
     expect(await db.job(id)).toMatchObject({ locked_by: "another" });
     await db.query("select office_jobs.leave('another')");
-    await db.gone(id);
+    await db.waitUntilGone(id);
   });
 });
 
-describe("the register of workers", () => {
+describe("the registry of workers", () => {
   const lock = (id: string, age: string) =>
     db.query(
       `update graphile_worker._private_jobs
@@ -176,14 +176,14 @@ describe("the register of workers", () => {
     const { rows } = await db.query("select * from office_jobs.release_dead('1 minute')");
     return rows;
   };
-  /** A job that no running worker knows how to do. */
+  /** A job whose task no worker has. */
   const strangeJob = () => db.enqueue("test_unknown", {});
 
-  test("frees the jobs of the dead, and gives up a job after three deaths in a row", async () => {
+  test("releases the jobs of dead workers, and fails a job after three deaths in a row", async () => {
     const id = await strangeJob();
     for (const deaths of [1, 2, 3]) {
       await lock(id, "2 minutes");
-      // The running worker looks for the dead as well: whichever comes first.
+      // The running worker also releases dead workers' jobs; either may be first.
       await releaseDead();
       await waitFor("the release", async () => (await db.job(id))?.locked_by === null);
       expect(await db.job(id)).toMatchObject({
@@ -194,7 +194,7 @@ describe("the register of workers", () => {
     await db.query("select graphile_worker.complete_jobs(array[$1::bigint])", [id]);
   });
 
-  test("shows a job whose last attempt died with its worker as failed", async () => {
+  test("shows a job whose worker died in the last attempt as failed", async () => {
     const { rows } = await db.query<{ id: string }>(
       `select office_jobs.add('test_unknown', '{"tenant": "${tenant}", "input": {}}', max_attempts => 1) as id`,
     );
@@ -209,7 +209,7 @@ describe("the register of workers", () => {
     await db.query("select graphile_worker.complete_jobs(array[$1::bigint])", [id]);
   });
 
-  test("leaves the jobs of the living alone, however long they run", async () => {
+  test("does not release the jobs of live workers", async () => {
     const id = await strangeJob();
     await db.query("insert into office_jobs.workers values ('ghost', '1 hour')");
     await lock(id, "3 hours");
@@ -220,7 +220,7 @@ describe("the register of workers", () => {
     await db.query("select graphile_worker.complete_jobs(array[$1::bigint])", [id]);
   });
 
-  test("knows a worker that was away from one whose heart beats steadily", async () => {
+  test("distinguishes a worker that was away from one with a steady heartbeat", async () => {
     const beat = async () => {
       const { rows } = await db.query<{ pulse: string }>(
         "select office_jobs.beat('careful', '1 minute') as pulse",

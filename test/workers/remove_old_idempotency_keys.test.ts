@@ -14,13 +14,13 @@ afterAll(async () => {
   await db?.drop();
 });
 
-test("Idempotency keys go when they are a day old, by a job of every hour", async () => {
+test("deletes idempotency keys that are a day old, in an hourly job", async () => {
   await db.query(
     `insert into ${tenant}.idempotency_keys (principal, key_hash, request_hash, permissions, created_at)
      select 'user:x', n::text::bytea, '', '{}', now() - make_interval(hours => n) from unnest(array[0, 23, 24, 48]) n`,
   );
   await startWorkerProcess(db.url);
-  await db.gone(await db.enqueue("remove_old_idempotency_keys", {}));
+  await db.waitUntilGone(await db.enqueue("remove_old_idempotency_keys", {}));
   const { rows } = await db.query<{ hours: number }>(
     `select convert_from(key_hash, 'UTF8')::integer as hours from ${tenant}.idempotency_keys order by 1`,
   );

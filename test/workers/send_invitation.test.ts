@@ -35,15 +35,15 @@ describe("with a mail server", () => {
   });
   afterAll(() => endWorkers());
 
-  test("an invitation is mailed once, and says who invites, to what and until when", async () => {
+  test("an invitation is mailed once, with inviter, role and expiry", async () => {
     const id = await db.invite("anna@example.com");
-    const after = await db.settled(id);
+    const after = await db.waitUntilSettled(id);
     expect(after).toMatchObject({ mail_error: null, mail_attempts: 1, state: "pending" });
     expect(after.mailed_at).toBeInstanceOf(Date);
 
-    await db.mailAgain(id);
-    await db.settled(id);
-    const letters = server.lettersTo("anna@example.com");
+    await db.enqueueAgain(id);
+    await db.waitUntilSettled(id);
+    const letters = server.mailsTo("anna@example.com");
     expect(letters).toHaveLength(1);
     const [{ text, messageId }] = letters as [(typeof letters)[0]];
     expect(messageId).toBe(`<invitation-${id}-1@wine.example>`);
@@ -59,9 +59,9 @@ describe("with a mail server", () => {
     expect(text).toContain(`Log in as anna@example.com until ${day.format(after.expires_at)} at `);
   });
 
-  test("what became of the mail is in the audit log, as the work of a job", async () => {
+  test("the audit log records the mail's outcome as a job's change", async () => {
     const id = await db.invite("audited@example.com");
-    await db.settled(id);
+    await db.waitUntilSettled(id);
     const { rows } = await db.pool.query(
       `select actor_user_id, metadata ->> 'source' as source, after - 'mailedAt' as after
         from audit_log where entity_type = 'Invitation' and entity_id = $1 and operation = 'UPDATE'`,
@@ -70,20 +70,20 @@ describe("with a mail server", () => {
     expect(rows).toEqual([{ actor_user_id: null, source: "job", after: {} }]);
   });
 
-  test("an address that the mail server refuses is not tried again, and the invitation says why", async () => {
-    server.treat("nobody@example.com", "refuse");
+  test("a rejected address is not retried, and the invitation shows the reason", async () => {
+    server.setBehaviour("nobody@example.com", "refuse");
     const id = await db.invite("nobody@example.com");
-    expect(await db.settled(id)).toMatchObject({
+    expect(await db.waitUntilSettled(id)).toMatchObject({
       mailed_at: null,
       mail_error: "The mail server refused the mail: 550 No such user as nobody@example.com",
       mail_attempts: 1,
       state: "pending",
     });
-    expect(server.lettersTo("nobody@example.com")).toEqual([]);
+    expect(server.mailsTo("nobody@example.com")).toEqual([]);
   });
 
-  test("a mail that is refused for now is tried again, and the invitation says so meanwhile", async () => {
-    server.treat("later@example.com", "later");
+  test("a temporarily rejected mail is retried, and the invitation shows the reason meanwhile", async () => {
+    server.setBehaviour("later@example.com", "later");
     const id = await db.invite("later@example.com");
     await waitFor(
       "the first attempt",
@@ -92,26 +92,26 @@ describe("with a mail server", () => {
     expect(await db.invitation(id)).toMatchObject({
       mailed_at: null,
       mail_error:
-        "The mail server did not take the mail: 451 Try again in a moment (it is tried again)",
+        "The mail server did not accept the mail: 451 Try again in a moment (it will be retried)",
     });
-    await db.hurry(id);
-    const after = await db.settled(id);
+    await db.runJobNow(id);
+    const after = await db.waitUntilSettled(id);
     expect(after).toMatchObject({ mail_error: null, mail_attempts: 2 });
     expect(after.mailed_at).not.toBeNull();
-    expect(server.lettersTo("later@example.com")).toHaveLength(1);
+    expect(server.mailsTo("later@example.com")).toHaveLength(1);
   });
 
   test.each([
     ["revoked", "select revoke_invitation($1)"],
     ["expired", "update invitations set expires_at = now() where id = $1"],
     ["accepted", "select activate_user((select user_id from invitations where id = $1))"],
-  ])("an invitation that is %s meanwhile is not mailed", async (what, change) => {
+  ])("an invitation that was %s meanwhile is not mailed", async (what, change) => {
     const id = await db.invite(`${what}@example.com`, change);
-    expect(await db.settled(id)).toMatchObject({ mailed_at: null, mail_error: null });
-    expect(server.lettersTo(`${what}@example.com`)).toEqual([]);
+    expect(await db.waitUntilSettled(id)).toMatchObject({ mailed_at: null, mail_error: null });
+    expect(server.mailsTo(`${what}@example.com`)).toEqual([]);
   });
 
-  test("an invitation that was rolled back leaves nothing to send", async () => {
+  test("a rolled back invitation sends no mail", async () => {
     await expect(db.invite("undone@example.com", "select 1 / 0 where $1 <> ''")).rejects.toThrow(
       "division",
     );
@@ -119,53 +119,53 @@ describe("with a mail server", () => {
     expect(rows).toEqual([]);
   });
 
-  test("one that is resent while its mail is being taken is mailed again, with its new end", async () => {
-    server.treat("twice@example.com", "hold");
+  test("an invitation resent during the delivery is mailed again with its new expiry", async () => {
+    server.setBehaviour("twice@example.com", "hold");
     const id = await db.invite("twice@example.com");
-    await waitFor("the first mail", () => server.lettersTo("twice@example.com").length === 1);
+    await waitFor("the first mail", () => server.mailsTo("twice@example.com").length === 1);
     await db.asInviter((client) => client.query("select resend_invitation($1)", [id]));
-    await waitFor("the second mail", () => server.lettersTo("twice@example.com").length === 2);
+    await waitFor("the second mail", () => server.mailsTo("twice@example.com").length === 2);
     expect(await db.invitation(id)).toMatchObject({ mailed_at: null, mail_number: 2 });
     server.release();
-    expect((await db.settled(id)).mailed_at).not.toBeNull();
-    expect(server.lettersTo("twice@example.com").map((letter) => letter.messageId)).toEqual([
+    expect((await db.waitUntilSettled(id)).mailed_at).not.toBeNull();
+    expect(server.mailsTo("twice@example.com").map((letter) => letter.messageId)).toEqual([
       `<invitation-${id}-1@wine.example>`,
       `<invitation-${id}-2@wine.example>`,
     ]);
   });
 
-  test("one that is resent while its mail fails leaves the failed attempt behind", async () => {
-    server.treat("moved@example.com", "stall");
+  test("an invitation resent during a failing delivery drops the failed attempt", async () => {
+    server.setBehaviour("moved@example.com", "stall");
     const id = await db.invite("moved@example.com");
-    await waitFor("the first attempt", () => server.stalled("moved@example.com"));
+    await waitFor("the first attempt", () => server.isStalled("moved@example.com"));
     await db.asInviter((client) => client.query("select resend_invitation($1)", [id]));
     server.release();
-    expect(await db.settled(id)).toMatchObject({ mail_error: null, mail_number: 2 });
-    expect(server.lettersTo("moved@example.com").map((letter) => letter.messageId)).toEqual([
+    expect(await db.waitUntilSettled(id)).toMatchObject({ mail_error: null, mail_number: 2 });
+    expect(server.mailsTo("moved@example.com").map((letter) => letter.messageId)).toEqual([
       `<invitation-${id}-2@wine.example>`,
     ]);
   });
 
-  test("an isolated test run mails nobody", async () => {
+  test("an isolated test run sends no mail", async () => {
     const tenant = "backoffice_e2e_mail";
     await db.makeTenant(tenant);
     const id = await db.invite("isolated@example.com", undefined, tenant);
-    expect((await db.settled(id, tenant)).mailed_at).not.toBeNull();
-    expect(server.lettersTo("isolated@example.com")).toEqual([]);
+    expect((await db.waitUntilSettled(id, tenant)).mailed_at).not.toBeNull();
+    expect(server.mailsTo("isolated@example.com")).toEqual([]);
     const line = () =>
       worker
         .output()
         .split("\n")
-        .find((one) => one.includes("the mail is not sent"));
+        .find((one) => one.includes("isolated test run"));
     await waitFor("the log line", () => line() !== undefined);
     expect(line()).toContain(`"invitationId":"${id}"`);
     expect(worker.output()).not.toContain("isolated@example.com");
   });
 });
 
-test("a mail server that does not answer is waited for no longer than the time-out, and given up in the end", async () => {
+test("a silent mail server times out after the configured time and finally fails the job", async () => {
   await startWorkerProcess(db.url, settings(), { constants: { mail: { timeoutMs: 300 } } });
-  server.treat("silent@example.com", "hang");
+  server.setBehaviour("silent@example.com", "hang");
   const id = await db.invite(
     "silent@example.com",
     "update invitations set mail_attempts = 10 where id = $1",
@@ -174,10 +174,10 @@ test("a mail server that does not answer is waited for no longer than the time-o
     (await db.invitation(id)).mail_error?.includes("in time"),
   );
   expect((await db.invitation(id)).mail_error).toBe(
-    "The mail server did not answer in time (it is tried again)",
+    "The mail server did not answer in time (it will be retried)",
   );
-  await db.hurry(id);
-  expect(await db.settled(id)).toMatchObject({
+  await db.runJobNow(id);
+  expect(await db.waitUntilSettled(id)).toMatchObject({
     mailed_at: null,
     mail_error: "The mail server did not answer in time (given up after 12 attempts)",
     mail_attempts: 12,
@@ -186,42 +186,45 @@ test("a mail server that does not answer is waited for no longer than the time-o
 });
 
 test.each([
-  ["that is not there", () => "smtp://127.0.0.1:1", "connection to the mail server failed"],
+  ["that is unreachable", () => "smtp://127.0.0.1:1", "connection to the mail server failed"],
   [
-    "that would have the password in the clear",
+    "that would receive the password unencrypted",
     () => server.url.replace("//", "//office:hunter2@"),
-    "No secure connection to the mail server came about",
+    "No secure connection to the mail server",
   ],
-])("a mail server %s gets no mail, and the invitation says so", async (_what, url, reason) => {
-  const worker = await startWorkerProcess(db.url, { ...settings(), SMTP_URL: url() });
-  const id = await db.invite(
-    `${randomUUID()}@example.com`,
-    "update invitations set mail_attempts = 11 where id = $1",
-  );
-  const { mail_error } = await db.settled(id);
-  expect(mail_error).toContain(reason);
-  expect(mail_error).toContain("(given up after 12 attempts)");
-  expect(worker.output()).not.toContain("hunter2");
-  await endWorkers();
-});
+])(
+  "a mail server %s gets no mail, and the invitation shows the reason",
+  async (_what, url, reason) => {
+    const worker = await startWorkerProcess(db.url, { ...settings(), SMTP_URL: url() });
+    const id = await db.invite(
+      `${randomUUID()}@example.com`,
+      "update invitations set mail_attempts = 11 where id = $1",
+    );
+    const { mail_error } = await db.waitUntilSettled(id);
+    expect(mail_error).toContain(reason);
+    expect(mail_error).toContain("(given up after 12 attempts)");
+    expect(worker.output()).not.toContain("hunter2");
+    await endWorkers();
+  },
+);
 
-test("a worker that dies after the mail server took the mail leaves a second one, which mailboxes fold", async () => {
-  server.treat("folded@example.com", "hold");
+test("a worker that dies after the delivery sends a second mail with the same Message-ID", async () => {
+  server.setBehaviour("folded@example.com", "hold");
   const doomed = await startWorkerProcess(db.url, settings());
   const id = await db.invite("folded@example.com");
-  await waitFor("the mail", () => server.lettersTo("folded@example.com").length === 1);
+  await waitFor("the mail", () => server.mailsTo("folded@example.com").length === 1);
   doomed.signal("SIGKILL");
   await doomed.exited;
   server.release();
   await startWorkerProcess(db.url, settings());
-  const after = await db.settled(id);
+  const after = await db.waitUntilSettled(id);
   expect(after).toMatchObject({ mail_error: null, mail_attempts: 2 });
-  const ids = server.lettersTo("folded@example.com").map((letter) => letter.messageId);
+  const ids = server.mailsTo("folded@example.com").map((letter) => letter.messageId);
   expect(ids).toEqual([ids[0], ids[0]]);
   await endWorkers();
 });
 
-test("without a mail server the mail is in the data folder, and its address in the log", async () => {
+test("without a mail server the mail is written to the data folder, and its path to the log", async () => {
   const dataDir = await mkdtemp(join(tmpdir(), "office-mail-"));
   try {
     const worker = await startWorkerProcess(db.url, {
@@ -229,13 +232,15 @@ test("without a mail server the mail is in the data folder, and its address in t
       PUBLIC_URL: "http://127.0.0.1:4000",
     });
     const id = await db.invite("folder@example.com");
-    expect((await db.settled(id)).mailed_at).not.toBeNull();
+    expect((await db.waitUntilSettled(id)).mailed_at).not.toBeNull();
     const files = await readdir(join(dataDir, "mail"));
     expect(files).toEqual([expect.stringMatching(new RegExp(`^\\d{8}T\\d{9}Z-${id}\\.eml$`))]);
     const message = await readFile(join(dataDir, "mail", files[0] ?? ""), "utf8");
     expect(message).toContain("To: folder@example.com");
     expect(message).toContain("http://127.0.0.1:4000/auth/login");
-    await waitFor("the log line", () => worker.output().includes("the mail is in the data folder"));
+    await waitFor("the log line", () =>
+      worker.output().includes("mail written to the data folder"),
+    );
     expect(worker.output()).toContain("folder@example.com");
     expect(worker.output()).not.toContain("invites you");
   } finally {
@@ -244,7 +249,7 @@ test("without a mail server the mail is in the data folder, and its address in t
   }
 });
 
-test("in production a worker without a mail server does not start, and names all that is missing", async () => {
+test("a production worker without a mail server does not start and names all missing settings", async () => {
   const worker = launch(["src/worker.ts"], {
     NODE_ENV: "production",
     DATABASE_URL: db.url,

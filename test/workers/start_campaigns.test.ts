@@ -21,7 +21,7 @@ beforeEach(async () => {
   await db.query(`delete from ${tenant}.campaigns`);
 });
 
-/** Campaigns that start so many milliseconds from now, each at a moment of its own. */
+/** Creates campaigns with different start times, `inMs` from now. */
 const schedule = (count: number, inMs: number, status = "SCHEDULED", schema = tenant) =>
   db.query(
     `insert into ${schema}.campaigns (title, price, author_user_id, medium, scheduled_at, status)
@@ -37,7 +37,7 @@ const states = async () => {
   return Object.fromEntries(rows.map((row) => [row.status, row.count]));
 };
 
-/** The rows of the audit log about campaigns that became ACTIVE. */
+/** The audit rows of campaigns that became ACTIVE. */
 const starts = async (schema = tenant) => {
   const { rows } = await db.query(
     `select entity_id, before, after, actor_user_id, metadata from ${schema}.audit_log
@@ -46,14 +46,14 @@ const starts = async (schema = tenant) => {
   return rows;
 };
 
-describe("with two workers, a scheduled campaign", () => {
+describe("a scheduled campaign with two workers", () => {
   let workers: WorkerProcess[];
   beforeAll(async () => {
     workers = await Promise.all([startWorkerProcess(db.url), startWorkerProcess(db.url)]);
   });
   afterAll(() => endWorkers());
 
-  test("starts once, however many start together, by a job that the audit log knows", async () => {
+  test("starts once in concurrent runs, and the audit log names the job", async () => {
     await schedule(300, 200);
     expect(await states()).toEqual({ SCHEDULED: 300 });
     await waitFor("all to start", async () => (await states()).ACTIVE === 300);
@@ -76,7 +76,7 @@ describe("with two workers, a scheduled campaign", () => {
     );
   });
 
-  test("starts also when its time was over before it was scheduled, or is moved", async () => {
+  test("starts when its time is already over, and after it was moved", async () => {
     await schedule(1, -60_000);
     await waitFor("it to start", async () => (await states()).ACTIVE === 1);
     await schedule(1, 3_600_000);
@@ -86,7 +86,7 @@ describe("with two workers, a scheduled campaign", () => {
     await waitFor("the other to start", async () => (await states()).ACTIVE === 2);
   });
 
-  test("starts in a test run's tenant, where no schedule looks every minute", async () => {
+  test("starts in a test run's tenant, which has no schedule", async () => {
     const other = `${tenant}_e2e_start`;
     await db.makeTenant(other);
     await db.query(`insert into ${other}.users (email, is_active) values ('a@example.com', true)`);
@@ -94,11 +94,11 @@ describe("with two workers, a scheduled campaign", () => {
     await waitFor("both to start", async () => (await starts(other)).length === 2);
   });
 
-  test("starts not before its time, and nothing starts that is not scheduled", async () => {
+  test("does not start early, and unscheduled campaigns do not start", async () => {
     await schedule(3, -1000, "DRAFT");
     await schedule(2, 3_600_000);
     const id = await db.enqueue("start_campaigns", {});
-    await db.gone(id);
+    await db.waitUntilGone(id);
     expect(await states()).toEqual({ DRAFT: 3, SCHEDULED: 2 });
     const { rows } = await db.query(
       `select count(*)::integer as jobs from graphile_worker._private_jobs j
@@ -109,7 +109,7 @@ describe("with two workers, a scheduled campaign", () => {
 });
 
 describe("without a worker", () => {
-  test("campaigns of one moment share one job", async () => {
+  test("campaigns with the same start time share one job", async () => {
     const at = "2090-01-01T00:00:00Z";
     await schedule(50, 1000, "DRAFT");
     await db.query(`update ${tenant}.campaigns set scheduled_at = $1, status = 'SCHEDULED'`, [at]);
@@ -121,7 +121,7 @@ describe("without a worker", () => {
     expect(rows).toEqual([{ jobs: 1 }]);
   });
 
-  test("what a colleague is changing is left for the next call, which starts it", async () => {
+  test("a campaign locked by another transaction is started by the next call", async () => {
     await schedule(2, -1000);
     const start = async () => {
       const { rows } = await db.query<{ started: number }>(

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { poolFor } from "../../src/postgres/pools.ts";
 import { createLog } from "../../src/process/log.ts";
-import { queueLogger } from "../../src/workers/queue/queueLog.ts";
+import { queueLogger } from "../../src/workers/queue/queueLogger.ts";
 import { waitFor } from "../helpers/waitFor.ts";
 import type { TestDatabase } from "../helpers/database.ts";
 import { createDatabase } from "../helpers/database.ts";
@@ -15,7 +15,7 @@ const collect = () => {
 };
 
 describe("the log", () => {
-  test("hides secrets, by their names, two levels deep and in the headers of requests", () => {
+  test("redacts secrets by name, two levels deep and in request headers", () => {
     const { lines, log } = collect();
     const secret = "hunter2";
     log.info({ token: secret, user: { password: secret, name: "Anna" } }, "one");
@@ -31,7 +31,7 @@ describe("the log", () => {
     expect(lines[0]?.["time"]).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
   });
 
-  test("tells of a job what finds it, and nothing of its input", () => {
+  test("identifies a job without logging its input", () => {
     const { lines, log } = collect();
     const payload = { tenant: "backoffice", correlationId: "request-1", input: { key: "hunter2" } };
     const job = { id: "7", task_identifier: "t", attempts: 2, max_attempts: 25, payload };
@@ -55,14 +55,14 @@ describe("the log", () => {
   });
 });
 
-describe("a pool", () => {
+describe("a connection pool", () => {
   let database: TestDatabase;
   beforeAll(async () => {
     database = await createDatabase();
   });
   afterAll(() => database?.drop());
 
-  test("acts as its role and keeps the options that stand in the address", async () => {
+  test("uses its role and keeps the options of the connection URL", async () => {
     const url = new URL(database.url);
     url.searchParams.set("options", "-c statement_timeout=1234");
     const pool = poolFor(url.href, "office_worker", 1, { answerMs: 60_000 });
@@ -73,7 +73,7 @@ describe("a pool", () => {
     expect(rows).toEqual([{ role: "office_worker", timeout: "1234ms" }]);
   });
 
-  test("outlives a connection that breaks while it is idle or in use", async () => {
+  test("survives a connection that breaks, idle or in use", async () => {
     const pool = poolFor(database.url, "office_worker", 2, { answerMs: 60_000 });
     const client = await pool.connect();
     await pool.query("select 1");

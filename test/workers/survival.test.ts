@@ -17,7 +17,7 @@ beforeAll(async () => {
 afterAll(() => db?.drop());
 beforeEach(async () => {
   gate = await startGate();
-  // What the killed workers of the test before have left.
+  // Removes what killed workers of the previous test left.
   await db.query(`truncate ${tenant}.test_effects; delete from graphile_worker._private_jobs`);
   await db.query("delete from office_jobs.workers");
 });
@@ -42,7 +42,7 @@ const nothingLocked = async () => {
 
 describe("when a worker dies", () => {
   test.each([{ inside: false }, { inside: true }])(
-    "another one does its job, once (killed inside the transaction: $inside)",
+    "another worker does its job once (killed inside the transaction: $inside)",
     async ({ inside }) => {
       const first = await startWorkerProcess(db.url);
       const id = await db.enqueue("test_gate", { name: "once", gate: gate.url, inside });
@@ -51,14 +51,14 @@ describe("when a worker dies", () => {
       first.signal("SIGKILL");
       await visits(2);
       gate.open();
-      await db.gone(id);
+      await db.waitUntilGone(id);
       expect(await takenBy()).toEqual([second.pid]);
-      await waitForOutput(second, "job freed: its worker died");
+      await waitForOutput(second, "job released: its worker died");
     },
   );
 });
 
-test("a job that is asked for again while it runs is tried again when its worker dies", async () => {
+test("a job that is enqueued again while it runs is retried", async () => {
   const first = await startWorkerProcess(db.url, { WORKER_CONCURRENCY: "1" });
   const id = await db.enqueue("test_gate", { name: "once", gate: gate.url }, { key: "k" });
   await visits(1);
@@ -67,16 +67,16 @@ test("a job that is asked for again while it runs is tried again when its worker
   const second = await startWorkerProcess(db.url);
   await visits(2);
   gate.open();
-  await Promise.all([db.gone(id), db.gone(again)]);
-  await db.effects(["once", "again"]);
-  expect(second.output()).not.toContain("job given up");
+  await Promise.all([db.waitUntilGone(id), db.waitUntilGone(again)]);
+  await db.expectEffects(["once", "again"]);
+  expect(second.output()).not.toContain("its workers died repeatedly");
 });
 
-test("a job that a worker has without having heard of it is done all the same, and one that takes long is left alone", async () => {
+test("a job locked for a worker that did not see it start is requeued, and a slow one is not", async () => {
   const worker = await startWorkerProcess(db.url);
   const long = await db.enqueue("test_gate", { name: "long", gate: gate.url });
   await visits(1);
-  // In one transaction, as it is when the database is gone before it can say what it has given.
+  // In one transaction, as when the database fails before it can report the job to the worker.
   await db.query(`
     select office_jobs.add('test_note', '{"tenant": "${tenant}", "input": {"name": "unheard"}}', 'unheard', queue_name => 'unheard');
     update graphile_worker._private_job_queues q set locked_by = w.id, locked_at = now()
@@ -87,23 +87,23 @@ test("a job that a worker has without having heard of it is done all the same, a
     "select id from graphile_worker._private_jobs where key = 'unheard' and locked_by is not null",
   );
   const unheard = rows[0]!.id;
-  await db.gone(unheard);
-  await waitForOutput(worker, "job given back: this worker never heard that it has it");
+  await db.waitUntilGone(unheard);
+  await waitForOutput(worker, "job requeued: its start never reached this worker");
   expect(gate.visits).toHaveLength(1);
   gate.open();
-  await db.gone(long);
-  await db.effects(["long", "unheard"]);
+  await db.waitUntilGone(long);
+  await db.expectEffects(["long", "unheard"]);
   await nothingLocked();
 });
 
-describe("when a worker is told to stop", () => {
-  test("it finishes what runs, takes nothing new and leaves nothing locked", async () => {
+describe("when a worker receives a stop signal", () => {
+  test("it finishes running jobs, takes no new ones and leaves no locks", async () => {
     const worker = await startWorkerProcess(db.url);
     const running = await db.enqueue("test_gate", { name: "running", gate: gate.url });
     await visits(1);
     worker.signal("SIGTERM");
-    await waitFor("it to stop", () => worker.output().includes("the worker stops"));
-    // A look for jobs that was on its way already may still find one.
+    await waitFor("it to stop", () => worker.output().includes("worker stopping"));
+    // A query for jobs that is already running may still return one.
     await waitFor("its last look to end", async () => {
       const { rows } = await db.query(
         `select from pg_stat_activity
@@ -123,7 +123,7 @@ describe("when a worker is told to stop", () => {
   });
 
   test.each([{ heeds: true }, { heeds: false }])(
-    "a job that takes too long goes back to the queue at no attempt's cost (it heeds the signal: $heeds)",
+    "a job that takes too long is requeued without consuming an attempt (obeys the signal: $heeds)",
     async ({ heeds }) => {
       const first = await startWorkerProcess(db.url, { SHUTDOWN_TIMEOUT_SECONDS: "1" });
       const id = await db.enqueue("test_gate", { name: "long", gate: gate.url, heeds });
@@ -133,15 +133,15 @@ describe("when a worker is told to stop", () => {
       expect(await db.job(id)).toMatchObject({ attempts: 0, locked_by: null, last_error: null });
       const second = await startWorkerProcess(db.url);
       gate.open();
-      await db.gone(id);
+      await db.waitUntilGone(id);
       expect(await takenBy()).toEqual([second.pid]);
     },
   );
 });
 
-describe("when a worker is frozen", () => {
+describe("when a worker is paused", () => {
   test.each([{ inside: false }, { inside: true }])(
-    "another one does its job, and waking up it applies nothing twice and ends (frozen inside the transaction: $inside)",
+    "another one does its job, and the resumed worker changes nothing and exits (paused inside the transaction: $inside)",
     async ({ inside }) => {
       const frozen = await startWorkerProcess(db.url);
       const id = await db.enqueue("test_gate", { name: "once", gate: gate.url, inside });
@@ -150,17 +150,17 @@ describe("when a worker is frozen", () => {
       frozen.signal("SIGSTOP");
       await visits(2);
       gate.open();
-      await db.gone(id);
+      await db.waitUntilGone(id);
       frozen.signal("SIGCONT");
-      // A supervisor starts it anew.
+      // A supervisor would restart it.
       expect(await frozen.exited).toBe(1);
       expect(await takenBy()).toEqual([other.pid]);
-      expect(frozen.output()).toContain("taken for dead");
+      expect(frozen.output()).toContain("declared dead");
       await nothingLocked();
     },
   );
 
-  test("alone, it goes on where it was", async () => {
+  test("and is the only one, it continues after it resumes", async () => {
     const worker = await startWorkerProcess(db.url);
     const id = await db.enqueue("test_gate", { name: "once", gate: gate.url });
     await visits(1);
@@ -173,14 +173,14 @@ describe("when a worker is frozen", () => {
     });
     worker.signal("SIGCONT");
     gate.open();
-    await db.gone(id);
+    await db.waitUntilGone(id);
     expect(await takenBy()).toEqual([worker.pid]);
     expect(gate.visits).toEqual(["once"]);
   });
 });
 
-describe("when the database cuts its connections", () => {
-  test("a worker goes on by itself or exits for its supervisor, and the jobs are done once", async () => {
+describe("when the database closes its connections", () => {
+  test("a worker recovers or exits for its supervisor, and jobs run once", async () => {
     let worker = await startWorkerProcess(db.url);
     let exitCode: number | null | undefined;
     void worker.exited.then((code) => (exitCode = code));
@@ -199,16 +199,16 @@ describe("when the database cuts its connections", () => {
       expect(exitCode).toBe(1);
       worker = await startWorkerProcess(db.url);
     }
-    await db.effects(["running", "later"]);
+    await db.expectEffects(["running", "later"]);
     worker.signal("SIGTERM");
     expect(await worker.exited).toBe(0);
     await nothingLocked();
   });
 });
 
-describe("when the queue cannot take jobs for good", () => {
-  test("the worker exits for its supervisor instead of living on idly", async () => {
-    // The queue's first look at its tasks fails, and it never looks again.
+describe("when the queue can never take jobs", () => {
+  test("the worker exits for its supervisor", async () => {
+    // The queue's first task lookup fails, and it never retries.
     await db.query("alter table graphile_worker._private_tasks rename to away");
     const stuck = await startWorkerProcess(
       db.url,
@@ -219,36 +219,34 @@ describe("when the queue cannot take jobs for good", () => {
     await db.query("alter table graphile_worker.away rename to _private_tasks");
     const id = await db.enqueue("test_note", { name: "after all" });
     expect(await stuck.exited).toBe(1);
-    expect(stuck.output()).toContain("the database answers, but the queue takes no jobs");
+    expect(stuck.output()).toContain("the database responds, but the queue takes no jobs");
     await startWorkerProcess(db.url);
-    await db.gone(id);
+    await db.waitUntilGone(id);
   });
 });
 
-describe("the worker's script", () => {
-  test("runs the service's tasks and stops in good order", async () => {
+describe("the worker script", () => {
+  test("runs the service's tasks and stops cleanly", async () => {
     const worker = launch([script], { DATABASE_URL: db.url });
-    await waitFor("the worker to take jobs", () =>
-      worker.output().includes("the worker takes jobs"),
-    );
+    await waitFor("the worker to take jobs", () => worker.output().includes("worker started"));
     expect(worker.output()).not.toContain("test_note");
     worker.signal("SIGTERM");
     expect(await worker.exited).toBe(0);
   });
 
-  test("says what is wrong with its settings, and exits with 1", async () => {
+  test("reports invalid settings and exits with 1", async () => {
     const worker = launch([script], { WORKER_CONCURRENCY: "many" });
     expect(await worker.exited).toBe(1);
     expect(worker.output()).toContain('WORKER_CONCURRENCY must be a whole number, not "many"');
   });
 
-  test("without a database says so, and exits with 1", async () => {
+  test("reports a missing database and exits with 1", async () => {
     const worker = launch([script], {});
     expect(await worker.exited).toBe(1);
-    expect(worker.output()).toContain("DATABASE_WORKER_URL or DATABASE_URL must say where");
+    expect(worker.output()).toContain("Set DATABASE_WORKER_URL or DATABASE_URL");
   });
 
-  test("with a database that does not answer exits with 1 and keeps the password to itself", async () => {
+  test("exits with 1 when the database does not respond, without printing the password", async () => {
     const worker = launch([script], {
       DATABASE_URL: "postgres://office:hunter2@127.0.0.1:1/office",
     });
@@ -257,14 +255,14 @@ describe("the worker's script", () => {
     expect(worker.output()).not.toContain("hunter2");
   });
 
-  test("logs in as the worker itself where there is such a login", async () => {
+  test("logs in as the worker role where that login exists", async () => {
     await db.query("alter role office_worker login password 'for-tests'");
     const url = new URL(db.url);
     url.username = "office_worker";
     url.password = "for-tests";
     const worker = await startWorkerProcess(url.href);
-    await db.gone(await db.enqueue("test_note", { name: "own login" }));
-    await db.effects(["own login"]);
+    await db.waitUntilGone(await db.enqueue("test_note", { name: "own login" }));
+    await db.expectEffects(["own login"]);
     worker.signal("SIGTERM");
     expect(await worker.exited).toBe(0);
     await db.query("alter role office_worker nologin password null");

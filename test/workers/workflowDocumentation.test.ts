@@ -29,7 +29,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true }));
 
-/** A call as the workflow gets it. */
+/** Records a call as the workflow receives it. */
 async function callOnce(secrets: string[]) {
   const received = Promise.withResolvers<typeof call>();
   const server = createServer((request, response) => {
@@ -61,14 +61,14 @@ async function callOnce(secrets: string[]) {
   return received.promise;
 }
 
-/** The same keys, all the way down. */
+/** Compares keys at all levels. */
 const shape = (value: unknown): unknown =>
   typeof value === "object" && value !== null && !Array.isArray(value)
     ? Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, shape(inner)]))
     : typeof value;
 
-describe("The sample that checks a call's signature", () => {
-  test("takes a call of ours, signed with either of two secrets", () => {
+describe("the documented sample that verifies a signature", () => {
+  test("accepts a call signed with either of two secrets", () => {
     for (const known of [secret, other])
       expect(verify(known, call.headers, call.body)).toMatchObject({
         type: "product_sync.requested",
@@ -76,7 +76,7 @@ describe("The sample that checks a call's signature", () => {
       });
   });
 
-  test("refuses another secret, another body, another id, an old time, and no signature", () => {
+  test("rejects another secret, body or id, an old timestamp, and a missing signature", () => {
     const third = `whsec_${"x".repeat(42)}8=`;
     expect(verify(third, call.headers, call.body)).toBeNull();
     expect(verify(secret, call.headers, call.body.replace("0001", "0002"))).toBeNull();
@@ -87,7 +87,7 @@ describe("The sample that checks a call's signature", () => {
   });
 });
 
-test("The documented body has the shape of the one that is sent, and the documented headers are there", () => {
+test("the documented body and headers match the ones that are sent", () => {
   const documented: unknown = JSON.parse(/```json\n(.*?)```/s.exec(page)?.[1] ?? "null");
   expect(shape(JSON.parse(call.body))).toEqual(shape(documented));
   const headers = /```http\n(.*?)```/s.exec(page)?.[1]?.trim().split("\n") ?? [];

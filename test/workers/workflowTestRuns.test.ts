@@ -13,7 +13,7 @@ import { waitFor } from "../helpers/waitFor.ts";
 import { bootstrap, cleanUp, run } from "../helpers/http/testRuns.ts";
 import { endWorkers, startWorkerProcess } from "../helpers/workers/workerProcess.ts";
 
-// A deployment whose workflow is a real one: no call of a test run may reach it.
+// A deployment with a real workflow, which calls of test runs must not reach.
 const secret = `whsec_${"k".repeat(42)}8=`;
 const headers = run("workflow_1");
 let service: Service;
@@ -68,7 +68,7 @@ async function receivedBy({ page }: { page: string }): Promise<readonly Delivery
   return ((await response.json()) as { deliveries: Delivery[] }).deliveries;
 }
 
-test("calls the recorder in the workflow's place, and says which run it is", async () => {
+test("calls the recorder instead of the workflow, with the run's id", async () => {
   await startWorker({ PRODUCT_SYNC_RECORDER_URL: recorder.url });
   await trigger("p-1");
   await succeeded("p-1");
@@ -78,7 +78,7 @@ test("calls the recorder in the workflow's place, and says which run it is", asy
   expect(await receivedBy(workflow)).toEqual([]);
 });
 
-test("calls nothing without a recorder: a line in the log shows the call", async () => {
+test("only logs the call without a recorder", async () => {
   const worker = await startWorker();
   await trigger("p-2");
   await succeeded("p-2");
@@ -109,7 +109,7 @@ test("the main tenant of the same worker calls the workflow", async () => {
   expect(await receivedBy(recorder)).toHaveLength(before);
 });
 
-/** The other stand-ins are configured away. */
+/** The other emulators are disabled by the configuration. */
 const real = {
   ENABLE_E2E_TEST_MODE: "true",
   PRODUCT_SYNC_WORKFLOW_URL: "https://workflows.example/product-sync",
@@ -131,7 +131,7 @@ function configOf(env: Record<string, string>) {
   });
 }
 
-test("npm start has a receiver beside a real workflow, for test runs alone", async () => {
+test("npm start runs a recorder for test runs beside a real workflow", async () => {
   expect(needsEmulators(configOf(real), real)).toBe(true);
   const emulators = await startEmulators(configOf(real), real, () => {}, 10);
   const { PRODUCT_SYNC_RECORDER_URL: url = "", ...others } = emulators.env;
@@ -140,12 +140,12 @@ test("npm start has a receiver beside a real workflow, for test runs alone", asy
   await emulators.stop();
 });
 
-test("npm start has no receiver beside a real workflow without test mode", () => {
+test("npm start runs no recorder beside a real workflow without test mode", () => {
   const env = { ...real, ENABLE_E2E_TEST_MODE: "false" };
   expect(needsEmulators(configOf(env), env)).toBe(false);
 });
 
-test("refuses a recorder in production, and one without a secret", () => {
+test("rejects a recorder in production, and one without a secret", () => {
   const url = { PRODUCT_SYNC_RECORDER_URL: "http://127.0.0.1:1/" };
   expect(() => readConfig(url)).toThrow(
     "PRODUCT_SYNC_WORKFLOW_SECRET is required with PRODUCT_SYNC_RECORDER_URL",

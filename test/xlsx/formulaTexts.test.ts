@@ -1,11 +1,11 @@
 import { describe, expect, test } from "@jest/globals";
-import { sheetNameFor } from "../../src/xlsx/sheetNames.ts";
+import { toSheetName } from "../../src/xlsx/sheetNames.ts";
 import { writeTable } from "../../src/xlsx/writeTable.ts";
 import { collect, never, streamOf } from "../helpers/xlsx/collect.ts";
 import { readBook, readParts } from "../helpers/xlsx/readers.ts";
-import { filled, smallBook } from "../helpers/xlsx/template/wineFields.ts";
+import { fillWithRecords, smallBook } from "../helpers/xlsx/template/wineFields.ts";
 
-// A text that somebody wrote into the data never becomes a formula, a link or a field, wherever an export shows it.
+// Text from the data never becomes a formula, link or field in any export.
 
 const payloads = [
   ...[
@@ -29,7 +29,7 @@ const payloads = [
   ...["_x003D_1+1", "_x000D_=1+1", "&#61;1+1", "<f>1+1</f>", "</t></is></c><c><f>1+1</f></c>"],
   ...["]]><f>1</f>", '&D&T&Z&F&"Arial"', "&G", "&&D", "javascript:alert(1)", "file:///etc/passwd"],
 ];
-/** A cell's text as Excel shows it: exceljs leaves `_xHHHH_` as it is. */
+/** A cell's text as Excel shows it; exceljs does not decode `_xHHHH_`. */
 const shown = (value: unknown) =>
   String(value).replace(/_x([0-9A-F]{4})_/g, (_escape, code: string) =>
     String.fromCharCode(parseInt(code, 16)),
@@ -48,7 +48,7 @@ async function partsOf(bytes: Buffer): Promise<string> {
   return xml.join("\n");
 }
 
-/** Whether a cell's style keeps Excel from interpreting the text again when somebody edits the cell. */
+/** The styles that keep Excel from interpreting a text after an edit. */
 function quotedStyles(xml: string): Set<string> {
   const formats = /<cellXfs[^>]*>(.*?)<\/cellXfs>/s.exec(xml)?.[1]?.match(/<xf [^>]*>/g) ?? [];
   return new Set(
@@ -57,7 +57,7 @@ function quotedStyles(xml: string): Set<string> {
 }
 
 describe("a text that looks like a formula", () => {
-  test("stays text in a table's cells, and is quoted where an edit would make it one", async () => {
+  test("stays text in a table's cells, and is quoted where an edit would convert it", async () => {
     const { output, bytes } = collect();
     await writeTable({
       sheetName: "=1+1",
@@ -98,11 +98,11 @@ describe("a text that looks like a formula", () => {
     );
   });
 
-  test("stays text in the cells of a template, alone and beside other text", async () => {
+  test("stays text in a template's cells, alone and within other text", async () => {
     const book = await smallBook({
       Wines: { A1: "Name", A2: "{{name}}", B2: "{{number}}{{name}}" },
     });
-    const { bytes } = await filled(
+    const { bytes } = await fillWithRecords(
       book,
       "TABLE",
       payloads.map((text) => ({ number: "", name: text })),
@@ -117,13 +117,13 @@ describe("a text that looks like a formula", () => {
       ]);
   });
 
-  test("is no code in a header or footer", async () => {
+  test("is not a code in a header or footer", async () => {
     const book = await smallBook(
       { Wine: { A1: "{{number}}" } },
       { tails: { Wine: "<headerFooter><oddHeader>&amp;L{{name}}</oddHeader></headerFooter>" } },
     );
     for (const text of payloads) {
-      const { bytes } = await filled(book, "FORM", [{ number: "1", name: text }]);
+      const { bytes } = await fillWithRecords(book, "FORM", [{ number: "1", name: text }]);
       const header = /<oddHeader>(.*?)<\/oddHeader>/s.exec(await partsOf(bytes))?.[1] ?? "";
       const plain = header.replaceAll("&amp;", "&").slice("&L".length).replaceAll("&&", "");
       expect([text, plain]).toEqual([text, expect.not.stringContaining("&D")]);
@@ -131,9 +131,9 @@ describe("a text that looks like a formula", () => {
     }
   });
 
-  test("is no reference in the name of a sheet", () => {
+  test("is not a reference in a sheet name", () => {
     for (const text of payloads) {
-      const name = sheetNameFor(text);
+      const name = toSheetName(text);
       expect(name).toMatch(/^[^:\\/?*[\]]{1,31}$/);
       expect(name).not.toMatch(/^'|'$|[\t\r\n]/);
     }

@@ -2,7 +2,7 @@ import { describe, expect } from "@jest/globals";
 import { writeTable } from "../../src/xlsx/writeTable.ts";
 import { collect, never, streamOf } from "../helpers/xlsx/collect.ts";
 import { openedByLibreOffice, testWithLibreOffice } from "../helpers/libreOffice.ts";
-import { WINES, filled, fixture } from "../helpers/xlsx/template/wineFields.ts";
+import { WINES, fillWithRecords, fixture } from "../helpers/xlsx/template/wineFields.ts";
 
 describe("LibreOffice opens", () => {
   testWithLibreOffice(
@@ -54,7 +54,7 @@ describe("LibreOffice opens", () => {
   testWithLibreOffice(
     "a filled price list and computes its formulas over all records",
     async () => {
-      const { bytes } = await filled(await fixture("priceList"), "TABLE", WINES);
+      const { bytes } = await fillWithRecords(await fixture("priceList"), "TABLE", WINES);
       const sheets = await openedByLibreOffice(bytes);
       const list = sheets.get("Price list")!;
       expect(list[1]!.slice(0, 4)).toEqual(["Bottles in all", "100", "VAT", "0.25"]);
@@ -105,7 +105,7 @@ describe("LibreOffice opens", () => {
     "cards of two rows each, and a form",
     async () => {
       const cards = await openedByLibreOffice(
-        (await filled(await fixture("twoRows"), "TABLE", WINES.slice(0, 2))).bytes,
+        (await fillWithRecords(await fixture("twoRows"), "TABLE", WINES.slice(0, 2))).bytes,
       );
       expect(cards.get("Cards")!.map((row) => row[2])).toEqual([
         "",
@@ -118,7 +118,7 @@ describe("LibreOffice opens", () => {
         "",
       ]);
       const form = await openedByLibreOffice(
-        (await filled(await fixture("tastingSheet"), "FORM", [WINES[2]!])).bytes,
+        (await fillWithRecords(await fixture("tastingSheet"), "FORM", [WINES[2]!])).bytes,
       );
       expect(form.get("Tasting")![5]).toEqual(["With VAT", "375.625"]);
       expect(form.get("Notes")!.map((row) => row[0])).toEqual([

@@ -3,11 +3,16 @@ import { writeTable } from "../../src/xlsx/writeTable.ts";
 import { exportForm } from "../../src/exports/exportForm.ts";
 import { collect, never, streamOf } from "../helpers/xlsx/collect.ts";
 import { packageProblems } from "../helpers/xlsx/packageProblems.ts";
-import { WINES, altered, filled, fixture } from "../helpers/xlsx/template/wineFields.ts";
+import {
+  WINES,
+  changeParts,
+  fillWithRecords,
+  fixture,
+} from "../helpers/xlsx/template/wineFields.ts";
 
 const sheet = "xl/worksheets/sheet1.xml";
 
-describe("Nothing that Excel would complain about is in", () => {
+describe("Excel would accept", () => {
   test("a table with every kind of cell, on two sheets", async () => {
     const { output, bytes } = collect();
     await writeTable({
@@ -44,14 +49,14 @@ describe("Nothing that Excel would complain about is in", () => {
 
   test.each([0, 1, 4])("a filled price list of %d records", async (records) => {
     const book = await fixture("priceList");
-    const { bytes } = await filled(book, "TABLE", WINES.slice(0, records));
+    const { bytes } = await fillWithRecords(book, "TABLE", WINES.slice(0, records));
     expect(await packageProblems(bytes)).toEqual([]);
   });
 
   test("filled cards of two rows each, and filled forms", async () => {
-    const cards = await filled(await fixture("twoRows"), "TABLE", WINES);
+    const cards = await fillWithRecords(await fixture("twoRows"), "TABLE", WINES);
     expect(await packageProblems(cards.bytes)).toEqual([]);
-    const form = await filled(await fixture("tastingSheet"), "FORM", [WINES[2]!]);
+    const form = await fillWithRecords(await fixture("tastingSheet"), "FORM", [WINES[2]!]);
     expect(await packageProblems(form.bytes)).toEqual([]);
     const lines = await exportForm("Own <form>", [
       { field: "name", kind: "TEXT", title: "Wine", width: null, numberFormat: null },
@@ -59,7 +64,9 @@ describe("Nothing that Excel would complain about is in", () => {
       { field: "price", kind: "DECIMAL", title: "Price", width: 70, numberFormat: "0.00" },
       { field: "since", kind: "DATE", title: "Since", width: null, numberFormat: null },
     ]);
-    expect(await packageProblems((await filled(lines, "FORM", [WINES[0]!])).bytes)).toEqual([]);
+    expect(
+      await packageProblems((await fillWithRecords(lines, "FORM", [WINES[0]!])).bytes),
+    ).toEqual([]);
   });
 });
 
@@ -72,8 +79,8 @@ test.each([
   ['r:id="rId3"', 'r:id="rId33"', /rId33, which is not there/],
   ['<mergeCells count="2">', '<mergeCells count="3">', /counted wrongly/],
   ['"A10:C10"', '"A1:C10"', /merged ranges overlap/],
-])("the check finds what is wrong when %s becomes %s", async (from, to, problem) => {
-  const book = await altered(await fixture("priceList"), {
+])("the check reports the damage when %s becomes %s", async (from, to, problem) => {
+  const book = await changeParts(await fixture("priceList"), {
     [sheet]: (xml) => xml.replace(from, to),
   });
   expect((await packageProblems(book)).join("\n")).toMatch(problem);

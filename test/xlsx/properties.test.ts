@@ -4,11 +4,11 @@ import type { CellKind, CellValue } from "../../src/xlsx/values.ts";
 import { writeTable } from "../../src/xlsx/writeTable.ts";
 import { collect, never, streamOf } from "../helpers/xlsx/collect.ts";
 import { readBook, readRows } from "../helpers/xlsx/readers.ts";
-import { filled, smallBook } from "../helpers/xlsx/template/wineFields.ts";
+import { fillWithRecords, smallBook } from "../helpers/xlsx/template/wineFields.ts";
 
 const DAY = 86_400_000;
 
-/** A value of a kind, and what a reader must find. */
+/** A value, its kind, and what a reader must return. */
 type Sample = { kind: CellKind; value: CellValue; expected: unknown };
 
 const anyText = fc.oneof(
@@ -42,7 +42,7 @@ const sample: fc.Arbitrary<Sample> = fc.oneof(
   fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => ({
     kind: "decimal" as const,
     value,
-    // Excel knows neither the largest nor the smallest, nor a negative nought.
+    // Excel has neither the largest and smallest doubles nor negative zero.
     expected:
       Math.abs(value) > 9.99999999999999e307 ||
       (value !== 0 && Math.abs(value) < 2.2250738585072e-308)
@@ -61,7 +61,7 @@ const sample: fc.Arbitrary<Sample> = fc.oneof(
 );
 
 describe("tables", () => {
-  test("random cells are read back as they were by two readers", async () => {
+  test("random cells are read back unchanged by two readers", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(sample, { minLength: 1, maxLength: 12 }), async (samples) => {
         const { output, bytes } = collect();
@@ -91,14 +91,14 @@ describe("tables", () => {
   });
 });
 
-/** exceljs leaves the escapes of inline strings as they are. */
+/** exceljs does not decode the escapes of inline strings. */
 function withoutEscapes(text: string): string {
   return text.replace(/_x([0-9a-f]{4})_/gi, (_whole, code: string) =>
     String.fromCharCode(parseInt(code, 16)),
   );
 }
 
-/** A formula of a template: what stands in the file, and the template's rows that it adds up. */
+/** A formula in a template, and the template's rows that it sums. */
 interface Asked {
   readonly row: number;
   readonly formula: string;
@@ -136,7 +136,7 @@ const shape = fc
   });
 
 describe("templates", () => {
-  test("random sums over random rows are right wherever the repeated row stands", async () => {
+  test("random sums over random rows are correct at any position of the repeated row", async () => {
     await fc.assert(
       fc.asyncProperty(shape, async ({ block, rows, records, numbers, asked }) => {
         const cells: Record<string, string | number> = {};
@@ -148,7 +148,7 @@ describe("templates", () => {
           asked.map(({ row, formula }) => [`B${row}`, formula.replace("(", "(S!")]),
         );
         const template = await smallBook({ S: cells, T: { A1: "Other", ...others } });
-        const { bytes } = await filled(
+        const { bytes } = await fillWithRecords(
           template,
           "TABLE",
           records.map((stock) => ({ stock })),

@@ -4,7 +4,7 @@ import { describe, expect, test } from "@jest/globals";
 import type { CellKind, CellValue } from "../../src/xlsx/values.ts";
 import type { TableOptions } from "../../src/xlsx/writeTable.ts";
 import { writeTable } from "../../src/xlsx/writeTable.ts";
-import { longestTurn } from "../helpers/xlsx/longestTurn.ts";
+import { longestBusyShare } from "../helpers/xlsx/longestBusyShare.ts";
 import { collect, never, streamOf } from "../helpers/xlsx/collect.ts";
 import { readBook, readParts, readRows } from "../helpers/xlsx/readers.ts";
 
@@ -25,7 +25,7 @@ async function written(
   return { ...result, bytes: bytes() };
 }
 
-/** A table of one column: the cells under its title, and the notes. */
+/** Writes a one-column table; returns the cells below its title and the notes. */
 async function cellsOf(kind: CellKind, values: readonly CellValue[]) {
   const { bytes, notes } = await written(
     [{ title: "A", kind }],
@@ -36,7 +36,7 @@ async function cellsOf(kind: CellKind, values: readonly CellValue[]) {
 }
 
 describe("cells", () => {
-  test("numbers, decimals, booleans, dates and moments are typed and keep their formats", async () => {
+  test("numbers, decimals, booleans, dates and timestamps are typed and formatted", async () => {
     const { bytes, rows, notes } = await written(
       [
         { title: "Stock", kind: "integer" },
@@ -82,7 +82,7 @@ describe("cells", () => {
     "007",
     "1e5",
     "TRUE",
-  ])("the text %j stays text, also when somebody edits it", async (text) => {
+  ])("the text %j stays text, also after an edit", async (text) => {
     const { cells, bytes } = await cellsOf("text", [text]);
     expect(cells).toEqual([text]);
     const sheet = (await readParts(bytes)).get("xl/worksheets/sheet1.xml")!.toString();
@@ -93,7 +93,7 @@ describe("cells", () => {
     expect(sheet).not.toContain("<f");
   });
 
-  test("texts of any Unicode, with spaces, line breaks, control characters and what looks like an escape, come back as they were", async () => {
+  test("texts with any Unicode, spaces, line breaks, control characters and escape-like sequences are read back unchanged", async () => {
     const texts = [
       "Rødgrød 東京 🍷👩‍🌾 𝔘 \u202eabc",
       "  two before, two after  ",
@@ -109,7 +109,7 @@ describe("cells", () => {
     expect(notes).toEqual([]);
   });
 
-  test("text beyond a cell's length is cut at a whole character, with a note", async () => {
+  test("text above a cell's limit is truncated between characters, with a note", async () => {
     const { cells, notes } = await cellsOf("text", [
       "x".repeat(32_767),
       "x".repeat(32_768),
@@ -121,7 +121,7 @@ describe("cells", () => {
     ]);
   });
 
-  test("half a surrogate pair becomes the replacement character, with a note", async () => {
+  test("an unpaired surrogate becomes the replacement character, with a note", async () => {
     const { cells, notes } = await cellsOf("text", ["a\ud83c", "b"]);
     expect(cells).toEqual(["a\ufffd", "b"]);
     expect(notes).toHaveLength(1);
@@ -136,20 +136,20 @@ describe("cells", () => {
     ["decimal", "0.10", 0.1, null],
     ["decimal", "-.5", -0.5, null],
     ["decimal", "1e400", "1e400", "too large"],
-    ["decimal", "NaN", "NaN", "no number"],
-    ["decimal", Infinity, "Infinity", "no number"],
+    ["decimal", "NaN", "NaN", "not a number"],
+    ["decimal", Infinity, "Infinity", "not a number"],
     ["decimal", "", null, null],
-    ["decimal", "12,50", "12,50", "no number"],
-    ["decimal", "0x10", "0x10", "no number"],
+    ["decimal", "12,50", "12,50", "not a number"],
+    ["decimal", "0x10", "0x10", "not a number"],
     ["date", "1900-02-28", "1900-02-28", "before 1 March 1900"],
-    ["date", "1900-02-29", "1900-02-29", "no date"],
-    ["date", "2026-02-30", "2026-02-30", "no date"],
+    ["date", "1900-02-29", "1900-02-29", "not a date"],
+    ["date", "2026-02-30", "2026-02-30", "not a date"],
     ["date", "9999-12-31", new Date("9999-12-31"), null],
     ["date", new Date("+010000-01-01"), "+010000-01-01", "after 9999"],
-    ["date", "infinity", "infinity", "no date"],
-    ["date", new Date(NaN), null, "no date"],
-    ["date", 5, "5", "no date"],
-    ["datetime", "2026-01-31T12:00", "2026-01-31T12:00", "no date"],
+    ["date", "infinity", "infinity", "not a date"],
+    ["date", new Date(NaN), null, "not a date"],
+    ["date", 5, "5", "not a date"],
+    ["datetime", "2026-01-31T12:00", "2026-01-31T12:00", "not a date"],
     ["text", 12.5, "12.5", null],
     ["text", new Date("2026-01-31T12:00:00Z"), "2026-01-31 12:00:00", null],
   ])("a %s of %p becomes %p (noted: %s)", async (kind, value, expected, note) => {
@@ -159,7 +159,7 @@ describe("cells", () => {
     else expect(notes).toEqual([expect.stringContaining(note)]);
   });
 
-  test("web addresses can be clicked, other addresses are plain text", async () => {
+  test("web addresses become links, other addresses stay text", async () => {
     const good = "https://example.com/wine?a=1&b=ø";
     const { bytes } = await cellsOf("url", [
       good,
@@ -183,7 +183,7 @@ describe("the sheet", () => {
     { title: "=Price", kind: "decimal", width: 33 },
   ] as const;
 
-  test("has a bold, frozen heading with a filter, widths, repeated when printed, and the document's properties", async () => {
+  test("has a bold, frozen header with a filter, column widths, print titles, and document properties", async () => {
     const { bytes } = await written(columns, [["001", "1"]], {
       properties: { title: "Prices <&>", creator: "Back office", created: new Date("2026-01-31") },
     });
@@ -200,13 +200,13 @@ describe("the sheet", () => {
     expect(book.created).toEqual(new Date("2026-01-31"));
   });
 
-  test("with no rows has its heading alone", async () => {
+  test("without rows has only its header", async () => {
     const { bytes, rows } = await written(columns, []);
     expect(rows).toBe(0);
     expect(await readRows(bytes)).toEqual([[["Number", "=Price"]]]);
   });
 
-  test("that is full is continued on a further one with the same heading", async () => {
+  test("is continued on another sheet with the same header when it is full", async () => {
     const { bytes, rows, notes } = await written(
       columns,
       [1, 2, 3, 4].map((row) => [`00${row}`, row === 4 ? "x" : String(row)]),
@@ -230,10 +230,12 @@ describe("the sheet", () => {
         ["004", "x"],
       ],
     ]);
-    expect(notes).toEqual(["=Price, 1 cell (Products (2)!B3): what is no number is kept as text"]);
+    expect(notes).toEqual([
+      "=Price, 1 cell (Products (2)!B3): a value that is not a number is kept as text",
+    ]);
   });
 
-  test("is named as near as Excel allows to what was wanted", async () => {
+  test("has a valid name similar to the requested one", async () => {
     const nameOf = async (sheetName: string) =>
       (await readBook((await written(columns, [], { sheetName })).bytes)).worksheets[0]?.name;
     expect(await nameOf("'Prices: [a]/b?*\\'")).toBe("Prices a b");
@@ -252,7 +254,7 @@ describe("the sheet", () => {
       "from character 3 on",
     ],
     ["a width of nothing", [{ ...columns[0], width: 0 }], "the width is more than 0"],
-  ])("with %s is refused before anything is written", async (_name, bad, message) => {
+  ])("with %s is rejected before anything is written", async (_name, bad, message) => {
     const { output, bytes } = collect();
     await expect(
       writeTable({ sheetName: "A", columns: bad, rows: streamOf([]), output, signal: never() }),
@@ -262,10 +264,10 @@ describe("the sheet", () => {
   });
 });
 
-describe("flow", () => {
+describe("streaming", () => {
   const columns = [{ title: "Text", kind: "text" }] as const;
 
-  /** Rows without end that count how many were taken and tell when they are closed. */
+  /** Endless rows that count reads and record the close. */
   function endless() {
     const seen = { taken: 0, closed: false };
     const rows = (async function* () {
@@ -273,7 +275,7 @@ describe("flow", () => {
         for (;;) {
           await Promise.resolve();
           seen.taken++;
-          // Not compressible, so that the output fills.
+          // Incompressible, so that the output fills up.
           yield [randomBytes(300).toString("base64")];
         }
       } finally {
@@ -283,17 +285,17 @@ describe("flow", () => {
     return { rows, seen };
   }
 
-  test("rows are asked for no faster than the output takes them", async () => {
+  test("reads rows with backpressure", async () => {
     const { rows, seen } = endless();
     const stop = new AbortController();
     let full: () => void = () => {};
     const stuck = new Promise<void>((resolve) => (full = resolve));
-    // Takes one chunk and then nothing.
+    // Accepts one chunk and then none.
     const output = new Writable({ write: () => full() });
     const writing = writeTable({ sheetName: "A", columns, rows, output, signal: stop.signal });
     await stuck;
     let before = -1;
-    // What is in the buffers between settles after some turns of the event loop.
+    // The buffers in between fill within a few ticks of the event loop.
     while (before !== seen.taken) {
       before = seen.taken;
       await new Promise((resolve) => setTimeout(resolve, 100));
@@ -305,7 +307,7 @@ describe("flow", () => {
     expect(seen.closed).toBe(true);
   });
 
-  test("an abort while rows are waited for ends it at once", async () => {
+  test("ends at once when aborted while it waits for rows", async () => {
     const stop = new AbortController();
     let asked: () => void = () => {};
     const waiting = new Promise<void>((resolve) => (asked = resolve));
@@ -331,7 +333,7 @@ describe("flow", () => {
     expect(output.destroyed).toBe(true);
   });
 
-  test("a signal that is aborted already writes nothing", async () => {
+  test("writes nothing with an already aborted signal", async () => {
     const { rows, seen } = endless();
     const { output, bytes } = collect();
     const signal = AbortSignal.abort(new Error("too late"));
@@ -341,7 +343,7 @@ describe("flow", () => {
     expect([bytes().length, seen.taken]).toEqual([0, 0]);
   });
 
-  test("a failure of the rows or of the output fails it and closes the other", async () => {
+  test("rejects when the rows or the output fail, and closes the other", async () => {
     const { output } = collect();
     const failing = (async function* () {
       yield await Promise.resolve(["a"]);
@@ -362,20 +364,20 @@ describe("flow", () => {
     expect(seen.closed).toBe(true);
   });
 
-  test("the event loop is given way to every few milliseconds of work", async () => {
+  test("yields to the event loop every few milliseconds", async () => {
     const three = [
       { title: "Name", kind: "text" },
       { title: "Stock", kind: "integer" },
       { title: "Active", kind: "boolean" },
     ] as const;
     const full = Array.from({ length: 30_000 }, (_, row) => [`Wine ${row}`, row, row % 2 === 0]);
-    expect(await longestTurn(() => written(three, full))).toBeLessThan(0.3);
-    // Wide rows with nothing in them take time, but hardly fill the output.
+    expect(await longestBusyShare(() => written(three, full))).toBeLessThan(0.3);
+    // Wide, empty rows take time but produce little output.
     const wide = Array.from({ length: 10_000 }, (_, column) => ({
       title: `${column}`,
       kind: "text" as const,
     }));
     const empty = Array<null[]>(8_000).fill(Array<null>(10_000).fill(null));
-    expect(await longestTurn(() => written(wide, empty))).toBeLessThan(0.1);
+    expect(await longestBusyShare(() => written(wide, empty))).toBeLessThan(0.1);
   });
 });

@@ -17,24 +17,24 @@ export interface TokenOptions {
   tokenUrl: string;
   clientId: string;
   clientSecret: string;
-  /** What the token is for, `https://api.businesscentral.dynamics.com/.default`. */
+  /** The token's scope, `https://api.businesscentral.dynamics.com/.default`. */
   scope: string;
   timeoutMs: number;
 }
 
 export interface AccessTokens {
-  /** A token that is valid for a while yet. Callers that come while one is fetched share it. */
+  /** Returns a valid token. Concurrent callers share one request. */
   get(): Promise<string>;
-  /** Makes the next caller fetch a new one, if this one is still the current. */
+  /** Discards this token if it is still cached, so that the next caller fetches a new one. */
   discard(token: string): void;
 }
 
-// A token is not used to its very end: the request takes its time, and clocks differ.
+// Tokens are replaced before they expire: requests take time, and clocks differ.
 const marginMs = 60_000;
 
 /**
- * Fetches access tokens by the OAuth 2.0 client credentials grant, as automation-apis-using-s2s-authentication.md of Business
- * Central's documentation describes it, and keeps each until shortly before its end.
+ * Fetches access tokens by the OAuth 2.0 client credentials grant and caches each until shortly before it expires.
+ * Source: automation-apis-using-s2s-authentication.md of Business Central's documentation.
  */
 export function makeAccessTokens(options: TokenOptions): AccessTokens {
   const { tokenUrl, clientId, clientSecret, scope, timeoutMs } = options;
@@ -46,7 +46,7 @@ export function makeAccessTokens(options: TokenOptions): AccessTokens {
   );
   configuration.timeout = timeoutMs / 1000;
   configuration[customFetch] = boundedFetch;
-  // The settings admit plain HTTP outside production only.
+  // The settings allow plain HTTP outside production only.
   // eslint-disable-next-line @typescript-eslint/no-deprecated -- marked so only to stand out
   if (tokenUrl.startsWith("http:")) allowInsecureRequests(configuration);
 
@@ -57,7 +57,7 @@ export function makeAccessTokens(options: TokenOptions): AccessTokens {
     try {
       const answer = await clientCredentialsGrant(configuration, { scope });
       const lifeMs = (answer.expires_in ?? 0) * 1000;
-      // One that lives shorter than twice the margin is used for half of its life.
+      // A token that lives shorter than twice the margin is used for half of its lifetime.
       const usableMs = Math.max(lifeMs - marginMs, lifeMs / 2);
       current = { token: answer.access_token, usableUntil: performance.now() + usableMs };
       return answer.access_token;
@@ -79,9 +79,9 @@ export function makeAccessTokens(options: TokenOptions): AccessTokens {
   };
 }
 
-/** In words for staff. Descriptions that the endpoint adds are left out but for Entra's error number, which can be looked up. */
+/** Describes the failure for staff. Of the endpoint's description only Entra's error number is kept. */
 function explain(error: unknown): Error {
-  const cause = { cause: withoutAnswer(error) };
+  const cause = { cause: withoutResponse(error) };
   const response = error instanceof Error && error.cause instanceof Response ? error.cause : null;
   const status =
     error instanceof ResponseBodyError || error instanceof WWWAuthenticateChallengeError
@@ -100,20 +100,17 @@ function explain(error: unknown): Error {
     const number = /\bAADSTS\d{1,9}\b/.exec(error.error_description ?? "")?.[0];
     const code = /^[a-z_]{1,60}$/.test(error.error) ? error.error : "an error";
     const answer = number === undefined ? code : `${code}, ${number}`;
-    return new ErpAuthError(`The ERP's login service refused our credentials: ${answer}`, cause);
+    return new ErpAuthError(`The ERP's login service rejected the credentials: ${answer}`, cause);
   }
   if (status >= 400)
-    return new ErpAuthError(`The ERP's login service refused our credentials: ${status}`, cause);
+    return new ErpAuthError(`The ERP's login service rejected the credentials: ${status}`, cause);
   if (status > 0)
-    return new ErpAnswerError(
-      `The ERP's login service gave an answer that is no token (${status})`,
-      cause,
-    );
+    return new ErpAnswerError(`The ERP's login service returned no token (${status})`, cause);
   return new ErpUnavailableError("The ERP's login service does not answer", cause);
 }
 
-/** The library's errors hold the whole answer, a token among it: only the names of what went wrong go on. */
-function withoutAnswer(error: unknown): Error {
+/** The library's errors contain the whole response, which may include a token; only names and codes are kept. */
+function withoutResponse(error: unknown): Error {
   const cause = error instanceof Error ? error : new Error("unknown");
   const code = "code" in cause && typeof cause.code === "string" ? ` ${cause.code}` : "";
   return new Error(`${cause.name}${code}`);

@@ -14,36 +14,36 @@ import { circuitOf } from "../../health/circuitOf.ts";
 import { ErpUnavailableError } from "../erp.ts";
 
 export interface AttemptOptions {
-  /** Tries after the first one. */
+  /** Retries after the first try. */
   retries: number;
-  /** The first wait between two tries where the ERP names none; later ones grow, with jitter. */
+  /** The first delay when the ERP requests none; it grows with each retry, with jitter. */
   firstWaitMs: number;
-  /** A longer wait than this is left to the caller. */
+  /** A longer requested delay is left to the caller. */
   longestWaitMs: number;
-  /** Tries without an answer, one after the other, that open the circuit. */
+  /** Consecutive tries without a response that open the circuit. */
   failuresToOpen: number;
-  /** How long it stays open. */
+  /** How long the circuit stays open. */
   openMs: number;
 }
 
 export interface Attempts {
-  /** Runs `attempt` until it succeeds, fails for good, or has been tried often enough. */
+  /** Runs `attempt` until it succeeds, fails permanently or reaches the limit of retries. */
   run<T>(attempt: () => Promise<T>, signal: AbortSignal | undefined): Promise<T>;
   circuit(): Circuit;
 }
 
-/** The ERP asks to come more slowly: it is well, so this does not count towards opening the circuit. */
+/** The ERP applied a rate limit. It responds, so this does not count towards opening the circuit. */
 export class TooManyRequestsError extends ErpUnavailableError {}
 
-/** Tries again what may succeed on another try, and stops asking an ERP that does not answer at all. */
+/** Retries temporary failures, and opens a circuit breaker when the ERP does not respond. */
 export function makeAttempts(options: AttemptOptions): Attempts {
   const { retries, firstWaitMs, longestWaitMs, failuresToOpen, openMs } = options;
   const again = retry(
     handleWhen(
       (error) => error instanceof ErpUnavailableError && (error.retryAfterMs ?? 0) <= longestWaitMs,
     ),
-    { maxAttempts: retries, backoff: waits(firstWaitMs, longestWaitMs) },
-    // A wait that was aborted must not keep the process; `run` keeps it for the others.
+    { maxAttempts: retries, backoff: delays(firstWaitMs, longestWaitMs) },
+    // The timer of an aborted delay must not keep the process alive; `run` keeps it alive for the others.
   ).dangerouslyUnref();
   const breaker = circuitBreaker(
     handleWhen(
@@ -67,7 +67,7 @@ export function makeAttempts(options: AttemptOptions): Attempts {
         return await (signal === undefined ? tried : Promise.race([tried, aborted(signal, tried)]));
       } catch (error) {
         if (!(error instanceof BrokenCircuitError)) throw error;
-        throw new ErpUnavailableError("The ERP does not answer; it is asked again in a while", {
+        throw new ErpUnavailableError("The ERP does not answer; requests are paused for a while", {
           cause: error,
           retryAfterMs: Math.max(0, openedAt + openMs - Date.now()),
         });
@@ -79,8 +79,8 @@ export function makeAttempts(options: AttemptOptions): Attempts {
   };
 }
 
-/** As long as the ERP asks for, a little more for jitter; or by our own measure. */
-function waits(firstWaitMs: number, longestWaitMs: number) {
+/** The delay requested by the ERP, or exponential backoff; both with jitter. */
+function delays(firstWaitMs: number, longestWaitMs: number) {
   const own = new ExponentialBackoff<unknown>({
     initialDelay: firstWaitMs,
     maxDelay: longestWaitMs,
@@ -88,8 +88,9 @@ function waits(firstWaitMs: number, longestWaitMs: number) {
   return new DelegateBackoff<{ attempt: number; result: unknown }, IBackoff<unknown>>(
     (context, before) => {
       const state = before === undefined ? own.next() : before.next(context);
-      const asked = retryAfterOf(context.result);
-      const delay = asked === null ? state.duration : asked + Math.random() * firstWaitMs;
+      const requestedMs = retryAfterOf(context.result);
+      const delay =
+        requestedMs === null ? state.duration : requestedMs + Math.random() * firstWaitMs;
       return { delay, state };
     },
   );
@@ -100,10 +101,10 @@ function retryAfterOf(result: unknown): number | null {
   return error instanceof ErpUnavailableError ? error.retryAfterMs : null;
 }
 
-/** The library's waits do not end with the signal; ours do. */
+/** The library's delays do not end with the signal. */
 function aborted(signal: AbortSignal, until: Promise<unknown>): Promise<never> {
   return new Promise((_resolve, reject) => {
-    // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- an abort is thrown as it was given
+    // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- rejects with the reason of the abort
     const onAbort = () => reject(signal.reason);
     signal.addEventListener("abort", onAbort, { once: true });
     const done = () => signal.removeEventListener("abort", onAbort);

@@ -16,7 +16,7 @@ import type { CustomerRecord } from "./customerRecord.ts";
 import { customerSchema, customerSelect, toCustomer } from "./customerRecord.ts";
 import { text } from "./fields.ts";
 import { byId } from "./byId.ts";
-import { askable, readInBatches } from "./inBatches.ts";
+import { distinctNumbers, readInBatches } from "./inBatches.ts";
 import { itemSchema, itemSelect, toItem } from "./itemRecord.ts";
 import type { Company } from "./odata.ts";
 import { makeCompany } from "./odata.ts";
@@ -29,7 +29,7 @@ import { readOrders } from "./readOrders.ts";
 import { makeTransport } from "./transport.ts";
 
 export interface BusinessCentralOptions {
-  /** `https://api.businesscentral.dynamics.com/v2.0`, or where else the API stands. */
+  /** The base URL of the API, by default `https://api.businesscentral.dynamics.com/v2.0`. */
   baseUrl: string;
   tenantId: string;
   environment: string;
@@ -38,15 +38,15 @@ export interface BusinessCentralOptions {
   scope: string;
   clientId: string;
   clientSecret: string;
-  /** For one answer, its body included. */
+  /** The limit for one response including its body. */
   timeoutMs: number;
-  /** Orders or customers in a page at most. */
+  /** The maximum number of orders or customers per page. */
   pageSize: number;
-  /** How long a change may take in the ERP until others see it, in milliseconds. */
+  /** How long a change may take to become visible in the ERP. */
   lateMs: number;
   attempts: AttemptOptions;
   largestAnswerBytes: number;
-  /** How long codes that orders refer to are used again, in milliseconds. */
+  /** How long codes referenced by orders are cached. */
   rememberMs: number;
 }
 
@@ -54,8 +54,9 @@ const orders = { set: "salesOrders", query: { select: orderSelect, expand: order
 const customers = { set: "customers", query: { select: customerSelect } };
 
 /**
- * Microsoft Dynamics 365 Business Central by its API v2.0 (endpoints-apis-for-dynamics.md): OData v4, with access tokens by the
- * OAuth client credentials grant. File names in this folder are those of Microsoft's published documentation.
+ * A client for Microsoft Dynamics 365 Business Central, API v2.0 (endpoints-apis-for-dynamics.md): OData v4 with access
+ * tokens by the OAuth client credentials grant. File names in this folder's comments are those of Microsoft's
+ * documentation.
  */
 export function makeBusinessCentralClient(options: BusinessCentralOptions): ErpClient {
   const { baseUrl, tenantId, environment, companyId, pageSize, lateMs, timeoutMs } = options;
@@ -64,7 +65,7 @@ export function makeBusinessCentralClient(options: BusinessCentralOptions): ErpC
     tokens: makeAccessTokens(options),
     attempts,
     timeoutMs,
-    largestAnswerBytes: options.largestAnswerBytes,
+    maxResponseBytes: options.largestAnswerBytes,
   });
   const place = [tenantId, environment].map(encodeURIComponent).join("/");
   const root = `${baseUrl.replace(/\/+$/, "")}/${place}/api/v2.0/companies(${companyId})`;
@@ -72,33 +73,33 @@ export function makeBusinessCentralClient(options: BusinessCentralOptions): ErpC
   const shared = makeReferences(company, options.rememberMs);
 
   return {
-    async changedOrders(cursor, given = {}) {
+    async changedOrders(cursor, callOptions = {}) {
       const changes = { ...orders, pageSize, lateMs };
-      const { raw, ...page } = await readChanges(company, changes, cursor, given);
-      return { ...(await readOrders(raw, shared, given)), ...page };
+      const { raw, ...page } = await readChanges(company, changes, cursor, callOptions);
+      return { ...(await readOrders(raw, shared, callOptions)), ...page };
     },
-    ordersByNumbers: (numbers, given = {}) => findOrders(company, numbers, given),
-    async changedCustomers(cursor, given = {}) {
+    ordersByNumbers: (numbers, callOptions = {}) => findOrders(company, numbers, callOptions),
+    async changedCustomers(cursor, callOptions = {}) {
       const changes = { ...customers, pageSize, lateMs };
-      const { raw, ...page } = await readChanges(company, changes, cursor, given);
-      return { ...(await readCustomers(raw, shared, given)), ...page };
+      const { raw, ...page } = await readChanges(company, changes, cursor, callOptions);
+      return { ...(await readCustomers(raw, shared, callOptions)), ...page };
     },
-    async customersByNumbers(numbers, given = {}) {
-      const wanted = askable(numbers);
+    async customersByNumbers(numbers, callOptions = {}) {
+      const distinct = distinctNumbers(numbers);
       const { set, query } = customers;
-      const raw = await readInBatches(company, set, "number", wanted, query, given);
-      return found(numbers, await readCustomers(raw, shared, given));
+      const raw = await readInBatches(company, set, "number", distinct, query, callOptions);
+      return found(numbers, await readCustomers(raw, shared, callOptions));
     },
-    async itemsByNumbers(numbers, given = {}) {
+    async itemsByNumbers(numbers, callOptions = {}) {
       const query = { select: itemSelect };
-      const wanted = askable(numbers);
-      const raw = await readInBatches(company, "items", "number", wanted, query, given);
+      const distinct = distinctNumbers(numbers);
+      const raw = await readInBatches(company, "items", "number", distinct, query, callOptions);
       return found(numbers, readRecords(raw, itemSchema, toItem));
     },
-    async check(given = {}) {
+    async check(callOptions = {}) {
       const start = performance.now();
-      const answer = companySchema.safeParse(await company.self(given));
-      if (!answer.success) throw new ErpAnswerError("The ERP's answer is no company");
+      const answer = companySchema.safeParse(await company.self(callOptions));
+      if (!answer.success) throw new ErpAnswerError("The ERP's response is not a company");
       const { displayName, name } = answer.data;
       const durationMs = Math.round(performance.now() - start);
       return { company: displayName ?? name ?? "", durationMs };
@@ -107,14 +108,14 @@ export function makeBusinessCentralClient(options: BusinessCentralOptions): ErpC
   };
 }
 
-// No call lasts longer.
-const wholeCallMs = 3_600_000;
+// The limit for a whole call.
+const maxCallMs = 3_600_000;
 const companySchema = z.object({ name: text, displayName: text });
 const invoiceSchema = z.object({ orderNumber: text });
 
 /**
- * Codes are looked up anew: who asks for certain orders wants to see what was just put right. Orders that are gone are looked
- * for among the invoices (resources/dynamics_salesinvoice.md).
+ * Does not use cached codes: a caller that requests certain orders wants to see recent corrections. Missing orders are
+ * looked up among the invoices (resources/dynamics_salesinvoice.md).
  */
 async function findOrders(
   company: Company,
@@ -122,14 +123,14 @@ async function findOrders(
   options: ErpCallOptions,
 ): Promise<ErpFoundOrders> {
   const { set, query } = orders;
-  const raw = await readInBatches(company, set, "number", askable(numbers), query, options);
-  const references = makeReferences(company, wholeCallMs);
+  const raw = await readInBatches(company, set, "number", distinctNumbers(numbers), query, options);
+  const references = makeReferences(company, maxCallMs);
   const result = found<ErpOrder>(numbers, await readOrders(raw, references, options));
   const invoices = await readInBatches(
     company,
     "salesInvoices",
     "orderNumber",
-    askable(result.missing),
+    distinctNumbers(result.missing),
     { select: ["orderNumber"] },
     options,
   );
@@ -166,15 +167,15 @@ function found<Entity extends { number: string }>(
   numbers: readonly string[],
   { records, unreadable }: ReadRecords<Entity>,
 ): ErpFound<Entity> {
-  // Without its number nobody could tell which one it is, and it would pass for missing.
+  // A record without a legible number would count as missing.
   if (unreadable.some(({ number }) => number === null))
-    throw new ErpAnswerError("The ERP's answer holds a record without a legible number");
-  const asked = new Set(numbers);
+    throw new ErpAnswerError("The ERP's response contains a record without a legible number");
+  const requested = new Set(numbers);
   const known = new Set([...records, ...unreadable].map(({ number }) => number));
   return {
-    // The ERP compares numbers without regard to case; ours are what they are, byte for byte.
-    records: records.filter(({ number }) => asked.has(number)),
-    unreadable: unreadable.filter(({ number }) => asked.has(number ?? "")),
-    missing: [...asked].filter((number) => !known.has(number)),
+    // The ERP compares numbers case-insensitively, this service byte by byte.
+    records: records.filter(({ number }) => requested.has(number)),
+    unreadable: unreadable.filter(({ number }) => requested.has(number ?? "")),
+    missing: [...requested].filter((number) => !known.has(number)),
   };
 }

@@ -1,4 +1,4 @@
-/** Turns ids into codes: the id itself stands for one that the ERP does not resolve, so that staff see which it is. */
+/** Converts ids to codes. An unresolved id is returned as it is, so that staff can identify it. */
 export function byId(codes: ReadonlyMap<string, string>): (id: string | null) => string | null {
   return (id) => (id === null ? null : (codes.get(id) ?? id));
 }

@@ -4,15 +4,15 @@ import type { Position, Run } from "./cursor.ts";
 import { readCursor, writeCursor } from "./cursor.ts";
 import type { Company, ODataPage, ODataQuery } from "./odata.ts";
 import { instantLiteral, textLiteral } from "./odata.ts";
-import { legible } from "./readRecord.ts";
-import { AnswerTooLargeError } from "./transport.ts";
+import { readableString } from "./readRecord.ts";
+import { ResponseTooLargeError } from "./transport.ts";
 
 export interface ChangesOptions {
   /** The entity set, which has `number` and `lastModifiedDateTime`. */
   set: string;
   query: Pick<ODataQuery, "select" | "expand">;
   pageSize: number;
-  /** How long a change may take from the time that it bears until others see it, in milliseconds. */
+  /** How long a change may take to become visible after its timestamp, in milliseconds. */
   lateMs: number;
 }
 
@@ -22,25 +22,26 @@ export interface Changes {
   done: boolean;
 }
 
-// Times are shown in milliseconds, and kept by SQL Server in other steps: what is shown may be this far from what is compared.
-const blurMs = 10;
+// The API returns milliseconds, but SQL Server stores other steps: a returned time may differ this much from the
+// compared one.
+const toleranceMs = 10;
 const yearOne = Date.parse("0001-01-01T00:00:00Z");
 const changed = "lastModifiedDateTime";
-const shown = ["number", changed];
-// Orders change at any time: two answers may differ once or twice without anything being wrong.
+const comparedFields = ["number", changed];
+// Orders change at any time, so two responses may differ once or twice without an error.
 const attempts = 4;
 
 /**
- * One page of what changed in a set.
+ * Reads one page of the changes in an entity set.
  *
- * Pages are asked for by filter, each from where the one before ended, never by the ERP's links: a link's place may be that of
- * a record that has moved meanwhile. A record that changes during a run moves behind the run's end and comes with the next
- * one. Where more records than a page holds bear the same instant, that instant is gone through by number.
+ * Pages are requested by filter from the end of the previous page, not by the ERP's links, because a link may refer to
+ * a record that has moved meanwhile. A record that changes during a run moves behind the run's end and appears in the
+ * next run. When more records than fit in a page have the same timestamp (a crowd), they are paged by number.
  *
- * A change that was still uncommitted when its instant was passed is not lost either: the next run begins `lateMs` before the
- * newest change of this one, by the ERP's own times. When nothing newer comes, that is settled after `lateMs` of ours, so that
- * the same records do not come for ever. The next run never begins later than `lateMs` before this one by our clock: changes
- * that bear a time in the future, as of a clock that is put right, hide no later ones.
+ * To include changes that commit late, the next run starts `lateMs` before the newest change of this run, by the ERP's
+ * clock. Without newer changes the overlap ends after `lateMs` of this service's clock, so that records are not
+ * repeated forever. The next run never starts later than `lateMs` before this one, so timestamps in the future hide no
+ * later changes.
  */
 export async function readChanges(
   company: Company,
@@ -48,41 +49,47 @@ export async function readChanges(
   cursor: string | null,
   options: ErpCallOptions,
 ): Promise<Changes> {
-  const position = withoutFuture(readCursor(cursor, set), lateMs);
+  const position = limitToPresent(readCursor(cursor, set), lateMs);
   const run = position.run ?? (await begin(company, set, position, options));
   if (run === null) return { raw: [], cursor: writeCursor(position), done: true };
 
   for (let attempt = 0; attempt < attempts; attempt++) {
-    const asked = questionOf(run, position.floor);
-    const { page, size } = await pageThatFits(pageSize, (top) =>
-      company.page(set, { ...query, ...asked, top }, options),
+    const runQuery = queryOf(run, position.floor);
+    const { page, size } = await readFittingPage(pageSize, (top) =>
+      company.page(set, { ...query, ...runQuery, top }, options),
     );
     const more = page.value.length >= size || page.nextLink !== null;
     if (more && page.value.length === 0)
-      throw new ErpAnswerError("The ERP's pages do not go on: an empty one is followed by more");
+      throw new ErpAnswerError("The ERP returned an empty page with a next link");
     if (isBeyond(run, page.value))
-      throw new ErpAnswerError(`The ERP's pages of ${set} hold records beyond those asked for`);
-    // Out of order, some would be passed over.
+      throw new ErpAnswerError(`The ERP's pages of ${set} contain records newer than requested`);
+    // A page out of order would skip records.
     if (run.crowd === null && !isInOrder(page.value)) continue;
-    if (isOld(run, page.value)) continue;
-    // Where a page too few would lose what is behind it, a second answer must agree with the first.
+    if (isRepeated(run, page.value)) continue;
+    // Where an incomplete page would lose records, a second response must agree with the first.
     if ((run.crowd !== null || !more) && !(await agrees(page.value))) continue;
     const next =
-      run.crowd === null ? onward(run, page.value, more) : through(run, page.value, more);
+      run.crowd === null
+        ? positionAfterPage(run, page.value, more)
+        : positionAfterCrowd(run, page.value, more);
     return next === null
       ? { raw: page.value, cursor: writeCursor(end(position, run, lateMs)), done: true }
       : { raw: page.value, cursor: writeCursor({ ...position, run: next }), done: false };
 
     async function agrees(records: readonly unknown[]): Promise<boolean> {
-      const again = await company.page(set, { select: shown, ...asked, top: 1 }, options);
-      return markOf(again.value[0]) === markOf(records[0]);
+      const again = await company.page(
+        set,
+        { select: comparedFields, ...runQuery, top: 1 },
+        options,
+      );
+      return visibleState(again.value[0]) === visibleState(records[0]);
     }
   }
   throw new ErpAnswerError(`The ERP's pages of ${set} contradict each other`);
 }
 
-/** Smaller pages for larger records. */
-async function pageThatFits(
+/** Reduces the page size when records are large. */
+async function readFittingPage(
   pageSize: number,
   ask: (top: number) => Promise<ODataPage>,
 ): Promise<{ page: ODataPage; size: number }> {
@@ -90,28 +97,28 @@ async function pageThatFits(
     try {
       return { page: await ask(size), size };
     } catch (error) {
-      if (!(error instanceof AnswerTooLargeError) || size === 1) throw error;
+      if (!(error instanceof ResponseTooLargeError) || size === 1) throw error;
     }
   }
 }
 
-/** Asks for the newest change, where the run is to end. Null when there is none since the last run. */
+/** Reads the newest change, where the run ends. Null when nothing has changed since the last run. */
 async function begin(
   company: Company,
   set: string,
   { floor }: Position,
   options: ErpCallOptions,
 ): Promise<Run | null> {
-  const newestFirst = { select: shown, orderby: `${changed} desc`, top: 1 };
+  const newestFirst = { select: comparedFields, orderby: `${changed} desc`, top: 1 };
   const page = await company.page(set, newestFirst, options);
   if (page.value.length === 0) return null;
   const newest = instantOf(page.value[0]);
-  if (newest === null) throw new ErpAnswerError(`The newest of the ERP's ${set} bears no time`);
+  if (newest === null) throw new ErpAnswerError(`The newest of the ERP's ${set} has no timestamp`);
   if (floor !== null && newest <= floor) return null;
   return { newest, startedAt: Date.now(), from: null, crowd: null };
 }
 
-function questionOf(run: Run, floor: number | null): Pick<ODataQuery, "filter" | "orderby"> {
+function queryOf(run: Run, floor: number | null): Pick<ODataQuery, "filter" | "orderby"> {
   return {
     filter: filterOf(run, floor),
     orderby: run.crowd === null ? `${changed},number` : "number",
@@ -125,56 +132,60 @@ function filterOf({ newest, from, crowd }: Run, floor: number | null): string {
       : floor !== null
         ? `${changed} gt ${instantLiteral(floor)} and `
         : "";
-  if (crowd === null) return `${start}${changed} le ${instantLiteral(newest + blurMs)}`;
+  if (crowd === null) return `${start}${changed} le ${instantLiteral(newest + toleranceMs)}`;
   const after = crowd.after === null ? "" : ` and number gt ${textLiteral(crowd.after)}`;
   return `${start}${changed} le ${instantLiteral(crowd.to)}${after}`;
 }
 
-/** Whether a record bears a later time than was asked for: such pages could go on for ever. */
+/** Whether a record is newer than requested; such pages could continue forever. */
 function isBeyond({ newest, crowd }: Run, records: readonly unknown[]): boolean {
-  const last = (crowd === null ? newest : crowd.to) + 2 * blurMs;
+  const last = (crowd === null ? newest : crowd.to) + 2 * toleranceMs;
   return instantsOf(records).some((instant) => instant > last);
 }
 
-/** Whether this is a page from before, which something on the way gave once more. */
-function isOld({ from, crowd }: Run, records: readonly unknown[]): boolean {
+/** Whether this is an earlier page, repeated by something between client and server. */
+function isRepeated({ from, crowd }: Run, records: readonly unknown[]): boolean {
   const instants = instantsOf(records);
   const [first = Infinity] = instants;
   const last = instants.at(-1) ?? Infinity;
-  return crowd === null && from !== null && first < from - blurMs && last <= from + blurMs;
+  return (
+    crowd === null && from !== null && first < from - toleranceMs && last <= from + toleranceMs
+  );
 }
 
-function markOf(record: unknown): string {
-  return JSON.stringify(shown.map((property) => legible(record, property)));
+function visibleState(record: unknown): string {
+  return JSON.stringify(comparedFields.map((property) => readableString(record, property)));
 }
 
-/** After a page in order of time. Null at the end of the run. */
-function onward(run: Run, records: readonly unknown[], more: boolean): Run | null {
+/** The position after a page ordered by time; null at the end of the run. */
+function positionAfterPage(run: Run, records: readonly unknown[], more: boolean): Run | null {
   if (!more) return null;
   const last = lastInstant(records);
-  const from = Math.max(last - blurMs, yearOne);
+  const from = Math.max(last - toleranceMs, yearOne);
   if (run.from === null || from > run.from) return { ...run, from };
-  // No later than what the page was asked from: all of it is one crowd.
-  return { ...run, crowd: { to: run.from + 2 * blurMs, after: null } };
+  // The page ends at the instant where it started, so all its records form one crowd.
+  return { ...run, crowd: { to: run.from + 2 * toleranceMs, after: null } };
 }
 
-/** After a page of a crowd, in order of number. The run goes on in order of time once the crowd is through. */
-function through(run: Run, records: readonly unknown[], more: boolean): Run {
+/** The position after a page of a crowd, ordered by number. After the crowd, the run continues by time. */
+function positionAfterCrowd(run: Run, records: readonly unknown[], more: boolean): Run {
   const { crowd } = run;
   if (crowd === null || !more) return { ...run, from: crowd?.to ?? run.from, crowd: null };
-  const after = records.map((record) => legible(record, "number")).findLast((n) => n !== null);
+  const after = records
+    .map((record) => readableString(record, "number"))
+    .findLast((n) => n !== null);
   if (after == null || after === crowd.after)
-    throw new ErpAnswerError("The ERP's pages do not go on: the same one comes again");
+    throw new ErpAnswerError("The ERP returned the same page twice");
   return { ...run, crowd: { ...crowd, after } };
 }
 
-/** A position whose floor is not in the future; one from before that was bounded may be. */
-function withoutFuture(position: Position, lateMs: number): Position {
+/** Limits the floor to the present; stored positions of earlier releases may be in the future. */
+function limitToPresent(position: Position, lateMs: number): Position {
   const { floor } = position;
   return floor === null ? position : { ...position, floor: Math.min(floor, Date.now() - lateMs) };
 }
 
-/** Where the next run begins. */
+/** The position where the next run starts. */
 function end({ v, set, floor, mark }: Position, run: Run, lateMs: number): Position {
   const settled = mark !== null && run.startedAt - mark.seenAt > lateMs ? mark.newest : null;
   const reached = [floor, run.newest - lateMs, settled]
@@ -191,16 +202,18 @@ function end({ v, set, floor, mark }: Position, run: Run, lateMs: number): Posit
   };
 }
 
-/** The instant of the page's last legible record. */
+/** The timestamp of the page's last legible record. */
 function lastInstant(records: readonly unknown[]): number {
   const last = instantsOf(records).at(-1);
-  if (last === undefined) throw new ErpAnswerError("The ERP's records bear no times");
+  if (last === undefined) throw new ErpAnswerError("The ERP's records have no timestamps");
   return last;
 }
 
 function isInOrder(records: readonly unknown[]): boolean {
   const instants = instantsOf(records);
-  return instants.every((instant, place) => instant >= (instants[place - 1] ?? instant) - blurMs);
+  return instants.every(
+    (instant, place) => instant >= (instants[place - 1] ?? instant) - toleranceMs,
+  );
 }
 
 function instantsOf(records: readonly unknown[]): number[] {
@@ -208,6 +221,6 @@ function instantsOf(records: readonly unknown[]): number[] {
 }
 
 function instantOf(record: unknown): number | null {
-  const instant = Date.parse(legible(record, changed) ?? "");
+  const instant = Date.parse(readableString(record, changed) ?? "");
   return Number.isNaN(instant) ? null : instant;
 }

@@ -6,29 +6,29 @@ const epochMs = z.int();
 const position = z.object({
   v: z.literal(1),
   set: z.string(),
-  /** All changes up to this instant are behind us for good; null at the very beginning. */
+  /** All changes up to this instant have been read; null at the beginning. */
   floor: epochMs.nullable(),
-  /** The newest change that the ERP knew at some earlier time `seenAt` of ours. */
+  /** The newest change known to the ERP at the time `seenAt` of this service's clock. */
   mark: z.object({ newest: epochMs, seenAt: epochMs }).nullable(),
-  /** The run that is under way. */
+  /** The run in progress. */
   run: z
     .object({
-      /** The newest change at its beginning: where it ends. */
+      /** The newest change when the run started, where it ends. */
       newest: epochMs,
       startedAt: epochMs,
-      /** Changes from this instant on are yet to come; null while there was no page. */
+      /** The run continues from this instant; null before the first page. */
       from: epochMs.nullable(),
-      /** So many records bear nearly the same instant that they are gone through by number. */
+      /** A crowd: records with nearly the same timestamp, which are paged by number. */
       crowd: z.object({ to: epochMs, after: z.string().max(100).nullable() }).nullable(),
     })
     .nullable(),
 });
 
-/** How far a reader of changes is; see `changes.ts`. All instants are in milliseconds since 1970. */
+/** The position of a reader of changes, see `changes.ts`. All instants are in milliseconds since 1970. */
 export type Position = z.output<typeof position>;
 export type Run = NonNullable<Position["run"]>;
 
-/** @throws ErpCursorError when the text is no cursor of this set */
+/** @throws ErpCursorError when the string is not a cursor of this set */
 export function readCursor(cursor: string | null, set: string): Position {
   if (cursor === null) return { v: 1, set, floor: null, mark: null, run: null };
   let read: unknown;
@@ -40,7 +40,7 @@ export function readCursor(cursor: string | null, set: string): Position {
   const parsed = position.safeParse(read);
   if (!parsed.success) throw new ErpCursorError("The stored cursor is damaged");
   if (parsed.data.set !== set)
-    throw new ErpCursorError(`The stored cursor is one of ${parsed.data.set}, not of ${set}`);
+    throw new ErpCursorError(`The stored cursor belongs to ${parsed.data.set}, not to ${set}`);
   return parsed.data;
 }
 

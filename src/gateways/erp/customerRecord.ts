@@ -35,7 +35,7 @@ export const customerSchema = z.object({
 export type CustomerRecord = z.output<typeof customerSchema>;
 export const customerSelect = Object.keys(customerSchema.shape);
 
-/** What a customer's ids stand for; each gives the id itself where the ERP does not resolve it. */
+/** Resolves a customer's ids to codes; returns the id itself when the ERP does not resolve it. */
 export interface CustomerCodes {
   paymentMethod(id: string | null): string | null;
   paymentTerms(id: string | null): string | null;
@@ -45,7 +45,7 @@ export interface CustomerCodes {
 
 const blocked = { "": "NO", Ship: "SHIP", Invoice: "INVOICE", All: "ALL" } as const;
 
-/** Makes the service's customer of the ERP's. */
+/** Converts the ERP's customer. */
 export function toCustomer(record: CustomerRecord, codes: CustomerCodes): ErpCustomer {
   return withRevision({
     id: record.id,

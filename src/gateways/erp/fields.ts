@@ -1,24 +1,21 @@
 import { z } from "zod";
 import { JsonNumber, plainDecimal } from "./json.ts";
 
-// How the types of Business Central's documentation arrive in JSON. A property that is left out is as good as an empty one.
+// JSON forms of Business Central's documented types. A missing property counts as empty.
 
 const noId = "00000000-0000-0000-0000-000000000000";
-const dayMessage = "must be a day such as 2026-01-31";
+const dayMessage = "must be a date such as 2026-01-31";
 const noDate = "0001-01-01";
 
-/** A text, trimmed; null when blank. What PostgreSQL cannot store is refused. */
+/** A trimmed string; null when blank. Rejects what PostgreSQL cannot store. */
 export const text = z
-  .string({ error: "must be a text" })
-  .max(100_000, "is far too long")
-  .refine(
-    (value) => !value.includes("\0") && value.isWellFormed(),
-    "holds characters that are none",
-  )
+  .string({ error: "must be a string" })
+  .max(100_000, "is too long")
+  .refine((value) => !value.includes("\0") && value.isWellFormed(), "contains invalid characters")
   .nullish()
   .transform((value) => value?.trim() || null);
 
-/** A number or code that names a record: there must be one. */
+/** A required number or code of a record. */
 export const name = text.refine((value) => value !== null, "must not be empty").pipe(z.string());
 
 const guidText = z
@@ -29,7 +26,7 @@ const guidText = z
 /** The id of the record itself. */
 export const guid = guidText.refine((value) => value !== noId, "must not be empty");
 
-/** The id of another record; zeros mean none. */
+/** The id of another record; the zero GUID means none. */
 export const reference = guidText
   .nullish()
   .transform((value) => (value === noId ? null : (value ?? null)));
@@ -48,7 +45,7 @@ export const decimal = z
     return z.NEVER;
   });
 
-/** A whole number that fits PostgreSQL's integer. */
+/** An integer within the range of PostgreSQL's integer. */
 export const integer = z
   .instanceof(JsonNumber, { error: "must be a whole number" })
   .transform(({ source }, context) => {
@@ -58,7 +55,7 @@ export const integer = z
     return z.NEVER;
   });
 
-/** A day; the year 1 means none. */
+/** A date; the year 1 means none. */
 export const day = z
   .string({ error: dayMessage })
   .refine((value) => value === "" || z.iso.date().safeParse(value).success, dayMessage)
@@ -75,10 +72,13 @@ export const flag = z
   .nullish()
   .transform((value) => value ?? false);
 
-/** An option of Business Central, whose characters other than letters and digits come as `_x0020_` (opportunity's documents). */
+/**
+ * An option of Business Central; characters other than letters and digits are encoded as `_x0020_` (opportunity's
+ * documents).
+ */
 export const option = z
-  .string({ error: "must be a text" })
-  .max(200, "is far too long")
+  .string({ error: "must be a string" })
+  .max(200, "is too long")
   .transform((value) =>
     value
       .replace(/_x([0-9a-f]{4})_/gi, (_all, code: string) =>

@@ -1,22 +1,23 @@
 import type { ErpCallOptions } from "../erp.ts";
 import type { Company, ODataQuery } from "./odata.ts";
 import { oneOf } from "./odata.ts";
-import { AnswerTooLargeError } from "./transport.ts";
+import { ResponseTooLargeError } from "./transport.ts";
 
-// A number is a Code[20] in Business Central; a longer one in a filter is refused with all the others (dynamics-error-codes.md).
-const longestNumber = 20;
-// So that an address stays well below the 8 KiB that servers take at least.
+// A number is a Code[20] in Business Central; one longer number makes the ERP reject the whole filter
+// (dynamics-error-codes.md).
+const maxNumberLength = 20;
+// Keeps URLs well below the 8 KiB that all servers accept.
 const batchSize = 50;
-const longestFilter = 2_500;
+const maxFilterLength = 2_500;
 
-/** Numbers that the ERP can be asked for, each once. */
-export function askable(numbers: readonly string[]): string[] {
+/** The distinct numbers that the ERP can look up. */
+export function distinctNumbers(numbers: readonly string[]): string[] {
   return [...new Set(numbers)].filter(
-    (number) => number.length <= longestNumber && /^[\p{L}\p{N}\p{P}\p{S} ]+$/u.test(number),
+    (number) => number.length <= maxNumberLength && /^[\p{L}\p{N}\p{P}\p{S} ]+$/u.test(number),
   );
 }
 
-/** Reads the records whose `field` is one of `numbers`, in as few requests as addresses of a sensible length allow. */
+/** Reads the records whose `field` is one of `numbers`, with as few requests as the URL length allows. */
 export async function readInBatches(
   company: Company,
   set: string,
@@ -31,7 +32,7 @@ export async function readInBatches(
       const records = await company.all(set, { ...query, filter: oneOf(field, batch) }, options);
       for (const record of records) found.push(record);
     } catch (error) {
-      if (!(error instanceof AnswerTooLargeError) || batch.length === 1) throw error;
+      if (!(error instanceof ResponseTooLargeError) || batch.length === 1) throw error;
       const half = Math.ceil(batch.length / 2);
       await read(batch.slice(0, half));
       await read(batch.slice(half));
@@ -46,7 +47,7 @@ function* batches(numbers: readonly string[], field: string): Generator<string[]
   let length = 0;
   for (const number of numbers) {
     const own = encodeURIComponent(oneOf(field, [number])).length + "%20or%20".length;
-    if (batch.length > 0 && (batch.length >= batchSize || length + own > longestFilter)) {
+    if (batch.length > 0 && (batch.length >= batchSize || length + own > maxFilterLength)) {
       yield batch;
       batch = [];
       length = 0;

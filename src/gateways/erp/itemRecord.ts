@@ -29,7 +29,7 @@ const types: Readonly<Record<string, ErpItem["type"]>> = {
   "Non-Inventory": "NON_INVENTORY",
 };
 
-/** Makes the service's item of the ERP's. */
+/** Converts the ERP's item. */
 export function toItem(record: z.output<typeof itemSchema>): ErpItem {
   return withRevision({
     id: record.id,

@@ -1,4 +1,4 @@
-/** A number of a JSON document, by its digits: a float would lose some of them. */
+/** A number in a JSON document, kept as text because a float would lose digits. */
 export class JsonNumber {
   readonly source: string;
 
@@ -13,33 +13,33 @@ type ParseWithSource = (
 ) => unknown;
 
 /**
- * Reads JSON with every number as a `JsonNumber`.
- * @throws SyntaxError when the text is no JSON
+ * Parses JSON with every number as a `JsonNumber`.
+ * @throws SyntaxError for invalid JSON
  */
 export function parseJson(text: string): unknown {
-  // TypeScript does not know the reviver's third argument yet.
+  // TypeScript does not declare the reviver's third argument yet.
   return (JSON.parse as ParseWithSource)(text, (_key, value, { source }) =>
     typeof value === "number" && source !== undefined ? new JsonNumber(source) : value,
   );
 }
 
-const longest = 40;
+const maxDigits = 40;
 
-/** A number's source in plain notation; null when it is no number, or has more than 40 digits so. */
+/** Converts a number's source to plain notation; null when it is no number or would have more than 40 digits. */
 export function plainDecimal(source: string): string | null {
   const match = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d{1,4}))?$/.exec(source);
   if (match === null) return null;
   const [, sign = "", whole = "", fraction = "", exponent = "0"] = match;
   const shift = Number(exponent);
-  if (Math.abs(shift) > longest) return null;
-  // The point moves by the exponent, through zeros where the digits end.
+  if (Math.abs(shift) > maxDigits) return null;
+  // Shifts the decimal point by the exponent and pads with zeros.
   const before = whole.padStart(1 - shift, "0");
   const after = fraction.padEnd(shift, "0");
   const digits = before + after;
   const point = before.length + shift;
   const integer = digits.slice(0, point).replace(/^0+(?=\d)/, "");
   const rest = digits.slice(point);
-  if (integer.length + rest.length > longest) return null;
+  if (integer.length + rest.length > maxDigits) return null;
   const plain = rest === "" ? integer : `${integer}.${rest}`;
   return sign === "-" && /[1-9]/.test(plain) ? `-${plain}` : plain;
 }

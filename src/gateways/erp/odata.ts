@@ -3,14 +3,14 @@ import type { ErpCallOptions } from "../erp.ts";
 import { ErpAnswerError } from "../erp.ts";
 import type { Transport } from "./transport.ts";
 
-/** A page of an OData answer. */
+/** A page of an OData response. */
 export interface ODataPage {
   value: unknown[];
-  /** Where the rest is, as the ERP says; null when this is all. */
+  /** The link to the next page; null on the last one. */
   nextLink: URL | null;
 }
 
-/** Query options of a request; those of documents such as odata-client-performance.md. */
+/** Query options of a request, see odata-client-performance.md. */
 export interface ODataQuery {
   filter?: string | undefined;
   orderby?: string;
@@ -19,12 +19,12 @@ export interface ODataQuery {
   top?: number;
 }
 
-/** One company's entity sets. */
+/** The entity sets of one company. */
 export interface Company {
   page(set: string, query: ODataQuery, options: ErpCallOptions): Promise<ODataPage>;
-  /** All records of a set or filter that is known to be small, page by page along `@odata.nextLink`. */
+  /** Returns all records of a small set or filter, following `@odata.nextLink`. */
   all(set: string, query: ODataQuery, options: ErpCallOptions): Promise<unknown[]>;
-  /** The company itself. */
+  /** The company record. */
   self(options: ErpCallOptions): Promise<unknown>;
 }
 
@@ -33,14 +33,14 @@ const pageAnswer = z.object({
   "@odata.nextLink": z.string().max(20_000).nullish(),
 });
 
-// What is read whole has far fewer; an ERP that links on for ever is stopped here.
-const mostPages = 200;
+// Far more than any set that is read as a whole; stops endless links.
+const maxPages = 200;
 const pageSizeOfAll = 1_000;
 
 /**
- * The entity sets of one company of Business Central's API v2.0, beneath `{base}/companies({id})`
+ * The entity sets of one company in Business Central's API v2.0, below `{base}/companies({id})`
  * (endpoints-apis-for-dynamics.md, api-endpoint-structure.md).
- * @param root the company's address, without a slash at its end
+ * @param root the company's URL without a trailing slash
  */
 export function makeCompany(root: string, transport: Transport): Company {
   const fetchPage = async (
@@ -48,11 +48,11 @@ export function makeCompany(root: string, transport: Transport): Company {
     options: ErpCallOptions & { pageSize: number },
   ): Promise<ODataPage> => {
     const answer = pageAnswer.safeParse(await transport.get(url, options));
-    if (!answer.success) throw new ErpAnswerError("The ERP's answer is no list of records");
+    if (!answer.success) throw new ErpAnswerError("The ERP's response is not a list of records");
     const link = answer.data["@odata.nextLink"];
     return {
       value: answer.data.value,
-      nextLink: link == null ? null : sameSet(link, url),
+      nextLink: link == null ? null : requireSameSet(link, url),
     };
   };
   const addressOf = (set: string, query: ODataQuery) => new URL(`${root}/${set}${searchOf(query)}`);
@@ -68,8 +68,8 @@ export function makeCompany(root: string, transport: Transport): Company {
       const seen = new Set<string>();
       let url: URL | null = addressOf(set, query);
       while (url !== null) {
-        if (seen.has(url.href) || seen.size >= mostPages)
-          throw new ErpAnswerError(`The ERP's pages of ${set} do not end`);
+        if (seen.has(url.href) || seen.size >= maxPages)
+          throw new ErpAnswerError(`The ERP's pages of ${set} never end`);
         seen.add(url.href);
         const page: ODataPage = await fetchPage(url, { ...options, pageSize: pageSizeOfAll });
         for (const record of page.value) records.push(record);
@@ -82,18 +82,18 @@ export function makeCompany(root: string, transport: Transport): Company {
   };
 }
 
-/** A link that leads anywhere but to the same entity set would carry our token there, or other records here. */
-function sameSet(link: string, from: URL): URL {
+/** A link to another entity set or host could leak the token or return wrong records. */
+function requireSameSet(link: string, from: URL): URL {
   const url = URL.canParse(link, from.href) ? new URL(link, from.href) : null;
   if (
     url?.origin !== from.origin ||
     url.username !== "" ||
     url.password !== "" ||
-    // Business Central writes the path's names in the letters that it knows them by.
+    // Business Central changes the case of names in the path.
     decodeURIComponent(url.pathname).toLowerCase() !==
       decodeURIComponent(from.pathname).toLowerCase()
   )
-    throw new ErpAnswerError("The ERP's answer links to another place than the one asked");
+    throw new ErpAnswerError("The ERP's response links to another address");
   url.hash = "";
   return url;
 }
@@ -112,17 +112,17 @@ function searchOf({ filter, orderby, select, expand, top }: ODataQuery): string 
   return parts.length === 0 ? "" : `?${parts.join("&")}`;
 }
 
-/** A text in a filter; quotes within are doubled (OData 4.0, part 2, 5.1.1.6.1). */
+/** A string literal for a filter; quotes are doubled (OData 4.0, part 2, 5.1.1.6.1). */
 export function textLiteral(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }
 
-/** An instant in a filter, as `dynamics-rate-limits.md` writes it. */
+/** A timestamp literal for a filter, in the form of `dynamics-rate-limits.md`. */
 export function instantLiteral(epochMs: number): string {
   return new Date(epochMs).toISOString();
 }
 
-/** "The field is one of these": one field may be compared by `or`, different ones may not (odata-known-limitations.md). */
+/** A filter for a set of values: `or` is allowed for one field only (odata-known-limitations.md). */
 export function oneOf(field: string, texts: readonly string[]): string {
   return texts.map((text) => `${field} eq ${textLiteral(text)}`).join(" or ");
 }

@@ -6,7 +6,7 @@ import { readRecords } from "./readRecord.ts";
 import type { References } from "./references.ts";
 import { toOrder } from "./toOrder.ts";
 
-/** Reads orders, and looks up together what they refer to. */
+/** Reads orders and resolves their references together. */
 export async function readOrders(
   raw: readonly unknown[],
   references: References,

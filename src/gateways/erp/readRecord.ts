@@ -1,15 +1,15 @@
 import type { z } from "zod";
 import type { ErpUnreadable } from "../erp.ts";
 
-/** Records of one answer: those that could be read, and what is known of the others. */
+/** The readable records of a response, and what is known of the others. */
 export interface ReadRecords<Entity> {
   records: Entity[];
   unreadable: ErpUnreadable[];
 }
 
 /**
- * Reads each record by itself, so that one that is wrong keeps no other from being read.
- * @param schema its output is what `into` makes the service's record of
+ * Parses each record separately, so that an invalid one does not affect the others.
+ * @param schema its output is the argument of `into`, which creates the service's record
  */
 export function readRecords<Schema extends z.ZodType, Entity>(
   raw: readonly unknown[],
@@ -26,8 +26,8 @@ export function readRecords<Schema extends z.ZodType, Entity>(
   return { records, unreadable };
 }
 
-/** The text of a record's property, if it is a legible one. */
-export function legible(candidate: unknown, property: string): string | null {
+/** A record's property, if it is a valid string. */
+export function readableString(candidate: unknown, property: string): string | null {
   if (typeof candidate !== "object" || candidate === null) return null;
   const value: unknown = (candidate as Record<string, unknown>)[property];
   return typeof value === "string" && /^[^\p{Cc}\p{Cs}]{1,100}$/u.test(value) ? value : null;
@@ -35,9 +35,9 @@ export function legible(candidate: unknown, property: string): string | null {
 
 function describe(candidate: unknown, issue: z.core.$ZodIssue | undefined): ErpUnreadable {
   return {
-    number: legible(candidate, "number"),
-    id: legible(candidate, "id"),
-    revision: legible(candidate, "@odata.etag"),
+    number: readableString(candidate, "number"),
+    id: readableString(candidate, "id"),
+    revision: readableString(candidate, "@odata.etag"),
     path: pathText(issue?.path ?? []),
     message: issue?.message ?? "is wrong",
   };

@@ -2,28 +2,28 @@ import { LRUCache } from "lru-cache";
 import { z } from "zod";
 import type { ErpCallOptions } from "../erp.ts";
 import { guid, name, reference, text } from "./fields.ts";
-import { askable, readInBatches } from "./inBatches.ts";
+import { distinctNumbers, readInBatches } from "./inBatches.ts";
 import type { Company } from "./odata.ts";
 import { readRecords } from "./readRecord.ts";
 
-/** The ERP's lists of codes that orders and customers refer to by id. */
+/** The ERP's code lists that orders and customers refer to by id. */
 type CodeSet = "paymentMethods" | "paymentTerms" | "shipmentMethods" | "locations";
 
-/** Resolves what orders and customers only refer to. */
+/** Resolves references of orders and customers. */
 export interface References {
-  /** Codes by id of a whole set (resources/dynamics_paymentmethod.md and its like). */
+  /** All codes of a set by id (resources/dynamics_paymentmethod.md and similar). */
   codes(set: CodeSet, options: ErpCallOptions): Promise<ReadonlyMap<string, string>>;
-  /** Category codes by item number; null for an item without one, none for an item that the ERP does not have. */
+  /** Category codes by item number: null for an item without category, absent for an item that does not exist. */
   categories(
     itemNumbers: readonly string[],
     options: ErpCallOptions,
   ): Promise<ReadonlyMap<string, string | null>>;
-  /** Payment methods' ids by customer number, as `categories`. */
+  /** Payment method ids by customer number, in the same form as `categories`. */
   paymentMethods(
     customerNumbers: readonly string[],
     options: ErpCallOptions,
   ): Promise<ReadonlyMap<string, string | null>>;
-  /** The code of the company's own currency. */
+  /** The code of the company's currency. */
   localCurrency(options: ErpCallOptions): Promise<string | null>;
 }
 
@@ -32,15 +32,15 @@ const itemSchema = z.object({ number: name, itemCategoryCode: text });
 const customerSchema = z.object({ number: name, paymentMethodId: reference });
 const companySchema = z.object({ currencyCode: text });
 
-// 20,000 numbers with their codes are a few megabytes.
-const mostRemembered = 20_000;
+// 20,000 numbers with their codes take a few megabytes.
+const maxCacheEntries = 20_000;
 
-/** @param rememberMs how long an answer is used again */
+/** @param rememberMs how long a response is cached */
 export function makeReferences(company: Company, rememberMs: number): References {
   const known = new Map<string, { value: Promise<unknown>; until: number }>();
 
-  /** One look-up for all who ask meanwhile; a failed one is forgotten. */
-  const remembered = <T>(key: string, load: () => Promise<T>): Promise<T> => {
+  /** Concurrent callers share one request; a failed one is not cached. */
+  const cached = <T>(key: string, load: () => Promise<T>): Promise<T> => {
     const present = known.get(key);
     if (present && performance.now() < present.until) return present.value as Promise<T>;
     const value = load();
@@ -59,19 +59,19 @@ export function makeReferences(company: Company, rememberMs: number): References
     valueOf: (row: Row) => string | null,
   ) => {
     const cache = new LRUCache<string, { value: string | null | undefined }>({
-      max: mostRemembered,
+      max: maxCacheEntries,
       ttl: rememberMs,
     });
     return async (numbers: readonly string[], options: ErpCallOptions) => {
       const found = new Map<string, string | null>();
       const unknown: string[] = [];
-      for (const number of askable(numbers)) {
+      for (const number of distinctNumbers(numbers)) {
         const hit = cache.get(number);
         if (hit === undefined) unknown.push(number);
         else if (hit.value !== undefined) found.set(number, hit.value);
       }
       const raw = await readInBatches(company, set, "number", unknown, { select }, options);
-      // What cannot be read counts as not there: it must not keep the orders around it from being read.
+      // Unreadable references count as missing, so that the orders remain readable.
       for (const row of readRecords(raw, schema, (read) => read).records)
         found.set(row.number, valueOf(row));
       for (const number of unknown) cache.set(number, { value: found.get(number) });
@@ -81,8 +81,8 @@ export function makeReferences(company: Company, rememberMs: number): References
 
   return {
     codes: (set, options) =>
-      remembered(set, async () => {
-        // The wait of one caller is the answer of all: it does not end with that caller's signal.
+      cached(set, async () => {
+        // The request is shared, so it does not end with the signal of one caller.
         const raw = await company.all(
           set,
           { select: ["id", "code"] },
@@ -103,7 +103,7 @@ export function makeReferences(company: Company, rememberMs: number): References
       (customer) => customer.paymentMethodId,
     ),
     localCurrency: (options) =>
-      remembered("companyInformation", async () => {
+      cached("companyInformation", async () => {
         const raw = await company.all(
           "companyInformation",
           { select: ["currencyCode"] },

@@ -2,7 +2,7 @@ import type { ErpAddress, ErpLineType, ErpOrder, ErpOrderLine, ErpOrderStatus } 
 import type { LineRecord, OrderRecord } from "./orderRecord.ts";
 import { withRevision } from "./withRevision.ts";
 
-/** What an order's ids and numbers stand for; each gives the id itself where the ERP does not resolve it. */
+/** Resolves an order's ids and numbers to codes; returns the id itself when the ERP does not resolve it. */
 export interface OrderCodes {
   paymentMethodOf(customerNumber: string | null): string | null;
   paymentTerms(id: string | null): string | null;
@@ -12,7 +12,7 @@ export interface OrderCodes {
   localCurrency: string | null;
 }
 
-/** Makes the service's order of the ERP's. */
+/** Converts the ERP's order. */
 export function toOrder(record: OrderRecord, codes: OrderCodes): ErpOrder {
   return withRevision({
     id: record.id,
@@ -45,7 +45,7 @@ export function toOrder(record: OrderRecord, codes: OrderCodes): ErpOrder {
   });
 }
 
-/** The API knows three states; how far goods and invoices are stands in the lines. */
+/** The API has three states; the lines tell how much is shipped and invoiced. */
 function statusOf({ status, fullyShipped, salesOrderLines }: OrderRecord): ErpOrderStatus {
   const goods = salesOrderLines.filter(({ quantity }) => Number(quantity ?? 0) > 0);
   const reached = (line: LineRecord, count: string | null) =>
@@ -53,7 +53,7 @@ function statusOf({ status, fullyShipped, salesOrderLines }: OrderRecord): ErpOr
   if (goods.length > 0 && goods.every((line) => reached(line, line.invoicedQuantity)))
     return "INVOICED";
   const anyShipped = goods.some(({ shippedQuantity }) => Number(shippedQuantity ?? 0) > 0);
-  // An order without lines counts as fully shipped in the ERP.
+  // The ERP reports an order without lines as fully shipped.
   if (anyShipped)
     return fullyShipped || goods.every((line) => reached(line, line.shippedQuantity))
       ? "SHIPPED"
@@ -62,7 +62,8 @@ function statusOf({ status, fullyShipped, salesOrderLines }: OrderRecord): ErpOr
   return status === "In Review" ? "IN_REVIEW" : "OPEN";
 }
 
-// The values of NAV.invoiceLineAggLineType; the documents write "Charge" where some releases say "Charge (Item)".
+// The values of NAV.invoiceLineAggLineType; the documentation writes "Charge" where some releases write "Charge
+// (Item)".
 const lineTypes: Readonly<Record<string, ErpLineType>> = {
   Comment: "COMMENT",
   Account: "ACCOUNT",

@@ -13,44 +13,44 @@ export interface TransportOptions {
   tokens: AccessTokens;
   attempts: Attempts;
   timeoutMs: number;
-  /** A longer answer is cut off. */
-  largestAnswerBytes: number;
+  /** A longer response is cut off. */
+  maxResponseBytes: number;
 }
 
 export interface GetOptions extends ErpCallOptions {
-  /** Records in one answer at most (`odata.maxpagesize`). */
+  /** The maximum number of records in a response (`odata.maxpagesize`). */
   pageSize?: number;
-  /** One try only, whatever the circuit says. */
+  /** Makes a single try and ignores the circuit breaker. */
   once?: boolean;
 }
 
-/** Reads from the ERP. */
+/** Sends read requests to the ERP. */
 export interface Transport {
-  /** What stands at the address, as `parseJson` reads it. */
+  /** Returns the JSON at the URL, parsed by `parseJson`. */
   get(url: URL, options: GetOptions): Promise<unknown>;
   circuit(): Circuit;
 }
 
-/** An answer above the bound; fewer records would make a smaller one. */
-export class AnswerTooLargeError extends ErpAnswerError {}
+/** A response exceeded the size limit; fewer records make a smaller one. */
+export class ResponseTooLargeError extends ErpAnswerError {}
 
-/** Requests with a token, bounds on time and size, and tries again, as the rest of the client wants them. */
+/** Adds tokens, limits of time and size, and retries to requests. */
 export function makeTransport(options: TransportOptions): Transport {
   const { tokens, attempts } = options;
   return {
-    async get(url, given) {
-      const { signal, once = false } = given;
-      const requestId = requestIdOf(given.correlationId);
+    async get(url, callOptions) {
+      const { signal, once = false } = callOptions;
+      const requestId = requestIdOf(callOptions.correlationId);
       const attempt = async () => {
         const token = await tokens.get();
-        const answer = await ask(url, token, requestId, options, given);
+        const answer = await ask(url, token, requestId, options, callOptions);
         if (answer !== "unauthorized") return answer;
-        // The token may have been revoked, or our clocks differ: one new one is worth a try.
+        // The token may have been revoked or the clocks differ, so one retry uses a new token.
         tokens.discard(token);
-        const second = await ask(url, await tokens.get(), requestId, options, given);
+        const second = await ask(url, await tokens.get(), requestId, options, callOptions);
         if (second !== "unauthorized") return second;
         throw new ErpAuthError(
-          "The ERP does not take the token that its login service gave us: is the application registered in it?",
+          "The ERP rejects the token of its login service: check that the application is registered in the ERP",
         );
       };
       const result = once ? await attempt() : await attempts.run(attempt, signal);
@@ -60,7 +60,7 @@ export function makeTransport(options: TransportOptions): Transport {
   };
 }
 
-/** The header is documented to take what telemetry groups by; a correlation id of another form is not sent. */
+/** The header's documented format is limited; a correlation id in another format is not sent. */
 function requestIdOf(correlationId: string | undefined): string {
   return correlationId !== undefined && /^[\w.:-]{1,100}$/.test(correlationId)
     ? correlationId
@@ -71,7 +71,7 @@ async function ask(
   url: URL,
   token: string,
   requestId: string,
-  { timeoutMs, largestAnswerBytes }: TransportOptions,
+  { timeoutMs, maxResponseBytes }: TransportOptions,
   { signal, pageSize }: GetOptions,
 ): Promise<{ json: unknown } | "unauthorized"> {
   const deadline = AbortSignal.timeout(timeoutMs);
@@ -82,17 +82,17 @@ async function ask(
       headers: {
         authorization: `Bearer ${token}`,
         accept: "application/json",
-        // Error messages are for staff who read English.
+        // Requests error messages in English.
         "accept-language": "en-US",
-        // Named in include-webservices-telemetry-who-is-calling.md.
+        // Documented in include-webservices-telemetry-who-is-calling.md.
         "client-request-id": requestId,
         ...(pageSize === undefined ? {} : { prefer: `odata.maxpagesize=${pageSize}` }),
       },
-      // The token is for this address only.
+      // The token must not be sent to another address.
       redirect: "manual",
       signal: signal === undefined ? deadline : AbortSignal.any([signal, deadline]),
     });
-    text = await readBounded(response, largestAnswerBytes);
+    text = await readBounded(response, maxResponseBytes);
   } catch (error) {
     signal?.throwIfAborted();
     if (deadline.aborted)
@@ -104,18 +104,18 @@ async function ask(
   if (response.status === 401) return "unauthorized";
   if (response.status !== 200) throw refusal(response, text ?? "");
   if (text === null)
-    throw new AnswerTooLargeError(`The ERP's answer is larger than ${largestAnswerBytes} bytes`);
+    throw new ResponseTooLargeError(`The ERP's response is larger than ${maxResponseBytes} bytes`);
   try {
     return { json: parseJson(text) };
   } catch (error) {
-    // Most likely cut off by something in between: another try may bring it whole. The error would quote the answer.
-    throw new ErpUnavailableError("The ERP's answer is no JSON", {
+    // The response was probably cut off, so a retry may succeed. The parser's error would quote the response.
+    throw new ErpUnavailableError("The ERP's response is not JSON", {
       cause: new Error(error instanceof Error ? error.name : "unknown"),
     });
   }
 }
 
-/** The body as text; null when it is too large. Bytes that are no UTF-8 fail. */
+/** The body as text; null when it is too large. Throws for invalid UTF-8. */
 async function readBounded(response: Response, largest: number): Promise<string | null> {
   if (response.body === null) return "";
   const decoder = new TextDecoder("utf-8", { fatal: true });
@@ -133,26 +133,26 @@ const errorAnswer = z.object({
   error: z.object({ code: z.string().catch(""), message: z.string().catch("") }),
 });
 
-/** Statuses as web-service-troubleshooting.md and operational-limits-online.md list them. */
+/** Statuses from web-service-troubleshooting.md and operational-limits-online.md. */
 function refusal(response: Response, body: string): Error {
   const { status } = response;
   const retryAfterMs = readRetryAfter(response.headers.get("retry-after"), Date.now());
   if (status === 429)
     return new TooManyRequestsError("The ERP asks for fewer requests (429)", { retryAfterMs });
-  const said = saidIn(body);
+  const detail = errorText(body);
   if (status === 408 || status === 409 || status >= 500)
-    return new ErpUnavailableError(`The ERP answered ${status}${said}`, { retryAfterMs });
+    return new ErpUnavailableError(`The ERP answered ${status}${detail}`, { retryAfterMs });
   if (status === 403)
-    return new ErpAuthError(`The ERP does not permit our application this (403)${said}`);
+    return new ErpAuthError(`The application lacks a permission in the ERP (403)${detail}`);
   if (status === 404)
     return new ErpAnswerError(
-      `The ERP has nothing at this address (404): are tenant, environment and company right?${said}`,
+      `The ERP returned 404: check tenant, environment and company${detail}`,
     );
-  return new ErpAnswerError(`The ERP refused the request (${status})${said}`);
+  return new ErpAnswerError(`The ERP rejected the request (${status})${detail}`);
 }
 
-/** Business Central's own code and message, short and on one line. */
-function saidIn(body: string): string {
+/** Business Central's error code and message, shortened to one line. */
+function errorText(body: string): string {
   try {
     const { code, message } = errorAnswer.parse(JSON.parse(body)).error;
     const words = [code, message]
@@ -161,7 +161,7 @@ function saidIn(body: string): string {
       .replace(/[\p{Cc}\p{Cf}\s]+/gu, " ");
     return `: ${words.trim().slice(0, 300)}`;
   } catch {
-    // A page of some proxy: it explains nothing that the status does not.
+    // A proxy's HTML page adds nothing to the status.
     return "";
   }
 }

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 
 /**
- * Marks a record's version by all that the service sees of it. The ERP's own mark (`@odata.etag`) would miss what stands in
- * other records, such as an item's category, and change where nothing did that anyone sees.
+ * Computes a version tag from everything that the service reads. The ERP's own tag (`@odata.etag`) ignores changes in
+ * related records, such as an item's category, and changes without a visible difference.
  */
 export function withRevision<Entity extends object>(entity: Entity): Entity & { revision: string } {
   const revision = createHash("sha256").update(JSON.stringify(entity)).digest("base64url");

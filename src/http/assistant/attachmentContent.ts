@@ -1,6 +1,6 @@
 import type { Caller } from "../../assistant/caller.ts";
 import { csvType, xlsxType } from "../../assistant/attachmentType.ts";
-import type { AttachmentContent, ReadAttachment } from "../../assistant/modelMessages.ts";
+import type { AttachmentContent, ReadAttachment } from "../../assistant/toModelMessages.ts";
 import { PublicError } from "../../errors/PublicError.ts";
 import type { Surroundings } from "./surroundings.ts";
 

@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import type { UIMessage } from "ai";
 import type { PoolClient } from "pg";
-import { isUsedUp, secondsOfDayLeft } from "../../assistant/budget.ts";
+import { isBudgetExhausted, secondsUntilMidnight } from "../../assistant/budget.ts";
 import type { Caller } from "../../assistant/caller.ts";
 import { readMessages } from "../../assistant/conversations.ts";
-import { type Part, answered, lapsed } from "../../assistant/messages.ts";
+import { type Part, addDecision, expireApprovals } from "../../assistant/messages.ts";
 import { HttpError } from "../../errors/HttpError.ts";
 import type { ChatRequest, Decision } from "./chatBody.ts";
 import { proposalsIn, textOf } from "./chatBody.ts";
@@ -84,8 +84,8 @@ async function refuseBeyondCost(client: PoolClient, config: Surroundings["config
   const { rows } = await client.query<{ usage: { cost: number } }>(
     "select ai_usage_today() as usage",
   );
-  if (!isUsedUp(rows[0]?.usage.cost ?? 0, config)) return;
-  const retryAfter = secondsOfDayLeft(new Date());
+  if (!isBudgetExhausted(rows[0]?.usage.cost ?? 0, config)) return;
+  const retryAfter = secondsUntilMidnight(new Date());
   throw new HttpError(
     429,
     "RATE_LIMITED",
@@ -99,7 +99,7 @@ async function lapse(client: PoolClient, id: string): Promise<void> {
   await client.query("select expire_conversation_ai_approvals($1)", [id]);
   for (const message of await readMessages(client, id)) {
     if (message.role !== "assistant" || proposalsIn(message.parts).length === 0) continue;
-    await writeParts(client, id, message.id, lapsed(message.parts));
+    await writeParts(client, id, message.id, expireApprovals(message.parts));
   }
 }
 
@@ -141,7 +141,7 @@ async function decide(
   const parts = base.parts.map((part): Part => {
     const approvalId = "approval" in part ? part.approval?.id : undefined;
     const result = approvalId === undefined ? undefined : results.get(approvalId);
-    return result ? answered(part, result) : part;
+    return result ? addDecision(part, result) : part;
   });
   await writeParts(client, id, base.id, parts);
   return { base: { ...base, parts }, uses };

@@ -5,8 +5,8 @@ import { setTimeout } from "node:timers/promises";
 import type { RunningAnswer } from "../../assistant/answer.ts";
 import { startAnswer } from "../../assistant/answer.ts";
 import type { Caller } from "../../assistant/caller.ts";
-import { answerUnderWay, settleLost } from "../../assistant/conversations.ts";
-import { modelMessages } from "../../assistant/modelMessages.ts";
+import { readUnfinishedAnswer, endLostAnswer } from "../../assistant/conversations.ts";
+import { toModelMessages } from "../../assistant/toModelMessages.ts";
 import { HttpError } from "../../errors/HttpError.ts";
 import { jsonBody } from "../jsonBody.ts";
 import { currentScope } from "../../context/requestScope.ts";
@@ -46,7 +46,7 @@ export function chat(surroundings: Surroundings): Chat {
       if (!model) throw new HttpError(503, "UNAVAILABLE", "assistant not configured");
       const asked = readChatBody(request.body, config.messageCharacters);
       await countRequest(response, caller);
-      await settleLost(caller, asked.conversationId);
+      await endLostAnswer(caller, asked.conversationId);
       const begun = await beginAnswer(surroundings, caller, asked);
       const answer = startAnswer({
         config,
@@ -58,9 +58,14 @@ export function chat(surroundings: Surroundings): Chat {
         answerId: begun.answerId,
         messageId: begun.messageId,
         base: begun.base,
-        answered: begun.answered,
+        answeredCallIds: begun.answered,
         messages: () =>
-          modelMessages(begun.messages, begun.base, attachmentReader(surroundings, caller), config),
+          toModelMessages(
+            begun.messages,
+            begun.base,
+            attachmentReader(surroundings, caller),
+            config,
+          ),
         log: currentScope()?.log ?? log,
       });
       const key = `${caller.requestContext.tenant} ${begun.answerId}`;
@@ -76,7 +81,7 @@ export function chat(surroundings: Surroundings): Chat {
   router.get("/ai/chat/:id/stream", ...assistantOnly(surroundings), async (request, response) => {
     const caller = callerOf(request, response.locals, surroundings);
     const id = request.params["id"] as string;
-    await settleLost(caller, id);
+    await endLostAnswer(caller, id);
     const stream = await resumedStream(caller, id);
     if (stream) await pipe(response, stream);
     else response.status(204).end();
@@ -133,7 +138,7 @@ function pipe(
 async function waitForEnd(caller: Caller, conversationId: string): Promise<void> {
   const until = Date.now() + stopPatienceMs;
   while (Date.now() < until) {
-    if (!(await caller.run((client) => answerUnderWay(client, conversationId)))) return;
+    if (!(await caller.run((client) => readUnfinishedAnswer(client, conversationId)))) return;
     await setTimeout(50);
   }
 }

@@ -1,6 +1,6 @@
 import { Router } from "express";
 import type { PoolClient } from "pg";
-import { readMessages, settleLost } from "../../assistant/conversations.ts";
+import { readMessages, endLostAnswer } from "../../assistant/conversations.ts";
 import { HttpError } from "../../errors/HttpError.ts";
 import { jsonBody } from "../jsonBody.ts";
 import type { Surroundings } from "./surroundings.ts";
@@ -47,7 +47,7 @@ export function conversations(surroundings: Surroundings): Router {
   router.get("/ai/conversations/:id", ...guard, async (request, response) => {
     const caller = callerOf(request, response.locals, surroundings);
     const id = String(request.params["id"]);
-    await settleLost(caller, id);
+    await endLostAnswer(caller, id);
     const shown = await caller.run(async (client) => ({
       ...(await readConversation(client, id)),
       messages: await readMessages(client, id),

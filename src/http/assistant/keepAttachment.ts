@@ -1,5 +1,5 @@
 import { Readable } from "node:stream";
-import { secondsOfDayLeft } from "../../assistant/budget.ts";
+import { secondsUntilMidnight } from "../../assistant/budget.ts";
 import type { Caller } from "../../assistant/caller.ts";
 import { sha256 } from "../../uploads/sha256.ts";
 import { HttpError } from "../../errors/HttpError.ts";
@@ -38,7 +38,7 @@ export async function keepAttachment(
     return rows[0] ?? null;
   });
   if (!place) {
-    const retryAfter = secondsOfDayLeft(new Date());
+    const retryAfter = secondsUntilMidnight(new Date());
     throw new HttpError(
       429,
       "RATE_LIMITED",

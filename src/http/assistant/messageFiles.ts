@@ -1,5 +1,5 @@
 import type { Caller } from "../../assistant/caller.ts";
-import { attachmentPath } from "../../assistant/modelMessages.ts";
+import { attachmentPath } from "../../assistant/toModelMessages.ts";
 import { HttpError, tooLarge } from "../../errors/HttpError.ts";
 import type { UserPart } from "./chatBody.ts";
 import { keepAttachment } from "./keepAttachment.ts";

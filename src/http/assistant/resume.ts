@@ -2,13 +2,13 @@ import type { UIMessageChunk } from "ai";
 import { setTimeout } from "node:timers/promises";
 import type { Caller } from "../../assistant/caller.ts";
 import {
-  answerUnderWay,
-  chunksAfter,
+  readUnfinishedAnswer,
+  readChunksAfter,
   interruption,
   readMessages,
-  settleLost,
+  endLostAnswer,
 } from "../../assistant/conversations.ts";
-import { chunksOf } from "../../assistant/messages.ts";
+import { toChunks } from "../../assistant/messages.ts";
 
 const everyMs = 200;
 
@@ -21,7 +21,7 @@ export async function resumedStream(
   conversationId: string,
 ): Promise<ReadableStream<UIMessageChunk> | null> {
   const begun = await caller.run(async (client) => {
-    const answer = await answerUnderWay(client, conversationId);
+    const answer = await readUnfinishedAnswer(client, conversationId);
     if (!answer) return null;
     const messages = await readMessages(client, conversationId);
     return { answer, base: messages.find(({ id }) => id === answer.messageId) ?? null };
@@ -31,15 +31,15 @@ export async function resumedStream(
 
   async function* pieces(): AsyncGenerator<UIMessageChunk> {
     yield { type: "start", messageId: answer.messageId };
-    if (base) yield* chunksOf(base.parts);
+    if (base) yield* toChunks(base.parts);
     for (let after = -1; ;) {
-      const written = await caller.run((client) => chunksAfter(client, answer.id, after));
+      const written = await caller.run((client) => readChunksAfter(client, answer.id, after));
       if (!written) return;
       after = written.last;
       yield* written.chunks.filter(({ type }) => type !== "start");
       if (written.isOver) return;
       if (written.isLost) {
-        await settleLost(caller, conversationId);
+        await endLostAnswer(caller, conversationId);
         yield interruption;
         return;
       }

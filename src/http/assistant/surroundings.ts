@@ -2,7 +2,7 @@ import type { Request, RequestHandler } from "express";
 import type { Pool } from "pg";
 import type { Logger } from "pino";
 import type { Operations } from "../../assistant/operations.ts";
-import { type Caller, checkAssistant } from "../../assistant/caller.ts";
+import { type Caller, requireAssistantAccess } from "../../assistant/caller.ts";
 import { authenticate, bearerCredential } from "../../auth/authenticate.ts";
 import type { RequestInfo, RequestSettings } from "../../auth/identity.ts";
 import { inRequestTransaction } from "../../auth/requestTransaction.ts";
@@ -36,7 +36,7 @@ export function assistantOnly({
   readRequestContext,
 }: Pick<Surroundings, "readRequestContext">): RequestHandler[] {
   const guard: RequestHandler = (_request, response, next) => {
-    checkAssistant(requestContextOf(response.locals));
+    requireAssistantAccess(requestContextOf(response.locals));
     response.setHeader("Cache-Control", "no-store");
     next();
   };
@@ -59,7 +59,7 @@ export function callerOf(
         ? await authenticate(pool, requestContext.tenant, token, idleHours)
         : null;
       const current = { ...requestContext, identity };
-      checkAssistant(current);
+      requireAssistantAccess(current);
       return current;
     },
   };

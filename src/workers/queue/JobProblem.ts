@@ -1,10 +1,10 @@
 /**
- * What keeps a task from being done this time, in words for the person who started it: thrown by a task, it stands on the job's
- * record, and the job is tried again as long as it has attempts left. (Of any other error a person is told only that there was one.)
+ * An expected failure whose message the person who started the job may read. The job is retried while attempts are
+ * left; the message of any other error is not shown to users.
  */
 export class JobProblem extends Error {
   override name = "JobProblem";
-  /** Not to be tried again before so many milliseconds have passed; the queue's own wait may be longer. */
+  /** Minimum delay before the next attempt; the queue's own backoff may be longer. */
   readonly notBeforeMs: number;
 
   constructor(message: string, options: { cause?: unknown; notBeforeMs?: number } = {}) {
@@ -13,12 +13,12 @@ export class JobProblem extends Error {
   }
 }
 
-/** As {@link JobProblem}, for what is not even tried just now: the job waits at no attempt's cost. */
+/** A {@link JobProblem} that requeues the job without consuming an attempt. */
 export class JobPostponed extends JobProblem {
   override name = "JobPostponed";
 
   constructor(message: string, notBeforeMs: number, cause?: unknown) {
-    // A job that is free again at once could be taken by this very process before the queue hears how the attempt ended.
+    // Without a delay, this process could take the job again before the queue has recorded the end of this attempt.
     super(message, { cause, notBeforeMs: Math.max(notBeforeMs, 1_000) });
   }
 }

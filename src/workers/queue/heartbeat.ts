@@ -1,25 +1,33 @@
 import type pg from "pg";
 import type { Logger } from "pino";
 
-/** The signs of life of one worker process. */
+/** The heartbeat of one worker process. */
 export interface Heartbeat {
-  /** Starts the beats under this name; may be called again. Resolves when the first has arrived, or at `leave`. */
+  /**
+   * Starts the heartbeat for this worker; further calls have no effect. Resolves after the first beat, or on `leave`.
+   */
   begin(workerId: string): Promise<void>;
-  /** Ends the beats and gives back the jobs that are still this worker's; returns how many. Throws when the database is away. */
+  /**
+   * Stops the heartbeat and requeues the jobs that this worker still owns; returns their number. Throws when the
+   * database is unreachable.
+   */
   leave(): Promise<number>;
-  /** For how many milliseconds every sign of life has reached the database; 0 while the last one did not. */
+  /** Milliseconds since the heartbeat last recovered; 0 while the last beat failed. */
   steadyForMs(): number;
 }
 
 interface HeartbeatOptions {
-  /** A pool of its own, so that a beat never waits for jobs. */
+  /** A separate pool, so that a beat never waits for a connection held by a job. */
   pool: pg.Pool;
-  everyMs: number;
-  silenceMs: number;
-  /** The ids of the jobs that this process is at. */
-  atHand: () => readonly string[];
+  intervalMs: number;
+  heartbeatTimeoutMs: number;
+  /** Returns the ids of the jobs that this process runs. */
+  runningJobIds: () => readonly string[];
   log: Logger;
-  /** This process was taken for dead and its jobs were given away: it woke from being frozen, or was cut off. */
+  /**
+   * Called when other workers have declared this process dead and released its jobs, after a pause or a network
+   * failure.
+   */
   onDeclaredDead: () => void;
 }
 
@@ -35,16 +43,18 @@ interface LostJob extends FreedJob {
   given_up: boolean;
 }
 
-/** What ends the records of a task that was given up, by that task: done at once, and not with the next turn of the schedule. */
+/**
+ * Tasks to run at once when a job of the key's task fails for good, so that its records do not wait for the schedule.
+ */
 const settling: Readonly<Record<string, string>> = { run_export: "clean_exports" };
 
 /**
- * Keeps `office_jobs.workers` up to date for this process, and frees the jobs of workers that have fallen silent and those that
- * this one was given without hearing of it.
+ * Records this process in `office_jobs.workers`. Releases the jobs of dead workers, and jobs locked for this worker
+ * whose start it never saw.
  */
 export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
-  const { pool, everyMs, silenceMs, atHand, log, onDeclaredDead } = options;
-  const silence = `${silenceMs} milliseconds`;
+  const { pool, intervalMs, heartbeatTimeoutMs, runningJobIds, log, onDeclaredDead } = options;
+  const timeoutInterval = `${heartbeatTimeoutMs} milliseconds`;
   const known = Promise.withResolvers<undefined>();
   let workerId: string | undefined;
   let beating: Promise<void> = Promise.resolve();
@@ -57,10 +67,10 @@ export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
   async function beat(): Promise<void> {
     const { rows } = await pool.query<{ pulse: Pulse }>(
       "select office_jobs.beat($1, $2::interval) as pulse",
-      [workerId, silence],
+      [workerId, timeoutInterval],
     );
     const pulse = rows[0]?.pulse;
-    if (failures > 0) log.info({ failures }, "signs of life reach the database again");
+    if (failures > 0) log.info({ failures }, "heartbeat recovered");
     failures = 0;
     steadySince ??= performance.now();
     if (pulse === "new" && wasKnown) onDeclaredDead();
@@ -69,17 +79,17 @@ export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
     if (pulse !== "steady") return;
     const unheard = await pool.query<FreedJob>(
       "select * from office_jobs.requeue_undelivered($1, $2::bigint[], $3::interval)",
-      [workerId, atHand(), silence],
+      [workerId, runningJobIds(), timeoutInterval],
     );
     for (const job of unheard.rows)
-      log.warn(fieldsOf(job), "job given back: this worker never heard that it has it");
+      log.warn(fieldsOf(job), "job requeued: its start never reached this worker");
     const lost = await pool.query<LostJob>("select * from office_jobs.release_dead($1::interval)", [
-      silence,
+      timeoutInterval,
     ]);
     for (const job of lost.rows) {
       const fields = { ...fieldsOf(job), worker: job.worker };
-      if (job.given_up) log.error(fields, "job given up: its workers die");
-      else log.warn(fields, "job freed: its worker died");
+      if (job.given_up) log.error(fields, "job failed: its workers died repeatedly");
+      else log.warn(fields, "job released: its worker died");
     }
     for (const { task, tenant, given_up } of lost.rows)
       if (given_up && tenant !== null && settling[task] !== undefined)
@@ -95,11 +105,11 @@ export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
       .catch((error: unknown) => {
         failures += 1;
         steadySince = undefined;
-        if (failures === 1) log.warn({ err: error }, "a sign of life did not reach the database");
+        if (failures === 1) log.warn({ err: error }, "heartbeat failed");
       })
       .then(() => {
         if (left) return;
-        timer = setTimeout(next, Math.max(0, everyMs - (performance.now() - startedAt)));
+        timer = setTimeout(next, Math.max(0, intervalMs - (performance.now() - startedAt)));
       });
   }
 

@@ -1,13 +1,13 @@
 import type { WorkerEvents } from "graphile-worker";
 import { Counter, Histogram, type Registry } from "prom-client";
 import { LostOwnershipError } from "./ownership.ts";
-import { JobGivenBackError } from "./task.ts";
+import { JobRequeuedError } from "./defineTask.ts";
 
 /**
- * Counts the attempts at jobs and their time: `done`, `failed` (tried again later), `given_up`, `given_back` (no attempt was spent),
- * `lost` (another worker has it by now).
+ * Counts job attempts by outcome and measures their duration. Outcomes: `done`, `failed` (is retried), `given_up`,
+ * `given_back` (no attempt consumed), `lost` (another worker owns the job).
  */
-export function watchJobs(
+export function observeJobs(
   registry: Registry,
   events: WorkerEvents,
   tasks: readonly string[],
@@ -40,7 +40,7 @@ export function watchJobs(
 
 function outcomeOf(error: unknown, isLast: boolean): string {
   if (!error) return "done";
-  if (error instanceof JobGivenBackError) return "given_back";
+  if (error instanceof JobRequeuedError) return "given_back";
   if (error instanceof LostOwnershipError) return "lost";
   return isLast ? "given_up" : "failed";
 }

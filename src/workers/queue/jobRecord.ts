@@ -2,33 +2,30 @@ import type { JobHelpers } from "graphile-worker";
 import pg from "pg";
 import type { JobPostponed } from "./JobProblem.ts";
 import { JobProblem } from "./JobProblem.ts";
-import type { JobPlace } from "./ownership.ts";
+import type { JobScope } from "./ownership.ts";
 import { failOwnedJob, requeueJob } from "./ownership.ts";
 
-/**
- * What the people who started a job are told of it. Of a job that nobody started all of this does nothing, or only what the queue
- * needs.
- */
+/** The status of a job that its users see. For a job that no user started, only the queue is updated. */
 export interface JobRecord {
-  /** The settling part of the transaction that ends the job. With a reason it was given up. */
+  /** Writes the final status in the transaction that ends the job; a reason marks the job as failed. */
   settle(client: pg.ClientBase, reason?: string): Promise<void>;
-  /** An attempt failed; the queue is told by what is thrown afterwards. */
-  failed(error: unknown): Promise<void>;
-  /** The job goes back to the queue at no attempt's cost. */
-  givenBack(problem?: JobPostponed): Promise<void>;
+  /** Records a failed attempt. The queue itself learns of the failure from the error that the task throws. */
+  fail(error: unknown): Promise<void>;
+  /** Requeues the job without consuming an attempt. */
+  requeue(problem?: JobPostponed): Promise<void>;
 }
 
 const record = "record_job($1, $2, $3, $4, $5, $6)";
 
-/** Records that an attempt begins. Fails when the tenant, which must be there, is of an older release. */
+/** Records the start of an attempt. Throws when the tenant's schema is of an older release; the tenant must exist. */
 export async function beginRecord(
   helpers: JobHelpers,
-  place: JobPlace,
-  silenceMs: number,
+  scope: JobScope,
+  heartbeatTimeoutMs: number,
 ): Promise<JobRecord> {
   const { job } = helpers;
   const { rows } = await helpers.query<{ records: number }>(
-    `select ${pg.escapeIdentifier(place.tenant)}.${record} as records`,
+    `select ${pg.escapeIdentifier(scope.tenant)}.${record} as records`,
     [job.id, "RUNNING", job.attempts, job.max_attempts, null, null],
   );
   const someone = (rows[0]?.records ?? 0) > 0;
@@ -43,18 +40,19 @@ export async function beginRecord(
         reason ?? null,
         null,
       ]),
-    async failed(error) {
-      const { notBeforeMs, message } = explain(error, place.correlationId);
+    async fail(error) {
+      const { notBeforeMs, message } = explain(error, scope.correlationId);
       if (!someone && notBeforeMs === 0) return;
       await failOwnedJob(
         helpers,
-        place,
-        silenceMs,
+        scope,
+        heartbeatTimeoutMs,
         (client, { attempts, max_attempts, next_attempt_at }) =>
           attempts < max_attempts
             ? write(client, "QUEUED", [attempts, max_attempts, message, next_attempt_at])
             : write(client, "FAILED", [
-                // Adding a job of the same key spends all attempts of one that runs.
+                // The queue's count is not used: adding a job with the key of a running job sets its attempts to the
+                // maximum.
                 null,
                 null,
                 `${message} (given up after ${count(job.attempts)})`,
@@ -63,11 +61,11 @@ export async function beginRecord(
         notBeforeMs,
       );
     },
-    givenBack: (problem) =>
+    requeue: (problem) =>
       requeueJob(
         helpers,
-        place,
-        silenceMs,
+        scope,
+        heartbeatTimeoutMs,
         (client, { attempts, max_attempts, next_attempt_at }) =>
           write(client, "QUEUED", [
             attempts,
@@ -82,8 +80,8 @@ export async function beginRecord(
 
 function explain(error: unknown, correlationId: string | null) {
   if (error instanceof JobProblem) return error;
-  const where = correlationId === null ? "" : ` under the correlation id ${correlationId}`;
-  return { message: `Something unexpected went wrong; the log says what${where}`, notBeforeMs: 0 };
+  const where = correlationId === null ? "" : ` for correlation id ${correlationId}`;
+  return { message: `The job failed unexpectedly; see the log${where}`, notBeforeMs: 0 };
 }
 
 function count(attempts: number): string {

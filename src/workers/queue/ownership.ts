@@ -1,18 +1,18 @@
 import type { JobHelpers } from "graphile-worker";
 import pg from "pg";
 
-/** The job went to another worker, since this one was silent for too long. Nothing of the transaction was applied. */
+/** Another worker owns the job because this worker's heartbeat timed out. The transaction was rolled back. */
 export class LostOwnershipError extends Error {
   override name = "LostOwnershipError";
 
   constructor(jobId: string) {
-    super(`Job ${jobId} belongs to another worker by now`);
+    super(`Job ${jobId} belongs to another worker`);
   }
 }
 
-/** Where a job works, and on whose behalf. */
-export interface JobPlace {
-  /** The schema; checked before, see `tenantPattern`. */
+/** The tenant that a job works in, and the correlation id of the request that queued it. */
+export interface JobScope {
+  /** The tenant schema; the caller has checked it against `tenantPattern`. */
   tenant: string;
   correlationId: string | null;
 }
@@ -20,12 +20,12 @@ export interface JobPlace {
 type Effect<T> = (client: pg.ClientBase) => Promise<T>;
 type Helpers = Pick<JobHelpers, "job" | "withPgClient">;
 
-// `locked_by` names a process, `locked_at` one attempt of it. The count of attempts would not do: adding a job with the key
-// of a running one spends all of the running one's.
+// `locked_by` identifies a process and `locked_at` one attempt. The attempt count does not identify an attempt, because
+// adding a job with the key of a running job sets its attempts to the maximum.
 const owned = "id = $1 and locked_by = $2 and date_trunc('milliseconds', locked_at) = $3";
 const isOwned = `select from graphile_worker._private_jobs where ${owned}`;
 const hold = `${isOwned} for no key update`;
-// The queue adds its own wait to `run_at` when it hears of the failure.
+// When the failure reaches the queue, it adds its own backoff to `run_at`.
 const fail = `update graphile_worker._private_jobs
   set run_at = greatest(run_at, now() + $4::integer * interval '1 ms')
   where ${owned}
@@ -43,45 +43,44 @@ const giveBack = `with j as (
   ), q as (${unlockQueue}) select attempts, max_attempts, run_at as next_attempt_at from j`;
 
 /**
- * Runs `effect` in a transaction in the job's tenant that commits only while the job still belongs to this worker: a worker
- * that was taken for dead and wakes up changes nothing. `silenceMs` is how long the transaction may lie idle, as it does in
- * a process that is frozen.
+ * Runs `effect` in a transaction in the job's tenant. It commits only while this worker owns the job, so a worker that
+ * was declared dead changes nothing. `heartbeatTimeoutMs` limits how long the transaction may be idle.
  *
- * The job's row is locked at the end only, after the rows of `effect`: enqueuing a job under the same key, which locks in that
- * order as well, neither waits for the effect nor deadlocks with it.
+ * The job's row is locked last, after the rows of `effect`. Enqueuing a job with the same key locks in the same order,
+ * so it neither waits for `effect` nor deadlocks with it.
  * @throws LostOwnershipError
  */
 export function withOwnedJob<T>(
   helpers: Helpers,
-  place: JobPlace,
-  silenceMs: number,
+  scope: JobScope,
+  heartbeatTimeoutMs: number,
   effect: Effect<T>,
 ): Promise<T> {
-  return transaction(helpers, place, silenceMs, effect, { close: hold });
+  return transaction(helpers, scope, heartbeatTimeoutMs, effect, { close: hold });
 }
 
-/** As {@link withOwnedJob}, and ends the job in the same transaction: what `effect` and then `settle` did is done exactly once. */
+/** Like {@link withOwnedJob}, but also ends the job: `effect` and `settle` commit exactly once. */
 export function completeOwnedJob<T>(
   helpers: Helpers,
-  place: JobPlace,
-  silenceMs: number,
+  scope: JobScope,
+  heartbeatTimeoutMs: number,
   effect: Effect<T>,
   settle: Effect<unknown>,
 ): Promise<T> {
-  return transaction(helpers, place, silenceMs, effect, { close: end, settle });
+  return transaction(helpers, scope, heartbeatTimeoutMs, effect, { close: end, settle });
 }
 
-/** Runs `effect` in a transaction in the job's tenant that commits whoever the job belongs to. */
+/** Runs `effect` in a transaction in the job's tenant, without checking who owns the job. */
 export function inTenantOfJob<T>(
   helpers: Helpers,
-  place: JobPlace,
-  silenceMs: number,
+  scope: JobScope,
+  heartbeatTimeoutMs: number,
   effect: Effect<T>,
 ): Promise<T> {
-  return transaction(helpers, place, silenceMs, effect, { fenced: false });
+  return transaction(helpers, scope, heartbeatTimeoutMs, effect, { fenced: false });
 }
 
-/** What the queue does with a job whose attempt is over. */
+/** The state of a job in the queue after an attempt. */
 export interface AttemptEnd {
   attempts: number;
   max_attempts: number;
@@ -89,43 +88,43 @@ export interface AttemptEnd {
 }
 
 /**
- * Gives the job back to the queue without having spent an attempt, and in the same transaction does `settle`. `notBeforeMs`: how
- * long the job waits at least.
+ * Requeues the job without consuming an attempt, and runs `settle` in the same transaction. The job waits `notBeforeMs`
+ * or longer.
  * @throws LostOwnershipError
  */
 export function requeueJob(
   helpers: Helpers,
-  place: JobPlace,
-  silenceMs: number,
+  scope: JobScope,
+  heartbeatTimeoutMs: number,
   settle: (client: pg.ClientBase, end: AttemptEnd) => Promise<unknown>,
   notBeforeMs = 0,
 ): Promise<void> {
-  return endAttempt(helpers, place, silenceMs, settle, giveBack, notBeforeMs);
+  return endAttempt(helpers, scope, heartbeatTimeoutMs, settle, giveBack, notBeforeMs);
 }
 
 /**
- * Does `settle` for an attempt that has failed, before the queue hears of it; with `notBeforeMs` as in {@link requeueJob}.
+ * Runs `settle` for a failed attempt before the queue records the failure. `notBeforeMs` as in {@link requeueJob}.
  * @throws LostOwnershipError
  */
 export function failOwnedJob(
   helpers: Helpers,
-  place: JobPlace,
-  silenceMs: number,
+  scope: JobScope,
+  heartbeatTimeoutMs: number,
   settle: (client: pg.ClientBase, end: AttemptEnd) => Promise<unknown>,
   notBeforeMs = 0,
 ): Promise<void> {
-  return endAttempt(helpers, place, silenceMs, settle, fail, notBeforeMs);
+  return endAttempt(helpers, scope, heartbeatTimeoutMs, settle, fail, notBeforeMs);
 }
 
 function endAttempt(
   helpers: Helpers,
-  place: JobPlace,
-  silenceMs: number,
+  scope: JobScope,
+  heartbeatTimeoutMs: number,
   settle: (client: pg.ClientBase, end: AttemptEnd) => Promise<unknown>,
   statement: string,
   notBeforeMs: number,
 ): Promise<void> {
-  return transaction(helpers, place, silenceMs, async (client) => {
+  return transaction(helpers, scope, heartbeatTimeoutMs, async (client) => {
     const values = [...fence(helpers), Math.ceil(notBeforeMs)];
     const { rows } = await client.query<AttemptEnd>(statement, values);
     const [row] = rows;
@@ -140,8 +139,8 @@ function fence({ job }: Helpers): unknown[] {
 
 function transaction<T>(
   helpers: Helpers,
-  place: JobPlace,
-  silenceMs: number,
+  scope: JobScope,
+  heartbeatTimeoutMs: number,
   effect: Effect<T>,
   {
     close,
@@ -161,21 +160,21 @@ function transaction<T>(
           set_config('office.source', 'job', true), set_config('application_name', $4, true),
           set_config('idle_in_transaction_session_timeout', $3, true)`,
         [
-          `${pg.escapeIdentifier(place.tenant)}, extensions, pg_temp`,
-          place.correlationId ?? "",
-          String(silenceMs),
-          `office job ${place.correlationId ?? helpers.job.id}`,
+          `${pg.escapeIdentifier(scope.tenant)}, extensions, pg_temp`,
+          scope.correlationId ?? "",
+          String(heartbeatTimeoutMs),
+          `office job ${scope.correlationId ?? helpers.job.id}`,
         ],
       );
       if (fenced) await requireOwned(client, isOwned);
       const result = await effect(client);
       if (close !== undefined) await requireOwned(client, close);
-      // After the job's row: whoever cancels or loses a job takes the rows in this order.
+      // `settle` runs after the job's row is locked: cancelling a job and losing it lock in the same order.
       await settle?.(client);
       await client.query("commit");
       return result;
     } catch (error) {
-      // A broken connection cannot roll back; the server does it then, and the first error is the one to tell.
+      // On a broken connection the server rolls back, and the rollback error must not hide the first error.
       await client.query("rollback").catch(() => undefined);
       throw error;
     }

@@ -1,9 +1,9 @@
 import { z } from "zod";
-import { defineTask } from "../queue/task.ts";
+import { defineTask } from "../queue/defineTask.ts";
 
 const monthsAhead = 2;
 
-/** Makes the audit log's partitions of the next months and drops those whose time is over. */
+/** Creates the audit log's partitions for the coming months and drops expired ones. */
 export const auditPartitions = defineTask(
   z.strictObject({}),
   async ({ config, inTenant, complete, log }) => {
@@ -14,6 +14,6 @@ export const auditPartitions = defineTask(
         config.audit.readDays,
       ]),
     );
-    log.info({ dropped: rows.map((row) => row.dropped) }, "audit partitions kept up");
+    log.info({ dropped: rows.map((row) => row.dropped) }, "audit partitions maintained");
   },
 );

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { defineTask } from "../queue/task.ts";
+import { defineTask } from "../queue/defineTask.ts";
 
-/** Has the search engine looked at, in the queue of those who write to it. */
+/** Queues a check of the search engine. */
 export const checkSearch = defineTask(z.strictObject({}), async ({ inTenant, config }) => {
   if (config.search.nodes === undefined) return;
   await inTenant((client) => client.query("select queue_search_indexing(true)"));

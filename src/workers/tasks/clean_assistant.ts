@@ -1,9 +1,12 @@
 import { z } from "zod";
-import { removeOrphans } from "../../exports/removeOrphans.ts";
-import type { TaskDefinition } from "../queue/task.ts";
-import { defineTask } from "../queue/task.ts";
+import { removeOrphanedFiles } from "../../exports/removeOrphanedFiles.ts";
+import type { TaskDefinition } from "../queue/defineTask.ts";
+import { defineTask } from "../queue/defineTask.ts";
 
-/** Removes what of the assistant is of no use any more: pieces of answers that are over, files never sent with a message, orphans. */
+/**
+ * Deletes the assistant's stale data: chunks of finished answers, attachments never sent, files unknown to the
+ * database.
+ */
 export const cleanAssistant: TaskDefinition = (environment) => {
   const { files } = environment;
   return defineTask(z.strictObject({}), async ({ inTenant, tenant, signal, log }) => {
@@ -12,9 +15,9 @@ export const cleanAssistant: TaskDefinition = (environment) => {
         "select remove_old_ai_answers() as answers, remove_unused_ai_attachments() as attachments",
       ),
     );
-    log.info({ ...rows[0] }, "the assistant was tidied up");
+    log.info({ ...rows[0] }, "assistant data cleaned");
     const prefix = `${tenant}/assistant/`;
-    const orphans = await removeOrphans({ files, prefix, inTenant, signal });
-    if (orphans > 0) log.warn({ orphans }, "files removed that nobody knew of");
+    const orphans = await removeOrphanedFiles({ files, prefix, inTenant, signal });
+    if (orphans > 0) log.warn({ orphans }, "orphaned files removed");
   })(environment);
 };

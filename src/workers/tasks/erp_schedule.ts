@@ -1,10 +1,10 @@
 import { z } from "zod";
-import { defineTask } from "../queue/task.ts";
+import { defineTask } from "../queue/defineTask.ts";
 
-/** Queues the imports and rechecks that are due, and ends runs that no worker will go on with. */
+/** Queues due imports and rechecks, and ends runs that no worker will continue. */
 export const erpSchedule = defineTask(z.strictObject({}), async ({ config, complete, log }) => {
   if (config.erp.clientId === undefined) {
-    log.debug("no ERP is configured, nothing is imported");
+    log.debug("ERP import skipped: no ERP is configured");
     return;
   }
   const { minutes, timeZone } = config.erpImport;

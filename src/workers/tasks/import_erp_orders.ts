@@ -5,12 +5,12 @@ import { completeOrders } from "../../erp/completeOrders.ts";
 import type { ErpRun } from "../../erp/defineErpTask.ts";
 import { defineErpTask } from "../../erp/defineErpTask.ts";
 
-const linesAtATime = 5_000;
+const lineBatchSize = 5_000;
 
 /**
- * Imports what changed in the ERP since the last import, page by page: first customers, then orders. Each page is committed
- * together with the cursor behind it, so that a worker that dies loses and repeats nothing; the first import of all goes the
- * same way.
+ * Imports changes from the ERP since the last import, page by page: first customers, then orders. Each page commits
+ * together with its cursor, so a worker that dies neither loses nor repeats a page. The first import works the same
+ * way.
  */
 export const importErpOrders = defineErpTask(async (run) => {
   const { client, call } = run;
@@ -36,7 +36,7 @@ interface Changes<Entity> {
   entity: "customers" | "orders";
   cursor: string | null;
   read: (cursor: string | null) => Promise<ErpPage<Entity>>;
-  /** What of the page is taken over, with what else has to be asked for. */
+  /** Adds the related data that the page needs from the ERP. */
   complete: (page: ErpPage<Entity>) => ErpResponse | Promise<ErpResponse>;
 }
 
@@ -47,9 +47,9 @@ async function importChanges<Entity extends { lastModified: string }>(
   let cursor = first;
   for (;;) {
     run.signal.throwIfAborted();
-    const page = await fromThere(run, cursor, read);
+    const page = await readPage(run, cursor, read);
     if (!page.done && page.cursor === cursor)
-      throw new ErpAnswerError("The ERP's pages do not go on");
+      throw new ErpAnswerError("The ERP returned the same page cursor twice");
     const answer = await complete(page);
     const next = await run.inTenant(async (database) => {
       const { rows } = await database.query<{ goes_on: boolean; cursor: string }>(
@@ -75,8 +75,8 @@ async function importChanges<Entity extends { lastModified: string }>(
   }
 }
 
-/** A page behind the cursor. One that cannot be read any more, as after a change of company, is forgotten. */
-async function fromThere<Entity>(
+/** Reads the page after the cursor. Deletes a cursor that the ERP no longer accepts, as after a change of company. */
+async function readPage<Entity>(
   run: ErpRun,
   cursor: string | null,
   read: Changes<Entity>["read"],
@@ -85,11 +85,14 @@ async function fromThere<Entity>(
     return await read(cursor);
   } catch (error) {
     if (!(error instanceof ErpCursorError) || cursor === null) throw error;
-    run.log.warn({ err: error }, "the cursor cannot be read: all is imported anew");
+    run.log.warn({ err: error }, "ERP cursor rejected: full import started");
     await run.inTenant((database) => database.query("select delete_erp_cursors()"));
-    throw new ErpAnswerError("The stored cursor could not be read: the import begins anew", {
-      cause: error,
-    });
+    throw new ErpAnswerError(
+      "The ERP rejected the stored cursor; the import restarts from the beginning",
+      {
+        cause: error,
+      },
+    );
   }
 }
 
@@ -99,10 +102,10 @@ async function linkLines(run: ErpRun): Promise<void> {
     const linked = await run.inTenant(async (database) => {
       const { rows } = await database.query<{ count: number }>(
         "select link_order_lines($1) as count",
-        [linesAtATime],
+        [lineBatchSize],
       );
       return rows[0]?.count ?? 0;
     });
-    if (linked < linesAtATime) return;
+    if (linked < lineBatchSize) return;
   }
 }

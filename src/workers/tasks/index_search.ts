@@ -3,22 +3,22 @@ import { SearchEngineError, SearchRefusedError } from "../../gateways/search.ts"
 import { makeTypesense } from "../../gateways/typesense.ts";
 import { buildStep } from "../../search/build.ts";
 import { deliver } from "../../search/deliver.ts";
-import { warnOfOldEngine } from "../../search/engineVersion.ts";
+import { warnIfOutdated } from "../../search/engineVersion.ts";
 import { reconcile } from "../../search/reconcile.ts";
 import { keySource } from "../../search/parentKeys.ts";
 import { readStates } from "../../search/state.ts";
 import { JobPostponed } from "../queue/JobProblem.ts";
-import type { TaskDefinition } from "../queue/task.ts";
-import { defineTask } from "../queue/task.ts";
+import type { TaskDefinition } from "../queue/defineTask.ts";
+import { defineTask } from "../queue/defineTask.ts";
 
-// How soon an engine that is away is asked again, and one that refuses what it should not, in milliseconds.
-const awayMs = 1_000;
-const refusesMs = 20_000;
+// Delay before the next attempt, when the engine is unreachable and when it rejects a request.
+const unreachableDelayMs = 1_000;
+const rejectedDelayMs = 20_000;
 
 /**
- * Tells the search engine of all that has changed, and builds collections that are to be built, a step of the one after a step of the
- * other. Jobs of one tenant stand in one queue: at most one of them runs. With `check` it also looks whether the engine has what it
- * should. While the engine is away the job waits, and what has changed waits in the outbox.
+ * Delivers changes to the search engine and builds collections, alternating one step of each. Jobs of one tenant share
+ * a queue, so at most one runs. With `check` it also compares the engine's collections with the database's. While the
+ * engine is unreachable, the job is postponed and changes stay in the outbox.
  */
 export const indexSearch: TaskDefinition = (environment) => {
   const { search } = environment.config;
@@ -29,7 +29,7 @@ export const indexSearch: TaskDefinition = (environment) => {
       check: () => engine.check(),
       circuit: () => engine.circuit(),
     });
-    warnOfOldEngine(engine, environment.log);
+    warnIfOutdated(engine, environment.log);
   }
   const task = defineTask(
     z.object({ check: z.boolean().default(false) }),
@@ -39,7 +39,7 @@ export const indexSearch: TaskDefinition = (environment) => {
       try {
         if (check) await reconcile(work, tenant, keySource(search));
         const refused = new Set<string>();
-        // What the engine would not build is tried again when it is looked around anyway.
+        // Builds that the engine rejected are retried only in a check.
         if (!check)
           for (const { type, error } of await inTenant(readStates))
             if (error !== null) refused.add(type);
@@ -52,10 +52,10 @@ export const indexSearch: TaskDefinition = (environment) => {
       } catch (error) {
         if (signal.aborted) throw error;
         if (error instanceof SearchEngineError)
-          throw new JobPostponed(error.message, awayMs, error);
+          throw new JobPostponed(error.message, unreachableDelayMs, error);
         if (!(error instanceof SearchRefusedError)) throw error;
-        log.error({ reason: error.message }, "the search engine refuses");
-        throw new JobPostponed(error.message, refusesMs, error);
+        log.error({ reason: error.message }, "search engine rejected a request");
+        throw new JobPostponed(error.message, rejectedDelayMs, error);
       }
     },
   );

@@ -5,11 +5,11 @@ import type { ProductSyncCall } from "../../gateways/workflow.ts";
 import {
   WorkflowError,
   WorkflowRefusedError,
-  WorkflowRestingError,
+  WorkflowCircuitOpenError,
 } from "../../gateways/workflow.ts";
 import { JobPostponed, JobProblem } from "../queue/JobProblem.ts";
-import type { TaskDefinition } from "../queue/task.ts";
-import { defineTask } from "../queue/task.ts";
+import type { TaskDefinition } from "../queue/defineTask.ts";
+import { defineTask } from "../queue/defineTask.ts";
 
 interface Run {
   id: string;
@@ -21,14 +21,14 @@ interface Run {
 }
 
 /**
- * Calls the product-sync workflow for one run, under the run's id at each attempt. That it was taken is recorded with the end of
- * the job: only a worker that dies between the workflow's answer and that commit calls again, and the workflow knows the id.
- * Isolated test runs call a recorder instead.
+ * Calls the product-sync workflow for one run, with the run's id at each attempt. The delivery is recorded in the
+ * transaction that ends the job: after a crash the call may repeat, and the workflow recognizes the id. Isolated test
+ * runs call a recorder instead.
  */
 export const productSync: TaskDefinition = (environment) => {
   const gateway = makeWorkflowGateway(environment.config);
   const recorder = makeWorkflowRecorder(environment.config);
-  // Nothing can be asked of it without starting a run.
+  // Only the circuit state is reported: any request to the workflow would start a run.
   if (environment.config.workflow.url !== undefined)
     environment.systems.add({ name: "workflow", circuit: () => gateway.circuit() });
   const task = defineTask(
@@ -36,7 +36,7 @@ export const productSync: TaskDefinition = (environment) => {
     async ({ input: { runId }, tenant, config, log, signal, inTenant, complete, fail }) => {
       const run = await inTenant((client) => load(client, runId));
       if (!run) {
-        log.info({ runId }, "the workflow has this run already");
+        log.info({ runId }, "workflow run already delivered");
         return;
       }
       const called = tenant === config.database.schema ? gateway : recorder;
@@ -45,19 +45,19 @@ export const productSync: TaskDefinition = (environment) => {
       } catch (error) {
         if (signal.aborted) throw error;
         if (error instanceof WorkflowRefusedError) {
-          log.error({ runId, reason: error.message }, "the workflow refused a run");
+          log.error({ runId, reason: error.message }, "workflow run rejected");
           await fail(error.message, async () => {});
           return;
         }
         if (!(error instanceof WorkflowError)) throw error;
         const { message, retryAfterMs: notBeforeMs } = error;
-        throw error instanceof WorkflowRestingError
+        throw error instanceof WorkflowCircuitOpenError
           ? new JobPostponed(message, notBeforeMs, error)
           : new JobProblem(message, { cause: error, notBeforeMs });
       }
       await complete((client) => client.query("select record_product_sync_delivery($1)", [runId]));
       if (called === gateway)
-        log.info({ runId, products: run.erp_product_numbers.length }, "the workflow took a run");
+        log.info({ runId, products: run.erp_product_numbers.length }, "workflow run delivered");
     },
   );
   return task(environment);

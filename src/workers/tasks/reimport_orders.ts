@@ -2,8 +2,8 @@ import { completeOrders } from "../../erp/completeOrders.ts";
 import { defineErpTask } from "../../erp/defineErpTask.ts";
 
 /**
- * Reads orders from the ERP again by their numbers: those with a mapping gap, with a data issue, or those asked for. A worker
- * that goes on with a run begins behind the last number that was committed.
+ * Re-reads orders from the ERP by number: those with a mapping gap or data issue, and those requested. A resumed run
+ * starts after the last number that was committed.
  */
 export const reimportOrders = defineErpTask(async (run) => {
   const { runId, client, call, inTenant } = run;

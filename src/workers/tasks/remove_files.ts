@@ -1,8 +1,8 @@
 import { z } from "zod";
-import type { TaskDefinition } from "../queue/task.ts";
-import { defineTask } from "../queue/task.ts";
+import type { TaskDefinition } from "../queue/defineTask.ts";
+import { defineTask } from "../queue/defineTask.ts";
 
-/** Removes from the file store what the ledger has condemned; each file twice, see `files_to_delete`. */
+/** Deletes the files that are scheduled for deletion, each one twice; see `files_to_delete`. */
 export const removeFiles: TaskDefinition = (environment) => {
   const { files } = environment;
   return defineTask(z.strictObject({}), async ({ inTenant, signal, log }) => {

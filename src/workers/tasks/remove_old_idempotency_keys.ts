@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { defineTask } from "../queue/task.ts";
+import { defineTask } from "../queue/defineTask.ts";
 
-/** Removes what mutations were answered under idempotency keys of a day ago and before. */
+/** Deletes stored responses of idempotency keys that are older than a day. */
 export const removeOldIdempotencyKeys = defineTask(
   z.strictObject({}),
   async ({ complete, log }) => {

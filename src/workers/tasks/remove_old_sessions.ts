@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { defineTask } from "../queue/task.ts";
+import { defineTask } from "../queue/defineTask.ts";
 
-/** Removes sessions that ended long ago. */
+/** Deletes sessions that ended long ago. */
 export const removeOldSessions = defineTask(z.strictObject({}), async ({ complete, log }) => {
   const { rows } = await complete((client) =>
     client.query<{ removed: number }>("select remove_old_sessions() as removed"),

@@ -6,30 +6,30 @@ import { FileStoreError } from "../../gateways/files.ts";
 import { makePictures } from "../../gateways/pictures.ts";
 import type { Pictures } from "../../gateways/pictures.ts";
 import { noteLocalDisk } from "../../health/diskFull.ts";
-import type { BegunExport } from "../../exports/exportFile.ts";
+import type { ExportAttempt } from "../../exports/exportFile.ts";
 import { ExportProblem, exportFormats, writeExportFile } from "../../exports/exportFile.ts";
 import { LostOwnershipError } from "../queue/ownership.ts";
-import type { JobContext, TaskDefinition } from "../queue/task.ts";
-import { defineTask } from "../queue/task.ts";
+import type { JobContext, TaskDefinition } from "../queue/defineTask.ts";
+import { defineTask } from "../queue/defineTask.ts";
 
 const input = z.strictObject({ jobId: z.uuid() });
 type Context = JobContext<z.output<typeof input>>;
 
-// With the queue's waits between them the last of these attempts is a minute and a half after the first.
-const mostFailures = 5;
-// How often the record learns of progress, and the work of its cancellation.
+// With the queue's backoff, the last of these attempts is 90 seconds after the first.
+const maxAttempts = 5;
+// How often progress is written and cancellation is checked.
 const progressMs = 500;
-const largestInteger = 2 ** 31 - 1;
+const maxInteger = 2 ** 31 - 1;
 
-/** Nobody wants the export any more: it was cancelled or deleted. */
-class UnwantedError extends Error {
+/** The export was cancelled or deleted. */
+class ExportCancelledError extends Error {
   override name = "UnwantedError";
 }
 
 /**
- * Writes the file of an export, with the rights that whoever asked for it has by now. Each attempt writes a file of its own, known
- * to the ledger before its first byte, and the record names one of them in the transaction that ends the job: there is exactly
- * one file, whenever a worker dies.
+ * Writes the file of an export with the requester's current permissions. Each attempt writes its own file, which is in
+ * the database before its first byte is stored. The transaction that ends the job selects one of them, so exactly one
+ * file remains even after a crash.
  */
 export const runExport: TaskDefinition = (environment) => {
   const { files } = environment;
@@ -48,27 +48,27 @@ async function run(context: Context, files: FileStore, pictures: Pictures): Prom
   const { inTenant, log, config } = context;
   const { jobId } = context.input;
   const begun = await inTenant(async (client) => {
-    const { rows } = await client.query<{ begun: BegunExport | { refusal: string } | null }>(
+    const { rows } = await client.query<{ begun: ExportAttempt | { refusal: string } | null }>(
       "select begin_export($1, $2) as begun",
       [jobId, exportFormats],
     );
     return rows[0]?.begun ?? null;
   });
   if (begun === null) {
-    await leaveSlot(context);
-    log.info({ exportId: jobId }, "the export is not wanted any more");
+    await endAndReleaseSlot(context);
+    log.info({ exportId: jobId }, "export skipped: cancelled or deleted");
     return;
   }
   if ("refusal" in begun) {
-    await leaveSlot(context);
-    log.warn({ exportId: jobId, refusal: begun.refusal }, "the export was refused");
+    await endAndReleaseSlot(context);
+    log.warn({ exportId: jobId, refusal: begun.refusal }, "export refused");
     return;
   }
 
   const stop = new AbortController();
   const signal = AbortSignal.any([context.signal, stop.signal]);
   const progress = { rows: 0, over: new AbortController() };
-  const watching = watch(context, begun, progress, stop);
+  const watching = reportProgress(context, begun, progress, stop);
   try {
     const { rows, size, notes } = await context.queryAsPrincipal(begun, (client) =>
       writeExportFile({
@@ -83,12 +83,12 @@ async function run(context: Context, files: FileStore, pictures: Pictures): Prom
     );
     progress.over.abort();
     await watching;
-    const wanted = await leaveSlot(context, async (client) => {
+    const wanted = await endAndReleaseSlot(context, async (client) => {
       const result = await client.query<{ wanted: boolean }>(
         "select complete_export($1, $2, $3, $4, $5, $6) as wanted",
         [
           ...[jobId, begun.attempt, rows],
-          ...[Math.min(size, largestInteger), notes, config.exports.keepDays],
+          ...[Math.min(size, maxInteger), notes, config.exports.keepDays],
         ],
       );
       return result.rows[0]?.wanted ?? false;
@@ -98,23 +98,23 @@ async function run(context: Context, files: FileStore, pictures: Pictures): Prom
   } catch (error) {
     progress.over.abort();
     await watching;
-    // The ledger remembers the file: what cannot be removed now is removed later.
+    // The file is recorded in the database; a failed deletion is retried later.
     const removed = files.remove(begun.key).catch((cause: unknown) => {
-      log.warn({ err: cause, exportId: jobId }, "the file of a broken attempt was not removed yet");
+      log.warn({ err: cause, exportId: jobId }, "file deletion of a failed attempt postponed");
     });
     await Promise.race([removed, setTimeout(1_000)]);
-    if (error instanceof UnwantedError) {
-      await leaveSlot(context);
-      log.info({ exportId: jobId, rows: progress.rows }, "the export was stopped");
+    if (error instanceof ExportCancelledError) {
+      await endAndReleaseSlot(context);
+      log.info({ exportId: jobId, rows: progress.rows }, "export stopped");
       return;
     }
     if (context.signal.aborted || error instanceof LostOwnershipError) throw error;
-    await noteFailure(context, begun, error);
+    await recordFailure(context, begun, error);
   }
 }
 
-/** Ends the job, and has another export start in its place. */
-function leaveSlot<T>(
+/** Ends the job and starts a waiting export in its slot. */
+function endAndReleaseSlot<T>(
   { complete }: Context,
   effect: (client: pg.ClientBase) => Promise<T | undefined> = () => Promise.resolve(undefined),
 ): Promise<T | undefined> {
@@ -125,10 +125,10 @@ function leaveSlot<T>(
   });
 }
 
-/** Tells the record how far the work is, and stops the work when nobody wants it or another worker has it. */
-async function watch(
+/** Writes the progress, and aborts the work when the export is cancelled or another worker owns the job. */
+async function reportProgress(
   { inTenant, log, input: { jobId } }: Context,
-  { attempt }: BegunExport,
+  { attempt }: ExportAttempt,
   progress: { rows: number; over: AbortController },
   stop: AbortController,
 ): Promise<void> {
@@ -144,29 +144,36 @@ async function watch(
         );
         return rows[0]?.wanted ?? false;
       });
-      if (!wanted) stop.abort(new UnwantedError());
+      if (!wanted) stop.abort(new ExportCancelledError());
     } catch (error) {
       if (error instanceof LostOwnershipError) stop.abort(error);
-      // Progress that could not be told now is told with the next.
-      else log.warn({ err: error, exportId: jobId }, "the progress of an export was not noted");
+      // The next interval writes the progress again.
+      else log.warn({ err: error, exportId: jobId }, "export progress update failed");
     }
     if (stop.signal.aborted) return;
   }
 }
 
-/** What went wrong, on the record: for good, or until the next attempt, which the throw asks for. */
-async function noteFailure(context: Context, begun: BegunExport, error: unknown): Promise<void> {
+/**
+ * Records the failure, either as final or until the next attempt.
+ * @throws the error itself when the export is to be retried
+ */
+async function recordFailure(
+  context: Context,
+  begun: ExportAttempt,
+  error: unknown,
+): Promise<void> {
   const { jobId } = context.input;
   const known = error instanceof ExportProblem || error instanceof FileStoreError;
   const reason = known
     ? error.message
     : noteLocalDisk(error)
-      ? "The file could not be written: the disk of the worker is full"
+      ? "The file could not be written: the worker's disk is full"
       : "The file could not be written";
   const failures = begun.failures + 1;
-  const again = !(error instanceof ExportProblem) && failures < mostFailures;
+  const again = !(error instanceof ExportProblem) && failures < maxAttempts;
   const message = again
-    ? `${reason} (it is tried again)`
+    ? `${reason} (it will be retried)`
     : error instanceof ExportProblem
       ? reason
       : `${reason} (given up after ${failures} attempts)`;
@@ -176,6 +183,6 @@ async function noteFailure(context: Context, begun: BegunExport, error: unknown)
     await context.inTenant((client) => client.query(text, values));
     throw error;
   }
-  await leaveSlot(context, (client) => client.query(text, values));
-  context.log.error({ err: error, exportId: jobId }, "an export failed");
+  await endAndReleaseSlot(context, (client) => client.query(text, values));
+  context.log.error({ err: error, exportId: jobId }, "export failed");
 }

@@ -1,9 +1,9 @@
 import { z } from "zod";
-import { defineTask } from "../queue/task.ts";
+import { defineTask } from "../queue/defineTask.ts";
 
 /**
- * Seals what was added to the audit log, batch by batch, each in a transaction of its own. The heads of the chains go into the
- * log, which is kept elsewhere: a chain that was made anew as a whole does not have them.
+ * Seals new audit rows in batches, one transaction each. The chain heads are logged because the log is stored
+ * elsewhere: a chain that was rebuilt as a whole has other heads.
  */
 export const sealAuditLog = defineTask(z.strictObject({}), async ({ inTenant, log, signal }) => {
   for (;;) {

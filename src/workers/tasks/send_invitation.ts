@@ -6,10 +6,10 @@ import { MailError, MailRefusedError } from "../../gateways/mail.ts";
 import { makeMailGateway } from "../../gateways/makeMailGateway.ts";
 import { writeInvitationMail } from "../../mail/invitationMail.ts";
 import { JobProblem } from "../queue/JobProblem.ts";
-import type { TaskDefinition } from "../queue/task.ts";
-import { defineTask } from "../queue/task.ts";
+import type { TaskDefinition } from "../queue/defineTask.ts";
+import { defineTask } from "../queue/defineTask.ts";
 
-// With the queue's waits between them, which grow up to six hours, the last of these attempts is 16 hours after the first.
+// With the queue's backoff, which grows to six hours, the last of these attempts is 16 hours after the first.
 const maxAttempts = 12;
 
 interface InvitationToMail {
@@ -22,9 +22,8 @@ interface InvitationToMail {
 }
 
 /**
- * Mails an invitation, once: the record of it commits with the end of the job. Only a worker that dies between the mail
- * server's answer and that commit leaves a mail that is sent again, under the same Message-ID. What has gone wrong, and whether
- * it is tried again, stands on the invitation. Isolated test runs mail nobody.
+ * Mails an invitation and records it in the transaction that ends the job. After a crash before that commit, the mail
+ * is sent again with the same Message-ID. The invitation shows errors and retries. Isolated test runs send no mail.
  */
 export const sendInvitation: TaskDefinition = (environment) => {
   const gateway = makeMailGateway(environment.config);
@@ -35,7 +34,7 @@ export const sendInvitation: TaskDefinition = (environment) => {
     async ({ input: { invitationId }, tenant, config, log, signal, inTenant, complete, fail }) => {
       const found = await inTenant((client) => begin(client, invitationId));
       if (!found) {
-        log.info({ invitationId }, "the invitation needs no mail any more");
+        log.info({ invitationId }, "invitation mail skipped: no longer needed");
         return;
       }
       const record = async (client: pg.ClientBase, error: string | null) => {
@@ -48,7 +47,7 @@ export const sendInvitation: TaskDefinition = (environment) => {
       try {
         if (tenant === config.database.schema)
           await gateway.send(letter(found, invitationId, config), { signal, log });
-        else log.info({ invitationId }, "an isolated test run: the mail is not sent");
+        else log.info({ invitationId }, "invitation mail skipped: isolated test run");
       } catch (error) {
         if (signal.aborted) throw error;
         const refused = error instanceof MailRefusedError;
@@ -56,15 +55,15 @@ export const sendInvitation: TaskDefinition = (environment) => {
         const reason = known ? error.message : "The mail could not be sent";
         if (!refused && found.attempt < maxAttempts) {
           const latest = await inTenant((client) =>
-            record(client, `${reason} (it is tried again)`),
+            record(client, `${reason} (it will be retried)`),
           );
-          // Resent meanwhile: another job has the newer mail.
+          // The invitation was resent meanwhile, and another job sends the newer mail.
           if (!latest) return;
           throw new JobProblem(reason, { cause: error });
         }
         const outcome = refused ? reason : `${reason} (given up after ${found.attempt} attempts)`;
         await fail(outcome, (client) => record(client, outcome));
-        log.error({ invitationId, ...(!known && { err: error }) }, "the invitation was not mailed");
+        log.error({ invitationId, ...(!known && { err: error }) }, "invitation mail failed");
         return;
       }
       await complete((client) => record(client, null));

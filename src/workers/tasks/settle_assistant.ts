@@ -1,8 +1,8 @@
 import type { UIMessage, UIMessageChunk } from "ai";
 import { z } from "zod";
-import { lostParts } from "../../assistant/conversations.ts";
+import { partsOfLostAnswer } from "../../assistant/conversations.ts";
 import { sanitizeJson } from "../../assistant/sanitizeJson.ts";
-import { defineTask } from "../queue/task.ts";
+import { defineTask } from "../queue/defineTask.ts";
 
 interface LostAnswer {
   id: string;
@@ -11,7 +11,7 @@ interface LostAnswer {
   chunks: UIMessageChunk[];
 }
 
-/** Ends what nobody ends otherwise: answers whose server was lost, and proposals whose time is over. */
+/** Ends answers whose server died, and proposals that have expired. */
 export const settleAssistant = defineTask(
   z.strictObject({}),
   async ({ inTenant, complete, log }) => {
@@ -21,7 +21,7 @@ export const settleAssistant = defineTask(
     const answers = await Promise.all(
       rows.map(async ({ id, message_id, base, chunks }) => {
         const message = base && { id: message_id, role: "assistant" as const, parts: base };
-        return { id, parts: sanitizeJson(await lostParts(message, chunks)) };
+        return { id, parts: sanitizeJson(await partsOfLostAnswer(message, chunks)) };
       }),
     );
     const expired = await complete(async (client) => {
@@ -32,6 +32,6 @@ export const settleAssistant = defineTask(
       );
       return rows[0]?.expired;
     });
-    log.info({ answers: answers.length, expired }, "the assistant's loose ends were settled");
+    log.info({ answers: answers.length, expired }, "assistant answers settled");
   },
 );

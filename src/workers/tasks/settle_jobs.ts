@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { defineTask } from "../queue/task.ts";
+import { defineTask } from "../queue/defineTask.ts";
 
-/** Ends the records of jobs that the queue has lost, and removes what ended long ago, from the queue too. */
+/** Ends the records of jobs that the queue has lost, and deletes old records and dead jobs. */
 export const settleJobs = defineTask(z.strictObject({}), async ({ config, complete, log }) => {
   const days = config.worker.jobDays;
   const { rows } = await complete((client) =>
@@ -11,5 +11,5 @@ export const settleJobs = defineTask(z.strictObject({}), async ({ config, comple
       [days],
     ),
   );
-  log.info(rows[0], "records of jobs settled");
+  log.info(rows[0], "job records settled");
 });

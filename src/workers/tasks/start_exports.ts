@@ -1,11 +1,11 @@
 import type pg from "pg";
 import { z } from "zod";
 import type { ExportsConfig } from "../../settings/exports.ts";
-import type { TaskDefinition } from "../queue/task.ts";
-import { defineTask } from "../queue/task.ts";
+import type { TaskDefinition } from "../queue/defineTask.ts";
+import { defineTask } from "../queue/defineTask.ts";
 
-/** Puts waiting exports into the queue while slots are free; returns how many. */
-export async function startWaiting(
+/** Queues waiting exports while slots are free; returns their number. */
+export async function startWaitingExports(
   client: pg.ClientBase,
   { atOnce, atOncePerUser }: Pick<ExportsConfig, "atOnce" | "atOncePerUser">,
 ): Promise<number> {
@@ -16,11 +16,11 @@ export async function startWaiting(
   return rows[0]?.started ?? 0;
 }
 
-/** Starts waiting exports, queued whenever one is asked for or another has left its slot. */
+/** Starts waiting exports. Queued when an export is requested and when a slot becomes free. */
 export const startExports: TaskDefinition = defineTask(
   z.strictObject({}),
   async ({ complete, config, log }) => {
-    const started = await complete((client) => startWaiting(client, config.exports));
+    const started = await complete((client) => startWaitingExports(client, config.exports));
     if (started > 0) log.info({ started }, "exports started");
   },
 );

@@ -1,9 +1,9 @@
 import { z } from "zod";
-import { defineTask } from "../queue/task.ts";
+import { defineTask } from "../queue/defineTask.ts";
 
 const unusedFor = "1 day";
 
-/** Drops the tenants of test runs that nobody has used for a day. One that cannot be dropped does not keep the others. */
+/** Drops the tenants of test runs that were unused for a day. A failure does not keep the others. */
 export const sweepTestTenants = defineTask(
   z.strictObject({}),
   async ({ inTenant, log, signal }) => {
@@ -20,9 +20,8 @@ export const sweepTestTenants = defineTask(
             unusedFor,
           ]),
         );
-        // False where a job still runs in it, or where it was used again meanwhile.
-        if (result.rows[0]?.dropped)
-          log.info({ testTenant: tenant }, "forgotten test tenant swept");
+        // False when a job still runs in the tenant, or when it was used meanwhile.
+        if (result.rows[0]?.dropped) log.info({ testTenant: tenant }, "test tenant dropped");
       } catch (error) {
         failures.push(error);
       }

@@ -2,10 +2,10 @@ import { z } from "zod";
 import { makeTypesense } from "../../gateways/typesense.ts";
 import { readStates } from "../../search/state.ts";
 import { verify } from "../../search/verify.ts";
-import type { TaskDefinition } from "../queue/task.ts";
-import { defineTask } from "../queue/task.ts";
+import type { TaskDefinition } from "../queue/defineTask.ts";
+import { defineTask } from "../queue/defineTask.ts";
 
-/** Compares what the search engine holds with the database, and has the engine told again of what differs. */
+/** Compares the search engine's documents with the database, and queues differing rows for delivery. */
 export const verifySearch: TaskDefinition = (environment) => {
   const engine = makeTypesense(environment.config.search);
   return defineTask(z.strictObject({}), async ({ inTenant, signal, log }) => {
@@ -15,11 +15,11 @@ export const verifySearch: TaskDefinition = (environment) => {
       const { version, collection } = state;
       if (version === null || state.definition === null) continue;
       const { different, ...found } = await verify(engine, inTenant, { ...state, version });
-      if (different.length === 0) log.info({ collection, ...found }, "the search engine agrees");
+      if (different.length === 0) log.info({ collection, ...found }, "search collection verified");
       else
         log.error(
           { collection, ...found, different: different.length },
-          "the search engine had rows wrong: it is told of them again",
+          "search rows differ; queued for delivery",
         );
     }
   })(environment);

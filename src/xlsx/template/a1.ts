@@ -1,6 +1,6 @@
 import { columnName, columnNumber } from "../columns.ts";
 
-/** A cell by its row and column, from 1. */
+/** The row and column of a cell, both from 1. */
 export interface CellPlace {
   readonly row: number;
   readonly column: number;
@@ -15,7 +15,7 @@ export interface CellRange {
 
 const CELL = /^\$?([A-Za-z]{1,3})\$?(\d{1,7})$/;
 
-/** The place of `B7`; null for anything else. */
+/** Parses `B7`; null for anything else. */
 export function parseCell(text: string): CellPlace | null {
   const parts = CELL.exec(text);
   return parts ? { row: Number(parts[2]), column: columnNumber(parts[1] ?? "") } : null;
@@ -25,7 +25,7 @@ export function cellName({ row, column }: CellPlace): string {
   return `${columnName(column)}${row}`;
 }
 
-/** The range of `B7` or `B7:C9`; null for anything else, such as whole columns. */
+/** Parses `B7` or `B7:C9`; null for anything else, such as whole columns. */
 export function parseRange(text: string): CellRange | null {
   const [first = "", last = first] = text.split(":");
   const from = parseCell(first);

@@ -1,13 +1,13 @@
 import { translateFormulaToA1, translateFormulaToR1C1 } from "@borgar/fx/xlsx";
 import { pacer } from "../pacer.ts";
 import { cellName } from "./a1.ts";
-import { LONGEST_FORMULA } from "./formulaBudget.ts";
+import { MAX_FORMULA_LENGTH } from "./formulaBudget.ts";
 import { fileProblem } from "./problems.ts";
 import type { SheetCell, SheetModel } from "./sheetModel.ts";
 import type { Workbook } from "./workbook.ts";
 import { attribute } from "./xmlTree.ts";
 
-/** A cell's formula as if it were written out, also where the file only says "as in the cell above". */
+/** The formula of a cell, with shared formulas expanded. */
 export interface CellFormula {
   readonly cell: SheetCell;
   readonly text: string;
@@ -16,7 +16,7 @@ export interface CellFormula {
   readonly ref: string | undefined;
 }
 
-/** The formulas of a sheet, shared ones written out for each of their cells. */
+/** The formulas of a sheet, with shared formulas expanded for each cell. */
 export function cellFormulas(
   workbook: Workbook,
   model: SheetModel,
@@ -29,7 +29,7 @@ export function cellFormulas(
   return formulas;
 }
 
-/** A check and a filling need them several times. */
+/** Cached, because checking and filling need them several times. */
 const formulasOf = new WeakMap<SheetModel, Promise<readonly CellFormula[]>>();
 
 async function readFormulas(
@@ -51,9 +51,9 @@ async function readFormulas(
       else if (type !== "shared") found.push({ cell, text, type: "normal", ref });
       else {
         const id = attribute(part, formula, "si") ?? "";
-        if (text.length > LONGEST_FORMULA)
+        if (text.length > MAX_FORMULA_LENGTH)
           throw fileProblem(
-            `The formula of ${cellName(cell)} is longer than ${LONGEST_FORMULA} characters`,
+            `The formula of ${cellName(cell)} is longer than ${MAX_FORMULA_LENGTH} characters`,
           );
         const master = text === "" ? masters.get(id) : { text, relative: "" };
         if (master === undefined) throw fileProblem(`The formula of ${cellName(cell)} is missing`);

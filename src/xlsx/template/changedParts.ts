@@ -17,18 +17,18 @@ import type { SheetModel } from "./sheetModel.ts";
 import { moveRowNumbers, moveSheetRanges } from "./sheetRanges.ts";
 import { attribute } from "./xmlTree.ts";
 
-/** What of a workbook changes beside the cells that are filled. */
+/** The changes to a workbook apart from filled cells. */
 export interface ChangedParts {
-  /** Sheets by their parts' names; more may be changed in them. */
+  /** Edits of sheets by part name; the caller may add more. */
   readonly sheets: ReadonlyMap<string, Edits>;
   readonly formulas: ReadonlyMap<SheetModel, readonly CellFormula[]>;
-  /** Other parts, by name. */
+  /** Edits of other parts by name. */
   readonly others: ReadonlyMap<string, Edits>;
-  /** Parts that are no XML trees, by name. */
+  /** The new text of parts that are not XML trees, by name. */
   readonly texts: ReadonlyMap<string, string>;
 }
 
-/** Moves all that depends on where rows stand, and drops what was computed from the template's own cells. */
+/** Moves everything that depends on row positions, and removes computed results of the template. */
 export async function changeParts(plan: TemplatePlan, context: MoveContext): Promise<ChangedParts> {
   const { workbook, sheets: models } = plan;
   const { move } = context;
@@ -56,7 +56,7 @@ export async function changeParts(plan: TemplatePlan, context: MoveContext): Pro
   if (move && moved)
     for (const { type, target } of await workbook.relations(moved.partName)) {
       const bytes = workbook.parts.get(target);
-      // Any number of relations may name one part.
+      // Several relationships may refer to one part.
       if (!bytes || others.has(target) || texts.has(target)) continue;
       if (type === "vmlDrawing") texts.set(target, moveCommentBoxes(bytes.toString(), move));
       else if (type === "drawing")
@@ -69,14 +69,14 @@ export async function changeParts(plan: TemplatePlan, context: MoveContext): Pro
         context.report(
           moved.name,
           null,
-          "A pivot table on the sheet with the repeated rows cannot be moved: put it on a sheet of its own",
+          "A pivot table on the sheet with the repeated rows cannot be moved: put it on another sheet",
         );
     }
   await dropCalculationOrder(plan, others);
   return { sheets, formulas, others, texts };
 }
 
-/** Excel makes the order of calculation anew where a workbook has none; an old one that names wrong cells it calls damage. */
+/** Excel rebuilds a missing calculation chain, but reports an outdated one as damage. */
 async function dropCalculationOrder(
   { workbook }: TemplatePlan,
   others: Map<string, Edits>,

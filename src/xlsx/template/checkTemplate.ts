@@ -7,20 +7,20 @@ import { TemplateError } from "./problems.ts";
 import type { TemplateProblem } from "./problems.ts";
 import { findRowProblems } from "./rowWriters.ts";
 
-/** What an uploaded workbook is as a template. */
+/** The result of checking an uploaded workbook as a template. */
 export interface TemplateCheck {
-  /** Empty where there is a problem. */
+  /** Empty when there is a problem. */
   readonly placeholders: readonly Placeholder[];
   /** The first problems. */
   readonly problems: readonly TemplateProblem[];
-  /** Of all problems, those included that are not named. */
+  /** The number of all problems. */
   readonly problemCount: number;
 }
 
 /**
- * Reads an uploaded workbook and says which placeholders it holds, and what is wrong with it as a template. What passes here can be
+ * Checks an uploaded workbook as a template and lists its placeholders and problems. A template without problems can be
  * filled.
- * @param fields the fields that a placeholder may name, with their kinds
+ * @param fields the fields that placeholders may name, with their kinds
  */
 export async function checkTemplate(
   file: Buffer | string,
@@ -28,7 +28,7 @@ export async function checkTemplate(
   kind: TemplateKind,
 ): Promise<TemplateCheck> {
   try {
-    const { placeholders } = await planSoundTemplate(file, fields, kind);
+    const { placeholders } = await planValidTemplate(file, fields, kind);
     return { placeholders, problems: [], problemCount: 0 };
   } catch (error) {
     if (!(error instanceof TemplateError)) throw error;
@@ -38,10 +38,10 @@ export async function checkTemplate(
 }
 
 /**
- * Reads a template that can be filled.
- * @throws TemplateError for any other
+ * Plans a template without problems.
+ * @throws TemplateError for a template with problems
  */
-export async function planSoundTemplate(
+export async function planValidTemplate(
   file: Buffer | string,
   fields: ReadonlyMap<string, FieldKind>,
   kind: TemplateKind,
@@ -53,12 +53,12 @@ export async function planSoundTemplate(
   return plan;
 }
 
-/** Finds what could not follow the repeated rows by moving everything for two records. */
+/** Finds what cannot be moved with the repeated rows, by a trial move for two records. */
 async function findMoveProblems(plan: TemplatePlan): Promise<void> {
   const { rows } = plan;
   const move = rows && { ...rows, sheet: rows.model.name, delta: rows.last - rows.first + 1 };
   const context = moveContext(move, 2, plan.problems);
-  // The parts are left as they are: a filling may follow.
+  // The parts are copied, because the template may be filled afterwards.
   const parts = new Map(plan.workbook.parts);
   const { formulas } = await changeParts(
     { ...plan, workbook: { ...plan.workbook, parts } },

@@ -8,7 +8,7 @@ interface Edit {
   readonly text: string;
 }
 
-/** Changes to the source of a part; whatever they do not touch stays as it is, to the character. */
+/** Edits of a part's source; everything else keeps its exact text. */
 export class Edits {
   readonly part: XmlPart;
   readonly #edits: Edit[] = [];
@@ -29,13 +29,13 @@ export class Edits {
     this.replace(start, end, "");
   }
 
-  /** Sets an attribute, which the element may have or not. */
+  /** Sets or adds an attribute. */
   setAttribute(element: XmlElement, name: string, value: string): void {
     if (findAttribute(this.part, element, name)?.value !== value)
       this.setAttributeXml(element, name, xmlText(value));
   }
 
-  /** Sets an attribute to a value that is XML already. */
+  /** Sets an attribute to a value that is already XML. */
   setAttributeXml(element: XmlElement, name: string, xml: string): void {
     const found = findAttribute(this.part, element, name);
     if (found) this.replace(found.start, found.end, xml);
@@ -51,7 +51,7 @@ export class Edits {
     this.replace(found.from, found.end + 1, "");
   }
 
-  /** Sets what stands in an element that holds text alone. */
+  /** Replaces the content of a text-only element. */
   setText(element: XmlElement, text: string): void {
     if (text !== element.text) this.setContent(element, xmlText(text));
   }
@@ -62,21 +62,21 @@ export class Edits {
     else this.replace(element.open, element.close, xml);
   }
 
-  /** Adds XML as the last of what stands in an element. */
+  /** Appends XML to an element's content. */
   append(element: XmlElement, xml: string): void {
     if (element.open === element.end) this.setContent(element, xml);
     else this.replace(element.close, element.close, xml);
   }
 
-  /** The source between two places with the changes made. */
+  /** Returns a range of the source with the edits applied. */
   apply(from = 0, to = this.part.source.length): string {
     const pieces: string[] = [];
     let at = from;
     for (const { start, end, text } of this.#edits
       .filter((edit) => edit.start >= from && edit.end <= to)
-      // A stable sort: what is inserted at one place stays in its order.
+      // The sort is stable: insertions at the same position keep their order.
       .sort((a, b) => a.start - b.start || a.end - b.end)) {
-      if (start < at) throw new Error("Two changes of a part overlap");
+      if (start < at) throw new Error("Two edits of a part overlap");
       pieces.push(this.part.source.slice(at, start), text);
       at = end;
     }

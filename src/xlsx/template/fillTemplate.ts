@@ -1,5 +1,5 @@
 import type { Writable } from "node:stream";
-import { inBytes } from "../inBytes.ts";
+import { toByteStream } from "../toByteStream.ts";
 import { SHEET_LIMITS } from "../limits.ts";
 import { pacer } from "../pacer.ts";
 import { rowCursor } from "../rowCursor.ts";
@@ -9,7 +9,7 @@ import type { ZipParts } from "../writeZip.ts";
 import { writeZip } from "../writeZip.ts";
 import { cellFormulas } from "./cellFormulas.ts";
 import { changeParts } from "./changedParts.ts";
-import { planSoundTemplate } from "./checkTemplate.ts";
+import { planValidTemplate } from "./checkTemplate.ts";
 import type { Edits } from "./edits.ts";
 import type { FillContext, TemplateRecord } from "./filledCells.ts";
 import { filledCell } from "./filledCells.ts";
@@ -26,24 +26,25 @@ import { openSpool } from "./spool.ts";
 import { styleRegistry } from "./styleRegistry.ts";
 
 export interface FillOptions {
-  /** The bytes of the workbook, or the path of its file. */
+  /** The workbook's bytes or the path of its file. */
   readonly template: Buffer | string;
   readonly kind: TemplateKind;
   /** The fields that placeholders may name, with their kinds. */
   readonly fields: ReadonlyMap<string, FieldKind>;
   readonly rows: AsyncIterable<TemplateRecord>;
-  /** Ended when all is written, destroyed when anything fails. */
+  /** Ended after the last part; destroyed on errors. */
   readonly output: Writable;
   readonly signal: AbortSignal;
 }
 
 /**
- * Fills an uploaded workbook and streams it into `output`. Parts that hold no placeholder and no reference to what moves stay byte for
- * byte as they were; of the others only what must change does.
+ * Fills a template and streams the workbook into `output`. Parts without placeholders and without references to moved
+ * rows keep their bytes; in other parts only the necessary text changes.
  *
- * @returns how many records were written, and sentences for people about values that a cell cannot hold as they are
- * @throws TemplateError for a template that `checkTemplate` would refuse, a form with any number of records but one, and more rows than
- *   a sheet holds; the signal's reason if it is aborted
+ * @returns the number of records, and notes for users on values that a cell cannot hold
+ * @throws TemplateError for a template that `checkTemplate` rejects, a form without exactly one record, and more rows
+ * than a
+ *   sheet can hold; the signal's reason when aborted
  */
 export async function fillTemplate(
   options: FillOptions,
@@ -52,14 +53,14 @@ export async function fillTemplate(
   signal.throwIfAborted();
   const rows = rowCursor(options.rows, signal);
   try {
-    const plan = await planSoundTemplate(options.template, fields, kind);
+    const plan = await planValidTemplate(options.template, fields, kind);
     return await writeZip(output, signal, (parts) =>
       kind === "FORM"
         ? fillForm(plan, fields, rows, parts)
         : fillTable(plan, fields, rows, parts, signal),
     );
   } catch (error) {
-    // Without the error: nobody may be listening yet, and the promise tells it.
+    // Destroyed without the error: it may have no listener yet, and the promise reports the error.
     output.destroy();
     throw error;
   } finally {
@@ -103,7 +104,7 @@ async function fillTable(
   signal: AbortSignal,
 ): Promise<{ rows: number; notes: string[] }> {
   const { rows: block } = plan;
-  if (!block) throw fileProblem("It holds no placeholder, such as {{name}}");
+  if (!block) throw fileProblem("It contains no placeholder, such as {{name}}");
   const { model, first, last } = block;
   const height = last - first + 1;
   const filling = await startFilling(plan, fields, height);
@@ -128,7 +129,7 @@ async function fillTable(
       count++;
       await pause();
     }
-    // With no record the rows stay, empty, so that no reference to them breaks.
+    // Without records the rows remain, empty, so that references to them stay valid.
     if (count === 0) await spool.write(write(first, {}, 0));
     signal.throwIfAborted();
     const records = Math.max(1, count);
@@ -172,7 +173,7 @@ async function startFilling(
   return { context, pictures, styles, stylesPart: relation?.target ?? "" };
 }
 
-/** Writes all parts, the pictures' bytes excepted. */
+/** Writes all parts except the pictures' bytes. */
 async function finish(
   plan: TemplatePlan,
   { pictures, styles, stylesPart }: Awaited<ReturnType<typeof startFilling>>,
@@ -187,7 +188,9 @@ async function finish(
   const added = await addPictures(workbook, pictures.placed, edits);
   const styled = styles.xml();
   const write = (name: string, part: NewPart) =>
-    typeof part === "string" ? parts.addText(name, part) : parts.addStream(name, inBytes(part()));
+    typeof part === "string"
+      ? parts.addText(name, part)
+      : parts.addStream(name, toByteStream(part()));
   for (const [name, bytes] of workbook.parts) {
     const edit = edits.get(name);
     const part =
@@ -195,7 +198,7 @@ async function finish(
     const model = [...spools.keys()].find(({ partName }) => partName === name);
     const spool = model && spools.get(model);
     if (spool && block && edit)
-      await parts.addStream(name, inBytes(sheetXml(block, edit, spool, delta)));
+      await parts.addStream(name, toByteStream(sheetXml(block, edit, spool, delta)));
     else if (part != null) await write(name, part);
     else if (edit && !edit.isEmpty) parts.addText(name, edit.apply());
     else parts.addBytes(name, bytes);

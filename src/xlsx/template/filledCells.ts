@@ -1,4 +1,4 @@
-import { contentOf, plainText } from "../content.ts";
+import { toCellContent, plainText } from "../content.ts";
 import { columnName } from "../columns.ts";
 import { SHEET_LIMITS } from "../limits.ts";
 import { isRiskyText } from "../riskyText.ts";
@@ -14,17 +14,17 @@ import type { SheetCell, SheetModel, TextRun } from "./sheetModel.ts";
 import type { StyleRegistry } from "./styleRegistry.ts";
 import { attribute } from "./xmlTree.ts";
 
-/** A record's values by field; a field that is missing is empty. */
+/** A record's values by field; a missing field is empty. */
 export type TemplateRecord = Readonly<Record<string, CellValue | ImageValue>>;
 
-/** What is the same for all cells of a workbook being filled. */
+/** The data shared by all cells of a workbook that is filled. */
 export interface FillContext {
   readonly fields: ReadonlyMap<string, FieldKind>;
   readonly styles: StyleRegistry;
   readonly date1904: boolean;
-  /** What cannot be in the cells as it is. */
+  /** Collects notes on values that a cell cannot hold. */
   readonly notes: TableNotes;
-  /** Takes a picture for a cell of the template, for the record `index` (from 0); false when it is none. */
+  /** Adds a picture to a cell for the record `index` (from 0); false when it is not a valid picture. */
   readonly addPicture: (
     model: SheetModel,
     cell: SheetCell,
@@ -33,10 +33,10 @@ export interface FillContext {
   ) => boolean;
 }
 
-/** Writes one cell for a record; `row` is the number of the row that it stands in. */
+/** Writes one cell for a record in the given row. */
 export type CellWriter = (row: number, record: TemplateRecord, index: number) => string;
 
-/** The writer of a cell with placeholders. */
+/** Creates the writer of a cell with placeholders. */
 export function filledCell(model: SheetModel, cell: SheetCell, context: FillContext): CellWriter {
   const { part } = model;
   const { prefix } = cell.element;
@@ -78,7 +78,7 @@ export function filledCell(model: SheetModel, cell: SheetCell, context: FillCont
       if (!context.addPicture(model, cell, value, index)) note("notPicture", row);
       return `${open(row, style)}/>`;
     }
-    const content = contentOf(value, kind === "image" ? "text" : kind, context.date1904);
+    const content = toCellContent(value, kind === "image" ? "text" : kind, context.date1904);
     if (content.note !== undefined) note(content.note, row);
     switch (content.type) {
       case "empty":
@@ -95,7 +95,7 @@ export function filledCell(model: SheetModel, cell: SheetCell, context: FillCont
   };
 }
 
-/** The writer of a cell that is the same for each record but for its place, and its formula if it has one. */
+/** Creates the writer of a cell without placeholders in the repeated rows; only its position and formula change. */
 export function repeatedCell(
   model: SheetModel,
   cell: SheetCell,
@@ -125,17 +125,17 @@ export function repeatedCell(
       .join("");
 }
 
-// XML cannot hold these, so that they stand for nothing else.
+// Control characters as markers, because XML cannot contain them.
 const ROW = "\u0001";
 const FORMULA = "\u0002";
-// eslint-disable-next-line no-control-regex -- they are what is sought
+// eslint-disable-next-line no-control-regex -- the markers are control characters
 const HOLES = /([\u0001\u0002])/;
 
 export function isImage(value: CellValue | ImageValue | undefined): value is ImageValue {
   return typeof value === "object" && value !== null && "bytes" in value;
 }
 
-/** Which pieces stand in which run: a placeholder has the look of where it begins, also if it is split over runs. */
+/** Assigns text pieces to runs. A placeholder that is split over runs takes the format of its first character. */
 function spreadOverRuns(
   runs: readonly TextRun[],
   pieces: readonly Piece[],
@@ -145,7 +145,7 @@ function spreadOverRuns(
   let run = 0;
   let end = runs[0]?.text.length ?? 0;
   let at = 0;
-  // Only ever forward: there may be as many runs as characters.
+  // Searches forward only, because there may be as many runs as characters.
   const findRun = () => {
     while (at >= end && run < runs.length) end += runs[++run]?.text.length ?? 0;
   };
@@ -178,7 +178,7 @@ function lengthOf(runs: readonly TextRun[]): number {
   return runs.reduce((length, { text }) => length + text.length, 0);
 }
 
-/** The runs within what a cell can hold. */
+/** Truncates the runs to the capacity of a cell. */
 function cutRuns(runs: readonly TextRun[]): TextRun[] {
   let left: number = SHEET_LIMITS.cellText;
   return runs.map(({ format, text }) => {
@@ -196,7 +196,7 @@ function runsXml(runs: readonly TextRun[], prefix: string): string {
   if (shown.length === 1 && first?.format === "") return textElement(first.text, prefix);
   return shown
     .map(({ format, text }) => {
-      // The look comes from the shared strings, whose prefix may be another one.
+      // The format comes from the shared strings part, whose namespace prefix may differ.
       const own = format.startsWith(`<${prefix}rPr`) ? format : "";
       return `<${prefix}r>${own}${textElement(text, prefix)}</${prefix}r>`;
     })

@@ -2,37 +2,39 @@ import type { ReferenceA1Xlsx, Token } from "@borgar/fx/xlsx";
 import { parseA1Ref, tokenize } from "@borgar/fx/xlsx";
 import { columnName } from "../columns.ts";
 import { SHEET_LIMITS } from "../limits.ts";
-import { LONGEST_FORMULA } from "./formulaBudget.ts";
+import { MAX_FORMULA_LENGTH } from "./formulaBudget.ts";
 import { isForbiddenFunction } from "./packageRules.ts";
 import type { CellPlace } from "./a1.ts";
 import type { RowMove } from "./rowMove.ts";
 import { bottomMoves, heightOf, isPartial, sideOf } from "./rowMove.ts";
 
-/** A row number in a formula: it grows by the height with each record, by the move's delta, by both or by neither. */
+/**
+ * A row number in a formula. It may grow by the block height per record, by the move's delta, by both or by neither.
+ */
 interface RowNumber {
   readonly row: number;
   readonly perRecord: boolean;
   readonly moves: boolean;
 }
 
-/** A formula with its row numbers open. */
+/** A formula split at its row numbers. */
 export type FormulaParts = readonly (string | RowNumber)[];
 
-/** Where a formula stands. */
+/** The location of a formula. */
 export interface FormulaPlace {
   readonly sheet: string;
-  /** Of the cell, or of the first cell that it is applied to; null for names and charts. */
+  /** The cell, or the first cell of the range that the formula applies to; null for names and charts. */
   readonly cell: CellPlace | null;
   /**
-   * `copied`: a cell of the repeated rows. `spread`: relative to the first cell of a range that grows, as in a conditional format.
-   * `series`: of a chart, where a single cell is a range of one. `fixed`: anywhere else.
+   * `copied`: in the repeated rows. `spread`: relative to the first cell of a growing range, as in a conditional
+   * format. `series`: in a chart, where a single cell is a range of one. `fixed`: anywhere else.
    */
   readonly use: "copied" | "spread" | "series" | "fixed";
 }
 
 type Range = ReferenceA1Xlsx["range"];
 
-/** Functions that take any number of cells: a single repeated cell means all records in them. */
+/** Functions with any number of cell arguments: a reference to one repeated cell is extended to all records. */
 const AGGREGATES = new Set(
   (
     "SUM AVERAGE COUNT COUNTA COUNTBLANK MIN MAX MEDIAN PRODUCT STDEV STDEV.S STDEV.P VAR VAR.S VAR.P SUMSQ SUBTOTAL AGGREGATE " +
@@ -41,30 +43,30 @@ const AGGREGATES = new Set(
 );
 const REFERENCES = new Set(["range", "range_beam", "range_ternary"]);
 
-/** A formula's references with their row numbers open; `problems` says which of them could not follow the repeated rows. */
+/** Splits a formula at its row numbers; `problems` lists references that cannot follow the repeated rows. */
 export function openFormula(
   formula: string,
   place: FormulaPlace,
   move: RowMove | null,
 ): { parts: FormulaParts; changed: boolean; problems: string[] } {
-  if (formula.length > LONGEST_FORMULA)
+  if (formula.length > MAX_FORMULA_LENGTH)
     return {
       parts: [formula],
       changed: false,
-      problems: [`The formula is longer than ${LONGEST_FORMULA} characters`],
+      problems: [`The formula is longer than ${MAX_FORMULA_LENGTH} characters`],
     };
   const tokens = tokenize(formula, { mergeRefs: true });
   const parts: (string | RowNumber)[] = [];
   const problems: string[] = [];
   let changed = false;
-  // What stands before each parenthesis that is open.
+  // The function names of all open parentheses.
   const functions: string[] = [];
   tokens.forEach((token, index) => {
     if (token.value === "(") functions.push(tokens[index - 1]?.value ?? "");
     else if (token.value === ")") functions.pop();
     if (token.type === "func" && isForbiddenFunction(token.value))
-      problems.push(`The function ${token.value} reaches outside of the workbook`);
-    if (leadsOutside(token)) problems.push(`${token.value} reaches outside of the workbook`);
+      problems.push(`The function ${token.value} refers outside of the workbook`);
+    if (leadsOutside(token)) problems.push(`${token.value} refers outside of the workbook`);
     const opened =
       move && REFERENCES.has(token.type)
         ? openReference(
@@ -83,7 +85,7 @@ export function openFormula(
   return { parts, changed, problems };
 }
 
-/** The formula for the record `index` (from 0), once it is known how far things move; `mark` writes a number that is not yet. */
+/** Assembles the formula for the record `index` (from 0); `mark` writes row numbers that are not known yet. */
 export function closeFormula(
   parts: FormulaParts,
   height: number,
@@ -99,7 +101,7 @@ export function closeFormula(
     .join("");
 }
 
-/** A formula that stands once, after the move. */
+/** A formula outside the repeated rows after the move. */
 export function moveFormula(
   formula: string,
   place: FormulaPlace,
@@ -111,13 +113,13 @@ export function moveFormula(
   return { formula: moved, changed: moved !== formula, problems };
 }
 
-/** Another workbook (`[1]Sheet1!A1`), or a program asked for its data (`cmd|'/c calc'!A0`). */
+/** A reference to another workbook (`[1]Sheet1!A1`) or a DDE call (`cmd|'/c calc'!A0`). */
 function leadsOutside({ type, value }: Token): boolean {
   if (type === "string") return false;
   return value.includes("|") || (type.startsWith("range") && /\[.*!/.test(value));
 }
 
-/** Whether a token is all there is of a function's argument. */
+/** Whether a token is a complete argument of a function. */
 function isArgument(tokens: readonly Token[], index: number): boolean {
   const near = (from: number, step: number) => {
     let at = from;
@@ -145,12 +147,12 @@ function openReference(
       ? place.sheet
       : reference.sheetName;
   if (sheet.includes(":")) {
-    problems.push(`${value} takes in several sheets, whose rows do not move alike`);
+    problems.push(`${value} refers to several sheets, whose rows move differently`);
     return null;
   }
   if (sheet.toLowerCase() !== move.sheet.toLowerCase()) return null;
   const { range } = reference;
-  // Whole columns have no rows that could move.
+  // Whole columns do not move.
   if (range.top == null && range.bottom == null) return null;
   if (range.trim != null || range.top == null || range.bottom == null) {
     problems.push(`${value} is a kind of reference whose rows cannot be moved`);
@@ -177,7 +179,7 @@ function openReference(
   ];
 }
 
-/** The rows of a reference, the second null for a single cell; or why they cannot be said. */
+/** The rows of a reference, the second null for a single cell; or the reason why they cannot be determined. */
 function rowsOf(
   range: Range,
   isCell: boolean,
@@ -212,23 +214,23 @@ function rowsOf(
       : fixed(top);
   if (isCell) {
     if (topSide !== "repeated" || topRow.perRecord)
-      return [runs(range, place, move) ? own(top) : topRow, null];
+      return [isRunningTotal(range, place, move) ? own(top) : topRow, null];
     if (!lone && place.use !== "series") return [topRow, null];
-    if (heightOf(move) > 1) return "stands for one of several repeated rows: name all of them";
+    if (heightOf(move) > 1) return "refers to one of several repeated rows: refer to all of them";
     return [topRow, moved(top)];
   }
   if (follows(bottomSide, range.$bottom)) {
     if (topSide === "repeated" && !topRow.perRecord && top !== move.first)
-      return "holds some of the repeated rows but not all";
+      return "contains some of the repeated rows but not all";
     return [topRow, own(bottom)];
   }
   if (topRow.perRecord) return [topRow, bottomSide === "below" ? moved(bottom) : fixed(bottom)];
-  if (isPartial(top, bottom, move)) return "holds some of the repeated rows but not all";
+  if (isPartial(top, bottom, move)) return "contains some of the repeated rows but not all";
   return [topRow, bottomMoves(top, bottom, move) ? moved(bottom) : fixed(bottom)];
 }
 
-/** Whether a cell's formula continues the record above, as a running total does: the same cell of the record before, without `$`. */
-function runs(range: Range, { cell, use }: FormulaPlace, move: RowMove): boolean {
+/** Whether a formula refers to the same cell of the previous record without `$`, as a running total does. */
+function isRunningTotal(range: Range, { cell, use }: FormulaPlace, move: RowMove): boolean {
   return (
     use === "copied" &&
     cell !== null &&

@@ -7,19 +7,19 @@ import type { SheetModel } from "./sheetModel.ts";
 import type { XmlElement } from "./xmlTree.ts";
 import { child } from "./xmlTree.ts";
 
-/** In UTF-16 units, with the codes for fonts and places: what is longer Excel calls damage. */
-const LONGEST = 255;
+/** Excel's limit in UTF-16 units, including format codes; longer texts count as damage. */
+const MAX_LENGTH = 255;
 
-/** Of a header or footer of a template, in UTF-16 units. */
-export const LONGEST_TEMPLATE = 1_000;
+/** The limit for a template's header or footer, in UTF-16 units. */
+export const MAX_TEMPLATE_LENGTH = 1_000;
 
-/** The headers and footers of a sheet that may hold placeholders. */
+/** The headers and footers of a sheet. */
 export function headerFooters({ part }: SheetModel): XmlElement[] {
   const all = child(part.root, "headerFooter")?.children ?? [];
   return all.filter(({ text }) => mayHoldPlaceholder(text));
 }
 
-/** Fills a form's headers and footers; a value that would make one longer than Excel takes is cut. */
+/** Fills a form's headers and footers, and truncates values to Excel's limit. */
 export function fillHeaderFooters(
   model: SheetModel,
   record: TemplateRecord,
@@ -28,7 +28,7 @@ export function fillHeaderFooters(
 ): void {
   for (const element of headerFooters(model)) {
     const { pieces } = parsePlaceholders(element.text);
-    let left = LONGEST;
+    let left = MAX_LENGTH;
     for (const piece of pieces) if ("text" in piece) left -= piece.text.length;
     let filled = "";
     for (const piece of pieces) {
@@ -49,7 +49,7 @@ export function fillHeaderFooters(
   }
 }
 
-/** A value as a header shows it: `&` begins a code there, and digits behind a font's size would belong to it. */
+/** Escapes a value for a header: `&` starts a code, and digits after a font size would be part of it. */
 function escaped(text: string, before: string, room: number): { xml: string; cut: boolean } {
   const space = /&\d+$/.test(before) && /^\d/.test(text) ? " " : "";
   let xml = space;

@@ -1,19 +1,19 @@
 import { SHEET_LIMITS } from "../limits.ts";
 import type { CellPlace, CellRange } from "./a1.ts";
 
-/** How a merged range holds a cell. */
+/** A cell within a merged range. */
 export interface MergedCell {
   /** The last row of the range. */
   readonly bottom: number;
-  /** Whether the cell is the first of the range, which shows its content. */
+  /** Whether the cell is the first of the range, whose content is shown. */
   readonly isFirst: boolean;
 }
 
 const WIDTH = SHEET_LIMITS.columns;
 
 /**
- * Finds the merged ranges of cells; cells outside of all ranges are left out. Rows are visited in order, and a segment tree over the
- * columns holds how far down they are merged, so that many cells beside many ranges cost no more than to sort them.
+ * Finds the merged ranges of cells; cells outside of all ranges are omitted. Rows are visited in order, and a segment
+ * tree over the columns stores the lowest merged row, so the cost is that of sorting.
  */
 export function mergedCells<Cell extends CellPlace>(
   cells: readonly Cell[],
@@ -23,7 +23,7 @@ export function mergedCells<Cell extends CellPlace>(
   if (merges.length === 0) return found;
   const firsts = new Set(merges.map(({ top, left }) => top * WIDTH + left));
   const ranges = merges.toSorted((a, b) => a.top - b.top);
-  // The columns are the leaves, from WIDTH on; a range is entered at the nodes that make it up.
+  // The leaves are the columns, from WIDTH on; a range is stored in the nodes that cover it.
   const bottoms = new Int32Array(2 * WIDTH);
   const enter = ({ left, right, bottom }: CellRange) => {
     let from = left - 1 + WIDTH;

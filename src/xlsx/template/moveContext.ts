@@ -6,17 +6,17 @@ import { moveFormula } from "./formulas.ts";
 import type { ProblemList } from "./problems.ts";
 import type { RowMove } from "./rowMove.ts";
 
-/** What goes along while the parts of a workbook are changed: the move, and what cannot be moved. */
+/** The context of moving a workbook's parts: the move and the problem list. */
 export interface MoveContext {
   /** Null in a form, where nothing moves. */
   readonly move: RowMove | null;
-  /** How often the rows stand there in the end. */
+  /** The number of records, and so of copies of the rows. */
   readonly records: number;
   readonly formulas: FormulaBudget;
   report(sheet: string | null, cell: string | null, reason: string): void;
 }
 
-/** A context that adds to a list of problems. */
+/** Creates a context that adds to a list of problems. */
 export function moveContext(
   move: RowMove | null,
   records: number,
@@ -30,7 +30,7 @@ export function moveContext(
   };
 }
 
-/** A formula after the move, its problems reported with the cell. */
+/** A formula after the move; reports its problems with the cell. */
 export function movedFormula(
   context: MoveContext,
   formula: string,

@@ -1,7 +1,7 @@
 import { parseA1Ref, tokenize } from "@borgar/fx/xlsx";
 import { parseRange, rangeName } from "./a1.ts";
 import { Edits } from "./edits.ts";
-import { LONGEST_FORMULA } from "./formulaBudget.ts";
+import { MAX_FORMULA_LENGTH } from "./formulaBudget.ts";
 import type { MoveContext } from "./moveContext.ts";
 import { movedFormula } from "./moveContext.ts";
 import type { RowMove } from "./rowMove.ts";
@@ -12,7 +12,7 @@ import type { Workbook } from "./workbook.ts";
 import type { XmlElement, XmlPart } from "./xmlTree.ts";
 import { attribute, child, walk } from "./xmlTree.ts";
 
-/** Moves the defined names' references and, if there are formulas, asks for all to be computed when the file is opened. */
+/** Moves the references of defined names and, if there are formulas, requests recalculation when the file is opened. */
 export async function moveWorkbook(
   workbook: Workbook,
   context: MoveContext,
@@ -41,7 +41,7 @@ export async function moveWorkbook(
   const calculation = child(part.root, "calcPr");
   if (calculation) edits.setAttribute(calculation, "fullCalcOnLoad", "1");
   else {
-    // The schema wants it behind these.
+    // The schema requires it after these elements.
     const before = ["definedNames", "externalReferences", "functionGroups", "sheets"]
       .map((local) => child(part.root, local))
       .find((element) => element);
@@ -51,7 +51,7 @@ export async function moveWorkbook(
   return edits;
 }
 
-/** Moves a chart's references, and drops the values it keeps of the filled sheets: they are of the template. */
+/** Moves a chart's references and removes its cached values of filled sheets, which are those of the template. */
 export function moveChart(part: XmlPart, filled: ReadonlySet<string>, context: MoveContext): Edits {
   const edits = new Edits(part);
   const cleared = new Set<XmlElement | null>();
@@ -85,7 +85,7 @@ function hasParent(element: XmlElement, local: string): boolean {
 }
 
 function sheetsOf(formula: string): string[] {
-  if (formula.length > LONGEST_FORMULA) return [];
+  if (formula.length > MAX_FORMULA_LENGTH) return [];
   return tokenize(formula, { mergeRefs: true }).flatMap(({ type, value }) => {
     if (!type.startsWith("range")) return [];
     const reference = parseA1Ref(value, { allowTernary: true });
@@ -93,7 +93,7 @@ function sheetsOf(formula: string): string[] {
   });
 }
 
-/** Moves pictures, charts and shapes that begin below the repeated rows; those that begin above or in them stay as they are. */
+/** Moves pictures, charts and shapes that start below the repeated rows. */
 export function moveDrawing(part: XmlPart, move: RowMove): Edits {
   const edits = new Edits(part);
   for (const anchor of part.root.children) {
@@ -106,7 +106,7 @@ export function moveDrawing(part: XmlPart, move: RowMove): Edits {
   return edits;
 }
 
-/** Moves comments, old and threaded; those of repeated rows stay with the first record. */
+/** Moves comments, old and threaded; those of the repeated rows stay with the first record. */
 export function moveComments(part: XmlPart, move: RowMove): Edits {
   const edits = new Edits(part);
   walk(part.root, (element) => {
@@ -119,7 +119,7 @@ export function moveComments(part: XmlPart, move: RowMove): Edits {
   return edits;
 }
 
-/** Moves the boxes of comments, which are drawings in VML; that need not be well-formed, so that it is changed as text. */
+/** Moves comment boxes. They are VML drawings, which may be malformed XML, so they are edited as text. */
 export function moveCommentBoxes(vml: string, move: RowMove): string {
   return vml
     .split(/(?<=<\/(?:\w{1,16}:)?shape>)/)
@@ -130,7 +130,7 @@ export function moveCommentBoxes(vml: string, move: RowMove): string {
         .replace(/(<x:Row>\s{0,9})\d+/, `$1${row - 1 + move.delta}`)
         .replace(/(<x:Anchor>)([^<]*)/, (_whole, tag: string, list: string) => {
           const numbers = list.split(",").map((text) => Number(text));
-          // Column, offset, row, offset, twice.
+          // Column, offset, row and offset, twice.
           return (
             tag +
             numbers.map((value, index) => (index % 4 === 2 ? value + move.delta : value)).join(", ")
@@ -161,13 +161,13 @@ export function moveTable(
         context.report(
           model.name,
           ref ?? null,
-          "A table must hold the repeated rows among its data rows",
+          "A table must contain the repeated rows among its data rows",
         );
       else if (isPartial(range.top, range.bottom, move) && element !== part.root)
         context.report(
           model.name,
           ref ?? null,
-          "A table's filter or order holds some of the repeated rows but not all",
+          "A table's filter or order contains some of the repeated rows but not all",
         );
       edits.setAttribute(element, "ref", rangeName(movedRange(range, move)));
     }
@@ -186,7 +186,7 @@ export function moveTable(
   return edits;
 }
 
-/** Moves the source of a pivot table and has it read anew when the file is opened. */
+/** Moves the source of a pivot table and requests a refresh when the file is opened. */
 export function movePivotSource(
   part: XmlPart,
   filled: ReadonlySet<string>,

@@ -2,11 +2,11 @@ import type { Relation } from "./relations.ts";
 import { ownerOf } from "./relations.ts";
 import type { Workbook } from "./workbook.ts";
 
-/** Parts that could run, fetch or give away something, by what their names begin with. */
+/** Parts that could run code, load data or leak data, by the beginning of their names. */
 const FORBIDDEN_PARTS: readonly (readonly [RegExp, string])[] = [
   [
     /vbaProject|vbaData|\/macrosheets\/|\/dialogsheets\//i,
-    "It holds macros: save it as .xlsx without them",
+    "It contains macros: save it as .xlsx without them",
   ],
   [/^xl\/externalLinks\//i, "It is linked to another workbook: break the links (Data, Edit Links)"],
   [
@@ -14,17 +14,17 @@ const FORBIDDEN_PARTS: readonly (readonly [RegExp, string])[] = [
     "It has data connections: remove them (Data, Queries & Connections)",
   ],
   [/^xl\/model\//i, "It has a data model: remove it"],
-  [/^xl\/(?:activeX|embeddings)\//i, "It holds embedded objects or controls: remove them"],
-  [/^xl\/webextensions\//i, "It holds add-ins: remove them"],
+  [/^xl\/(?:activeX|embeddings)\//i, "It contains embedded objects or controls: remove them"],
+  [/^xl\/webextensions\//i, "It contains add-ins: remove them"],
   [/^_xmlsignatures\//i, "It is signed, which filling would break: remove the signature"],
   [/^xl\/revisions\//i, "It is shared with tracked changes: end the sharing"],
 ];
-/** Relations whose targets may be outside: they are followed only when somebody clicks. */
+/** Relationships that may have external targets, because only a click follows them. */
 const HARMLESS = new Set(["hyperlink"]);
 const DATA_MASHUP = Buffer.from("DataMashup");
 const DATA_MASHUP_16 = Buffer.from("DataMashup", "utf16le");
 
-/** What must not be in a template at all, read from the names, relations and XML of its parts. */
+/** Lists forbidden content by the names, relationships and XML of the parts. */
 export async function packageProblems(workbook: Workbook): Promise<string[]> {
   const reasons = new Set<string>();
   for (const [name, bytes] of workbook.parts) {
@@ -34,7 +34,7 @@ export async function packageProblems(workbook: Workbook): Promise<string[]> {
       (bytes.includes(DATA_MASHUP) || bytes.includes(DATA_MASHUP_16))
     )
       reasons.add("It has data queries: remove them (Data, Queries & Connections)");
-    // Drawings in VML need not be well-formed: they are only searched.
+    // VML drawings may be malformed XML and are searched as text.
     if (/\.vml$/i.test(name)) {
       if (/<!(?:doctype|entity)/i.test(bytes.toString("latin1")))
         reasons.add(`The part ${name} is not accepted: it has a document type definition`);
@@ -53,7 +53,7 @@ function isOutside({ external, type }: Relation): boolean {
   return external && !HARMLESS.has(type);
 }
 
-/** Functions that fetch, call or look outside of the workbook. */
+/** Functions that load data, call code or refer outside of the workbook. */
 const FORBIDDEN_FUNCTIONS = new Set([
   "WEBSERVICE",
   "RTD",
@@ -69,7 +69,7 @@ const FORBIDDEN_FUNCTIONS = new Set([
   "DDE",
 ]);
 
-/** Whether a function of a formula reaches outside of the workbook. */
+/** Whether a function of a formula refers outside of the workbook. */
 export function isForbiddenFunction(name: string): boolean {
   const plain = name
     .toUpperCase()

@@ -5,7 +5,7 @@ import type { ZipParts } from "../writeZip.ts";
 import type { CellRange } from "./a1.ts";
 import { Edits } from "./edits.ts";
 import type { PlacedPicture } from "./pictures.ts";
-import { knowPicture, pictureXml, placePicture } from "./pictures.ts";
+import { registerPicture, pictureXml, placePicture } from "./pictures.ts";
 import {
   EMPTY_RELATIONS,
   RELATION_TYPES,
@@ -19,16 +19,16 @@ import { relationId } from "./workbook.ts";
 import type { XmlPart } from "./xmlTree.ts";
 import { attribute, child, parseXml } from "./xmlTree.ts";
 
-/** Takes pictures while cells are written; their bytes are handed on as they come, their places are kept. */
+/** Collects pictures while cells are written: bytes are passed on at once, positions are stored. */
 export interface PictureCollector {
   readonly placed: ReadonlyMap<SheetModel, readonly PlacedPicture[]>;
-  /** Takes a picture; false when it is none that a workbook can hold. */
+  /** Adds a picture; false when a workbook cannot hold it. */
   readonly add: (model: SheetModel, cell: SheetCell, image: ImageValue, index: number) => boolean;
-  /** Writes the bytes that came since the last call. */
+  /** Writes the bytes added since the last call. */
   write(parts: ZipParts): Promise<void>;
 }
 
-/** The merged range that begins with a cell, or the cell itself. */
+/** The merged range that starts with a cell, or the cell itself. */
 function boxOf(model: SheetModel, { row, column }: SheetCell): CellRange {
   let merges = mergesOf.get(model);
   if (!merges) {
@@ -41,7 +41,7 @@ function boxOf(model: SheetModel, { row, column }: SheetCell): CellRange {
 /** Merged ranges by their first cells. */
 const mergesOf = new WeakMap<SheetModel, ReadonlyMap<string, CellRange>>();
 
-/** `height` is that of the repeated rows: so far down each record stands. */
+/** `height` is the number of repeated rows, by which each record is below the previous one. */
 export function pictureCollector(height = 0): PictureCollector {
   const placed = new Map<SheetModel, PlacedPicture[]>();
   const written = new Set<string>();
@@ -49,8 +49,8 @@ export function pictureCollector(height = 0): PictureCollector {
   return {
     placed,
     add: (model, cell, image, index) => {
-      const picture = knowPicture(image);
-      // What is no picture leaves its cell empty: a broken one would be called damage of the workbook.
+      const picture = registerPicture(image);
+      // An invalid picture leaves its cell empty, because Excel would report it as damage.
       if (!picture) return false;
       const { media, size } = picture;
       if (!written.has(media)) waiting.set(media, image.bytes);
@@ -63,7 +63,7 @@ export function pictureCollector(height = 0): PictureCollector {
     write: async (parts) => {
       for (const [media, bytes] of waiting) {
         written.add(media);
-        // Pictures are compressed already.
+        // Pictures are already compressed.
         await parts.addStream(media, Readable.from([bytes]), 0);
       }
       waiting.clear();
@@ -75,9 +75,9 @@ const DRAWING_TYPE = "application/vnd.openxmlformats-officedocument.drawing+xml"
 const EMPTY_DRAWING = Buffer.from(
   `<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n<xdr:wsDr xmlns:xdr="http://schemas.openxmlformats.org/drawingml/2006/spreadsheetDrawing" xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main"></xdr:wsDr>`,
 );
-// XML cannot hold it, so that it stands for nothing else.
+// A control character as marker, because XML cannot contain it.
 const ANCHORS = "\u0001";
-/** What stands before `<drawing>` in a sheet, by the schema. */
+/** The elements that the schema places before `<drawing>`. */
 const BEFORE_DRAWING = new Set(
   (
     "sheetPr dimension sheetViews sheetFormatPr cols sheetData sheetCalcPr sheetProtection protectedRanges scenarios autoFilter sortState " +
@@ -86,10 +86,13 @@ const BEFORE_DRAWING = new Set(
   ).split(" "),
 );
 
-/** A part as it is to be written: at once, or in pieces where it grows with the records. */
+/** A part to write: a string, or a generator where its size grows with the records. */
 export type NewPart = string | (() => Generator<string>);
 
-/** Puts the pictures into the drawings of their sheets, made where there are none; returns the parts that are not in `edits`, by name. */
+/**
+ * Adds the pictures to their sheets' drawings, which are created if missing. Returns the parts that are not in `edits`,
+ * by name.
+ */
 export async function addPictures(
   workbook: Workbook,
   placed: PictureCollector["placed"],

@@ -6,20 +6,20 @@ import type { CellRange } from "./a1.ts";
 import type { SheetModel } from "./sheetModel.ts";
 import { attribute, child } from "./xmlTree.ts";
 
-/** EMU, the unit of drawings, in a pixel. */
+/** EMU (the unit of drawings) per pixel. */
 const EMU = 9_525;
-/** Pixels left free around a picture in its cell. */
+/** The margin around a picture in its cell, in pixels. */
 const MARGIN = 2;
-/** Pixels of a digit in the standard font. */
+/** The width of a digit in the standard font, in pixels. */
 const DIGIT = 7;
 const DEFAULT_WIDTH = 8.43;
 const DEFAULT_HEIGHT = 15;
 
-/** A picture over a cell, its aspect kept. */
+/** A picture above a cell, with its aspect ratio preserved. */
 export interface PlacedPicture {
-  /** The part that holds it. */
+  /** The name of the media part. */
   readonly media: string;
-  /** From 0, with pixels from the cell's corner. */
+  /** From 0; offsets in pixels from the cell's corner. */
   readonly column: number;
   readonly row: number;
   readonly left: number;
@@ -32,11 +32,13 @@ interface KnownPicture {
   readonly media: string;
   readonly size: { readonly width: number; readonly height: number } | null;
 }
-/** The same bytes often stand for many records. */
+/** Many records often share the same bytes. */
 const known = new WeakMap<Uint8Array, KnownPicture>();
 
-/** Where in the package a picture's bytes go, the same bytes once, and its size in pixels; null if the bytes are no such picture. */
-export function knowPicture({ bytes, type, width, height }: ImageValue): {
+/**
+ * Returns the media part name of a picture, the same for equal bytes, and its size in pixels; null for invalid bytes.
+ */
+export function registerPicture({ bytes, type, width, height }: ImageValue): {
   media: string;
   size: { width: number; height: number };
 } | null {
@@ -61,10 +63,10 @@ function readSize(bytes: Uint8Array, type: ImageValue["type"]): KnownPicture["si
   }
 }
 
-/** Rows and columns of a box that a picture is fitted into: no picture needs more. */
+/** The largest box that a picture is fitted into, in rows and columns. */
 const LARGEST_BOX = 1_000;
 
-/** Fits a picture into the box of its cells, in the middle; `down` is by how many rows the record stands below the template's. */
+/** Centres a picture in its cells; `down` is the record's distance from the template's row, in rows. */
 export function placePicture(
   media: string,
   size: { width: number; height: number },
@@ -85,7 +87,7 @@ export function placePicture(
   );
   const width = Math.max(1, Math.round(size.width * scale));
   const height = Math.max(1, Math.round(size.height * scale));
-  // An offset must lie within its own cell: over several cells the picture may start in a later one.
+  // An offset must be within its own cell, so in a box of several cells the picture may start in a later one.
   const [column, left] = cellAt(box.left, (boxWidth - width) / 2, columnPixels);
   const [row, top] = cellAt(box.top, (boxHeight - height) / 2, rowPixels);
   return { media, column: column - 1, row: row - 1 + down, left, top, width, height };
@@ -111,7 +113,7 @@ interface Layout {
   readonly rowPixels: (row: number) => number;
 }
 
-/** Each picture asks for the sizes of its rows and columns. */
+/** Cached, because each picture needs them. */
 const layouts = new WeakMap<SheetModel, Layout>();
 
 function layoutOf(model: SheetModel): Layout {
@@ -132,7 +134,7 @@ function readLayout({ part, rows }: SheetModel): Layout {
 
   const defaultWidth = standard("defaultColWidth") ?? DEFAULT_WIDTH;
   const widths = new Float64Array(SHEET_LIMITS.columns + 1).fill(pixelsOfWidth(defaultWidth));
-  // Of several that name a column the first counts.
+  // The first of several definitions of a column applies.
   for (const element of (child(part.root, "cols")?.children ?? []).toReversed()) {
     const value = (name: string) => attribute(part, element, name);
     const pixels = value("hidden") === "1" ? 0 : pixelsOfWidth(value("width") ?? defaultWidth);
@@ -154,7 +156,7 @@ function readLayout({ part, rows }: SheetModel): Layout {
   };
 }
 
-/** The anchor of a picture in a drawing. */
+/** The anchor element of a picture in a drawing. */
 export function pictureXml(picture: PlacedPicture, relation: string, id: number): string {
   const { column, row, left, top, width, height } = picture;
   const size = `cx="${width * EMU}" cy="${height * EMU}"`;

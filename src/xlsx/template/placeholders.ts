@@ -1,9 +1,9 @@
-/** Text that stays, or the name of a field whose value stands there. */
+/** A literal text, or a field name. */
 export type Piece = { readonly text: string } | { readonly field: string };
 
 const NAME = /^[\p{L}_][\p{L}\p{N}_.]*$/u;
 
-/** Takes a text with `{{field}}` placeholders apart; spaces around the name are allowed. */
+/** Splits a text at its `{{field}}` placeholders; spaces around the name are allowed. */
 export function parsePlaceholders(text: string): { pieces: Piece[]; problems: string[] } {
   const pieces: Piece[] = [];
   const problems: string[] = [];
@@ -12,21 +12,21 @@ export function parsePlaceholders(text: string): { pieces: Piece[]; problems: st
     const opening = text.indexOf("{{", at);
     const closing = text.indexOf("}}", at);
     if (closing !== -1 && (opening === -1 || closing < opening)) {
-      problems.push("`}}` stands without a `{{` before it");
+      problems.push("`}}` has no `{{` before it");
       break;
     }
     if (opening === -1) break;
     const next = text.indexOf("{{", opening + 2);
     if (closing === -1 || (next !== -1 && next < closing)) {
-      problems.push("`{{` stands without its `}}`");
+      problems.push("`{{` has no `}}` after it");
       break;
     }
     const field = text.slice(opening + 2, closing).trim();
     if (!NAME.test(field)) {
       problems.push(
         field === ""
-          ? "`{{}}` holds no field's name"
-          : `\`{{${field}}}\` holds no field's name: it consists of letters, digits, dots and underscores`,
+          ? "`{{}}` contains no field name"
+          : `\`{{${field}}}\` is not a field name: a name consists of letters, digits, dots and underscores`,
       );
       break;
     }
@@ -39,12 +39,12 @@ export function parsePlaceholders(text: string): { pieces: Piece[]; problems: st
   return { pieces, problems };
 }
 
-/** Whether a text needs a closer look. */
+/** A cheap test whether a text may contain placeholders. */
 export function mayHoldPlaceholder(text: string): boolean {
   return text.includes("{{") || text.includes("}}");
 }
 
-/** The field that a text consists of, but for spaces around it; null if there is more or less. */
+/** The field of a text that is a single placeholder, ignoring spaces around it; null for other texts. */
 export function onlyField(pieces: readonly Piece[]): string | null {
   const fields = pieces.filter((piece) => "field" in piece);
   const [first] = fields;

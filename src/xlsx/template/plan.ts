@@ -4,7 +4,7 @@ import type { FieldKind } from "../values.ts";
 import { cellName } from "./a1.ts";
 import { cellFormulas } from "./cellFormulas.ts";
 import { packageProblems } from "./packageRules.ts";
-import { LONGEST_TEMPLATE, headerFooters } from "./headerFooters.ts";
+import { MAX_TEMPLATE_LENGTH, headerFooters } from "./headerFooters.ts";
 import { mergedCells } from "./mergedCells.ts";
 import { mayHoldPlaceholder, onlyField, parsePlaceholders } from "./placeholders.ts";
 import { ProblemList } from "./problems.ts";
@@ -16,24 +16,24 @@ import type { Workbook } from "./workbook.ts";
 import { readWorkbook } from "./workbook.ts";
 import { child, walk } from "./xmlTree.ts";
 
-/** FORM: filled once, with one record. TABLE: the rows that hold placeholders are there for each record. */
+/** FORM: filled once with one record. TABLE: the rows with placeholders are repeated for each record. */
 export type TemplateKind = "FORM" | "TABLE";
 
 export interface Placeholder {
   readonly sheet: string;
-  /** Such as `B2`; null in a header or footer. */
+  /** A cell such as `B2`; null in a header or footer. */
   readonly cell: string | null;
   readonly field: string;
 }
 
-/** A template that was read and understood. */
+/** A parsed template. */
 export interface TemplatePlan {
   readonly workbook: Workbook;
   readonly sheets: readonly SheetModel[];
   readonly placeholders: readonly Placeholder[];
-  /** Cells with placeholders, by their sheet. */
+  /** Cells with placeholders by sheet. */
   readonly filled: ReadonlyMap<SheetModel, readonly SheetCell[]>;
-  /** In a TABLE, the rows to repeat; null if there are none or it cannot be said which. */
+  /** The rows to repeat in a TABLE; null if there are none or they are ambiguous. */
   readonly rows: {
     readonly model: SheetModel;
     readonly first: number;
@@ -42,10 +42,10 @@ export interface TemplatePlan {
   readonly problems: ProblemList;
 }
 
-/** Each is listed with its place; a cell's text may stand in many cells. */
+/** Limited because each is listed with its cell, and many cells may share a text. */
 const MAX_PLACEHOLDERS = 10_000;
 
-/** Reads a template and finds its placeholders; what is wrong with it is listed, unless it cannot be read at all. */
+/** Parses a template and finds its placeholders. Problems are listed unless the file cannot be read at all. */
 export async function planTemplate(
   file: Buffer | string,
   fields: ReadonlyMap<string, FieldKind>,
@@ -77,7 +77,7 @@ export async function planTemplate(
     for (const place of cells) {
       const { cell, found, reasons, hasPlaceholder } = place;
       problems.addAll(model.name, cellName(cell), reasons);
-      // Cells under a merged range, but for its first, are not seen.
+      // Only the first cell of a merged range is visible.
       if (!hasPlaceholder || merged.get(place)?.isFirst === false) continue;
       shown.push(cell);
       list(model.name, cellName(cell), found);
@@ -90,20 +90,22 @@ export async function planTemplate(
         problems.add(
           model.name,
           cellName(cell),
-          "A placeholder stands in a formula: put it in a cell of its own and refer to that",
+          "A placeholder is in a formula: put it in a separate cell and refer to that cell",
         );
   for (const model of sheets)
     for (const { text } of headerFooters(model)) {
       const report = (reason: string) =>
         problems.add(model.name, null, `${reason} (header or footer)`);
-      if (text.length > LONGEST_TEMPLATE) {
-        report(`The text is longer than ${LONGEST_TEMPLATE} characters`);
+      if (text.length > MAX_TEMPLATE_LENGTH) {
+        report(`The text is longer than ${MAX_TEMPLATE_LENGTH} characters`);
         continue;
       }
       const { found, reasons } = fieldsOf(text, fields);
       for (const reason of reasons) report(reason());
       if (kind === "TABLE" && found.length > 0)
-        report("A placeholder of one record cannot stand in what is printed on every page");
+        report(
+          "Headers and footers are printed on every page and cannot contain placeholders of one record",
+        );
       for (const field of found)
         if (fields.get(field) === "image") report(`The picture {{${field}}} needs a cell`);
       list(
@@ -116,26 +118,26 @@ export async function planTemplate(
     problems.add(
       null,
       null,
-      `It holds ${count} placeholders; at most ${MAX_PLACEHOLDERS} are allowed`,
+      `It contains ${count} placeholders; at most ${MAX_PLACEHOLDERS} are allowed`,
     );
   await findStrayPlaceholders(workbook, sheets, problems);
   if (count === 0 && problems.count === 0)
-    problems.add(null, null, "It holds no placeholder, such as {{name}}");
+    problems.add(null, null, "It contains no placeholder, such as {{name}}");
   const rows = kind === "TABLE" ? repeatedRows(filled, problems) : null;
   return { workbook, sheets, placeholders, filled, rows, problems };
 }
 
 /** The placeholders of a text. */
 interface FoundFields {
-  /** Whether there is any, also one whose name is unknown. */
+  /** Whether there is any placeholder, even an unknown one. */
   readonly hasPlaceholder: boolean;
   /** The known fields. */
   readonly found: readonly string[];
-  /** What is wrong with the others. */
+  /** The problems of the other placeholders. */
   readonly reasons: readonly (() => string)[];
 }
 
-/** Reads the texts of cells, each once: many cells may show the same shared string. */
+/** Parses each text once, because many cells may use the same shared string. */
 function textReader(
   fields: ReadonlyMap<string, FieldKind>,
 ): (runs: readonly TextRun[]) => FoundFields {
@@ -173,9 +175,7 @@ function fieldsOf(text: string, fields: ReadonlyMap<string, FieldKind>): FoundFi
       reasons.push(() => `There is no field ${field}${didYouMean(field, [...fields.keys()])}`);
     else found.push(field);
     if (kind === "image" && whole === null)
-      reasons.push(
-        () => `The picture {{${field}}} needs a cell of its own, with nothing else in it`,
-      );
+      reasons.push(() => `The picture {{${field}}} must be the only content of its cell`);
   }
   return { hasPlaceholder, found, reasons };
 }
@@ -188,7 +188,7 @@ const PLACES: readonly (readonly [RegExp, string])[] = [
   [/^xl\/pivot/, "a pivot table"],
 ];
 
-/** Placeholders where they are not filled would be printed as they are. */
+/** Finds placeholders in places that are not filled, where they would be printed literally. */
 async function findStrayPlaceholders(
   workbook: Workbook,
   sheets: readonly SheetModel[],
@@ -198,13 +198,13 @@ async function findStrayPlaceholders(
     const place = PLACES.find(([pattern]) => pattern.test(name))?.[1];
     if (place === undefined || !bytes.includes("{{")) continue;
     if (name.endsWith(".xml") && !(await showsPlaceholder(workbook, name))) continue;
-    problems.add(null, null, `A placeholder stands in ${place}, where it is not filled`);
+    problems.add(null, null, `A placeholder in ${place} is not filled`);
   }
   if (workbook.parts.get(workbook.main)?.includes("{{") === true)
     problems.add(
       null,
       null,
-      "A placeholder stands in a sheet's or defined name, where it is not filled",
+      "A placeholder in the name of a sheet or in a defined name is not filled",
     );
   for (const model of sheets) {
     const { name, part, data } = model;
@@ -218,12 +218,12 @@ async function findStrayPlaceholders(
       problems.add(
         name,
         null,
-        "A placeholder stands outside of the cells (a format, validation or link), where it is not filled",
+        "A placeholder outside of the cells (in a format, validation or link) is not filled",
       );
   }
 }
 
-/** A chart keeps a copy of its cells' texts, which is made anew. */
+/** A chart caches its cells' texts; the cache is replaced. */
 async function showsPlaceholder(workbook: Workbook, name: string): Promise<boolean> {
   const part = await workbook.xml(name);
   let shows = false;

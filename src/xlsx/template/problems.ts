@@ -1,16 +1,16 @@
-/** Why a workbook cannot be a template, and where: in a cell, on a sheet, or (both null) in the file as a whole. */
+/** Why a workbook cannot be a template, and where: in a cell, on a sheet, or (both null) in the file. */
 export interface TemplateProblem {
   readonly sheet: string | null;
   readonly cell: string | null;
   readonly reason: string;
 }
 
-/** Problems that are named; further ones are counted. */
+/** The number of problems that are listed; further ones are only counted. */
 const NAMED = 20;
-/** Names and texts of a workbook may be of any length. */
-const LONGEST_TEXT = 300;
+/** Names and texts of a workbook may have any length. */
+const MAX_TEXT_LENGTH = 300;
 
-/** The first problems of a workbook, and how many there are. */
+/** The first problems of a workbook, and the number of all. */
 export class ProblemList {
   readonly #named = new Map<string, TemplateProblem>();
   #count = 0;
@@ -23,7 +23,7 @@ export class ProblemList {
     return this.#count;
   }
 
-  /** @param reason a function where the text is costly to make: it is called for named problems only */
+  /** @param reason a function if the message is costly; it is called for listed problems only */
   add(sheet: string | null, cell: string | null, reason: string | (() => string)): void {
     if (this.#named.size >= NAMED) {
       this.#count++;
@@ -51,12 +51,12 @@ export class ProblemList {
   }
 }
 
-/** A template that cannot be read or filled; the message and the problems are for people. */
+/** A template that cannot be read or filled; message and problems are for users. */
 export class TemplateError extends Error {
   override name = "TemplateError";
-  /** The first of them. */
+  /** The first problems. */
   readonly problems: readonly TemplateProblem[];
-  /** Of all problems, those included that are not named. */
+  /** The number of all problems. */
   readonly problemCount: number;
 
   constructor(problems: readonly TemplateProblem[], problemCount = problems.length) {
@@ -66,7 +66,7 @@ export class TemplateError extends Error {
   }
 }
 
-/** A failure with the file as a whole. */
+/** A problem with the file as a whole. */
 export function fileProblem(reason: string): TemplateError {
   return new TemplateError([{ sheet: null, cell: null, reason: shortened(reason) }]);
 }
@@ -83,5 +83,5 @@ function sentenceOf({ sheet, cell, reason }: TemplateProblem): string {
 }
 
 function shortened(text: string): string {
-  return text.length > LONGEST_TEXT ? `${text.slice(0, LONGEST_TEXT).toWellFormed()}…` : text;
+  return text.length > MAX_TEXT_LENGTH ? `${text.slice(0, MAX_TEXT_LENGTH).toWellFormed()}…` : text;
 }

@@ -3,17 +3,17 @@ import type { Entry } from "yauzl";
 import { fromBufferPromise } from "yauzl";
 import { fileProblem } from "./problems.ts";
 
-/** What an uploaded workbook may be at most; all sizes in bytes. */
+/** The limits of an uploaded workbook, sizes in bytes. */
 const PACKAGE_LIMITS = {
   file: 10 * 2 ** 20,
   unpacked: 64 * 2 ** 20,
   parts: 2_000,
-  /** How many times a part may grow when unpacked, if it is larger than `ratioFrom`. */
+  /** The maximum compression ratio of parts larger than `ratioFrom`. */
   ratio: 250,
   ratioFrom: 2 ** 20,
 } as const;
 
-/** The parts of a workbook by their names in the package, unpacked. */
+/** The unpacked parts of a workbook by name. */
 export type PackageParts = Map<string, Buffer>;
 
 const ZIP = Buffer.from("PK\u0003\u0004", "latin1");
@@ -21,14 +21,14 @@ const COMPOUND = Buffer.from("d0cf11e0a1b11ae1", "hex");
 const ENCRYPTED = Buffer.from("EncryptedPackage", "utf16le");
 
 /**
- * Unpacks a workbook within bounds that are checked before anything is inflated.
- * @throws TemplateError for anything but a bounded, plain ZIP package
+ * Unpacks a workbook within limits that are checked before anything is inflated.
+ * @throws TemplateError for anything but a plain ZIP package within the limits
  */
 export async function readPackage(file: Buffer | string): Promise<PackageParts> {
   const bytes = await bytesOf(file);
   refuseOtherFormats(bytes);
   try {
-    // Names that lead out of the package, and sizes that are not those announced, fail in here.
+    // The library rejects names outside the package and sizes that differ from the announced ones.
     const zip = await fromBufferPromise(bytes, { strictFileNames: true, validateEntrySizes: true });
     if (zip.entryCount > PACKAGE_LIMITS.parts)
       throw fileProblem(
@@ -69,7 +69,7 @@ function refuseOtherFormats(bytes: Buffer): void {
         : "This is an old .xls workbook: save it as .xlsx",
     );
   if (!bytes.subarray(0, ZIP.length).equals(ZIP))
-    throw fileProblem("This is no workbook: save it as .xlsx");
+    throw fileProblem("This is not a workbook: save it as .xlsx");
 }
 
 function refuseEntries(entries: readonly Entry[], fileSize: number): void {
@@ -97,6 +97,6 @@ function refuseEntries(entries: readonly Entry[], fileSize: number): void {
     throw fileProblem(
       `The workbook has ${unpacked} bytes unpacked; at most ${PACKAGE_LIMITS.unpacked} are allowed`,
     );
-  // Parts that share their bytes are how a small file is made to unpack to a huge one.
+  // Overlapping parts let a small file unpack to a huge one (a ZIP bomb).
   if (packed > fileSize) throw fileProblem("The parts of the file overlap");
 }

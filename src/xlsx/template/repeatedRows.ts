@@ -3,7 +3,7 @@ import { mergedCells } from "./mergedCells.ts";
 import type { ProblemList } from "./problems.ts";
 import type { SheetCell, SheetModel } from "./sheetModel.ts";
 
-/** The rows of a table template that are there for each record: those with placeholders, and those merged with them. */
+/** The rows of a table template that are repeated: those with placeholders, and those merged with them. */
 export function repeatedRows(
   filled: ReadonlyMap<SheetModel, readonly SheetCell[]>,
   problems: ProblemList,
@@ -16,7 +16,7 @@ export function repeatedRows(
     problems.add(
       other.name,
       cell ? cellName(cell) : null,
-      `The repeated rows must stand on one sheet, and ${model.name} has placeholders, too`,
+      `The repeated rows must be on one sheet, but ${model.name} also has placeholders`,
     );
     return null;
   }

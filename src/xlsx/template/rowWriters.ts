@@ -12,7 +12,7 @@ import { markRow } from "./spool.ts";
 
 type Formulas = ReadonlyMap<SheetModel, readonly CellFormula[]>;
 
-/** The writer of all repeated rows of a record. */
+/** Creates the writer of all repeated rows of a record. */
 export function rowsWriter(
   plan: TemplatePlan,
   model: SheetModel,
@@ -52,7 +52,7 @@ export function rowsWriter(
       .join("");
 }
 
-/** Finds what cannot be repeated in the formulas of the repeated rows. */
+/** Finds formulas in the repeated rows that cannot be repeated. */
 export function findRowProblems({ rows, problems }: TemplatePlan, formulas: Formulas): void {
   if (!rows) return;
   const { model, first, last } = rows;
@@ -68,7 +68,7 @@ export function findRowProblems({ rows, problems }: TemplatePlan, formulas: Form
       problems.add(
         model.name,
         cellName(cell),
-        "A formula that fills several cells cannot stand in repeated rows",
+        "A formula that fills several cells is not allowed in repeated rows",
       );
   }
 }

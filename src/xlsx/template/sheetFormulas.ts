@@ -11,8 +11,8 @@ import { movedRange } from "./sheetRanges.ts";
 import { attribute, child } from "./xmlTree.ts";
 
 /**
- * Moves the references of a sheet's formulas, those in the repeated rows left out, and drops all results that were computed before:
- * they are of the template, and programs compute anew when they open the file.
+ * Moves the references of a sheet's formulas outside the repeated rows, and removes all cached results: they are those
+ * of the template, and programs recalculate when they open the file.
  */
 export async function moveSheetFormulas(
   edits: Edits,
@@ -32,7 +32,7 @@ export async function moveSheetFormulas(
         : movedFormula(context, text, { sheet: model.name, cell, use: "fixed" }),
     );
   }
-  // Cells that share a formula can do so only as long as all of them keep it.
+  // Cells can share a formula only while all of them keep it.
   const isSharing =
     !isMoved &&
     formulas.every(({ type, text }, index) => type !== "shared" || changed[index] === text);
@@ -78,7 +78,7 @@ function moveFilled(
   else edits.setAttribute(cell.formula, "ref", rangeName(movedRange(range, move)));
 }
 
-/** Takes away the value that a formula had when the template was saved. */
+/** Removes the cached result of a formula. */
 function dropResult(edits: Edits, cell: CellFormula["cell"]["element"]): void {
   const value = child(cell, "v");
   if (value) edits.remove(value);

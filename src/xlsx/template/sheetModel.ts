@@ -7,7 +7,7 @@ import type { SheetPart, Workbook } from "./workbook.ts";
 import type { XmlElement, XmlPart } from "./xmlTree.ts";
 import { attribute, child } from "./xmlTree.ts";
 
-/** A stretch of text with one look; `format` is its `<rPr>` element, or empty. */
+/** A run of text with one format; `format` is its `<rPr>` element, or empty. */
 export interface TextRun {
   readonly format: string;
   readonly text: string;
@@ -15,7 +15,7 @@ export interface TextRun {
 
 export interface SheetCell extends CellPlace {
   readonly element: XmlElement;
-  /** The text that it holds; null for numbers, formulas and so on. */
+  /** The cell's text; null for numbers, formulas and so on. */
   readonly runs: readonly TextRun[] | null;
   readonly formula: XmlElement | null;
 }
@@ -35,7 +35,7 @@ export interface SheetModel {
   readonly merges: readonly CellRange[];
 }
 
-/** Reads the cells and merged ranges of a sheet; rows and cells without a number follow the one before. */
+/** Parses the cells and merged ranges of a sheet; rows and cells without a number follow the previous one. */
 export async function readSheet(workbook: Workbook, sheet: SheetPart): Promise<SheetModel> {
   const part = await workbook.xml(sheet.part);
   const shared = await sharedStrings(workbook);
@@ -117,10 +117,10 @@ async function sharedStrings(workbook: Workbook): Promise<(readonly TextRun[])[]
   return known;
 }
 
-/** The strings of a workbook are wanted again for each of its sheets. */
+/** Cached, because each sheet needs the shared strings. */
 const sharedOf = new WeakMap<XmlPart, (readonly TextRun[])[]>();
 
-/** The runs of `<si>` or `<is>`. */
+/** The runs of an `<si>` or `<is>` element. */
 function runsOf(part: XmlPart, item: XmlElement): TextRun[] {
   return item.children.flatMap((element) => {
     if (element.local === "t") return [{ format: "", text: unescapeText(element.text) }];
@@ -135,7 +135,7 @@ function runsOf(part: XmlPart, item: XmlElement): TextRun[] {
   });
 }
 
-/** Excel writes characters that XML cannot hold as `_xHHHH_`. */
+/** Excel encodes characters that XML forbids as `_xHHHH_`. */
 function unescapeText(text: string): string {
   return text.replace(/_x([0-9a-f]{4})_/gi, (_whole, code: string) =>
     String.fromCharCode(parseInt(code, 16)),

@@ -12,18 +12,18 @@ import type { SheetModel } from "./sheetModel.ts";
 import type { XmlElement } from "./xmlTree.ts";
 import { attribute, child, walk } from "./xmlTree.ts";
 
-/** Ranges whose meaning would change if they held only some of the repeated rows. */
+/** Elements whose meaning would change if their ranges contained only some of the repeated rows. */
 const STRICT = new Set(["conditionalFormatting", "dataValidation", "autoFilter", "protectedRange"]);
 const RANGES = ["ref", "sqref"] as const;
 const CELLS = ["activeCell", "topLeftCell"] as const;
-/** In a filled sheet: more keep Excel busy for minutes. */
+/** The limit for a filled sheet; with more, Excel takes minutes. */
 const MAX_MERGES = 1_000_000;
 const CANNOT_MOVE: Readonly<Record<string, string>> = {
   controls: "Form controls on a sheet with repeated rows cannot be moved: remove them",
   scenarios: "Scenarios on a sheet with repeated rows cannot be moved: remove them",
 };
 
-/** Moves what a sheet says about its cells beside them: merged ranges, formats, validations, links, filters, breaks, views. */
+/** Moves a sheet's ranges: merged ranges, formats, validations, links, filters, breaks and views. */
 export function moveSheetRanges(edits: Edits, model: SheetModel, context: MoveContext): void {
   const { part } = model;
   const { move } = context;
@@ -84,7 +84,7 @@ function movedList(
         context.report(
           model.name,
           text,
-          `${NAMES[owner] ?? "A range"} holds some of the repeated rows (${move.first} to ${move.last}) but not all`,
+          `${NAMES[owner] ?? "A range"} contains some of the repeated rows (${move.first} to ${move.last}) but not all`,
         );
       return rangeName(movedRange(range, move));
     })
@@ -109,7 +109,7 @@ function touchesRows(list: string, move: RowMove): boolean {
   });
 }
 
-/** Merged ranges and hyperlinks: those of the repeated rows are there for each record. */
+/** Copies merged ranges and hyperlinks of the repeated rows for each record. */
 function repeatRanges(
   edits: Edits,
   model: SheetModel,
@@ -159,7 +159,7 @@ function repeatRanges(
     edits.setAttribute(list, "count", String(count));
 }
 
-/** An element for another range; what must be unique in a sheet is left out. */
+/** Copies an element for another range, without attributes that must be unique in a sheet. */
 function copyOf(model: SheetModel, element: XmlElement, ref: string, context: MoveContext): string {
   const { part } = model;
   const edits = new Edits(part);
@@ -171,11 +171,11 @@ function copyOf(model: SheetModel, element: XmlElement, ref: string, context: Mo
 
 function moveBreak(edits: Edits, element: XmlElement, move: RowMove): void {
   const row = Number(attribute(edits.part, element, "id"));
-  // A break stands behind its row: one behind the last repeated row goes along.
+  // A page break follows its row; one after the last repeated row moves.
   if (row >= move.last) edits.setAttribute(element, "id", String(row + move.delta));
 }
 
-/** Conditional formats, validations, sparklines, places that hyperlinks lead to. */
+/** Moves the formulas of conditional formats, validations and sparklines, and the locations of hyperlinks. */
 function moveFormulasOf(
   edits: Edits,
   model: SheetModel,
@@ -221,7 +221,7 @@ function moveFormulasOf(
     );
 }
 
-/** The first cell of the range that a formula in an element is applied to. */
+/** The first cell of the range that an element's formula applies to. */
 function baseOf({ part }: SheetModel, formula: XmlElement): CellPlace | null {
   const passed: XmlElement[] = [];
   let base: CellPlace | null | undefined;
@@ -237,10 +237,10 @@ function baseOf({ part }: SheetModel, formula: XmlElement): CellPlace | null {
   return base ?? null;
 }
 
-/** Many formulas may stand in one element, and its list of ranges may be long. */
+/** Cached, because one element may have many formulas and ranges. */
 const baseIn = new WeakMap<XmlElement, CellPlace | null>();
 
-/** Moves the numbers of the rows below the repeated ones, and those of their cells. */
+/** Renumbers the rows below the repeated ones and their cells. */
 export async function moveRowNumbers(
   edits: Edits,
   model: SheetModel,

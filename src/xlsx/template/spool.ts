@@ -4,29 +4,29 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 /**
- * Keeps XML on disk until it is known by how many rows things move: formulas in repeated rows point below them, and how many records
- * there are is known only after the last one.
+ * Buffers XML in a file. Formulas in repeated rows may refer to rows below, whose position is known only after the last
+ * record.
  */
 export interface Spool {
   write(xml: string): Promise<void>;
-  /** All that was written, its marks replaced by the rows moved by `delta`. */
+  /** Reads everything written, with the markers replaced by row numbers moved by `delta`. */
   read(delta: number): AsyncGenerator<string, void, undefined>;
   close(): Promise<void>;
 }
 
 const CHUNK = 64 * 1024;
-// XML cannot hold these, so that they stand for nothing else.
+// Control characters as markers, because XML cannot contain them.
 const START = "\u0003";
 const END = "\u0004";
-// eslint-disable-next-line no-control-regex -- they are what is sought
+// eslint-disable-next-line no-control-regex -- the markers are control characters
 const MARKS = /\u0003(\d+)\u0004/g;
 
-/** A row number that is to be moved once it is known how far. */
+/** Marks a row number that is moved when the distance is known. */
 export function markRow(row: number): string {
   return `${START}${row}${END}`;
 }
 
-/** A spool on a file that has no name any more, so that nothing is left of it however the process ends. */
+/** Opens a spool on an unlinked file, so that nothing remains when the process ends. */
 export async function openSpool(): Promise<Spool> {
   const folder = await mkdtemp(join(tmpdir(), "workbook-"));
   let file: FileHandle;
@@ -57,7 +57,7 @@ export async function openSpool(): Promise<Spool> {
         if (bytesRead === 0) break;
         at += bytesRead;
         const text = rest + decoder.decode(buffer.subarray(0, bytesRead), { stream: true });
-        // A mark may be cut in two.
+        // A marker may be split between two chunks.
         const start = text.lastIndexOf(START);
         const whole = start === -1 || text.indexOf(END, start) !== -1 ? text.length : start;
         rest = text.slice(whole);

@@ -3,11 +3,13 @@ import { Edits } from "./edits.ts";
 import type { XmlElement, XmlPart } from "./xmlTree.ts";
 import { attribute, child } from "./xmlTree.ts";
 
-/** The cell formats of a workbook, to which variants are added where a value needs one. */
+/** The cell formats of a workbook, extended with variants that values need. */
 export interface StyleRegistry {
-  /** The format itself if it shows dates, else its like with the short date of the reader's country, with the time if `withTime`. */
+  /**
+   * The format itself if it shows dates, otherwise a variant with the reader's short date, with the time if `withTime`.
+   */
   forDate(style: number, withTime: boolean): number;
-  /** The like of a format whose text stays text when somebody edits it. */
+  /** A variant whose text stays text when a user edits it. */
   forQuotedText(style: number): number;
   /** The changed part; null if nothing was added. */
   xml(): string | null;
@@ -16,7 +18,7 @@ export interface StyleRegistry {
 const SHORT_DATE = "14";
 const SHORT_DATE_TIME = "22";
 
-/** `part` is `styles.xml`; without one, formats stay as they are. */
+/** `part` is `styles.xml`; without it, formats do not change. */
 export function styleRegistry(part: XmlPart | null): StyleRegistry {
   const list = part ? child(part.root, "cellXfs") : undefined;
   if (!part || !list)
@@ -72,7 +74,7 @@ export function styleRegistry(part: XmlPart | null): StyleRegistry {
   };
 }
 
-/** Whether a number format shows dates or times; `code` is that of a custom one. */
+/** Whether a number format shows dates or times; `code` is the code of a custom format. */
 export function isDateFormat(id: number, code: string | undefined): boolean {
   if (code === undefined)
     return (
@@ -81,9 +83,9 @@ export function isDateFormat(id: number, code: string | undefined): boolean {
       (id >= 45 && id <= 47) ||
       (id >= 50 && id <= 58)
     );
-  // Excel takes no longer ones; in those the search for a closing bracket would be long.
+  // Excel rejects longer formats, and searching for a closing bracket in them would be slow.
   if (code.length > SHEET_LIMITS.numberFormat) return false;
-  // What is quoted, escaped, or a colour, a condition or a currency shows nothing of the value; `[h]` does.
+  // Quoted and escaped text, colours, conditions and currencies do not show the value; `[h]` does.
   const shown = code
     .replace(/"[^"]*"|\\.|[_*].|\[(?![hms]+\])[^\]]*\]/gi, "")
     .replace(/general/gi, "");

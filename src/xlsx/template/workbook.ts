@@ -11,7 +11,7 @@ export interface SheetPart {
   readonly part: string;
 }
 
-/** An unpacked workbook; its parts are parsed when they are asked for, once. */
+/** An unpacked workbook; its parts are parsed once, on demand. */
 export interface Workbook {
   readonly parts: PackageParts;
   readonly main: string;
@@ -19,26 +19,26 @@ export interface Workbook {
   readonly date1904: boolean;
   xml(part: string): Promise<XmlPart>;
   relations(part: string): Promise<readonly Relation[]>;
-  /** Spent by the cells' formulas, shared ones for each of their cells. */
+  /** The budget for cell formulas; a shared formula counts for each of its cells. */
   readonly formulas: FormulaBudget;
 }
 
-/** Over all parts; enough for some 150,000 cells. */
+/** The limit for all parts together, enough for about 150,000 cells. */
 const MAX_ELEMENTS = 300_000;
 const MAX_ATTRIBUTES = 1_500_000;
-/** Of a sheet, in characters; Excel takes 31. */
-const LONGEST_NAME = 255;
+/** The maximum length of a sheet name; Excel's limit is 31. */
+const MAX_NAME_LENGTH = 255;
 const MAIN_NAMESPACE = "http://schemas.openxmlformats.org/spreadsheetml/2006/main";
 const STRICT_NAMESPACE = "http://purl.oclc.org/ooxml/spreadsheetml/main";
 const MAIN_TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet.main+xml";
 
-/** @throws TemplateError for a package that holds no ordinary workbook */
+/** @throws TemplateError when the package is not an ordinary workbook */
 export async function readWorkbook(parts: PackageParts): Promise<Workbook> {
   const budget: ElementBudget = { elements: MAX_ELEMENTS, attributes: MAX_ATTRIBUTES };
   const parsed = new Map<string, Promise<XmlPart>>();
   const xml = (name: string) => {
     const bytes = parts.get(name);
-    if (!bytes) return Promise.reject(fileProblem(`The workbook lacks its part ${name}`));
+    if (!bytes) return Promise.reject(fileProblem(`The workbook has no part ${name}`));
     const known =
       parsed.get(name) ??
       parseXml(bytes, budget).catch((error: unknown) => {
@@ -65,7 +65,7 @@ export async function readWorkbook(parts: PackageParts): Promise<Workbook> {
       "The workbook is saved as Strict Open XML: save it as an ordinary .xlsx workbook",
     );
   if (book.root.uri !== MAIN_NAMESPACE || book.root.local !== "workbook")
-    throw fileProblem("This is no workbook: save it as .xlsx");
+    throw fileProblem("This is not a workbook: save it as .xlsx");
   const targets = new Map((await relations(main)).map((relation) => [relation.id, relation]));
   const sheets = (child(book.root, "sheets")?.children ?? []).flatMap((element) => {
     const target = targets.get(relationId(book, element));
@@ -76,8 +76,8 @@ export async function readWorkbook(parts: PackageParts): Promise<Workbook> {
   if (sheets.length === 0) throw fileProblem("The workbook has no worksheet");
   if (new Set(sheets.map(({ part }) => part)).size < sheets.length)
     throw fileProblem("Two sheets of the workbook are the same part");
-  if (sheets.some(({ name }) => name.length > LONGEST_NAME))
-    throw fileProblem(`A sheet's name is longer than ${LONGEST_NAME} characters`);
+  if (sheets.some(({ name }) => name.length > MAX_NAME_LENGTH))
+    throw fileProblem(`A sheet's name is longer than ${MAX_NAME_LENGTH} characters`);
   const properties = child(book.root, "workbookPr");
   const date1904 = properties === undefined ? undefined : attribute(book, properties, "date1904");
   return {
@@ -100,14 +100,14 @@ async function mainPart(
     throw fileProblem("This is an OpenDocument file: save it as .xlsx");
   const main = (await relations("")).find(({ type }) => type === "officeDocument")?.target;
   if (main === undefined || !parts.has(main) || !parts.has("[Content_Types].xml"))
-    throw fileProblem("This is no workbook: save it as .xlsx");
+    throw fileProblem("This is not a workbook: save it as .xlsx");
   if (main.endsWith(".bin")) throw fileProblem("This is a binary .xlsb workbook: save it as .xlsx");
   const type = contentTypeOf(await xml("[Content_Types].xml"), main);
   if (type.includes("macroEnabled"))
-    throw fileProblem("The workbook may hold macros: save it as .xlsx");
+    throw fileProblem("The workbook may contain macros: save it as .xlsx");
   if (type !== MAIN_TYPE)
     throw fileProblem(
-      "This is no ordinary workbook (a template or add-in, perhaps): save it as .xlsx",
+      "This is not an ordinary workbook, but perhaps a template or add-in: save it as .xlsx",
     );
   return main;
 }
@@ -119,7 +119,7 @@ function contentTypeOf(types: XmlPart, part: string): string {
   return found === undefined ? "" : (attribute(types, found, "ContentType") ?? "");
 }
 
-/** The value of an element's `r:id`, whatever the prefix. */
+/** The value of an element's `r:id` attribute, with any prefix. */
 export function relationId(part: XmlPart, element: XmlElement): string {
   const tag = part.source.slice(element.start, element.open);
   return /\s[\w.-]+:id\s*=\s*["']([^"']*)["']/.exec(tag)?.[1] ?? "";

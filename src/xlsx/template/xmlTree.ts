@@ -1,22 +1,22 @@
 import { SaxesParser } from "saxes";
 import { pacer } from "../pacer.ts";
 
-/** An element with its places in the source, so that a change to it leaves every other character as it was. */
+/** An element with its offsets in the source, so that edits keep all other text. */
 export interface XmlElement {
-  /** With its prefix. */
+  /** The name with its prefix. */
   readonly name: string;
   readonly prefix: string;
   readonly local: string;
   readonly uri: string;
   readonly parent: XmlElement | null;
   readonly children: XmlElement[];
-  /** Of the start tag's `<` and behind its `>`. */
+  /** The offsets of the start tag's `<` and after its `>`. */
   readonly start: number;
   readonly open: number;
-  /** Of the end tag's `<` and behind its `>`; both equal `open` if the element closes itself. */
+  /** The offsets of the end tag's `<` and after its `>`; both equal `open` for an empty-element tag. */
   close: number;
   end: number;
-  /** What stands directly in it. */
+  /** The element's own text. */
   text: string;
 }
 
@@ -25,7 +25,7 @@ export interface XmlPart {
   readonly root: XmlElement;
 }
 
-/** What may still be read, over all parts of a workbook: a bound on time and memory. */
+/** The remaining budget for all parts of a workbook, which limits time and memory. */
 export interface ElementBudget {
   elements: number;
   attributes: number;
@@ -33,12 +33,12 @@ export interface ElementBudget {
 
 const CHUNK = 64 * 1024;
 const MAX_DEPTH = 64;
-/** Of one element. */
+/** The limit for one element. */
 const MAX_ATTRIBUTES = 250;
 
 /**
- * Reads a part, giving way to the event loop. Entities beyond XML's own five are unknown, and a DTD is refused.
- * @throws Error saying what is wrong with the XML
+ * Parses a part, yielding to the event loop. Rejects a DTD; only XML's five predefined entities are known.
+ * @throws Error that describes the XML error
  */
 export async function parseXml(bytes: Buffer, budget: ElementBudget): Promise<XmlPart> {
   const source = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
@@ -60,7 +60,7 @@ export async function parseXml(bytes: Buffer, budget: ElementBudget): Promise<Xm
   });
   parser.on("opentag", (tag) => {
     attributes = 0;
-    // The parser looks for a prefix's namespace through all elements around: the time of an attribute grows with the depth.
+    // The parser looks up a prefix in all ancestors, so the time per attribute grows with the depth.
     if (++depth > MAX_DEPTH) throw new Error(`its elements nest deeper than ${MAX_DEPTH}`);
     if (--budget.elements < 0) throw new Error("the workbook has too many cells and elements");
     const element: XmlElement = {
@@ -70,7 +70,7 @@ export async function parseXml(bytes: Buffer, budget: ElementBudget): Promise<Xm
       uri: tag.uri,
       parent: current,
       children: [],
-      // A start tag holds no other `<`.
+      // A start tag contains no other `<`.
       start: source.lastIndexOf("<", parser.position - 1),
       open: parser.position,
       close: parser.position,
@@ -105,18 +105,18 @@ export async function parseXml(bytes: Buffer, budget: ElementBudget): Promise<Xm
   return { source, root };
 }
 
-/** An attribute of a start tag: its value, and where that stands in the source, without the quotes. */
+/** An attribute of a start tag: its value, and the value's offsets in the source without quotes. */
 export interface XmlAttribute {
   readonly value: string;
   readonly start: number;
   readonly end: number;
-  /** Of the space before its name. */
+  /** The offset of the space before its name. */
   readonly from: number;
 }
 
 const ATTRIBUTE = /\s([^\s=/>]+)\s*=\s*("[^"]*"|'[^']*')/g;
 
-/** An attribute of an element by its name, prefix included; undefined if the element lacks it. */
+/** Finds an attribute by name including prefix. */
 export function findAttribute(
   { source }: XmlPart,
   element: XmlElement,
@@ -137,7 +137,7 @@ export function findAttribute(
   return undefined;
 }
 
-/** The value of an attribute; undefined if the element lacks it. */
+/** The value of an attribute; undefined if it is missing. */
 export function attribute(part: XmlPart, element: XmlElement, name: string): string | undefined {
   return findAttribute(part, element, name)?.value;
 }
@@ -161,14 +161,14 @@ function unescapeXml(text: string): string {
   );
 }
 
-/** The first child of a name, whatever its prefix. */
+/** The first child with a local name, with any prefix. */
 export function child(element: XmlElement | undefined, local: string): XmlElement | undefined {
   return element?.children.find((candidate) => candidate.local === local);
 }
 
-/** Visits the element and all in it; where `visit` returns false, what is within is left out. */
+/** Visits the element and its descendants; skips the descendants where `visit` returns false. */
 export function walk(element: XmlElement, visit: (element: XmlElement) => boolean): void {
-  // An own stack: a part may nest deeper than calls can.
+  // An explicit stack, because a part may nest deeper than the call stack allows.
   const stack = [element];
   for (let next = stack.pop(); next !== undefined; next = stack.pop()) {
     if (!visit(next)) continue;

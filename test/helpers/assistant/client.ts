@@ -7,7 +7,7 @@ import {
   lastAssistantMessageIsCompleteWithApprovalResponses,
 } from "ai";
 
-/** What a front end's component keeps of a chat, without a front end. */
+/** The state of a chat without a user interface. */
 class State implements ChatState<UIMessage> {
   status: ChatStatus = "ready";
   error: Error | undefined;
@@ -30,7 +30,7 @@ class State implements ChatState<UIMessage> {
   }
 }
 
-/** The AI SDK's own chat, as `useChat` has it. */
+/** The AI SDK's chat, like `useChat`. */
 class Chat extends AbstractChat<UIMessage> {
   constructor(id: string, transport: DefaultChatTransport<UIMessage>, messages: UIMessage[]) {
     super({
@@ -42,7 +42,7 @@ class Chat extends AbstractChat<UIMessage> {
   }
 }
 
-/** A chat of the AI SDK's with the service at `url`, for a holder of `token`. */
+/** Opens an AI SDK chat with the service at `url` for the holder of `token`. */
 export function openChat(
   url: string,
   { token, id, messages = [] }: { token: string; id: string; messages?: UIMessage[] },
@@ -54,7 +54,7 @@ export function openChat(
   return new Chat(id, transport, messages);
 }
 
-/** All that a message says. */
+/** The whole text of a message. */
 export function textOf(message: UIMessage | undefined): string {
   return (message?.parts ?? [])
     .map((part) => (part.type === "text" ? part.text : ""))
@@ -62,7 +62,7 @@ export function textOf(message: UIMessage | undefined): string {
     .join("\n");
 }
 
-/** The uses of tools in a message: name, state and result. */
+/** The tool calls in a message: name, state and result. */
 export function toolsOf(message: UIMessage | undefined) {
   return (message?.parts ?? []).flatMap((part) =>
     part.type.startsWith("tool-") && "toolCallId" in part
@@ -79,7 +79,7 @@ export function toolsOf(message: UIMessage | undefined) {
   );
 }
 
-/** The remarks of the service in a message. */
+/** The service's notes in a message. */
 export function notesOf(message: UIMessage | undefined): string[] {
   return (message?.parts ?? []).flatMap((part) =>
     part.type === "data-note" ? [(part.data as { text: string }).text] : [],
@@ -107,16 +107,13 @@ export async function request(
     status: response.status,
     headers: response.headers,
     text,
-    // A test states what it expects; typing each answer again would only repeat that.
+    // Untyped, because each test states what it expects.
 
     json: text.startsWith("{") ? JSON.parse(text) : null,
   };
 }
 
-/**
- * The shortest of three times that stopping took, in milliseconds: `stop` gives one. On a machine that is busy with other tests, one
- * of them says nothing.
- */
+/** The shortest of three measurements of `stop` in milliseconds, because a busy machine distorts single ones. */
 export async function shortestOfThree(stop: () => Promise<number>): Promise<number> {
   let shortest = Infinity;
   for (let attempt = 0; attempt < 3 && shortest >= 1_000; attempt++)

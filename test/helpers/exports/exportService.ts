@@ -20,34 +20,34 @@ export interface Job {
   notes: string[];
 }
 
-/** A server, a worker and an object store, as a deployment has them. */
+/** A server, a worker and an object store, as in a deployment. */
 export interface ExportService {
   service: Service;
   files: TestFiles;
-  /** All that one needs to export. */
+  /** A user with all permissions for exports. */
   exporter: { token: string; userId: string; roleId: string };
   startWorker(
     settings?: Record<string, string>,
     options?: WorkerProcessOptions,
   ): Promise<WorkerProcess>;
-  /** Adds products with the numbers 1, 2, ...; returns their ids in that order. */
+  /** Adds products with the numbers 1, 2 and so on; returns their ids in that order. */
   addProducts(count: number, extra?: string): Promise<string[]>;
   templateId(name: string): Promise<string>;
-  /** Makes a template of columns; returns its id. */
+  /** Creates a template of columns; returns its id. */
   makeTemplate(kind: "FORM" | "TABLE", columns: object[]): Promise<string>;
   start(templateId: string, productIds: readonly string[], token?: string): Promise<Job>;
-  /** The same with any input. */
+  /** Starts an export with any input. */
   startWith(input: object, token?: string): Promise<Job>;
   job(id: string, token?: string): Promise<Job | null>;
-  /** The job when it has one of these states. */
+  /** Waits until the job has one of these states. */
   reaches(id: string, states: readonly string[], token?: string): Promise<Job>;
   download(
     id: string,
     token?: string | null,
   ): Promise<{ status: number; body: DownloadBody; headers: Headers }>;
-  /** The finished workbook's file. */
+  /** The bytes of the finished workbook. */
   bytes(id: string, token?: string): Promise<Buffer>;
-  /** The finished workbook, as a reader opens it. */
+  /** The finished workbook, parsed. */
   open(id: string, token?: string): Promise<ExcelJS.Workbook>;
   stop(): Promise<void>;
 }

@@ -7,24 +7,24 @@ import { verify } from "../../../src/search/verify.ts";
 import { askAt } from "../service.ts";
 import { waitFor } from "../waitFor.ts";
 import type { Ledger } from "./ledger.ts";
-import type { Promised } from "./mutations.ts";
+import type { ExpectedRows } from "./mutations.ts";
 import type { World } from "./world.ts";
 
-/** How long everything has to be as it was before a fault, in milliseconds. */
+/** The time after a fault within which everything must recover. */
 const recoveryMs = 30_000;
 
-/** What is compared with the state in the end. */
-export interface Before {
-  /** Rows less those that the audit log knows of, by entity type. */
+/** The state before a fault, for comparison. */
+export interface StateBefore {
+  /** The number of rows unknown to the audit log, by entity type. */
   unaudited: Record<string, number>;
-  /** Milliseconds that a request takes. */
+  /** The duration of a request in milliseconds. */
   requestMs: number;
-  /** Jobs that were given up in what went before, by their ids. */
+  /** The ids of jobs that had already failed. */
   givenUp: string[];
 }
 
-/** Takes stock before a fault. */
-export async function takeStock(world: World): Promise<Before> {
+/** Records the state before a fault. */
+export async function recordState(world: World): Promise<StateBefore> {
   const { pool } = world.fleet.database;
   const { rows } = await pool.query<{ id: string }>(
     "select id::text from graphile_worker._private_jobs where attempts >= max_attempts and locked_at is null",
@@ -36,25 +36,25 @@ export async function takeStock(world: World): Promise<Before> {
   };
 }
 
-/** All that must hold once a fault is over and the clients have stopped. */
+/** Checks all invariants after a fault, when the clients have stopped. */
 export async function checkInvariants(
   world: World,
   ledger: Ledger,
-  before: Before,
+  before: StateBefore,
   exportsMayFail: RegExp | null = null,
 ): Promise<void> {
   const { pool } = world.fleet.database;
   await expectSpeed(world, before);
   expect(ledger.surprises).toEqual([]);
   await expectQueueDrained(pool, before, exportsMayFail);
-  await expectExportsOver(pool, ledger, exportsMayFail);
-  for (const promised of ledger.promised) await expectKept(pool, promised);
-  // A type that a migration added has as many rows as the audit log knows of.
+  await expectExportsEnded(pool, ledger, exportsMayFail);
+  for (const promised of ledger.promised) await expectAcknowledgedStored(pool, promised);
+  // All rows of a type added by a migration are in the audit log.
   for (const [type, more] of Object.entries(await unaudited(pool)))
     expect({ type, more }).toEqual({ type, more: before.unaudited[type] ?? 0 });
   await expectOneFileEach(world);
   await expectIndexEqual(world);
-  await expectNobodyIdle(pool);
+  await expectNoIdleTransactions(pool);
   await expectSealed(pool);
 }
 
@@ -64,7 +64,7 @@ const speed = ({ fleet, staff }: World) =>
     return (await askAt(fleet.url, document, { token: staff.token })).status === 200;
   });
 
-/** The median of fifteen times, in milliseconds; those that fail take for ever. */
+/** The median of fifteen durations in milliseconds; failures count as infinite. */
 async function median(work: () => Promise<boolean>): Promise<number> {
   const took: number[] = [];
   for (let round = 0; round < 15; round++) {
@@ -75,8 +75,8 @@ async function median(work: () => Promise<boolean>): Promise<number> {
   return took.toSorted((a, b) => a - b)[7] ?? Infinity;
 }
 
-/** Three times of before. Where the machine has become slow itself, which requests that do nothing show, a few times of theirs. */
-async function expectSpeed(world: World, { requestMs }: Before): Promise<void> {
+/** Allows three times the earlier duration, or more when trivial requests show that the machine itself is slower. */
+async function expectSpeed(world: World, { requestMs }: StateBefore): Promise<void> {
   let said = "";
   await waitFor(
     "requests to take what they took",
@@ -93,13 +93,10 @@ async function expectSpeed(world: World, { requestMs }: Before): Promise<void> {
   });
 }
 
-/**
- * Nothing is due, nothing is held by nobody, and nothing was given up, unless for a reason that was to happen. What waits to be
- * tried again may do so now.
- */
+/** No job is due, locked by a dead worker or unexpectedly failed. Lets waiting retries run at once. */
 async function expectQueueDrained(
   pool: pg.Pool,
-  { givenUp }: Before,
+  { givenUp }: StateBefore,
   mayFail: RegExp | null,
 ): Promise<void> {
   await pool.query(
@@ -126,8 +123,8 @@ async function expectQueueDrained(
   ).catch(() => expect(last).toEqual([]));
 }
 
-/** Exports have their file; one may have failed only where that is what was to happen, and says why. */
-async function expectExportsOver(
+/** All exports have a file, or failed with an expected reason. */
+async function expectExportsEnded(
   pool: pg.Pool,
   ledger: Ledger,
   mayFail: RegExp | null,
@@ -148,8 +145,8 @@ async function expectExportsOver(
   }).catch(() => expect(bad).toEqual([]));
 }
 
-/** Each acknowledged mutation is there, and exactly once. */
-async function expectKept(pool: pg.Pool, promised: Promised): Promise<void> {
+/** Each acknowledged mutation is stored exactly once. */
+async function expectAcknowledgedStored(pool: pg.Pool, promised: ExpectedRows): Promise<void> {
   const { campaigns, roles, invitations, products, tokens, traces } = promised;
   const read = async <Row extends pg.QueryResultRow>(text: string, values: readonly unknown[]) =>
     (await pool.query<Row>(text, [values])).rows;
@@ -210,7 +207,7 @@ async function expectKept(pool: pg.Pool, promised: Promised): Promise<void> {
   expect(wrong.filter(({ found }) => found !== 1)).toEqual([]);
 }
 
-/** By type of entity, how many rows there are beyond those whose making the audit log has and whose end it has not. */
+/** By entity type, the number of rows minus those that are created but not deleted in the audit log. */
 async function unaudited(pool: pg.Pool): Promise<Record<string, number>> {
   const { rows: tables } = await pool.query<{ type: string; name: string }>(
     `select substring(table_tags(c.oid) ->> 'audit' from '^[A-Z]\\w+') as type, c.oid::regclass::text as name
@@ -218,7 +215,7 @@ async function unaudited(pool: pg.Pool): Promise<Record<string, number>> {
        and table_tags(c.oid) ->> 'audit' ~ '^[A-Z]'`,
   );
   expect(tables.length).toBeGreaterThan(15);
-  // In one moment: those who have just changed something have changed both.
+  // In one snapshot, because clients change table and audit log together.
   const counts = tables.map(
     ({ type, name }) => `select '${type}' as type, count(*) as rows from ${name}`,
   );
@@ -231,7 +228,7 @@ async function unaudited(pool: pg.Pool): Promise<Record<string, number>> {
   return Object.fromEntries(rows.map(({ type, more }) => [type, more]));
 }
 
-/** The store holds what the records name, and nothing that was begun and left. */
+/** The store contains exactly the recorded files and no unfinished uploads. */
 async function expectOneFileEach({ fleet }: World): Promise<void> {
   await waitFor("the store to hold what the records name", async () => {
     const { rows } = await fleet.database.pool.query<{ key: string }>(
@@ -248,7 +245,7 @@ async function expectOneFileEach({ fleet }: World): Promise<void> {
   });
 }
 
-/** What the engine holds is what the tables hold, in number and in content. */
+/** The engine's documents equal the tables' rows in number and content. */
 async function expectIndexEqual({ fleet }: World): Promise<void> {
   const { pool } = fleet.database;
   await waitFor("the outbox to be empty", async () => {
@@ -282,9 +279,9 @@ async function expectIndexEqual({ fleet }: World): Promise<void> {
   }
 }
 
-async function expectNobodyIdle(pool: pg.Pool): Promise<void> {
+async function expectNoIdleTransactions(pool: pg.Pool): Promise<void> {
   await waitFor(
-    "transactions that nobody works in to end",
+    "idle transactions to end",
     async () => {
       const { rowCount } = await pool.query(
         `select from pg_stat_activity where datname = current_database()
@@ -296,7 +293,7 @@ async function expectNobodyIdle(pool: pg.Pool): Promise<void> {
   );
 }
 
-/** Seals what there is and has the chains checked, as `npm run audit:verify` does. */
+/** Seals the audit log and verifies its chains, like `npm run audit:verify`. */
 async function expectSealed(pool: pg.Pool): Promise<void> {
   await waitFor("the audit log to be sealed", async () => {
     await pool.query("select seal_audit_log('0 seconds', 5000)");

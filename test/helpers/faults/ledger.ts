@@ -4,44 +4,44 @@ import { type Random, randomOf } from "../../../dev/emulators/erp/random.ts";
 import { faultSeed } from "../environment.ts";
 import type { RawAnswer } from "../http.ts";
 import { send } from "../http.ts";
-import type { Author, Mutation, Promised } from "./mutations.ts";
-import { nextMutation, nothingPromised } from "./mutations.ts";
+import type { Author, Mutation, ExpectedRows } from "./mutations.ts";
+import { nextMutation, noExpectedRows } from "./mutations.ts";
 
-/** One try of a mutation, as the client saw it. */
+/** One try of a mutation as the client saw it. */
 export interface Try {
-  /** By `Date.now()`, when it was over. */
+  /** The end of the try, from `Date.now()`. */
   at: number;
   ms: number;
-  /** `ok`, an HTTP status that asks to come again, or `network`. */
+  /** `ok`, a retryable HTTP status, or `network`. */
   outcome: string;
   retryAfter: string | undefined;
 }
 
-/** Clients that change things all the time, and what was acknowledged to them. */
+/** Clients that continuously make mutations, and what was acknowledged to them. */
 export interface Ledger {
   seed: string;
-  promised: readonly Promised[];
+  promised: readonly ExpectedRows[];
   /** All tries so far, oldest first. */
   tries: readonly Try[];
-  /** Answers that no fault explains; there must be none. */
+  /** Responses that no fault explains; there must be none. */
   surprises: readonly string[];
-  /** Mutations that were acknowledged. */
+  /** The number of acknowledged mutations. */
   acknowledged(): number;
-  /** Waits until so many more were acknowledged. */
-  more(count: number): Promise<void>;
-  /** Lets each client end what it has begun, which it sends until it is acknowledged; then none begins another. */
+  /** Waits until this many more were acknowledged. */
+  waitForMore(count: number): Promise<void>;
+  /** Lets each client repeat its current mutation until it is acknowledged, then stops it. */
   stop(): Promise<void>;
 }
 
 export interface LedgerOptions {
-  /** Of the servers, or of what stands before them. */
+  /** The URL of the servers or of a proxy. */
   url: string;
   token: string;
   author: Omit<Author, "prefix">;
-  /** Names the ledger within its database. */
+  /** Identifies the ledger within its database. */
   name: string;
   clients?: number;
-  /** The longest pause between two mutations of a client, in milliseconds. */
+  /** The longest pause between two mutations of a client. */
   pauseMs?: number;
 }
 
@@ -49,14 +49,14 @@ const answerMs = 40_000;
 const lastMs = 90_000;
 
 /**
- * Starts clients that make mutations, each with an `Idempotency-Key` that it sends again until it is acknowledged. What they do
- * follows from the seed alone; when they do it, from the machine.
+ * Starts clients that make mutations with an `Idempotency-Key`, repeated until acknowledged. The seed determines the
+ * mutations, but not their timing.
  */
 export function startLedger(options: LedgerOptions): Ledger {
   const { url, token, author, name, clients = 4, pauseMs = 40 } = options;
   const tries: Try[] = [];
   const surprises: string[] = [];
-  const promised: Promised[] = [];
+  const promised: ExpectedRows[] = [];
   let acknowledged = 0;
   let stopping = false;
 
@@ -92,8 +92,10 @@ export function startLedger(options: LedgerOptions): Ledger {
       return false;
     }
     note("ok");
-    // The first answer was lost, and held a secret: it says no more than that it was done.
-    const doneBefore = /^This request was completed before; its response contained a secret/.test(error?.message);
+    // The first response was lost and contained a secret, so this one only confirms the mutation.
+    const doneBefore = /^This request was completed before; its response contained a secret/.test(
+      error?.message,
+    );
     try {
       if (answer.status !== 200 || (error && !doneBefore))
         throw new Error(`${answer.status} ${JSON.stringify(error ?? answer.text)}`);
@@ -118,7 +120,7 @@ export function startLedger(options: LedgerOptions): Ledger {
   };
 
   const client = async (index: number) => {
-    const own = nothingPromised();
+    const own = noExpectedRows();
     promised.push(own);
     const random = randomOf(faultSeed, name, index);
     const prefix = `${name}${index}`;
@@ -136,7 +138,7 @@ export function startLedger(options: LedgerOptions): Ledger {
     tries,
     surprises,
     acknowledged: () => acknowledged,
-    async more(count) {
+    async waitForMore(count) {
       const wanted = acknowledged + count;
       const deadline = Date.now() + lastMs;
       while (acknowledged < wanted) {

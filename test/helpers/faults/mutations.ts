@@ -1,40 +1,40 @@
 import type { Random } from "../../../dev/emulators/erp/random.ts";
 
-/** A mutation as a client sends it, and what the world holds once it was acknowledged. */
+/** A mutation as a client sends it, and its expected effects. */
 export interface Mutation {
   kind: string;
   document: string;
   variables: Record<string, unknown>;
-  /** Notes what the answer promises; null for that of a new token, which is told only once and was lost. */
-  // What is answered differs by the mutation; each reads its own.
+  /** Records what the response promises; null for a lost response with a new token, which is shown only once. */
+  // Responses differ by mutation.
   // eslint-disable-next-line @typescript-eslint/no-explicit-any
   acknowledge: (data: any) => void;
 }
 
-/** A trace that an acknowledged mutation must have left in the audit log exactly once. */
+/** An audit row that an acknowledged mutation must have left exactly once. */
 export interface Trace {
   operation: "CREATE" | "UPDATE" | "DELETE";
   entity: string;
-  /** By its id, or by a value that only this mutation wrote. */
+  /** Identified by id, or by a value that only this mutation wrote. */
   id?: string;
   field?: string;
   value?: string;
 }
 
-/** What must be in the database by what was acknowledged to one client. Nobody else changes it. */
-export interface Promised {
+/** The expected rows of one client, which no other client changes. */
+export interface ExpectedRows {
   campaigns: Map<string, { title: string; status: string } | null>;
   roles: Map<string, { name: string }>;
   invitations: Map<string, { email: string; revoked: boolean }>;
   /** Names by number. */
   products: Map<string, string>;
-  /** Names of tokens and whether they are revoked, by name: the id may have been in a lost answer. */
+  /** Tokens by name. The id is null when the response was lost. */
   tokens: Map<string, { id: string | null; revoked: boolean }>;
   exports: Set<string>;
   traces: Trace[];
 }
 
-export function nothingPromised(): Promised {
+export function noExpectedRows(): ExpectedRows {
   return {
     campaigns: new Map(),
     roles: new Map(),
@@ -46,20 +46,20 @@ export function nothingPromised(): Promised {
   };
 }
 
-/** Whoever makes the mutations. */
+/** The user who makes the mutations. */
 export interface Author {
   userId: string;
-  /** The names that it gives begin with it. */
+  /** The prefix of all names. */
   prefix: string;
-  /** For exports. */
+  /** Used by exports. */
   templateId: string;
   productIds: readonly string[];
 }
 
-/** Makes the next mutation of a client, of all kinds in turn as chance has it. */
+/** Returns the next random mutation of a client. */
 export function nextMutation(
   random: Random,
-  promised: Promised,
+  promised: ExpectedRows,
   author: Author,
   count: number,
 ): Mutation {
@@ -104,7 +104,7 @@ export function nextMutation(
       if (promised.exports.size < 12) return exported(promised, author, random);
       break;
     case 12:
-      // A user may have a hundred, those of earlier tests included.
+      // A user may have a hundred tokens, including those of earlier tests.
       if ([...promised.tokens.values()].filter(({ revoked }) => !revoked).length < 2)
         return newToken(promised, label);
       break;
@@ -116,7 +116,7 @@ export function nextMutation(
   return newCampaign(promised, author, label);
 }
 
-function newCampaign(promised: Promised, { userId }: Author, title: string): Mutation {
+function newCampaign(promised: ExpectedRows, { userId }: Author, title: string): Mutation {
   return {
     kind: "createCampaign",
     document: `mutation ($input: CreateCampaignInput!) { createCampaign(input: $input) { id title status } }`,
@@ -133,7 +133,7 @@ function newCampaign(promised: Promised, { userId }: Author, title: string): Mut
   };
 }
 
-function renamed(promised: Promised, id: string, title: string): Mutation {
+function renamed(promised: ExpectedRows, id: string, title: string): Mutation {
   return {
     kind: "updateCampaign",
     document: `mutation ($id: ID!, $input: UpdateCampaignInput!) { updateCampaign(id: $id, input: $input) { id title } }`,
@@ -148,7 +148,7 @@ function renamed(promised: Promised, id: string, title: string): Mutation {
   };
 }
 
-function cancelled(promised: Promised, id: string, title: string): Mutation {
+function cancelled(promised: ExpectedRows, id: string, title: string): Mutation {
   return {
     kind: "endCampaign",
     document: `mutation ($id: ID!, $input: UpdateCampaignInput!) { updateCampaign(id: $id, input: $input) { id status } }`,
@@ -163,7 +163,7 @@ function cancelled(promised: Promised, id: string, title: string): Mutation {
   };
 }
 
-function removed(promised: Promised, id: string): Mutation {
+function removed(promised: ExpectedRows, id: string): Mutation {
   return {
     kind: "deleteCampaign",
     document: `mutation ($id: ID!) { deleteCampaign(id: $id) }`,
@@ -175,7 +175,7 @@ function removed(promised: Promised, id: string): Mutation {
   };
 }
 
-function newRole(promised: Promised, name: string): Mutation {
+function newRole(promised: ExpectedRows, name: string): Mutation {
   return {
     kind: "createRole",
     document: `mutation ($input: CreateRoleInput!) { createRole(input: $input) { id } }`,
@@ -187,7 +187,7 @@ function newRole(promised: Promised, name: string): Mutation {
   };
 }
 
-function renamedRole(promised: Promised, id: string, name: string): Mutation {
+function renamedRole(promised: ExpectedRows, id: string, name: string): Mutation {
   return {
     kind: "updateRole",
     document: `mutation ($id: ID!, $input: UpdateRoleInput!) { updateRole(id: $id, input: $input) { id } }`,
@@ -202,7 +202,7 @@ function renamedRole(promised: Promised, id: string, name: string): Mutation {
   };
 }
 
-function invited(promised: Promised, roleId: string, label: string): Mutation {
+function invited(promised: ExpectedRows, roleId: string, label: string): Mutation {
   const email = `${label.replaceAll(" ", ".")}@guests.example`.toLowerCase();
   return {
     kind: "createInvitation",
@@ -215,7 +215,7 @@ function invited(promised: Promised, roleId: string, label: string): Mutation {
   };
 }
 
-function revokedInvitation(promised: Promised, id: string): Mutation {
+function revokedInvitation(promised: ExpectedRows, id: string): Mutation {
   return {
     kind: "revokeInvitation",
     document: `mutation ($id: ID!) { revokeInvitation(id: $id) { id } }`,
@@ -227,7 +227,7 @@ function revokedInvitation(promised: Promised, id: string): Mutation {
   };
 }
 
-function synced(promised: Promised, random: Random, prefix: string, name: string): Mutation {
+function synced(promised: ExpectedRows, random: Random, prefix: string, name: string): Mutation {
   const numbers = [
     ...new Set(Array.from({ length: 5 }, () => `${prefix}-${random.below(60)}`)),
   ].toSorted();
@@ -253,7 +253,7 @@ function synced(promised: Promised, random: Random, prefix: string, name: string
   };
 }
 
-function exported(promised: Promised, author: Author, random: Random): Mutation {
+function exported(promised: ExpectedRows, author: Author, random: Random): Mutation {
   const from = random.below(author.productIds.length / 2);
   return {
     kind: "createDataExportFromTemplate",
@@ -268,7 +268,7 @@ function exported(promised: Promised, author: Author, random: Random): Mutation 
   };
 }
 
-function newToken(promised: Promised, name: string): Mutation {
+function newToken(promised: ExpectedRows, name: string): Mutation {
   return {
     kind: "createMyApiToken",
     document: `mutation ($input: CreateApiTokenInput!) { createMyApiToken(input: $input) { id token } }`,
@@ -279,7 +279,7 @@ function newToken(promised: Promised, name: string): Mutation {
   };
 }
 
-function revokedToken(promised: Promised, name: string, id: string): Mutation {
+function revokedToken(promised: ExpectedRows, name: string, id: string): Mutation {
   return {
     kind: "revokeApiToken",
     document: `mutation ($id: ID!) { revokeApiToken(id: $id) }`,

@@ -4,11 +4,11 @@ import type { Fleet, FleetOptions } from "../fleet.ts";
 import { startFleet } from "../fleet.ts";
 import { loginWith } from "../service.ts";
 import { waitFor } from "../waitFor.ts";
-import { checkInvariants, takeStock } from "./invariants.ts";
+import { checkInvariants, recordState } from "./invariants.ts";
 import type { Ledger } from "./ledger.ts";
 import { startLedger } from "./ledger.ts";
 
-/** A fleet with someone who may do everything, and something to export. */
+/** A fleet with a user who has all permissions, and data to export. */
 export interface World {
   fleet: Fleet;
   staff: { token: string; userId: string };
@@ -56,22 +56,22 @@ export async function startWorld(options: FleetOptions = {}): Promise<World> {
 interface UnderLedgerOptions {
   clients?: number;
   pauseMs?: number;
-  /** What exports may say that failed; by default none may. */
+  /** The allowed reasons of failed exports; by default no export may fail. */
   exportsMayFail?: RegExp | null;
 }
 
 let ledgers = 0;
 
 /**
- * Has clients at work while `work` lets something break and sees it mended; then they stop, and everything must be as it was
- * acknowledged. What fails says from which seed the clients' doings came.
+ * Runs clients while `work` causes and repairs a fault, then stops them and checks all invariants. A failure names the
+ * seed of the clients.
  */
 export async function underLedger(
   world: World,
   work: (ledger: Ledger) => Promise<void>,
   { exportsMayFail = null, ...options }: UnderLedgerOptions = {},
 ): Promise<void> {
-  const before = await takeStock(world);
+  const before = await recordState(world);
   const ledger = startLedger({
     url: world.fleet.url,
     token: world.staff.token,
@@ -85,21 +85,21 @@ export async function underLedger(
   });
   try {
     try {
-      await ledger.more(20);
+      await ledger.waitForMore(20);
       await work(ledger);
-      await ledger.more(20);
+      await ledger.waitForMore(20);
     } finally {
       await ledger.stop();
     }
     await checkInvariants(world, ledger, before, exportsMayFail);
   } catch (error) {
-    process.stderr.write(`FAULT_SEED=${faultSeed}\n${complaints(world.fleet)}\n`);
+    process.stderr.write(`FAULT_SEED=${faultSeed}\n${lastWarnings(world.fleet)}\n`);
     throw error;
   }
 }
 
-/** What the processes last complained of. */
-function complaints({ servers, workers }: Fleet): string {
+/** The last warnings and errors of the processes. */
+function lastWarnings({ servers, workers }: Fleet): string {
   return [...servers, ...workers]
     .map((member) => {
       const lines = member
@@ -112,7 +112,7 @@ function complaints({ servers, workers }: Fleet): string {
     .join("\n");
 }
 
-/** A world for all tests of a file, given when it is there. */
+/** A world shared by all tests of a file. */
 export function worldOfFile(options: FleetOptions = {}): () => World {
   let world: World | undefined;
   beforeAll(async () => {
@@ -127,8 +127,8 @@ export function worldOfFile(options: FleetOptions = {}): () => World {
   };
 }
 
-/** A test that is left out, with the reason said aloud, where the machine lacks what it needs. */
-export function testWhere(has: boolean, reason: string) {
+/** A test that is skipped with a message where the machine lacks a requirement. */
+export function testIf(has: boolean, reason: string) {
   if (!has) process.stderr.write(`Left out: ${reason}\n`);
   return has ? test : test.skip;
 }

@@ -20,7 +20,7 @@ export interface Harness {
   stop(): Promise<void>;
 }
 
-// Waits between retries are short.
+// The shortest delays that the settings allow.
 const quick: ErpConstants = { longestWaitMs: 100, breakerFailures: 100 };
 
 export async function startHarness(
@@ -65,7 +65,7 @@ export interface Walk {
   pages: number;
 }
 
-/** Reads pages of orders until the run is over. `between` happens after each page. */
+/** Reads pages of orders until the run ends, and calls `between` after each page. */
 export async function walkOrders(
   erp: ErpClient,
   cursor: string | null = null,
@@ -83,7 +83,7 @@ export async function walkOrders(
   }
 }
 
-/** The number of the simulator's order at a place. */
+/** The number of the simulator's order at an index. */
 export const orderNumber = (index: number) => `S-ORD${100_001 + index}`;
 
 export const numbersOf = (orders: readonly { number: string }[]) =>

@@ -2,27 +2,27 @@ import { once } from "node:events";
 import { type IncomingMessage, type ServerResponse, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** Answers a request in place of the ERP, given the answer that the ERP would have given. */
-export type Spoil = (
+/** Answers a request instead of the ERP, given the ERP's response. */
+export type ResponseOverride = (
   answer: { value?: Record<string, unknown>[] } & Record<string, unknown>,
   response: ServerResponse,
   request: IncomingMessage,
 ) => void;
 
-/** A server before an ERP that can answer anything. */
+/** A proxy for an ERP that can return any response. */
 export interface HostileErp {
-  /** Takes the place of ERP_BASE_URL. */
+  /** The value for ERP_BASE_URL. */
   baseUrl: string;
-  /** From now on answers for an entity set are spoilt; null ends that. */
-  spoil(set: string, how: Spoil | null): void;
-  /** Requests so far. */
-  asked(): number;
+  /** Replaces all responses of an entity set from now on; null restores them. */
+  overrideResponses(set: string, how: ResponseOverride | null): void;
+  /** The number of requests so far. */
+  requestCount(): number;
   stop(): Promise<void>;
 }
 
-/** Starts one before the ERP at `target`, such as the simulator. */
+/** Starts a proxy for the ERP at `target`, such as the simulator. */
 export async function startHostileErp(target: string): Promise<HostileErp> {
-  const spoils = new Map<string, Spoil>();
+  const spoils = new Map<string, ResponseOverride>();
   let asked = 0;
   const server = createServer((request, response) => {
     asked++;
@@ -39,7 +39,8 @@ export async function startHostileErp(target: string): Promise<HostileErp> {
     });
     const text = await given.text();
     const how = spoils.get(url.pathname.split("/").at(-1) ?? "");
-    if (how && given.ok) how(JSON.parse(text) as Parameters<Spoil>[0], response, request);
+    if (how && given.ok)
+      how(JSON.parse(text) as Parameters<ResponseOverride>[0], response, request);
     else response.writeHead(given.status, { "content-type": "application/json" }).end(text);
   };
   server.listen(0, "127.0.0.1");
@@ -47,11 +48,11 @@ export async function startHostileErp(target: string): Promise<HostileErp> {
   const { port } = server.address() as AddressInfo;
   return {
     baseUrl: `http://127.0.0.1:${port}${new URL(target).pathname}`,
-    spoil(set, how) {
+    overrideResponses(set, how) {
       if (how) spoils.set(set, how);
       else spoils.delete(set);
     },
-    asked: () => asked,
+    requestCount: () => asked,
     async stop() {
       const closed = once(server, "close");
       server.close();

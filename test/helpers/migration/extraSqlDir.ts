@@ -9,22 +9,22 @@ import { compileCache, serverHostPort } from "../environment.ts";
 
 const root = join(import.meta.dirname, "../../..");
 
-/** A deployment's own SQL, beside the product's. */
-export interface OwnFolder {
+/** A deployment's own SQL beside the service's. */
+export interface ExtraSqlDir {
   path: string;
-  /** Adds a migration under the next free number; returns its file's name. */
+  /** Adds a migration with the next free number; returns its file name. */
   migration(name: string, sql: string): Promise<string>;
   logic(name: string, sql: string): Promise<void>;
-  /** Takes back the migration that was added last, which was refused. */
-  takeBack(): Promise<void>;
+  /** Removes the last added migration, which was rejected. */
+  removeLast(): Promise<void>;
   remove(): Promise<void>;
 }
 
-/** The folder of a deployment that keeps suppliers, of which the product knows nothing. */
+/** The SQL folder of a deployment with suppliers, a table that the service does not have. */
 export const suppliersFolder = join(import.meta.dirname, "../../fixtures/migration/suppliers");
 
-/** Makes one in the temporary folder, with the files of another where one is given. */
-export async function makeOwnFolder(from?: string): Promise<OwnFolder> {
+/** Creates a temporary folder, optionally with the files of another one. */
+export async function createExtraSqlDir(from?: string): Promise<ExtraSqlDir> {
   const path = await mkdtemp(join(tmpdir(), "own-sql-"));
   if (from !== undefined) await cp(from, path, { recursive: true });
   await mkdir(join(path, "migrations"), { recursive: true });
@@ -39,12 +39,12 @@ export async function makeOwnFolder(from?: string): Promise<OwnFolder> {
       return file;
     },
     logic: (name, sql) => writeFile(join(path, "logic", `${name}.sql`), sql),
-    takeBack: () => rm(join(path, "migrations", migrations.pop() ?? "")),
+    removeLast: () => rm(join(path, "migrations", migrations.pop() ?? "")),
     remove: () => rm(path, { recursive: true }),
   };
 }
 
-/** What the migrate command ended with, and what it said. */
+/** The exit code and output of the migrate command. */
 interface Migrated {
   code: number | null;
   output: string;
@@ -55,7 +55,7 @@ const environmentOf = (databaseUrl: string, extraSqlDir?: string) => ({
   ...(extraSqlDir === undefined ? {} : { DATABASE_EXTRA_SQL_DIR: extraSqlDir }),
 });
 
-/** Runs the migrate command on a database in a process that is warm. */
+/** Runs the migrate command in a process that is already started, which is faster. */
 export async function runMigrate(
   databaseUrl: string,
   extraSqlDir?: string,
@@ -67,7 +67,7 @@ export async function runMigrate(
   return JSON.parse(await text(socket)) as Migrated;
 }
 
-/** Runs the migrate command as a process, as whoever deploys does. */
+/** Runs the migrate command as a process, like a deployment. */
 export async function runMigrateProcess(
   databaseUrl: string,
   extraSqlDir?: string,

@@ -14,7 +14,7 @@ import { waitFor } from "../waitFor.ts";
 import type { WorkerProcess } from "../workers/workerProcess.ts";
 import { startWorkerProcess } from "../workers/workerProcess.ts";
 
-/** What `searchConfig` gives a front end. */
+/** The result of `searchConfig`. */
 export interface FrontEndConfig {
   collectionName: string;
   scopedApiKey: string;
@@ -22,24 +22,24 @@ export interface FrontEndConfig {
   nodes: { host: string; port: number; protocol: string }[];
 }
 
-/** A server, a worker and a search engine, as a deployment has them; the engine is a real one where one is configured. */
+/** A server, a worker and a search engine, as in a deployment; a real engine if one is configured. */
 export interface SearchService {
   service: Service;
-  /** All that one needs to search, and to change what is searched. */
+  /** A user who may search and change the searched data. */
   staff: { token: string; userId: string };
-  /** What worker and server are started with. */
+  /** The environment of worker and server. */
   env: Record<string, string>;
-  /** Stands before the engine, for the worker and the server. */
+  /** The proxy between the engine and worker and server. */
   proxy: Proxy;
-  /** With the administration key, past the proxy. */
+  /** Uses the admin key and bypasses the proxy. */
   admin: Client;
-  /** What the engine calls a collection: in an engine that others use, with a prefix of the test's own. */
+  /** The engine's name of a collection, with the test's prefix in a shared engine. */
   nameOf(type: string): string;
   startWorker(settings?: Record<string, string>): Promise<WorkerProcess>;
   config(type: string, token?: string, headers?: Record<string, string>): Promise<FrontEndConfig>;
-  /** The front end's client with a key, as a browser would use it. */
+  /** A browser's client with a scoped key. */
   client(key: string): Client;
-  /** Ids of what a front end finds, in the engine's order. */
+  /** The ids that a browser finds, in the engine's order. */
   find(q: string, options?: Record<string, unknown> & { type?: string }): Promise<string[]>;
   /** Waits until a search finds exactly these names. */
   finds(q: string, names: string[], options?: { type?: string; field?: string }): Promise<void>;

@@ -10,7 +10,7 @@ import { waitFor } from "../waitFor.ts";
 
 type RunKind = "IMPORT" | "RECHECK" | "DATA_RECHECK" | "ORDER";
 
-/** A run of the import, as far as tests ask about it. */
+/** The tested columns of an import run. */
 export interface RunRow {
   id: string;
   kind: RunKind;
@@ -35,21 +35,21 @@ export interface ErpWorld {
   /** Constants for workers: few orders in a page, and short waits. */
   constants: ConstantOverrides;
   sql: <Row extends pg.QueryResultRow>(text: string, values?: unknown[]) => Promise<Row[]>;
-  /** Does something beyond the ERP's API: `POST faults`, `PATCH salesOrders/<number>`, ... */
-  // Answers differ; tests state what they read of them.
+  /** Calls the simulator's control API: `POST faults`, `PATCH salesOrders/<number>` and so on. */
+  // Responses differ by request.
   // eslint-disable-next-line @typescript-eslint/no-explicit-any
   control: (request: string, body?: unknown) => Promise<any>;
-  /** Queues a run as staff do; returns its id. */
+  /** Queues a run as a staff member; returns its id. */
   queue: (kind: RunKind, number?: string) => Promise<string>;
   run: (id: string) => Promise<RunRow>;
-  /** Waits until the run is over. */
-  ended: (id: string, timeoutMs?: number) => Promise<RunRow>;
-  /** Queues a run and waits until it is over. */
-  perform: (kind: RunKind, number?: string) => Promise<RunRow>;
+  /** Waits until the run has ended. */
+  waitUntilEnded: (id: string, timeoutMs?: number) => Promise<RunRow>;
+  /** Queues a run and waits until it has ended. */
+  runToEnd: (kind: RunKind, number?: string) => Promise<RunRow>;
   stop: () => Promise<void>;
 }
 
-/** @param size orders and customers of the simulated company; every twentieth order has a fault, each kind in turn. */
+/** @param size the number of orders and customers of the simulated company; every twentieth order has a fault */
 export async function startErpWorld(size: {
   orders: number;
   customers?: number;
@@ -76,7 +76,7 @@ export async function startErpWorld(size: {
     const [row] = await sql<{ id: string }>("select (queue_erp_run($1, $2)).id", [kind, number]);
     return row!.id;
   };
-  const ended: ErpWorld["ended"] = (id, timeoutMs = 60_000) =>
+  const ended: ErpWorld["waitUntilEnded"] = (id, timeoutMs = 60_000) =>
     waitFor(
       "the run to end",
       async () => {
@@ -112,8 +112,8 @@ export async function startErpWorld(size: {
     },
     queue,
     run,
-    ended,
-    perform: async (kind, number) => ended(await queue(kind, number)),
+    waitUntilEnded: ended,
+    runToEnd: async (kind, number) => ended(await queue(kind, number)),
     async stop() {
       await erp.stop();
       await database.drop();
@@ -121,12 +121,12 @@ export async function startErpWorld(size: {
   };
 }
 
-/** The numbers of the orders that the simulated company begins with. */
+/** The order numbers of the simulated company. */
 export function orderNumbers(count: number): string[] {
   return Array.from({ length: count }, (_, index) => `S-ORD${100_001 + index}`);
 }
 
-/** What is wrong with one of them. */
+/** The fault of a simulated order. */
 export function faultOf(number: string): OrderFault | null {
   const index = Number(number.slice("S-ORD".length)) - 100_001;
   return index % 20 === 19
@@ -134,7 +134,7 @@ export function faultOf(number: string): OrderFault | null {
     : null;
 }
 
-interface Stored {
+interface StoredOrder {
   number: string;
   total: string;
   lines: number;
@@ -144,9 +144,9 @@ interface Stored {
   superseded_by: string | null;
 }
 
-/** Every order as it is stored. Fails when a number is there twice, which the table forbids, or a line is. */
-export function storedOrders(world: ErpWorld): Promise<Stored[]> {
-  return world.sql<Stored>(
+/** All stored orders. Fails when an order or a line exists twice. */
+export function storedOrders(world: ErpWorld): Promise<StoredOrder[]> {
+  return world.sql<StoredOrder>(
     `select o.erp_order_number as number, o.total_amount as total, c.erp_customer_number as customer,
        s.erp_order_number as superseded_by, l.lines, l.quantity,
        array(select i.code from order_import_issues i where i.order_id = o.id and i.resolved_at is null order by i.code) as issues
@@ -162,9 +162,9 @@ interface ErpLine {
   quantity: number;
 }
 
-/** Every order as the simulator has it, in the shape of `storedOrders`. */
-export async function heldOrders(world: ErpWorld, numbers: string[]): Promise<Stored[]> {
-  const orders: Stored[] = [];
+/** All orders of the simulator, in the form of `storedOrders`. */
+export async function simulatorOrders(world: ErpWorld, numbers: string[]): Promise<StoredOrder[]> {
+  const orders: StoredOrder[] = [];
   for (const number of numbers) {
     const row = await world.control(`GET salesOrders/${number}`);
     const fault = faultOf(number);

@@ -12,22 +12,22 @@ export interface InvitationRow {
   mail_number: number;
 }
 
-/** A database in which Ines Vega may invite. */
+/** A database whose user Ines Vega may invite. */
 export interface InvitationDatabase {
   url: string;
   pool: pg.Pool;
   makeTenant(tenant: string): Promise<void>;
-  /** Runs `work` in a transaction of the inviter. */
+  /** Runs `work` in a transaction as the inviter. */
   asInviter<T>(work: (client: pg.ClientBase) => Promise<T>, tenant?: string): Promise<T>;
-  /** Invites, and does `also`, a statement about the invitation's id, in the same transaction. Returns the id. */
+  /** Creates an invitation and runs the statement `also` with its id in the same transaction. Returns the id. */
   invite(email: string, also?: string, tenant?: string): Promise<string>;
   invitation(id: string, tenant?: string): Promise<InvitationRow>;
-  /** The invitation when no job is left of it. */
-  settled(id: string, tenant?: string): Promise<InvitationRow>;
-  /** Lets the job that waits for its next attempt run at once. */
-  hurry(id: string): Promise<void>;
-  /** Adds the job once more. */
-  mailAgain(id: string): Promise<void>;
+  /** Returns the invitation once it has no job left. */
+  waitUntilSettled(id: string, tenant?: string): Promise<InvitationRow>;
+  /** Lets the waiting job run at once. */
+  runJobNow(id: string): Promise<void>;
+  /** Queues the mail job again. */
+  enqueueAgain(id: string): Promise<void>;
   drop(): Promise<void>;
 }
 
@@ -105,11 +105,11 @@ export async function createInvitationDatabase(): Promise<InvitationDatabase> {
         if (also !== undefined) await client.query(also, [id]);
         return id;
       }, tenant),
-    async settled(id, tenant) {
+    async waitUntilSettled(id, tenant) {
       await waitFor("the mail's job to end", async () => (await jobs(id)).length === 0);
       return invitation(id, tenant);
     },
-    async hurry(id) {
+    async runJobNow(id) {
       const waiting = await waitFor("the job to wait", async () => {
         const [job] = await jobs(id);
         return job?.locked_at === null && job.id;
@@ -119,7 +119,7 @@ export async function createInvitationDatabase(): Promise<InvitationDatabase> {
         [waiting],
       );
     },
-    async mailAgain(id) {
+    async enqueueAgain(id) {
       await pool.query(`select ${main}.queue_invitation_mail($1)`, [id]);
     },
     drop: () => database.drop(),

@@ -1,7 +1,7 @@
 import { actAs } from "../database.ts";
 import type { TestDatabase } from "../database.ts";
 
-/** A record of a job, as those who started it see it. */
+/** A job record as its owners see it. */
 export interface JobRow {
   id: string;
   state: string;
@@ -15,24 +15,24 @@ export interface JobRow {
   queue_job_id: string;
 }
 
-/** Jobs of test tasks that a person's action has started. */
+/** Jobs of test tasks started by a user's action. */
 export interface OwnJobs {
   userId: string;
-  /** Has the person start a job of a test task; returns its id in the queue. */
+  /** Starts a job of a test task as the user; returns its id in the queue. */
   start(
     task: string,
     input: object,
     options?: { key?: string; maxAttempts?: number },
   ): Promise<string>;
-  /** The newest record of a job of the queue. */
+  /** The newest record of a queued job. */
   record(queueJobId: string): Promise<JobRow>;
-  /** Has the person call a function that takes a record's id. */
+  /** Calls a function with a record's id as the user. */
   call(name: "retry_job" | "cancel_job", id: string): Promise<JobRow>;
-  /** Changes what the waiting job is told, and lets it run at once. */
-  hurry(queueJobId: string, input?: object): Promise<void>;
+  /** Changes the input of the waiting job and lets it run at once. */
+  runNow(queueJobId: string, input?: object): Promise<void>;
 }
 
-/** Lists the test tasks among those whose jobs people see, and makes a person. */
+/** Registers the test tasks as visible to users, and creates a user. */
 export async function createOwnJobs({ pool }: TestDatabase): Promise<OwnJobs> {
   await pool.query(`
     create or replace function job_kinds() returns table (
@@ -82,7 +82,7 @@ export async function createOwnJobs({ pool }: TestDatabase): Promise<OwnJobs> {
       return row;
     },
     call: (name, id) => asStarter<JobRow>(`select * from ${name}($1)`, [id], ["products.read"]),
-    async hurry(queueJobId, input) {
+    async runNow(queueJobId, input) {
       await pool.query(
         `update graphile_worker._private_jobs
          set payload = case when $2::jsonb is null then payload::jsonb else jsonb_set(payload::jsonb, '{input}', $2::jsonb) end::json

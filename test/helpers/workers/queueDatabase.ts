@@ -6,22 +6,22 @@ import { createDatabase } from "../database.ts";
 /** The main schema of the tests. */
 export const tenant = "backoffice";
 
-/** A migrated database with a queue, and what tests ask of it, as its administrator. */
+/** A migrated database with a queue, used as its administrator. */
 export interface QueueDatabase {
   url: string;
   query: <Row extends pg.QueryResultRow>(
     sql: string,
     values?: unknown[],
   ) => Promise<pg.QueryResult<Row>>;
-  /** Makes another tenant, with `test_effects`. */
+  /** Creates another tenant with a table `test_effects`. */
   makeTenant(name: string): Promise<void>;
-  /** Enqueues a job as the functions of a tenant do; returns its id. */
+  /** Enqueues a job like the functions of a tenant; returns its id. */
   enqueue(task: string, input: object, options?: { key?: string; in?: string }): Promise<string>;
-  /** Waits until the tenant holds exactly these effects, in any order. */
-  effects(names: string[], inTenant?: string): Promise<void>;
+  /** Waits until the tenant contains exactly these effects, in any order. */
+  expectEffects(names: string[], inTenant?: string): Promise<void>;
   job(id: string): Promise<QueuedJob | undefined>;
-  /** Waits until the job is in no queue any more. */
-  gone(id: string): Promise<void>;
+  /** Waits until the queue no longer contains the job. */
+  waitUntilGone(id: string): Promise<void>;
   drop(): Promise<void>;
 }
 
@@ -69,7 +69,7 @@ export async function createQueueDatabase(): Promise<QueueDatabase> {
       );
       return rows[0]!.id;
     },
-    async effects(names, inTenant = tenant) {
+    async expectEffects(names, inTenant = tenant) {
       const wanted = names.toSorted().join();
       await waitFor(`the effects ${wanted}`, async () => {
         const { rows } = await pool.query<{ name: string }>(
@@ -80,7 +80,7 @@ export async function createQueueDatabase(): Promise<QueueDatabase> {
         return found === wanted;
       });
     },
-    async gone(id) {
+    async waitUntilGone(id) {
       await waitFor(`job ${id} to end`, async () => (await job(id)) === undefined);
     },
     drop: () => database.drop(),

@@ -9,7 +9,7 @@ import { waitFor } from "../waitFor.ts";
 /** A worker process of a test. */
 export interface WorkerProcess {
   pid: number;
-  /** What it wrote so far, log and errors. */
+  /** Its output so far, log and errors. */
   output(): string;
   signal(name: NodeJS.Signals): void;
   /** The exit code, or null after a signal. */
@@ -19,7 +19,7 @@ export interface WorkerProcess {
 const started = new Set<WorkerProcess>();
 const withTestTasks = fileURLToPath(new URL("worker.ts", import.meta.url));
 
-/** Short enough that a dead worker's jobs are free after less than two seconds. */
+/** Short enough that a dead worker's jobs are released within two seconds. */
 const heartbeatMs = 300;
 
 /** How a worker differs from a plain one. */
@@ -53,7 +53,7 @@ export async function startWorkerProcess(
   );
   await waitFor(
     "the worker to take jobs",
-    () => worker.output().includes("the worker takes jobs"),
+    () => worker.output().includes("worker started"),
     50_000,
   );
   return worker;
@@ -80,7 +80,7 @@ export function launch(args: string[], env: Record<string, string>): WorkerProce
   return worker;
 }
 
-/** Ends every worker that still runs; fails when one wrote a secret. */
+/** Stops all running workers; fails when one wrote a secret to its output. */
 export async function endWorkers(): Promise<void> {
   const workers = [...started];
   started.clear();

@@ -1,6 +1,6 @@
 import { Writable } from "node:stream";
 
-/** A stream that keeps what is written to it. */
+/** A stream that stores its input. */
 export function collect(): { output: Writable; bytes: () => Buffer } {
   const chunks: Buffer[] = [];
   const output = new Writable({
@@ -12,7 +12,7 @@ export function collect(): { output: Writable; bytes: () => Buffer } {
   return { output, bytes: () => Buffer.concat(chunks) };
 }
 
-/** The items one by one, as a cursor gives them. */
+/** Yields the items one by one, like a cursor. */
 export async function* streamOf<T>(items: Iterable<T>): AsyncGenerator<T, void, undefined> {
   for (const item of items) {
     await Promise.resolve();

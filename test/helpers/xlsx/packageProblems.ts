@@ -12,7 +12,7 @@ interface Node {
   text: string;
 }
 
-/** What stands in a worksheet, in the order that Excel insists on. */
+/** The child elements of a worksheet, in the order that Excel requires. */
 const worksheetOrder = [
   "sheetPr dimension sheetViews sheetFormatPr cols sheetData sheetCalcPr sheetProtection protectedRanges scenarios autoFilter",
   "sortState dataConsolidate customSheetViews mergeCells phoneticPr conditionalFormatting dataValidations hyperlinks printOptions",
@@ -21,9 +21,9 @@ const worksheetOrder = [
 ].flatMap((line) => line.split(" "));
 
 /**
- * What Excel would complain about in a package: parts without a content type, relations that lead nowhere, elements out of order,
- * cells and rows out of order, indexes of styles and shared strings out of range, names that stand twice, merged ranges that overlap,
- * numbers that are none, texts that are too long; and, where the published schemas are at hand, whatever they forbid.
+ * Lists what Excel would report as damage in a package: missing content types, dangling relationships, wrong order of
+ * elements, cells and rows, indexes out of range, duplicate names, overlapping merged ranges, invalid numbers and
+ * overlong texts. Validates against the published schemas if they are available.
  */
 export async function packageProblems(bytes: Buffer): Promise<string[]> {
   const parts = await readParts(bytes);
@@ -85,11 +85,11 @@ function contentTypeProblems(
     const isXml = name.endsWith(".xml");
     if (overrides.includes(`/${name}`) || (!isXml && extensions.has(name.split(".").at(-1))))
       continue;
-    problems.push(`${name} has no content type of its own`);
+    problems.push(`${name} has no content type`);
   }
 }
 
-/** The targets of relations inside the package, by part and id. */
+/** The targets of relationships inside the package, by part and id. */
 function relationProblems(
   parts: ReadonlyMap<string, Buffer>,
   trees: ReadonlyMap<string, Node>,
@@ -103,7 +103,7 @@ function relationProblems(
     found.set(owner === "." ? "" : owner, own);
     for (const { attributes } of tree.children) {
       const id = attributes.get("Id") ?? "";
-      if (own.has(id)) problems.push(`${name}: ${id} stands twice`);
+      if (own.has(id)) problems.push(`${name}: ${id} exists twice`);
       const target = attributes.get("Target") ?? "";
       if (attributes.get("TargetMode") === "External") {
         own.set(id, target);
@@ -127,7 +127,7 @@ function usedIds(node: Node): string[] {
   return [...own, ...node.children.flatMap(usedIds)];
 }
 
-/** How many cell formats there are; all that they refer to is looked for. */
+/** Counts the cell formats and checks everything that they refer to. */
 function countedFormats(styles: Node, problems: string[]): number {
   const list = (name: string) =>
     styles.children.find(({ local }) => local === name)?.children ?? [];
@@ -179,7 +179,7 @@ function sheetProblems(
       const type = cell.attributes.get("t") ?? "n";
       if (type === "s" && !(Number(value) < strings)) report(`${name} has no such shared string`);
       if (type === "n" && value !== undefined && !Number.isFinite(Number(value)))
-        report(`${name} holds ${value}, which is no number`);
+        report(`${name} holds ${value}, which is not a number`);
       if (type === "b" && !/^[01]$/.test(value ?? "")) report(`${name} is neither true nor false`);
       const texts = all(cell, "t")
         .map(({ text }) => text)

@@ -4,7 +4,7 @@ import { XmlDocument, XsdValidator } from "libxml2-wasm";
 import { xmlRegisterFsInputProviders } from "libxml2-wasm/lib/nodejs.mjs";
 import { xlsxSchemas } from "../environment.ts";
 
-/** The published schemas (ECMA-376, transitional) by the namespaces of the parts that they describe. */
+/** The published schemas (ECMA-376, transitional) by the namespaces that they describe. */
 const schemaFiles: Readonly<Record<string, string>> = {
   "http://schemas.openxmlformats.org/spreadsheetml/2006/main": "sml.xsd",
   "http://schemas.openxmlformats.org/drawingml/2006/spreadsheetDrawing":
@@ -35,14 +35,14 @@ function validatorOf(file: string): XsdValidator {
 }
 
 const harmless = [
-  // Excel itself writes the preservation of spaces on texts, for which the schema's simple type leaves no room.
+  // Excel itself writes `xml:space` on texts, which the schema's simple type does not allow.
   "{http://www.w3.org/XML/1998/namespace}space",
-  // Extensions, which whoever does not know them is told to pass over.
+  // Extensions, which unaware readers ignore.
   "{http://schemas.openxmlformats.org/markup-compatibility/2006}Ignorable",
   "{http://schemas.microsoft.com/office/",
 ].map((name) => `attribute '${name}`);
 
-/** What the schemas forbid in the parts of a package; nothing where the schemas are not at hand. */
+/** Validates a package's parts against the schemas; returns nothing when they are not available. */
 export function schemaProblems(parts: ReadonlyMap<string, Buffer>): string[] {
   if (xlsxSchemas === "") return [];
   const problems: string[] = [];

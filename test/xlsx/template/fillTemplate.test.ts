@@ -2,18 +2,18 @@ import { describe, expect, test } from "@jest/globals";
 import { fillTemplate } from "../../../src/xlsx/template/fillTemplate.ts";
 import type { TemplateRecord } from "../../../src/xlsx/template/filledCells.ts";
 import { collect, streamOf } from "../../helpers/xlsx/collect.ts";
-import { longestTurn } from "../../helpers/xlsx/longestTurn.ts";
+import { longestBusyShare } from "../../helpers/xlsx/longestBusyShare.ts";
 import { readBook, readParts } from "../../helpers/xlsx/readers.ts";
 import {
   FIELDS,
   WINES,
-  altered,
-  filled,
+  changeParts,
+  fillWithRecords,
   fixture,
   smallBook,
 } from "../../helpers/xlsx/template/wineFields.ts";
 
-/** The cells of a sheet as exceljs reads them: values, and formulas as `=...`. */
+/** The cells of a sheet as exceljs reads them; formulas as `=...`. */
 async function cellsOf(bytes: Buffer, sheet: string, names: readonly string[]) {
   const found = (await readBook(bytes)).getWorksheet(sheet)!;
   return names.map((name) => {
@@ -25,7 +25,7 @@ async function cellsOf(bytes: Buffer, sheet: string, names: readonly string[]) {
   });
 }
 
-/** The pieces of a text that are in the one and not in the other, split at tags. */
+/** The differences between two XML texts, split at tags. */
 function changedPieces(before: string, after: string) {
   const split = (xml: string) => xml.split(/(?=<)/);
   const [old, now] = [new Set(split(before)), new Set(split(after))];
@@ -35,10 +35,11 @@ function changedPieces(before: string, after: string) {
   };
 }
 
-describe("a table made by LibreOffice, filled with four records", () => {
-  const book = (async () => (await filled(await fixture("priceList"), "TABLE", WINES)).bytes)();
+describe("a table made with LibreOffice, filled with four records", () => {
+  const book = (async () =>
+    (await fillWithRecords(await fixture("priceList"), "TABLE", WINES)).bytes)();
 
-  test("has typed values, with the look of the template, for each record", async () => {
+  test("has typed values in the template's format for each record", async () => {
     const bytes = await book;
     expect(
       await cellsOf(bytes, "Price list", ["A5", "C5", "D5", "H5", "A8", "C8", "D8", "H8"]),
@@ -50,7 +51,7 @@ describe("a table made by LibreOffice, filled with four records", () => {
     expect([5, 6, 7, 8].map((row) => sheet.getRow(row).height)).toEqual([51, 51, 51, 51]);
   });
 
-  test("keeps the looks within a text, also where a placeholder is split over them", async () => {
+  test("keeps formats within a text, even when they split a placeholder", async () => {
     const cell = (await readBook(await book)).worksheets[0]!.getCell("B6").value as {
       richText: { text: string; font: { bold?: boolean } }[];
     };
@@ -60,7 +61,7 @@ describe("a table made by LibreOffice, filled with four records", () => {
     ]);
   });
 
-  test("has its formulas where they belong, over all records", async () => {
+  test("has correct formulas for all records", async () => {
     const bytes = await book;
     expect(await cellsOf(bytes, "Price list", ["B2", "E5", "E7", "F7", "G5", "G8"])).toEqual([
       "=SUM(D5:D8)",
@@ -88,7 +89,7 @@ describe("a table made by LibreOffice, filled with four records", () => {
     ]);
   });
 
-  test("moves names, print set-up, formats, validations, merged cells, links, comments, pictures and the chart", async () => {
+  test("moves names, print settings, formats, validations, merged cells, links, comments, pictures and the chart", async () => {
     const parts = await readParts(await book);
     const text = (name: string) => parts.get(name)!.toString();
     const sheet = text("xl/worksheets/sheet1.xml");
@@ -116,7 +117,7 @@ describe("a table made by LibreOffice, filled with four records", () => {
     const before = rows(
       (await readParts(await fixture("priceList"))).get("xl/drawings/drawing1.xml")!.toString(),
     );
-    // The logo above stays; the picture and the chart below go three rows down; then the records' pictures.
+    // The logo above stays, the picture and chart below move by three rows, then follow the records' pictures.
     expect(rows(text("xl/drawings/drawing1.xml"))).toEqual([
       ...before.map((row) => (row < 5 ? row : row + 3)),
       4,
@@ -133,7 +134,7 @@ describe("a table made by LibreOffice, filled with four records", () => {
     expect(chart).not.toContain("{{");
   });
 
-  test("keeps every other part byte for byte, and of the changed ones all but what must change", async () => {
+  test("keeps unchanged parts byte for byte, and in changed parts all other text", async () => {
     const before = await readParts(await fixture("priceList"));
     const after = await readParts(await book);
     const same = [...before]
@@ -164,13 +165,13 @@ describe("a table made by LibreOffice, filled with four records", () => {
       "<calcPr iter",
     ]);
     expect(workbook.come.at(-1)).toContain('fullCalcOnLoad="1"');
-    // Only the format for text that begins with `=` is new: the price keeps its own.
+    // Only the format for text starting with `=` is new; the price keeps its own.
     expect(piecesOf("xl/styles.xml").gone.every((piece) => piece.startsWith("<cellXfs"))).toBe(
       true,
     );
   });
 
-  test("holds no result that was computed from the template", async () => {
+  test("contains no cached results of the template", async () => {
     const sheets = [...(await readParts(await book))].filter(([name]) =>
       name.startsWith("xl/worksheets/sheet"),
     );
@@ -179,15 +180,15 @@ describe("a table made by LibreOffice, filled with four records", () => {
 });
 
 describe("a table", () => {
-  test("with one record, and with none, keeps its rows", async () => {
+  test("keeps its rows with one record and with none", async () => {
     const template = await fixture("priceList");
-    const one = await filled(template, "TABLE", WINES.slice(0, 1));
+    const one = await fillWithRecords(template, "TABLE", WINES.slice(0, 1));
     expect(await cellsOf(one.bytes, "Price list", ["A5", "D6", "A6"])).toEqual([
       "001",
       "=SUM(D5:D5)",
       "Total",
     ]);
-    const none = await filled(template, "TABLE", []);
+    const none = await fillWithRecords(template, "TABLE", []);
     expect(none.rows).toBe(0);
     expect(await cellsOf(none.bytes, "Price list", ["A5", "B5", "D6", "A6"])).toEqual([
       null,
@@ -197,8 +198,8 @@ describe("a table", () => {
     ]);
   });
 
-  test("of several rows repeats them together, with their merged cells", async () => {
-    const { bytes } = await filled(await fixture("twoRows"), "TABLE", WINES.slice(0, 3));
+  test("repeats several rows together with their merged cells", async () => {
+    const { bytes } = await fillWithRecords(await fixture("twoRows"), "TABLE", WINES.slice(0, 3));
     expect(
       await cellsOf(bytes, "Cards", [
         "A2",
@@ -233,15 +234,15 @@ describe("a table", () => {
     ]);
   });
 
-  test("is filled with ten thousand records, giving way to others", async () => {
+  test("is filled with ten thousand records while it yields to the event loop", async () => {
     const template = await fixture("priceList");
     const records = Array.from({ length: 10_000 }, (_, index) => ({
       ...WINES[0],
       number: String(index).padStart(6, "0"),
     }));
     let bytes: Buffer = Buffer.alloc(0);
-    const longest = await longestTurn(async () => {
-      const result = await filled(template, "TABLE", records);
+    const longest = await longestBusyShare(async () => {
+      const result = await fillWithRecords(template, "TABLE", records);
       expect(result.rows).toBe(10_000);
       bytes = result.bytes;
     });
@@ -252,16 +253,16 @@ describe("a table", () => {
       "=SUM(D$5:D10004)",
       "=E10005",
     ]);
-    // One picture, used ten thousand times.
+    // One picture is used ten thousand times.
     expect(
       [...(await readParts(bytes)).keys()].filter((name) => name.startsWith("xl/media/filled")),
     ).toHaveLength(1);
   });
 });
 
-describe("a form made by LibreOffice", () => {
-  test("is filled in all its sheets, typed where a placeholder stands alone, as text within text", async () => {
-    const { bytes } = await filled(await fixture("tastingSheet"), "FORM", [WINES[2]!]);
+describe("a form made with LibreOffice", () => {
+  test("is filled on all sheets, typed where a placeholder is alone, as text within text", async () => {
+    const { bytes } = await fillWithRecords(await fixture("tastingSheet"), "FORM", [WINES[2]!]);
     expect(
       await cellsOf(bytes, "Tasting", ["A1", "B3", "B4", "B5", "B6", "B7", "B8", "B10"]),
     ).toEqual([
@@ -280,30 +281,30 @@ describe("a form made by LibreOffice", () => {
     ]);
   });
 
-  test("has its picture over the merged cells, its aspect kept", async () => {
-    const { bytes } = await filled(await fixture("tastingSheet"), "FORM", [WINES[0]!]);
+  test("has its picture above the merged cells with its aspect ratio", async () => {
+    const { bytes } = await fillWithRecords(await fixture("tastingSheet"), "FORM", [WINES[0]!]);
     const sheet = (await readBook(bytes)).worksheets[0]!;
     const [image] = sheet.getImages();
     const { tl, ext } = image!.range as unknown as {
       tl: { nativeCol: number; nativeRow: number };
       ext: { width: number; height: number };
     };
-    // D3:E9 is 7 rows of 12.8 points high.
+    // D3:E9 has 7 rows of 12.8 points.
     expect(tl.nativeCol).toBe(3);
     expect(tl.nativeRow).toBe(2);
     expect(ext.height).toBeGreaterThan(100);
     expect(ext.width / ext.height).toBeCloseTo(30 / 80, 1);
   });
 
-  test("takes exactly one record", async () => {
+  test("requires exactly one record", async () => {
     const template = await fixture("tastingSheet");
-    await expect(filled(template, "FORM", [])).rejects.toThrow("exactly one record");
-    await expect(filled(template, "FORM", WINES)).rejects.toThrow("exactly one record");
+    await expect(fillWithRecords(template, "FORM", [])).rejects.toThrow("exactly one record");
+    await expect(fillWithRecords(template, "FORM", WINES)).rejects.toThrow("exactly one record");
   });
 
-  test("that has no picture, formula or text that needs it stays as it is in all but the filled sheet", async () => {
+  test("without pictures and formulas changes only the filled sheet", async () => {
     const template = await smallBook({ A: { A1: "{{name}}" }, B: { A1: "x" } });
-    const { bytes } = await filled(template, "FORM", [{ name: "Wine" }]);
+    const { bytes } = await fillWithRecords(template, "FORM", [{ name: "Wine" }]);
     const before = await readParts(template);
     const changed = [...(await readParts(bytes))].filter(
       ([name, content]) => !before.get(name)?.equals(content),
@@ -311,8 +312,8 @@ describe("a form made by LibreOffice", () => {
     expect(changed.map(([name]) => name)).toEqual(["xl/worksheets/sheet1.xml"]);
   });
 
-  test("drops Excel's order of calculation, which would be called damage", async () => {
-    const template = await altered(await smallBook({ A: { A1: "{{name}}", A2: "=A1" } }), {
+  test("drops the calculation chain, which Excel would report as damage", async () => {
+    const template = await changeParts(await smallBook({ A: { A1: "{{name}}", A2: "=A1" } }), {
       "xl/calcChain.xml": `<calcChain xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><c r="A2" i="1"/></calcChain>`,
       "[Content_Types].xml": (xml) =>
         xml.replace(
@@ -325,15 +326,17 @@ describe("a form made by LibreOffice", () => {
           `<Relationship Id="rId9" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/calcChain" Target="calcChain.xml"/></Relationships>`,
         ),
     });
-    const parts = await readParts((await filled(template, "FORM", [{ name: "Wine" }])).bytes);
+    const parts = await readParts(
+      (await fillWithRecords(template, "FORM", [{ name: "Wine" }])).bytes,
+    );
     expect([...parts.keys()]).not.toContain("xl/calcChain.xml");
     for (const name of ["[Content_Types].xml", "xl/_rels/workbook.xml.rels"])
       expect(parts.get(name)!.toString()).not.toContain("calcChain");
   });
 });
 
-describe("a filling", () => {
-  test("that is aborted while records are waited for ends at once", async () => {
+describe("filling", () => {
+  test("ends at once when it is aborted while it waits for records", async () => {
     const stop = new AbortController();
     let closed = false;
     let asked: () => void = () => {};
@@ -365,7 +368,7 @@ describe("a filling", () => {
     expect([closed, output.destroyed]).toEqual([true, true]);
   });
 
-  test("whose template is refused, or whose records fail, destroys its output", async () => {
+  test("destroys its output when the template is rejected or the records fail", async () => {
     const { output } = collect();
     const options = {
       kind: "TABLE",
@@ -392,14 +395,14 @@ describe("a filling", () => {
   });
 });
 
-describe("What a cell cannot hold as it is", () => {
+describe("a value that a cell cannot hold", () => {
   const long = "x".repeat(40_000);
 
-  test("is noted in a table, once for each column and reason", async () => {
+  test("is noted in a table once for each column and reason", async () => {
     const book = await smallBook({
       S: { A1: "Wine", A2: "{{name}}", B2: "{{price}} of {{description}}", C2: "{{picture}}" },
     });
-    const { notes, bytes } = await filled(book, "TABLE", [
+    const { notes, bytes } = await fillWithRecords(book, "TABLE", [
       { name: "Plain", price: "1.50", description: "short", picture: null },
       { name: long, price: "1.50", description: long, picture: null },
       {
@@ -412,24 +415,28 @@ describe("What a cell cannot hold as it is", () => {
     expect(notes).toEqual([
       "name, 2 cells (the first is S!A3): text beyond the 32,767 characters of a cell is cut off",
       "price, description, 1 cell (S!B3): text beyond the 32,767 characters of a cell is cut off",
-      "price, description, 1 cell (S!B4): half a character (an unpaired surrogate) is replaced by \ufffd",
-      "picture, 1 cell (S!C4): what is neither a PNG nor a JPEG picture is left out",
+      "price, description, 1 cell (S!B4): an unpaired surrogate is replaced by \ufffd",
+      "picture, 1 cell (S!C4): a picture that is neither PNG nor JPEG is left out",
     ]);
     expect((await cellsOf(bytes, "S", ["A3", "B3"])).map((text) => String(text).length)).toEqual([
       32_767, 32_767,
     ]);
   });
 
-  test("is noted in a form, and nothing is where all fits", async () => {
+  test("is noted in a form", async () => {
     const book = await smallBook({ S: { A1: "{{name}}", A2: "{{since}}" } });
-    expect((await filled(book, "FORM", [{ name: "Fine", since: "2020-01-01" }])).notes).toEqual([]);
-    expect((await filled(book, "FORM", [{ name: "Old", since: "1850-01-01" }])).notes).toEqual([
+    expect(
+      (await fillWithRecords(book, "FORM", [{ name: "Fine", since: "2020-01-01" }])).notes,
+    ).toEqual([]);
+    expect(
+      (await fillWithRecords(book, "FORM", [{ name: "Old", since: "1850-01-01" }])).notes,
+    ).toEqual([
       "since, 1 cell (S!A2): a date before 1 March 1900 or after 9999, which programs read differently, is kept as text",
     ]);
   });
 });
 
-describe("The headers and footers of a form", () => {
+describe("the headers and footers of a form", () => {
   const withFooter = (text: string) =>
     smallBook(
       { S: { A1: "{{name}}" } },
@@ -442,8 +449,8 @@ describe("The headers and footers of a form", () => {
   const footerOf = async (bytes: Buffer) =>
     (await readBook(bytes)).getWorksheet("S")!.headerFooter.oddFooter;
 
-  test("show the record, with what would be a code there escaped", async () => {
-    const { bytes, notes } = await filled(
+  test("show the record with codes escaped", async () => {
+    const { bytes, notes } = await fillWithRecords(
       await withFooter("&amp;L&amp;12{{vintage}} {{name}}&amp;RPage &amp;P, {{since}}{{number}}"),
       "FORM",
       [{ name: "Duck & <Rabbit>", vintage: 2001, since: "2020-01-31" }],
@@ -453,8 +460,8 @@ describe("The headers and footers of a form", () => {
     expect((await readBook(bytes)).getWorksheet("S")!.headerFooter.oddHeader).toBe("&A");
   });
 
-  test("are cut at what Excel takes, with a note", async () => {
-    const { bytes, notes } = await filled(
+  test("are truncated to Excel's limit, with a note", async () => {
+    const { bytes, notes } = await fillWithRecords(
       await withFooter("&amp;L{{name}}&amp;RPage &amp;P"),
       "FORM",
       [{ name: "&".repeat(300) }],

@@ -2,9 +2,9 @@ import { describe, expect, test } from "@jest/globals";
 import type { FormulaPlace } from "../../../src/xlsx/template/formulas.ts";
 import { closeFormula, moveFormula, openFormula } from "../../../src/xlsx/template/formulas.ts";
 
-/** Row 5 of the sheet is there four times. */
+/** Row 5 of the sheet appears four times. */
 const one = { sheet: "Wines", first: 5, last: 5, delta: 3 };
-/** Rows 5 and 6 are there three times. */
+/** Rows 5 and 6 appear three times. */
 const two = { sheet: "Wines", first: 5, last: 6, delta: 4 };
 const elsewhere: FormulaPlace = { sheet: "Wines", cell: { row: 20, column: 8 }, use: "fixed" };
 
@@ -47,7 +47,7 @@ describe("a formula outside of the repeated rows", () => {
     expect({ moved, problems }).toEqual({ moved: expected, problems: [] });
   });
 
-  test("on another sheet moves only what names the sheet", () => {
+  test("on another sheet moves only references with the sheet's name", () => {
     const place: FormulaPlace = { sheet: "Other", cell: { row: 6, column: 1 }, use: "fixed" };
     expect(moveFormula("B6+Wines!B6+SUM(Wines!B5:B5)", place, one).formula).toBe(
       "B6+Wines!B9+SUM(Wines!B5:B8)",
@@ -57,15 +57,19 @@ describe("a formula outside of the repeated rows", () => {
     );
   });
 
-  test("with references that cannot follow says which", () => {
+  test("reports references that cannot follow", () => {
     const problemsOf = (formula: string) => moveFormula(formula, elsewhere, two).problems;
-    expect(problemsOf("SUM(B5:B5)")).toEqual(["B5:B5 holds some of the repeated rows but not all"]);
-    expect(problemsOf("SUM(B6:B9)")).toEqual(["B6:B9 holds some of the repeated rows but not all"]);
+    expect(problemsOf("SUM(B5:B5)")).toEqual([
+      "B5:B5 contains some of the repeated rows but not all",
+    ]);
+    expect(problemsOf("SUM(B6:B9)")).toEqual([
+      "B6:B9 contains some of the repeated rows but not all",
+    ]);
     expect(problemsOf("SUM(B5)")).toEqual([
-      "B5 stands for one of several repeated rows: name all of them",
+      "B5 refers to one of several repeated rows: refer to all of them",
     ]);
     expect(problemsOf("SUM(Wines:Other!B5)")).toEqual([
-      "Wines:Other!B5 takes in several sheets, whose rows do not move alike",
+      "Wines:Other!B5 refers to several sheets, whose rows move differently",
     ]);
     expect(problemsOf("SUM(B5:B6)+B6+B7")).toEqual([]);
   });
@@ -79,9 +83,9 @@ describe("a formula outside of the repeated rows", () => {
     "cmd|'/c calc'!A0",
     "[1]Sheet1!A1",
     "'[Book.xlsx]Sheet 1'!A1",
-  ])("%s is refused, since it reaches outside of the workbook", (formula) => {
+  ])("with the external reference %s is rejected", (formula) => {
     expect(moveFormula(formula, elsewhere, null).problems[0]).toContain(
-      "reaches outside of the workbook",
+      "refers outside of the workbook",
     );
   });
 });
@@ -111,7 +115,7 @@ describe("a formula in the repeated rows", () => {
       ["B5/SUM(B$5:B$8)", "B6/SUM(B$5:B$8)", "B7/SUM(B$5:B$8)"],
     ],
     ["the records so far", "SUM(B$5:B5)", ["SUM(B$5:B5)", "SUM(B$5:B6)", "SUM(B$5:B7)"]],
-    ["the records to come", "SUM(B5:B$5)", ["SUM(B5:B$5)", "SUM(B6:B$5)", "SUM(B7:B$5)"]],
+    ["the following records", "SUM(B5:B$5)", ["SUM(B5:B$5)", "SUM(B6:B$5)", "SUM(B7:B$5)"]],
     ["the same cell of the record before", "N(E4)+B5", ["N(E4)+B5", "N(E5)+B6", "N(E6)+B7"]],
     ["several cells of its row", "SUM(B5:D5)", ["SUM(B5:D5)", "SUM(B6:D6)", "SUM(B7:D7)"]],
     [
@@ -124,7 +128,7 @@ describe("a formula in the repeated rows", () => {
     expect(copies(formula)).toEqual(expected);
   });
 
-  test("of two rows that repeat together keeps to its own record", () => {
+  test("of two rows that repeat together refers to its own record", () => {
     expect(copies("B5+B6", two, 6)).toEqual(["B5+B6", "B7+B8", "B9+B10"]);
     expect(copies("SUM(B$5:B$6)", two)).toEqual([
       "SUM(B$5:B$10)",
@@ -132,13 +136,13 @@ describe("a formula in the repeated rows", () => {
       "SUM(B$5:B$10)",
     ]);
     expect(copies("SUM(B$5:B$5)", two)).toEqual([
-      "B$5:B$5 holds some of the repeated rows but not all",
+      "B$5:B$5 contains some of the repeated rows but not all",
     ]);
     expect(copies("N(E4)+B6", two, 6)).toEqual(["N(E4)+B6", "N(E6)+B8", "N(E8)+B10"]);
   });
 });
 
-test("a format's formula may name cells of its own row and, with $, any other", () => {
+test("a format's formula may refer to its own row and, with $, to any other", () => {
   const place: FormulaPlace = { sheet: "Wines", cell: { row: 5, column: 1 }, use: "spread" };
   expect(moveFormula("$B5>$D$9", place, one)).toMatchObject({ formula: "$B5>$D$12", problems: [] });
   expect(moveFormula("$B5>$D9", place, one).problems).toEqual([

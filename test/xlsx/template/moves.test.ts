@@ -5,13 +5,13 @@ import { readBook, readParts } from "../../helpers/xlsx/readers.ts";
 import {
   FIELDS,
   WINES,
-  altered,
-  filled,
+  changeParts,
+  fillWithRecords,
   png,
   smallBook,
 } from "../../helpers/xlsx/template/wineFields.ts";
 
-// What Excel writes and LibreOffice does not, in parts made by hand.
+// Handmade parts with features that Excel writes and LibreOffice does not.
 
 const MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main";
 const OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships";
@@ -27,7 +27,7 @@ const relations = (
 const SHEET = "xl/worksheets/sheet1.xml";
 const SHEET_RELATIONS = "xl/worksheets/_rels/sheet1.xml.rels";
 
-/** Row 3 repeats; headings above, a total below. */
+/** Row 3 repeats, with headings above and a total below. */
 const list = (tail = "") =>
   smallBook(
     {
@@ -49,14 +49,14 @@ const list = (tail = "") =>
 async function partsOf(template: Buffer, records = WINES) {
   const { problems } = await checkTemplate(template, FIELDS, "TABLE");
   expect(problems).toEqual([]);
-  const parts = await readParts((await filled(template, "TABLE", records)).bytes);
+  const parts = await readParts((await fillWithRecords(template, "TABLE", records)).bytes);
   return (name: string) => parts.get(name)!.toString();
 }
 
 describe("moves", () => {
-  test("tables grow over the records, with their filters", async () => {
+  test("tables and their filters grow with the records", async () => {
     const table = `<table xmlns="${MAIN}" id="1" name="Wines" displayName="Wines" ref="A2:B4" totalsRowCount="1"><autoFilter ref="A2:B3"/><tableColumns count="2"><tableColumn id="1" name="Name"/><tableColumn id="2" name="Price"><totalsRowFormula>SUM(B3:B3)</totalsRowFormula></tableColumn></tableColumns></table>`;
-    const template = await altered(
+    const template = await changeParts(
       await list(`<tableParts count="1"><tablePart r:id="rId1"/></tableParts>`),
       {
         "xl/tables/table1.xml": table,
@@ -69,10 +69,10 @@ describe("moves", () => {
     expect(text).toContain("<totalsRowFormula>SUM(B3:B6)</totalsRowFormula>");
   });
 
-  test("a table that holds the repeated rows as its headings or totals is refused", async () => {
+  test("a table with the repeated rows as header or totals is rejected", async () => {
     const table = (ref: string) =>
       `<table xmlns="${MAIN}" id="1" name="Wines" displayName="Wines" ref="${ref}"/>`;
-    const template = await altered(await list(), {
+    const template = await changeParts(await list(), {
       "xl/tables/table1.xml": table("A3:B9"),
       [SHEET_RELATIONS]: relations([["table", "../tables/table1.xml"]]),
     });
@@ -80,17 +80,17 @@ describe("moves", () => {
       {
         sheet: "S",
         cell: "A3:B9",
-        reason: "A table must hold the repeated rows among its data rows",
+        reason: "A table must contain the repeated rows among its data rows",
       },
     ]);
   });
 
-  test("formulas that share one are written out where they no longer can, and only there", async () => {
+  test("shared formulas are expanded only where necessary", async () => {
     const shared = (xml: string) =>
       xml
         .replace("<f>B4</f>", '<f t="shared" ref="B6:B8" si="0">B4*$B$4</f>')
         .replace(/<f>B4\*[23]<\/f>/g, '<f t="shared" si="0"/>');
-    const text = await partsOf(await altered(await list(), { [SHEET]: shared }));
+    const text = await partsOf(await changeParts(await list(), { [SHEET]: shared }));
     expect(text(SHEET).match(/<c r="B\d+"><f[^v]*?<\/f>/g)).toEqual([
       '<c r="B7"><f>SUM(B3:B6)</f>',
       '<c r="B9"><f>B7*$B$7</f>',
@@ -99,7 +99,7 @@ describe("moves", () => {
     ]);
     const other = await smallBook({ S: { A3: "{{name}}" }, T: { A1: "=B1", A2: "=B2" } });
     const kept = await partsOf(
-      await altered(other, {
+      await changeParts(other, {
         "xl/worksheets/sheet2.xml": (xml) =>
           xml
             .replace("<f>B1</f>", '<f t="shared" ref="A1:A2" si="0">B1</f>')
@@ -111,12 +111,12 @@ describe("moves", () => {
     );
   });
 
-  test("array formulas below, breaks, panes, filters, ignored errors and Excel's own formats go along", async () => {
+  test("array formulas below, breaks, panes, filters, ignored errors and Excel's extension formats are moved", async () => {
     const tail =
       `<autoFilter ref="A2:B3"/><conditionalFormatting sqref="A3:B3 A6"><cfRule type="dataBar" priority="1"><dataBar><cfvo type="formula" val="$B$4"/></dataBar></cfRule></conditionalFormatting>` +
       `<rowBreaks count="2"><brk id="1"/><brk id="3"/></rowBreaks><ignoredErrors><ignoredError sqref="B3" numberStoredAsText="1"/></ignoredErrors>` +
       `<extLst><ext xmlns:x14="http://schemas.microsoft.com/office/spreadsheetml/2009/9/main" xmlns:xm="http://schemas.microsoft.com/office/excel/2006/main"><x14:conditionalFormatting><x14:cfRule type="expression"><xm:f>$B3&gt;$B$4</xm:f></x14:cfRule><xm:sqref>A3:B3</xm:sqref></x14:conditionalFormatting></ext></extLst>`;
-    const template = await altered(await list(tail), {
+    const template = await changeParts(await list(tail), {
       [SHEET]: (xml) =>
         xml
           .replace(
@@ -141,9 +141,9 @@ describe("moves", () => {
       expect(sheet).toContain(piece);
   });
 
-  test("hyperlinks of the repeated row are there for each record, and those to cells lead to where the cells went", async () => {
+  test("hyperlinks of the repeated row are copied for each record, and links to moved cells are updated", async () => {
     const tail = `<hyperlinks><hyperlink ref="A3" r:id="rId1" xr:uid="{1}" xmlns:xr="http://schemas.microsoft.com/office/spreadsheetml/2014/revision"/><hyperlink ref="A2" location="S!B4"/><hyperlink ref="A4" location="'S'!A1"/></hyperlinks>`;
-    const template = await altered(await list(tail), {
+    const template = await changeParts(await list(tail), {
       [SHEET_RELATIONS]: relations([["hyperlink", "https://example.com/", true]]),
     });
     const sheet = (await partsOf(template, WINES.slice(0, 3)))(SHEET);
@@ -161,8 +161,8 @@ describe("moves", () => {
     expect(sheet.match(/xr:uid/g)).toHaveLength(1);
   });
 
-  test("threaded comments and the source of a pivot table on another sheet follow", async () => {
-    const template = await altered(await list(), {
+  test("threaded comments and the pivot table source on another sheet are moved", async () => {
+    const template = await changeParts(await list(), {
       "xl/threadedComments/threadedComment1.xml": `<ThreadedComments xmlns="http://schemas.microsoft.com/office/spreadsheetml/2018/threadedcomments"><threadedComment ref="B4" id="{1}"><text>x</text></threadedComment></ThreadedComments>`,
       [SHEET_RELATIONS]: relations([
         ["threadedComment", "../threadedComments/threadedComment1.xml"],
@@ -177,9 +177,9 @@ describe("moves", () => {
   });
 });
 
-describe("sheets as other programs write them", () => {
-  test("rows and cells without numbers, and elements with a prefix, are understood", async () => {
-    const template = await altered(await smallBook({ S: { A1: "x" } }), {
+describe("sheets of other programs", () => {
+  test("rows and cells without numbers, and elements with a prefix, are parsed", async () => {
+    const template = await changeParts(await smallBook({ S: { A1: "x" } }), {
       [SHEET]: `<x:worksheet xmlns:x="${MAIN}"><x:sheetData><x:row><x:c t="inlineStr"><x:is><x:t>Name</x:t></x:is></x:c></x:row><x:row><x:c t="inlineStr"><x:is><x:t>{{name}}</x:t></x:is></x:c><x:c t="inlineStr"><x:is><x:t>{{stock}}</x:t></x:is></x:c></x:row><x:row><x:c><x:v>1</x:v></x:c><x:c><x:f>SUM(B2:B2)</x:f></x:c></x:row></x:sheetData></x:worksheet>`,
     });
     const sheet = (await partsOf(template, WINES.slice(0, 2)))(SHEET);
@@ -190,19 +190,19 @@ describe("sheets as other programs write them", () => {
     );
   });
 
-  test("the 1904 date system is kept to", async () => {
-    const template = await altered(await smallBook({ S: { A1: "{{since}}" } }), {
+  test("the 1904 date system is preserved", async () => {
+    const template = await changeParts(await smallBook({ S: { A1: "{{since}}" } }), {
       "xl/workbook.xml": (xml) => xml.replace("<sheets>", '<workbookPr date1904="1"/><sheets>'),
     });
     const parts = await readParts(
-      (await filled(template, "FORM", [{ since: "1904-01-02" }])).bytes,
+      (await fillWithRecords(template, "FORM", [{ since: "1904-01-02" }])).bytes,
     );
     expect(parts.get(SHEET)!.toString()).toContain("<v>1</v>");
   });
 
-  test("a date in a cell without a date's format gets the reader's short date, and text that looks like a formula is quoted", async () => {
+  test("a date without date format gets the short date, and text that looks like a formula is quoted", async () => {
     const styles = `<styleSheet xmlns="${MAIN}"><fonts count="1"><font/></fonts><fills count="1"><fill/></fills><borders count="1"><border/></borders><cellXfs count="2"><xf numFmtId="0" fontId="0"/><xf numFmtId="9" fontId="0"/></cellXfs></styleSheet>`;
-    const template = await altered(
+    const template = await changeParts(
       await smallBook({
         S: { A1: "{{since}}", B1: "{{changed}}", C1: "{{name}}", D1: "{{stock}}" },
       }),
@@ -215,7 +215,7 @@ describe("sheets as other programs write them", () => {
           ),
       },
     );
-    const { bytes } = await filled(template, "FORM", [WINES[1]!]);
+    const { bytes } = await fillWithRecords(template, "FORM", [WINES[1]!]);
     const sheet = (await readBook(bytes)).worksheets[0]!;
     expect(["A1", "B1", "C1", "D1"].map((cell) => sheet.getCell(cell).value)).toEqual([
       new Date("2020-01-02"),
@@ -250,19 +250,19 @@ describe("sheets as other programs write them", () => {
 });
 
 describe("records", () => {
-  test("beyond the rows of a sheet are refused", async () => {
+  test("above the row limit of a sheet are rejected", async () => {
     const template = await smallBook({ S: { A1048575: "{{name}}" } });
-    expect((await filled(template, "TABLE", WINES.slice(0, 2))).rows).toBe(2);
-    await expect(filled(template, "TABLE", WINES.slice(0, 3))).rejects.toThrow(
+    expect((await fillWithRecords(template, "TABLE", WINES.slice(0, 2))).rows).toBe(2);
+    await expect(fillWithRecords(template, "TABLE", WINES.slice(0, 3))).rejects.toThrow(
       "there are too many records",
     );
   });
 
-  test("with long texts are cut within what a cell holds, and with missing values leave the cell empty", async () => {
+  test("with long texts are truncated, and missing values leave the cell empty", async () => {
     const template = await smallBook({
       S: { A1: "{{name}}, {{description}}", B1: "{{price}}", C1: "{{picture}}" },
     });
-    const { bytes } = await filled(template, "FORM", [
+    const { bytes } = await fillWithRecords(template, "FORM", [
       {
         name: "x".repeat(32_760),
         description: "abcdefgh🍷",
@@ -279,10 +279,10 @@ describe("records", () => {
     );
   });
 
-  test("each have their picture in their own row, the same picture kept once", async () => {
+  test("have their pictures in their own row, and equal pictures are stored once", async () => {
     const template = await smallBook({ S: { A2: "{{picture}}", B2: "{{name}}", A3: "Below" } });
     const [first, second] = [png(10, 10), png(20, 10)];
-    const { bytes } = await filled(
+    const { bytes } = await fillWithRecords(
       template,
       "TABLE",
       [first, second, Buffer.from(first)].map((picture) => ({

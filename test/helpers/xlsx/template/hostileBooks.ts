@@ -1,10 +1,10 @@
-import { altered, smallBook } from "./wineFields.ts";
+import { changeParts, smallBook } from "./wineFields.ts";
 
-/** A kind of workbook of any size: what grows, and up to which size it is permitted. */
+/** A kind of workbook of variable size: what grows, and the permitted maximum. */
 export interface HostileBook {
   readonly name: string;
   readonly most: number;
-  /** How its problems begin; none where it is a template. */
+  /** The beginning of the rejection's message; absent for a valid template. */
   readonly refused?: string;
   make(size: number): Promise<Buffer>;
 }
@@ -21,7 +21,10 @@ const times = (size: number, text: (index: number) => string) =>
 const inline = (name: string, text: string) =>
   `<c r="${name}" t="inlineStr"><is><t>${text}</t></is></c>`;
 
-/** A table template whose first row repeats; `cells` stand below it, `tail` behind all cells, `parts` are added or changed. */
+/**
+ * A table template whose first row repeats; `cells` are below it, `tail` follows all cells, `parts` are added or
+ * replaced.
+ */
 function book(
   rows: string,
   { head = "", tail = "", parts = {} }: { head?: string; tail?: string; parts?: Parts } = {},
@@ -35,11 +38,11 @@ function book(
     typeof change === "function" ? (xml: string) => withNoise(change(xml)) : withNoise(change),
   ]);
   return smallBook({ S: { A1: "{{name}}" } }).then((small) =>
-    altered(small, Object.fromEntries(noisy)),
+    changeParts(small, Object.fromEntries(noisy)),
   );
 }
 
-/** A part that does not grow too much when it is unpacked. */
+/** A part with a permitted compression ratio. */
 function withNoise(xml: string): string {
   if (xml.length < 100_000) return `${xml}<!-- -->`;
   const noise = Buffer.alloc(Math.ceil(xml.length / 150));
@@ -54,7 +57,7 @@ function withNoise(xml: string): string {
 const relationsOf = (list: string) => `<Relationships xmlns="${RELATIONS}">${list}</Relationships>`;
 const relation = (id: string, type: string, target: string, mode = "") =>
   `<Relationship Id="${id}" Type="${OFFICE}/${type}" Target="${target}"${mode}/>`;
-/** Rows below the first, ten cells each. */
+/** Rows below the first one, ten cells each. */
 const rowsOf = (size: number, cell: (name: string, index: number) => string) =>
   times(Math.ceil(size / 10), (row) => {
     const cells = Array.from({ length: Math.min(10, size - row * 10) }, (_, column) =>
@@ -62,7 +65,7 @@ const rowsOf = (size: number, cell: (name: string, index: number) => string) =>
     );
     return `<row r="${row + 2}">${cells.join("")}</row>`;
   });
-/** A workbook whose sheet has shared strings. */
+/** A workbook with shared strings. */
 const shared = (rows: string, strings: string) =>
   book(rows, {
     parts: {
@@ -74,14 +77,14 @@ const shared = (rows: string, strings: string) =>
       "xl/sharedStrings.xml": `<sst xmlns="${SHEET}">${strings}</sst>`,
     },
   });
-/** A workbook whose sheet has relations. */
+/** A workbook whose sheet has relationships. */
 const related = (list: string, parts: Parts = {}, tail = "") =>
   book("", { tail, parts: { "xl/worksheets/_rels/sheet1.xml.rels": relationsOf(list), ...parts } });
 
 const formulas = (formula: (index: number) => string) => (size: number) =>
   book(rowsOf(size, (name, index) => `<c r="${name}"><f>${formula(index)}</f><v>0</v></c>`));
 
-/** Whatever of a workbook can be made larger, by kinds. */
+/** All kinds of growth in a workbook. */
 export const HOSTILE_BOOKS: readonly HostileBook[] = [
   {
     name: "cells with one misspelt placeholder",
@@ -361,7 +364,7 @@ export const HOSTILE_BOOKS: readonly HostileBook[] = [
       }),
   },
   {
-    name: "boxes of comments that are not ended",
+    name: "unclosed comment boxes",
     most: 4_000_000,
     make: (size) =>
       related(relation("r1", "vmlDrawing", "../drawings/d.vml"), {
@@ -529,7 +532,7 @@ export const HOSTILE_BOOKS: readonly HostileBook[] = [
   },
 ];
 
-/** A kind of workbook by its name. */
+/** Returns a kind of workbook by name. */
 export function hostileBook(name: string): HostileBook {
   const found = HOSTILE_BOOKS.find((candidate) => candidate.name === name);
   if (!found) throw new Error(`There is no kind of workbook called ${name}`);

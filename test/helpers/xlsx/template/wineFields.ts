@@ -22,13 +22,15 @@ export const FIELDS: ReadonlyMap<string, FieldKind> = new Map<string, FieldKind>
   ["picture", "image"],
 ]);
 
-/** A workbook made by LibreOffice: see makeFixtures.py beside it. */
+/** A workbook made with LibreOffice, see makeFixtures.py in its folder. */
 export function fixture(name: "priceList" | "tastingSheet" | "twoRows"): Promise<Buffer> {
   return readFile(join(import.meta.dirname, "../../../fixtures/xlsx", `${name}.xlsx`));
 }
 
-/** A package of these parts. */
-export async function packed(parts: Iterable<readonly [string, Buffer | string]>): Promise<Buffer> {
+/** Creates a package from parts. */
+export async function createPackage(
+  parts: Iterable<readonly [string, Buffer | string]>,
+): Promise<Buffer> {
   const zip = new yazl.ZipFile();
   for (const [name, content] of parts) zip.addBuffer(Buffer.from(content), name);
   zip.end();
@@ -37,8 +39,8 @@ export async function packed(parts: Iterable<readonly [string, Buffer | string]>
   return Buffer.concat(chunks);
 }
 
-/** A workbook with parts changed, added, or (null) removed. */
-export async function altered(
+/** A workbook with parts changed, added or (null) removed. */
+export async function changeParts(
   workbook: Buffer,
   changes: Readonly<Record<string, ((xml: string) => string) | string | Buffer | null>>,
 ): Promise<Buffer> {
@@ -48,7 +50,7 @@ export async function altered(
     else
       parts.set(name, typeof change === "function" ? changedText(parts.get(name), change) : change);
   }
-  return packed(parts);
+  return createPackage(parts);
 }
 
 function changedText(
@@ -66,7 +68,10 @@ const OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationsh
 const PACKAGE = "http://schemas.openxmlformats.org/package/2006";
 const TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml";
 
-/** A plain workbook: cells by sheet and name, texts as inline strings, `=` before formulas; `tail` stands behind a sheet's cells. */
+/**
+ * A plain workbook: cells by sheet and name, texts as inline strings, formulas with `=`; `tail` follows a sheet's
+ * cells.
+ */
 export function smallBook(
   sheets: Readonly<Record<string, Readonly<Record<string, string | number>>>>,
   {
@@ -102,7 +107,7 @@ export function smallBook(
   const defined = Object.entries(names).map(
     ([name, text]) => `<definedName name="${name}">${escape(text)}</definedName>`,
   );
-  return packed([
+  return createPackage([
     [
       "[Content_Types].xml",
       `<Types xmlns="${PACKAGE}/content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Default Extension="xml" ContentType="application/xml"/>` +
@@ -129,8 +134,8 @@ export function smallBook(
   ]);
 }
 
-/** A template filled with records. */
-export async function filled(
+/** Fills a template with records. */
+export async function fillWithRecords(
   template: Buffer,
   kind: TemplateKind,
   records: readonly TemplateRecord[],

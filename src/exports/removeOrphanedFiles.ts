@@ -1,11 +1,11 @@
 import type pg from "pg";
 import type { FileStore } from "../gateways/files.ts";
 
-// A file is in the ledger before it is in the store; the hour is for clocks that differ.
-const youngMs = 60 * 60 * 1000;
-const keysAtOnce = 500;
+// Files are recorded before they are stored; the hour allows for clock differences.
+const minAgeMs = 60 * 60 * 1000;
+const batchSize = 500;
 
-interface RemoveOrphansOptions {
+interface RemoveOrphanedFilesOptions {
   files: FileStore;
   prefix: string;
   inTenant: <T>(work: (client: pg.ClientBase) => Promise<T>) => Promise<T>;
@@ -13,10 +13,10 @@ interface RemoveOrphansOptions {
 }
 
 /**
- * Removes files below a prefix that the ledger does not know, and returns how many there were: none, unless the database is older
- * than the store, as after a restore.
+ * Deletes files below a prefix that the database does not know, and returns their number. There are none unless the
+ * database is older than the object store, as after a restore.
  */
-export async function removeOrphans(options: RemoveOrphansOptions): Promise<number> {
+export async function removeOrphanedFiles(options: RemoveOrphanedFilesOptions): Promise<number> {
   const { files, prefix, inTenant, signal } = options;
   let orphans = 0;
   const removeUnknown = async (keys: string[]) => {
@@ -29,8 +29,8 @@ export async function removeOrphans(options: RemoveOrphansOptions): Promise<numb
   let keys: string[] = [];
   for await (const { key, modifiedAt } of files.list(prefix)) {
     signal.throwIfAborted();
-    if (Date.now() - modifiedAt.getTime() < youngMs) continue;
-    if (keys.push(key) < keysAtOnce) continue;
+    if (Date.now() - modifiedAt.getTime() < minAgeMs) continue;
+    if (keys.push(key) < batchSize) continue;
     await removeUnknown(keys);
     keys = [];
   }

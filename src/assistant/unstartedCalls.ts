@@ -4,11 +4,11 @@ import type { Caller } from "./caller.ts";
 import { recordToolUse, summaryOf } from "./recordToolUse.ts";
 import { writeTools } from "./writeTools.ts";
 
-interface UnusedOptions {
+interface UnstartedCallsOptions {
   caller: Caller;
   conversationId: string;
-  /** The uses that tools have begun: they are recorded where they end. */
-  begun: ReadonlySet<string>;
+  /** Ids of started tool calls, which record their own outcome. */
+  startedCallIds: ReadonlySet<string>;
   log: Logger;
 }
 
@@ -17,17 +17,19 @@ interface Wanted {
   input: unknown;
 }
 
-/** Uses of tools that the model asked for and that came to nothing. The audit log has them as well. */
-export interface UnusedTools {
-  /** Looks at a piece of the answer. */
-  see(chunk: UIMessageChunk): Promise<void>;
-  /** Records those that were not begun when the answer ended. */
+/** Records tool calls that were never started in the audit log. */
+export interface UnstartedCalls {
+  /** Processes a chunk of the answer. */
+  observe(chunk: UIMessageChunk): Promise<void>;
+  /** Records the calls that were not started when the answer ended. */
   end(): Promise<void>;
 }
 
-/** Notes each use that a model asks for, until it is begun: of a tool that there is not, with wrong arguments, or too late. */
-export function noteUnusedTools(options: UnusedOptions): UnusedTools {
-  const { begun, log } = options;
+/**
+ * Tracks each tool call until it starts. Calls of unknown tools, with invalid arguments, or after the end never start.
+ */
+export function trackUnstartedCalls(options: UnstartedCallsOptions): UnstartedCalls {
+  const { startedCallIds, log } = options;
   const wanted = new Map<string, Wanted>();
 
   async function record(toolCallId: string, { name, input }: Wanted, message: string) {
@@ -37,13 +39,13 @@ export function noteUnusedTools(options: UnusedOptions): UnusedTools {
       toolCallId,
       details: { arguments: summaryOf(input), outcome: "refused", message },
     }).catch((error: unknown) => {
-      // Nothing was done, so that nothing is lost but the record of it.
-      log.error({ err: error }, "the refused use of a tool could not be recorded");
+      // The call had no effect, so only its audit record is missing.
+      log.error({ err: error }, "tool call record failed");
     });
   }
 
   return {
-    async see(chunk) {
+    async observe(chunk) {
       if (chunk.type === "tool-input-start" || chunk.type === "tool-input-available") {
         const input = "input" in chunk ? chunk.input : null;
         wanted.set(chunk.toolCallId, { name: chunk.toolName, input });
@@ -59,7 +61,7 @@ export function noteUnusedTools(options: UnusedOptions): UnusedTools {
     },
     async end() {
       for (const [toolCallId, use] of wanted)
-        if (!begun.has(toolCallId))
+        if (!startedCallIds.has(toolCallId))
           await record(toolCallId, use, "Not done: the answer ended before.");
     },
   };

@@ -4,7 +4,10 @@ import { describeOutage, isOutage } from "../../errors/databaseErrors.ts";
 
 const quiet = new Set(["LostOwnershipError", "JobGivenBackError"]);
 
-/** The queue's log lines on our log: of a job its id, task, tenant and correlation id, never its input. */
+/**
+ * Writes the queue's log lines to the service's log. Of a job it logs id, task, tenant and correlation id, never the
+ * input.
+ */
 export function queueLogger(log: Logger): QueueLogger {
   return new QueueLogger(() => (level, message, meta) => {
     const error = meta["error"] instanceof Error ? meta["error"] : undefined;
@@ -17,8 +20,8 @@ export function queueLogger(log: Logger): QueueLogger {
     if (meta["success"] === true) {
       log.info(fields, "job done");
     } else if (meta["failure"] === true) {
-      // Another worker has the job or will have it: nothing failed.
-      if (quiet.has(error?.name ?? "")) log.warn(fields, "job left to another worker");
+      // Another worker owns the job or will run it, so this is no failure.
+      if (quiet.has(error?.name ?? "")) log.warn(fields, "job yielded to another worker");
       else log.error(fields, "job failed");
     } else {
       log[level === "warning" ? "warn" : level](fields, message);
@@ -40,7 +43,7 @@ function jobFields(job: unknown): Record<string, unknown> {
   };
 }
 
-/** An error without the properties that hold values of rows, as PostgreSQL's do. */
+/** Omits the properties in which PostgreSQL's errors hold row values. */
 function errorFields(error: Error): Record<string, unknown> {
   const { code } = record(error);
   return { name: error.name, message: error.message, code, stack: error.stack };

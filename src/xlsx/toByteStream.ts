@@ -4,8 +4,11 @@ import { setImmediate as afterEvents } from "node:timers/promises";
 /** In UTF-16 units. */
 const CHUNK = 64 * 1024;
 
-/** Gathers small pieces, each of which would otherwise go through all stages of the package by itself; others get a turn between. */
-export function inBytes(pieces: Iterable<string> | AsyncIterable<string>): Readable {
+/**
+ * Combines small strings into large buffers, because each chunk passes all stages of the ZIP stream separately. Yields
+ * to the event loop between buffers.
+ */
+export function toByteStream(pieces: Iterable<string> | AsyncIterable<string>): Readable {
   return Readable.from(
     (async function* () {
       let text = "";

@@ -1,8 +1,8 @@
 /**
- * The longest that this thread computed without giving way, as a share of all that it computed for `work`: neither other processes nor
- * a slow machine change it. What never gives way has 1.
+ * The longest time without a yield, as a share of the CPU time of `work`, so it does not depend on the machine. Code
+ * that never yields returns 1.
  */
-export async function longestTurn(work: () => Promise<unknown>): Promise<number> {
+export async function longestBusyShare(work: () => Promise<unknown>): Promise<number> {
   const time = () => {
     const { user, system } = process.threadCpuUsage();
     return user + system;

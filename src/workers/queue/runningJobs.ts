@@ -1,11 +1,11 @@
 import type { WorkerEvents } from "graphile-worker";
 
 /**
- * The ids of the jobs that this process is at. One that has ended counts for `graceMs` more: only then has the queue been told
- * for certain.
+ * Returns a function that lists the ids of this process's jobs. An ended job stays listed for `graceMs`, because the
+ * queue may not have recorded its end yet.
  */
-export function jobsAtHand(events: WorkerEvents, graceMs: number): () => string[] {
-  // With the moment at which each ended; a job may be started anew before its last attempt is forgotten.
+export function trackRunningJobs(events: WorkerEvents, graceMs: number): () => string[] {
+  // Job id to the time its last attempt ended; null while an attempt runs.
   const known = new Map<string, number | null>();
   events.on("job:start", ({ job }) => known.set(job.id, null));
   events.on("job:complete", ({ job }) => known.set(job.id, performance.now()));

@@ -1,13 +1,10 @@
 import type { UIMessageChunk } from "ai";
 
-/**
- * Escapes Markdown pictures in an answer. A front end would load them without a click, and their address could carry data that the
- * user may see to a stranger.
- */
-export async function* withoutPictures(
+/** Escapes Markdown pictures in an answer. A browser would load them without a click, and their URL could leak data. */
+export async function* escapePictures(
   chunks: AsyncIterable<UIMessageChunk>,
 ): AsyncGenerator<UIMessageChunk> {
-  // The texts that end in a mark, which may begin a picture in their next piece, also when other parts come between.
+  // Ids of texts that end in `!`, which may start a picture in the next chunk, also after chunks of other parts.
   const open = new Set<string>();
   for await (const chunk of chunks) {
     if (chunk.type === "text-start" || chunk.type === "text-end") open.delete(chunk.id);
