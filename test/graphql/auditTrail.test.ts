@@ -148,7 +148,10 @@ describe("The check", () => {
     const added = ["createPlantedPlace", "updatePlantedPlace"].flatMap((name) =>
       named(name, rootFields(schema)),
     );
-    const { problems, made } = await checkTrail({ ...trail, service: other, schema, tables }, added);
+    const { problems, made } = await checkTrail(
+      { ...trail, service: other, schema, tables },
+      added,
+    );
     await other.stop();
     expect(problems).toEqual([]);
     expect(made).toEqual(["createPlantedPlace", "updatePlantedPlace"]);
