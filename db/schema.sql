@@ -9676,7 +9676,7 @@ AS $function$
   select 'table ' || name || ': declares no permission to read it; add the tag `@read <permission>` (or `@internal` with no grants)' from tables
     where not relispartition and relkind in ('r', 'p') and not tags ? 'read' and not tags ? 'internal'
   union all
-  select 'table ' || name || ': decides nothing about audit; add the tag `@audit <EntityType>` or `@audit off because <reason>`' from tables
+  select 'table ' || name || ': does not declare auditing; add the tag `@audit <EntityType>` or `@audit off because <reason>`' from tables
     where not relispartition and relkind in ('r', 'p') and not tags ? 'audit'
   union all
   select 'table ' || t.name || ': the tag @' || tag || ' names the unknown permission ' || key
@@ -9698,7 +9698,7 @@ AS $function$
   union all
   select 'column ' || table_name || '.' || attname || case when relkind = 'v'
       then ': looks like a secret and can be read; leave it out of the view, or give it another name'
-      when tags ? 'secret' then ': has the tag @secret and can be read; take it out of the grant'
+      when tags ? 'secret' then ': has the tag @secret and can be read; remove the grant'
       else ': looks like a secret and can be read; add the tag @secret or another name' end
     from columns
     where (tags ? 'secret' or attname ~ '(secret|password|token|hash|private)' and attname !~ '_id$')
@@ -9713,16 +9713,16 @@ AS $function$
   select what || ': ' || holder || ' holds ' || privilege_type || '; a key of uuidv7() or an identity column needs no such right'
     from rights where kind = 'sequence'
   union all
-  select what || ': ' || holder || ' may make things in it; revoke CREATE' from rights
+  select what || ': ' || holder || ' may create objects in it; revoke CREATE' from rights
     where kind = 'schema' and grantee <> 0 and privilege_type = 'CREATE'
   union all
-  select what || ': ' || holder || ' may hand ' || privilege_type || ' on; grant it without the grant option' from rights
+  select what || ': ' || holder || ' holds ' || privilege_type || ' with grant option; grant it without' from rights
     where is_grantable
   union all
   select distinct 'partition ' || name || ': can be reached directly by ' || holder
     from rights where kind in ('table', 'column') and relispartition and grantee <> 0
   union all
-  select 'table ' || t.name || ': office_api may ' || upper(v.verb) || ', which its tags do not declare; declare it or drop the grant'
+  select 'table ' || t.name || ': office_api may ' || upper(v.verb) || ', which its tags do not declare; declare it or revoke the grant'
     from tables t, (values ('select', 'read'), ('insert', 'create'), ('update', 'update'), ('delete', 'delete')) as v(verb, tag)
     where not t.relispartition
       and (has_table_privilege('office_api', t.oid, v.verb) or v.verb <> 'delete' and has_any_column_privilege('office_api', t.oid, v.verb))
@@ -9853,7 +9853,7 @@ AS $function$
   select 'function ' || name || ': a security definer function must pin its search_path' from functions
     where prosecdef and not exists (select from unnest(proconfig) c where c like 'search_path=%')
   union all
-  select 'function ' || name || ': looks elsewhere before this schema; write `set search_path from current`' from functions
+  select 'function ' || name || ': searches other schemas before this one; write `set search_path from current`' from functions
     where exists (
       select from unnest(proconfig) c
       where c like 'search_path=%' and c !~ ('^search_path="?' || current_schema() || '"?, ?extensions, ?pg_temp$'))
@@ -9861,7 +9861,7 @@ AS $function$
   select 'function ' || name || ': may be executed by PUBLIC; revoke it' from functions
     where proacl is null or exists (select from aclexplode(proacl) g where g.grantee = 0)
   union all
-  select 'function ' || name || ': is open to the request role and has no description' from functions
+  select 'function ' || name || ': is executable by the request role and has no description' from functions
     where prorettype <> 'trigger'::regtype and has_function_privilege('office_api', oid, 'execute')
       and coalesce(btrim(regexp_replace(comment, '^(@[^\n]*(\n|$))*', '')), '') = ''
   union all
@@ -9880,7 +9880,7 @@ AS $function$
   union all
   select * from search_rule_violations()
   union all
-  select 'constraint ' || k.conname || ' on ' || t.name || ': has no message for people; add `comment on constraint`'
+  select 'constraint ' || k.conname || ' on ' || t.name || ': has no message for API callers; add `comment on constraint`'
     from tables t join pg_constraint k on k.conrelid = t.oid and k.contype = 'c'
     where not t.relispartition and not t.tags ? 'internal' and obj_description(k.oid, 'pg_constraint') is null
       and k.conname not in ('invitations_state_check', 'permissions_key_check', 'campaign_colors_color_check')
@@ -11225,7 +11225,7 @@ AS $function$
   union all
   select what || ': the tag @' || tag || ' is not for a ' || known_kind || '; ' || instead from checked where instead is not null and place = 1
   union all
-  select what || ': the tag @' || tag || ' is given ' || count(*) || ' times; write it once' from checked where is_twice group by what, tag
+  select what || ': the tag @' || tag || ' is used ' || count(*) || ' times; write it once' from checked where is_twice group by what, tag
   union all
   select what || ': the tag @' || tag || case when form = '' then ' takes no value, and has "' || left(value, 60) || '"'
       when value = '' then ' has no value' else ' is "' || left(value, 60) || '"' end || '; write `@' || tag || rtrim(' ' || form) || '`'
@@ -11236,7 +11236,7 @@ AS $function$
       || case tag when 'read' then ', and show its rows to holders of another by `ensure_policy` in a file of `logic`' else '' end
     from checked where kind = 'table' and tag in ('read', 'create', 'update', 'delete') and value ~ pattern and value ~ '[\s,]'
   union all
-  select t.what || ': the tag @' || t.tag || ' names the column ' || c.name || ', which is not there'
+  select t.what || ': the tag @' || t.tag || ' names the column ' || c.name || ', which does not exist'
     from checked t, lateral (
       select regexp_split_to_table(t.value, '[\s,]+') where t.tag in ('owner', 'primaryKey', 'unique')
       union all
@@ -12572,15 +12572,15 @@ AS $function$
     select v.oid as view, string_to_array((regexp_match(l.line, '^@(?:primaryKey|unique)[ \t]+([\w,]+)'))[1], ',') as columns
     from views v, regexp_split_to_table(v.comment, '\n') as l(line) where l.line ~ '^@(primaryKey|unique)[ \t]'
   )
-  select 'materialized view ' || name || ': shows its rows past row-level security; write `create view ' || name
+  select 'materialized view ' || name || ': bypasses row-level security; write `create view ' || name
       || ' with (security_invoker = true) as ...`, or a table that a job fills'
     from relations where relkind = 'm'
   union all
-  select 'foreign table ' || name || ': the rows of another server are under no policy of this one; write `create table ' || name
+  select 'foreign table ' || name || ': policies do not apply to rows of another server; write `create table ' || name
       || ' (...)` and fill it by a job'
     from relations where relkind = 'f'
   union all
-  select 'view ' || name || ': reads with the rights of its owner, past row-level security; write `create view ' || name
+  select 'view ' || name || ': reads with the privileges of its owner and bypasses row-level security; write `create view ' || name
       || ' with (security_invoker = true) as ...`'
     from relations where relkind = 'v' and not is_invoker
   union all
@@ -12591,7 +12591,7 @@ AS $function$
       || coalesce(array_to_string(a.keys, ' '), '<permission>') || '` (or `@internal`)'
     from views v join asked a on a.view = v.oid where v.is_shown and not v.tags ? 'read'
   union all
-  select 'view ' || name || ': decides nothing about audit; add the tag `@auditReads`, which records its reads, or `@audit off because <reason>`'
+  select 'view ' || name || ': does not declare auditing; add the tag `@auditReads`, which records its reads, or `@audit off because <reason>`'
     from views where is_shown and not tags ?| array['audit', 'auditReads']
   union all
   select 'view ' || v.name || ': reads ' || b.name || ', which no caller may read; '
@@ -12614,7 +12614,7 @@ AS $function$
     where b.is_own and b.tags ? 'read' and not exists (select from reads o where o.view = b.view and o.base = b.base and o.attnum > 0)
     group by v.name, b.name
   union all
-  select 'view ' || v.name || ': reads ' || a.names || ', whose permissions it does not ask for; write `@read '
+  select 'view ' || v.name || ': reads ' || a.names || ', whose permissions its tag `@read` does not name; write `@read '
       || (select string_agg(k, ' ') from (select keys_in(v.tags ->> 'read') union select unnest(a.keys) order by 1) as u(k)) || '`'
     from views v join asked a on a.view = v.oid where v.tags ? 'read' and a.names is not null
   union all
@@ -12637,17 +12637,17 @@ AS $function$
   select 'view ' || name || ': has the tag @connection, whose pages need a key; add `@primaryKey <column>`' from views
     where tags ? 'connection' and not tags ? 'primaryKey'
   union all
-  select 'view ' || name || ': its rows have no order; add `@primaryKey <column>` or `@defaultOrder <column>`' from views
+  select 'view ' || name || ': its rows have no defined order; add `@primaryKey <column>` or `@defaultOrder <column>`' from views
     where is_shown and not tags ?| array['connection', 'primaryKey', 'defaultOrder']
   union all
   select 'view ' || f.name || ': its tag `@foreignKey` shows nothing; add `|@forwardBehavior +singularRelation:resource:single` behind it'
     from foreign_keys f where not f.shows
   union all
-  select 'view ' || f.name || ': its tag `@foreignKey` names the column ' || c || ', which is not there'
+  select 'view ' || f.name || ': its tag `@foreignKey` names the column ' || c || ', which does not exist'
     from foreign_keys f, unnest(f.own) as c
     where not exists (select from pg_attribute a where a.attrelid = f.view and a.attname = c and a.attnum > 0)
   union all
-  select 'view ' || f.name || ': its tag `@foreignKey` names ' || f.target_name || ', which is no table or view here'
+  select 'view ' || f.name || ': its tag `@foreignKey` names ' || f.target_name || ', which is not a table or view of this schema'
     from foreign_keys f where f.target is null or (select relnamespace from pg_class where oid = f.target) <> current_schema()::regnamespace
   union all
   select 'view ' || f.name || ': its tag `@foreignKey` leads to ' || f.target || ' (' || array_to_string(f.theirs, ', ')

@@ -67,7 +67,10 @@ async function retry(
     [ids, task],
   );
   for (const { id, tenant } of rows)
-    await client.query("select office_jobs.notify_job_owner($1, $2, 'QUEUED', 0, null)", [tenant, id]);
+    await client.query("select office_jobs.notify_job_owner($1, $2, 'QUEUED', 0, null)", [
+      tenant,
+      id,
+    ]);
   await client.query("commit");
   for (const job of rows) console.log(`${job.id}  ${job.task}  is tried again`);
   if (rows.length > 0) return 0;

@@ -166,9 +166,7 @@ describe("A worker that is killed", () => {
       const found = await exports.job(id);
       return found?.status === "failed" && found;
     });
-    expect(job.errorMessage).toBe(
-      "Its worker process ended repeatedly",
-    );
+    expect(job.errorMessage).toBe("Its worker process ended repeatedly");
     await settled();
     expect(await exports.files.content()).toEqual({ files: [], unfinished: [] });
   }, 90_000);

@@ -86,8 +86,7 @@ async function directly(
   try {
     await withClient(settings, (client) => client.query(gathered.statement));
   } catch (error) {
-    if (error instanceof Error && error.message.startsWith("A required row"))
-      return undefined;
+    if (error instanceof Error && error.message.startsWith("A required row")) return undefined;
     throw error;
   }
   const text = gathered.text();

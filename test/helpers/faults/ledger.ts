@@ -93,7 +93,9 @@ export function startLedger(options: LedgerOptions): Ledger {
     }
     note("ok");
     // The first answer was lost, and held a secret: it says no more than that it was done.
-    const doneBefore = /^This request was completed before; its response contained a secret/.test(error?.message);
+    const doneBefore = /^This request was completed before; its response contained a secret/.test(
+      error?.message,
+    );
     try {
       if (answer.status !== 200 || (error && !doneBefore))
         throw new Error(`${answer.status} ${JSON.stringify(error ?? answer.text)}`);
