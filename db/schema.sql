@@ -6302,7 +6302,7 @@ AS $function$
     ) as s(name, keys, source) join (values
       (1, 'ratings', 'ratings.average', 'Average rating', 'DECIMAL', 'The average of all ratings, to two places.', 'ratings.average'),
       (2, 'ratings', 'ratings.count', 'Ratings', 'INTEGER', 'How many ratings there are.', 'ratings.count'),
-      (3, 'ratings', 'ratings.all', 'All ratings', 'TEXT', 'Each rating on a line of its own, the latest first.', 'ratings."all"'),
+      (3, 'ratings', 'ratings.all', 'All ratings', 'TEXT', 'One line for each rating, the latest first.', 'ratings."all"'),
       (4, 'latest', 'ratings.latest.points', 'Latest rating', 'DECIMAL', 'The points of the latest rating.', 'latest.points'),
       (5, 'latest', 'ratings.latest.year', 'Latest rating: year', 'INTEGER', 'The year of the latest rating.', 'latest.year'),
       (6, 'latest', 'ratings.latest.reviewer', 'Latest rating: reviewer', 'TEXT', 'Who gave the latest rating.', 'latest.reviewer'),
@@ -6449,12 +6449,12 @@ CREATE OR REPLACE FUNCTION export_refusal(job export_jobs, permissions text[])
 AS $function$
   select case
     when not exists (select from users u where u.id = job.user_id and u.is_active)
-      then 'Whoever asked for this export is not an active user any more'
+      then 'The user of this export is not active any more'
     when job.token_id is not null and not exists (
       select from api_tokens t where t.id = job.token_id and t.revoked_at is null and t.expires_at > now()
     ) then 'The API token that asked for this export was revoked or has expired'
     else (
-      select 'Whoever asked for this export does not hold the permission ' || k || ' any more'
+      select 'The user of this export no longer holds the permission ' || k
       from unnest(array['products.read', 'exports.create']) as k where k <> all (export_refusal.permissions) limit 1
     )
   end
@@ -9866,7 +9866,7 @@ AS $function$
       and coalesce(btrim(regexp_replace(comment, '^(@[^\n]*(\n|$))*', '')), '') = ''
   union all
   select 'function ' || f.name || ': takes whole rows of ' || t.name || ', and no caller may read their column ' || a.attname
-    || ' (@secret); keep the secret in a table of its own'
+    || ' (@secret); keep the secret in a separate table'
     from functions f join pg_proc p on p.oid = f.oid join pg_class c on c.reltype = p.proargtypes[0] join tables t on t.oid = c.oid
       join secrets a on a.oid = t.oid
     where f.tags ? 'computed'

@@ -84,7 +84,7 @@ function checkSchemaStatement(context: Context, node: Node) {
   if ("CreateSchemaStmt" in node || renames || drops || grants)
     complain("The migrator makes schemas and grants their use. Leave this out.");
   if ("AlterObjectSchemaStmt" in node)
-    complain("Everything of ours stays in the one schema that search_path names. Leave this out.");
+    complain("All objects belong to the one schema in search_path. Leave the schema name out.");
   if ("CommentStmt" in node) {
     const { objtype, object } = node.CommentStmt;
     const owned = [

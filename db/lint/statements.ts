@@ -59,7 +59,7 @@ function checkTransaction(context: Context, node: Node) {
     report(
       context,
       "transaction",
-      "The migrator begins and commits. Leave transaction commands out; what must be committed apart is a migration of its own.",
+      "The migrator begins and commits. Leave transaction commands out; a change that needs a separate commit is a separate migration.",
     );
   const outside =
     "AlterSystemStmt" in node ||
@@ -96,7 +96,7 @@ function checkPlace(context: Context, node: Node) {
     report(
       context,
       "function-in-migration",
-      "A function in a migration can never be changed again. Write it in db/logic; only one that a column or an index needs stands here, with an allow comment.",
+      "A function in a migration can never be changed again. Write it in db/logic; only a function that a column or an index needs belongs here, with an allow comment.",
     );
   if ("DoStmt" in node)
     report(

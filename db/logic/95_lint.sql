@@ -259,7 +259,7 @@ create or replace function schema_violations() returns setof text as $$
       and coalesce(btrim(regexp_replace(comment, '^(@[^\n]*(\n|$))*', '')), '') = ''
   union all
   select 'function ' || f.name || ': takes whole rows of ' || t.name || ', and no caller may read their column ' || a.attname
-    || ' (@secret); keep the secret in a table of its own'
+    || ' (@secret); keep the secret in a separate table'
     from functions f join pg_proc p on p.oid = f.oid join pg_class c on c.reltype = p.proargtypes[0] join tables t on t.oid = c.oid
       join secrets a on a.oid = t.oid
     where f.tags ? 'computed'

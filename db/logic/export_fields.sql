@@ -102,7 +102,7 @@ returns table (field text, title text, kind export_field_kind, description text,
     ) as s(name, keys, source) join (values
       (1, 'ratings', 'ratings.average', 'Average rating', 'DECIMAL', 'The average of all ratings, to two places.', 'ratings.average'),
       (2, 'ratings', 'ratings.count', 'Ratings', 'INTEGER', 'How many ratings there are.', 'ratings.count'),
-      (3, 'ratings', 'ratings.all', 'All ratings', 'TEXT', 'Each rating on a line of its own, the latest first.', 'ratings."all"'),
+      (3, 'ratings', 'ratings.all', 'All ratings', 'TEXT', 'One line for each rating, the latest first.', 'ratings."all"'),
       (4, 'latest', 'ratings.latest.points', 'Latest rating', 'DECIMAL', 'The points of the latest rating.', 'latest.points'),
       (5, 'latest', 'ratings.latest.year', 'Latest rating: year', 'INTEGER', 'The year of the latest rating.', 'latest.year'),
       (6, 'latest', 'ratings.latest.reviewer', 'Latest rating: reviewer', 'TEXT', 'Who gave the latest rating.', 'latest.reviewer'),

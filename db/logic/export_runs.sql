@@ -16,12 +16,12 @@ comment on function end_export is 'Ends an export without a file.';
 create or replace function export_refusal(job export_jobs, permissions text[]) returns text as $$
   select case
     when not exists (select from users u where u.id = job.user_id and u.is_active)
-      then 'Whoever asked for this export is not an active user any more'
+      then 'The user of this export is not active any more'
     when job.token_id is not null and not exists (
       select from api_tokens t where t.id = job.token_id and t.revoked_at is null and t.expires_at > now()
     ) then 'The API token that asked for this export was revoked or has expired'
     else (
-      select 'Whoever asked for this export does not hold the permission ' || k || ' any more'
+      select 'The user of this export no longer holds the permission ' || k
       from unnest(array['products.read', 'exports.create']) as k where k <> all (export_refusal.permissions) limit 1
     )
   end

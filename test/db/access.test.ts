@@ -7,7 +7,7 @@ import { findEmpty, measureAccess } from "../../dev/access/matrix.ts";
 import type { TableAccess } from "../../dev/access/matrix.ts";
 
 const path = join(import.meta.dirname, "../fixtures/db/access.expected.json");
-// For a change that is meant; a review reads it in the file's diff.
+// For an intended change; the file's diff shows it in the review.
 const refresh = "`npm run generate` rewrites it";
 
 let database: TestDatabase;
@@ -33,7 +33,7 @@ describe("The access of each role and permission to each table", () => {
     expect(measured).toEqual(expected);
   });
 
-  test("is measured with rows in every table: add those that cannot be generated to dev/access/seed.ts", async () => {
+  test("covers every table: add rows that cannot be generated to dev/access/seed.ts", async () => {
     expect(await inTransaction(database.pool, findEmpty)).toEqual([]);
   });
 });
@@ -98,7 +98,7 @@ describe("The matrix", () => {
       "a grant that is gone",
       "revoke select on campaign_colors from office_api; revoke select (color, created_at, updated_at) on campaign_colors from office_api",
     ],
-  ])("of %s notices %s", async (only, _what, change) => {
+  ])("%s: detects %s", async (only, _what, change) => {
     const mutant = await inTransaction(database.pool, (client) =>
       measureAccess(client, { change, only }),
     );
@@ -106,7 +106,7 @@ describe("The matrix", () => {
     expect(mutant[only]).not.toEqual(expected[only]);
   });
 
-  test("has a view by itself, which shows what its table does and is written by nobody", async () => {
+  test("includes a new view, readable like its table and not writable", async () => {
     const change = `set local role office_owner;
       create view planted with (security_invoker = true) as select * from campaigns;
       comment on view planted is '@read campaigns.read'; select protect_views(); reset role`;
@@ -118,7 +118,7 @@ describe("The matrix", () => {
     for (const verb of ["insert", "update", "delete"]) expect(api(planted)[verb]).toBe("no grant");
   });
 
-  test("is the same for a table that nothing has changed, measured alone", async () => {
+  test("is the same for an unchanged table measured alone", async () => {
     const alone = await inTransaction(database.pool, (client) =>
       measureAccess(client, { only: "users" }),
     );

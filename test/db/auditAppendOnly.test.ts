@@ -4,7 +4,7 @@ import type { TestDatabase } from "../helpers/database.ts";
 
 let database: TestDatabase;
 let roles: string[];
-/** The audit log, the two trees within it, and every partition that holds rows. */
+/** The audit log, its two partition trees, and all partitions with rows. */
 let tables: string[];
 
 beforeAll(async () => {
@@ -13,7 +13,7 @@ beforeAll(async () => {
     (await database.pool.query<{ name: string }>(text)).rows.map(({ name }) => name);
   roles = await read("select rolname as name from pg_roles where rolname ~ '^office_' order by 1");
   tables = await read("select relid::regclass::text as name from pg_partition_tree('audit_log')");
-  // Rows of this month, of the next, and of long ago, which are in the default partitions.
+  // Rows of this month, the next month, and an old month in the default partitions.
   await database.pool.query(
     `insert into audit_log (operation, entity_type, created_at)
      select operation, 'Thing', now() + month * interval '1 month'
@@ -31,7 +31,7 @@ const statementsFor = (table: string) => [
   `merge into ${table} as t using (values (1)) as v on true when matched then delete`,
 ];
 
-/** How many rows a statement reaches for a role; what is refused reaches none. */
+/** The number of rows that a statement changes as a role; 0 when it is rejected. */
 async function reached(role: string, statement: string): Promise<number> {
   const client = await database.pool.connect();
   try {
@@ -57,7 +57,7 @@ async function reached(role: string, statement: string): Promise<number> {
   }
 }
 
-test("The end of retention cannot be used to be rid of what happened lately", async () => {
+test("retention rejects a limit that would remove recent rows", async () => {
   for (const days of ["-100000, -100000", "400, 0", "null, 90", "30, 30"])
     await expect(database.pool.query(`select drop_old_audit_partitions(${days})`)).rejects.toThrow(
       "at least 31 days",
@@ -65,7 +65,7 @@ test("The end of retention cannot be used to be rid of what happened lately", as
 });
 
 describe("The audit log", () => {
-  test("cannot be changed, emptied or thinned out by any role of the service, as a whole or by its parts", async () => {
+  test("rejects updates, deletes and truncation by every role, for parents and partitions", async () => {
     expect(roles).toEqual(
       expect.arrayContaining(["office_api", "office_owner", "office_server", "office_worker"]),
     );
@@ -79,7 +79,7 @@ describe("The audit log", () => {
     expect(done).toEqual([]);
   });
 
-  test("is not even emptied by an administrator in passing, and this test notices what is", async () => {
+  test("rejects truncation by an administrator, unless the trigger is disabled", async () => {
     for (const table of tables) {
       expect([table, await reached("none", `truncate ${table}`)]).toEqual([table, 0]);
       expect([table, await reached("none", `delete from ${table}`)]).toEqual([table, 0]);
@@ -88,7 +88,7 @@ describe("The audit log", () => {
     expect(await reached("office_owner", "truncate audit_log_writes_default")).toBe(1);
   });
 
-  test("keeps this also for the partitions that the job makes later", async () => {
+  test("protects partitions that the job creates later", async () => {
     await database.pool.query("select ensure_audit_partitions(5)");
     const { rows } = await database.pool.query(
       `select relid::regclass::text as name from pg_partition_tree('audit_log') as t

@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-// None of these months has a partition, so that all of it falls into the default ones.
+// None of these months has a partition, so all rows are in the default ones.
 const months = [-20, -10, -2];
 beforeEach(async () => {
   await database.pool.query(
@@ -20,7 +20,7 @@ beforeEach(async () => {
   );
 });
 
-/** Does as the worker does. */
+/** Runs the statement as the worker. */
 async function endRetention(writeDays: number, readDays: number): Promise<string[]> {
   const client = await database.pool.connect();
   try {
@@ -43,7 +43,7 @@ async function kept(): Promise<string[]> {
   return rows.map(({ row }) => row);
 }
 
-test("Rows without a partition of their month end with their time, too, and the others stay", async () => {
+test("retention removes expired rows of default partitions and keeps the others", async () => {
   expect(await endRetention(400, 90)).toEqual([
     "audit_log_reads_default",
     "audit_log_writes_default",
@@ -58,7 +58,7 @@ test("Rows without a partition of their month end with their time, too, and the 
   expect(await endRetention(400, 90)).toEqual([]);
 });
 
-test("What takes the place of a default partition can be changed as little, and has the same indexes", async () => {
+test("the new default partition is append-only and has the same indexes", async () => {
   const shape = async () =>
     (
       await database.pool.query(

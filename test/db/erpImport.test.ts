@@ -28,7 +28,7 @@ async function order(client: pg.ClientBase, number: string) {
   return rows[0];
 }
 
-/** Everything that an import may write, with the versions of its rows. */
+/** All rows that an import may write, with their versions. */
 async function everything(client: pg.ClientBase) {
   const tables = ["customers", "orders", "order_lines", "order_import_issues", "audit_log"];
   const parts = tables.map(
@@ -40,7 +40,7 @@ async function everything(client: pg.ClientBase) {
 }
 
 describe("an order of the ERP", () => {
-  test("comes in with its customer and lines, its codes in the words of the rules", () =>
+  test("is imported with its customer, lines and mapped codes", () =>
     rolledBack(async (client) => {
       const counts = await takeOver(client, { orders: [erpOrder("1001")], customers });
       expect(counts).toMatchObject({ done: 1, created: 1, updated: 0, failed: 0, customers: 1 });
@@ -77,7 +77,7 @@ describe("an order of the ERP", () => {
       ]);
     }));
 
-  test("was placed on its day in the merchant's time zone", () =>
+  test("has its date in the merchant's time zone", () =>
     rolledBack(async (client) => {
       await takeOver(
         client,
@@ -87,7 +87,7 @@ describe("an order of the ERP", () => {
       expect((await order(client, "1")).placed_at).toEqual(new Date("2026-06-30T22:00:00Z"));
     }));
 
-  test("has its prices before VAT, also where the ERP gives them with it", () =>
+  test("has prices without VAT, also from an ERP with prices including VAT", () =>
     rolledBack(async (client) => {
       await takeOver(client, {
         orders: [
@@ -98,7 +98,7 @@ describe("an order of the ERP", () => {
       expect(rows).toEqual([{ unit_price: "100.0000" }]);
     }));
 
-  test("that is as it was writes nothing at all", () =>
+  test("writes nothing when it is unchanged", () =>
     rolledBack(async (client) => {
       const answer = {
         orders: [
@@ -118,7 +118,7 @@ describe("an order of the ERP", () => {
       expect(await everything(client)).toEqual(before);
     }));
 
-  test("that changed is written with what changed, and the lines that differ", () =>
+  test("writes only changed columns and lines", () =>
     rolledBack(async (client) => {
       const lines = [erpLine(10000), erpLine(20000), erpLine(30000)];
       await takeOver(client, { orders: [erpOrder("1", { lines })], customers });
@@ -161,7 +161,7 @@ describe("an order of the ERP", () => {
       ]);
     }));
 
-  test("is never overwritten by an older version, be it in a later page or in the same", () =>
+  test("is never overwritten by an older version, in the same page or a later one", () =>
     rolledBack(async (client) => {
       const older = erpOrder("1", { salesperson: "OLD" });
       const newer = erpOrder("1", {
@@ -175,7 +175,7 @@ describe("an order of the ERP", () => {
       }
     }));
 
-  test("that takes the place of an older one marks it, whichever comes first", () =>
+  test("marks the order that it supersedes, in any order of import", () =>
     rolledBack(async (client) => {
       const older = (number: string) => erpOrder(number);
       const newer = (number: string, reference: string) =>
@@ -183,11 +183,11 @@ describe("an order of the ERP", () => {
       await takeOver(client, { orders: [older("1"), newer("2", "1")] });
       await takeOver(client, { orders: [newer("4", "3")] });
       await takeOver(client, { orders: [older("3")] });
-      // A customer's own mark that happens to be a number of somebody else's order takes nothing's place.
+      // A reference that happens to be the number of another customer's order supersedes nothing.
       await takeOver(client, {
         orders: [older("5"), { ...newer("6", "5"), customerNumber: "C2" }],
       });
-      // Neither does an older order, nor an order itself.
+      // An older order supersedes nothing, and no order supersedes itself.
       await takeOver(client, { orders: [newer("8", "9"), newer("9", "8"), newer("7", "7")] });
       const marks: Record<string, unknown> = {};
       for (const n of ["1", "2", "3", "4", "5", "7", "8", "9"])
@@ -210,7 +210,7 @@ describe("an order of the ERP", () => {
 });
 
 describe("a customer of the ERP", () => {
-  test("is kept up to date, and an older version changes nothing", () =>
+  test("is updated, except by an older version", () =>
     rolledBack(async (client) => {
       const stored = async () => {
         const { rows } = await client.query(
@@ -235,7 +235,7 @@ describe("a customer of the ERP", () => {
       expect(await stored()).toMatchObject({ name: "New", is_blocked: true });
     }));
 
-  test("is linked to the orders that waited for it", () =>
+  test("is linked to orders that waited for it", () =>
     rolledBack(async (client) => {
       await takeOver(client, { orders: [erpOrder("1")] });
       expect(await order(client, "1")).toMatchObject({
@@ -251,7 +251,7 @@ describe("a customer of the ERP", () => {
 });
 
 describe("a line about a product that is not in the catalogue", () => {
-  test("is linked when the product has come", () =>
+  test("is linked after the product is added", () =>
     rolledBack(async (client) => {
       await takeOver(client, {
         orders: [

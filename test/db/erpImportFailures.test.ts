@@ -51,7 +51,7 @@ describe("a bad order", () => {
       { lines: [erpLine(1, { description: "x".repeat(2001) })] },
       "lines[0].description must be 2000",
     ],
-  ])("is noted and stops no other: %s", (path, changes, message) =>
+  ])("is recorded and stops no other: %s", (path, changes, message) =>
     rolledBack(async (client) => {
       const bad = erpOrder("2", changes);
       const counts = await takeOver(client, {
@@ -71,7 +71,7 @@ describe("a bad order", () => {
     }),
   );
 
-  test("that fails alike again is noted once, and is forgotten when it is read well", () =>
+  test("is recorded once for the same failure, and removed after a valid import", () =>
     rolledBack(async (client) => {
       await takeOver(client, { orders: [erpOrder("1")], customers });
       const bad = erpOrder("1", { revision: "2", salesperson: "x".repeat(201) });
@@ -85,7 +85,7 @@ describe("a bad order", () => {
     }));
 
   test.each(["customers", "orders", "order_lines"])(
-    "that only a deployment's own trigger on %s refuses is found among the others",
+    "is isolated when only a deployment's trigger on %s rejects it",
     (table) =>
       rolledBack(async (client) => {
         await client.query(
@@ -136,7 +136,7 @@ describe("a record that the ERP's client cannot read", () => {
     message: "must be a number",
   };
 
-  test("is noted for staff, by its id where its number is illegible, until it is read well", () =>
+  test("is recorded, by its id when its number is invalid, until it is valid", () =>
     rolledBack(async (client) => {
       const counts = await takeOver(client, {
         orders: [erpOrder("1")],
@@ -164,7 +164,7 @@ describe("a record that the ERP's client cannot read", () => {
 });
 
 describe("a bad customer", () => {
-  test("is noted; its orders come in and say that it is missing", () =>
+  test("is recorded; its orders are imported with an issue for the missing customer", () =>
     rolledBack(async (client) => {
       await takeOver(client, {
         orders: [erpOrder("1"), erpOrder("2", { customerNumber: "C2" })],

@@ -145,7 +145,7 @@ describe("what cannot be understood", () => {
       { lines: [erpLine(1), erpLine(2, { quantity: "0" })] },
       [{ kind: "DATA", code: "quantity.invalid", key: "", value: "0", path: "lines[1].quantity" }],
     ],
-  ])("is told with code, key and place: %s", (_what, changes, expected) =>
+  ])("is an issue with code, key and path: %s", (_what, changes, expected) =>
     rolledBack(async (client) => {
       await takeOver(client, {
         orders: [erpOrder("1", changes)],
@@ -184,7 +184,7 @@ describe("what cannot be understood", () => {
         ],
       },
     ],
-  ])("is not: %s", (_what, changes) =>
+  ])("is no issue: %s", (_what, changes) =>
     rolledBack(async (client) => {
       await takeOver(client, { orders: [erpOrder("1", changes)], customers });
       expect(await issues(client)).toEqual([]);
@@ -192,7 +192,7 @@ describe("what cannot be understood", () => {
     }),
   );
 
-  test("is not a missing address where the goods are fetched", () =>
+  test("is no missing address for orders picked up by the customer", () =>
     rolledBack(async (client) => {
       await client.query(
         `insert into erp_mapping_targets (code, value, title) values ('shipping_method.unmapped', 'PICKUP', 'Fetched') on conflict do nothing;
@@ -213,7 +213,7 @@ describe("an issue", () => {
   const rule =
     "insert into erp_mapping_rules (code, key, target) values ('line_kind.unmapped', 'GLASS', 'PRODUCT')";
 
-  test("of a mapping clears on the next import once a rule is there, of the same version of the order too", () =>
+  test("of a mapping resolves at the next import after a rule is added, also without a new version", () =>
     rolledBack(async (client) => {
       await takeOver(client, { orders: [gap], customers });
       await client.query(rule);
@@ -225,7 +225,7 @@ describe("an issue", () => {
       expect(await takeOver(client, { orders: [gap] })).toMatchObject({ unchanged: 1 });
     }));
 
-  test("of a mapping clears as well by a rule that says that the value means nothing", () =>
+  test("of a mapping resolves with a rule that ignores the value", () =>
     rolledBack(async (client) => {
       await takeOver(client, { orders: [gap], customers });
       await client.query(
@@ -237,7 +237,7 @@ describe("an issue", () => {
       expect(rows).toEqual([{ kind: null }]);
     }));
 
-  test("of data clears when the ERP has answered", () =>
+  test("of data resolves when the ERP delivers the value", () =>
     rolledBack(async (client) => {
       const version = (revision: string, unitPrice: string) =>
         erpOrder("1", { revision, lines: [erpLine(1, { unitPrice })] });
@@ -248,7 +248,7 @@ describe("an issue", () => {
       expect((await times(client))[0]?.resolved_at).toEqual(expect.any(Date));
     }));
 
-  test("keeps when it was seen first and last when nothing changed, and when it was seen first for ever", () =>
+  test("keeps both times of an unchanged order, and always keeps the first time", () =>
     rolledBack(async (client) => {
       await takeOver(client, { orders: [gap], customers });
       const [first] = await times(client);
@@ -267,7 +267,7 @@ describe("an issue", () => {
       ]);
     }));
 
-  test("of an order that the ERP no longer has goes by the rules, and what only the ERP could tell is let go", () =>
+  test("of a removed order follows the rules, and resolves when only the ERP could provide the value", () =>
     rolledBack(async (client) => {
       const order = (number: string) =>
         erpOrder(number, {

@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-/** A page in which every tenth order has a gap. */
+/** A page in which every tenth order has an issue. */
 function page(size: number, revision = "1"): ErpAnswer {
   const numbers = Array.from({ length: size }, (_, n) => n);
   return {
@@ -33,7 +33,7 @@ function page(size: number, revision = "1"): ErpAnswer {
 
 describe("a page of a thousand orders", () => {
   test.each(["new", "changed", "as they were"])(
-    "takes as many SQL statements as one of ten when they are %s",
+    "takes as many SQL statements as a page of ten: %s orders",
     (kind) =>
       inTransaction(database.pool, async (client) => {
         const counts: number[] = [];
@@ -63,7 +63,7 @@ describe("pages that are taken over at the same time", () => {
       ),
     });
 
-  test("in any order, of the same orders and customers, end with the newest of each, whole and once", async () => {
+  test("result in the newest version of each order and customer, once", async () => {
     const numbers = Array.from({ length: 20 }, (_, n) => String(100 + n));
     const pages = Array.from({ length: 24 }, (_, revision) => {
       const orders = numbers.map((number) => version(number, revision));
@@ -84,12 +84,12 @@ describe("pages that are taken over at the same time", () => {
       [numbers],
     );
     expect(rows).toEqual([
-      // Revision 23: an odd one, with three lines; orders of one customer do not name each other here.
+      // An odd revision has three lines; orders of one customer do not refer to each other here.
       { salesperson: "S23", name: "Name 23", gap: false, orders: 20, lines: 60, superseded: 0 },
     ]);
   });
 
-  test("wait for a colleague who changes one of the orders, and lose nothing of it", async () => {
+  test("wait for a concurrent change of an order and keep it", async () => {
     const number = "900";
     await takeOver(database.pool, { orders: [version(number, 1)] });
     const colleague = await database.pool.connect();

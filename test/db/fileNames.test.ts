@@ -50,41 +50,41 @@ describe("The name of a migration", () => {
       "0002_vat.sql~",
       "0002_vat.sql~ is no migration: only files such as 0002_vat.sql belong in this folder",
     ],
-  ])("is refused with the rule: %s", async (name, message) => {
+  ])("is rejected with the rule: %s", async (name, message) => {
     await migration(name);
     const [first = "", ...lines] = (await refusal()).split("\n");
     expect(first).toMatch(/migrations has files that cannot be applied, nothing was changed:$/);
     expect(lines.map((line) => line.replace(/^ {2}- /, ""))).toEqual([message]);
   });
 
-  test("is refused for a folder", async () => {
+  test("is rejected for a folder", async () => {
     await mkdir(join(own, "migrations", "0002_vat"));
     expect(await refusal()).toContain(
       "  - 0002_vat is a folder: a migration is one file, such as 0002_vat.sql",
     );
   });
 
-  test("does not matter where it begins with a dot", async () => {
+  test("is ignored when it starts with a dot", async () => {
     await migration(".0002_vat.sql.swp");
     const { migrations } = await readSources(own);
     expect(migrations.at(-1)?.files).toHaveLength(1);
   });
 
-  test("has a number that other files may leave gaps before", async () => {
+  test("may leave gaps in the numbers", async () => {
     await migration("0009_vat.sql");
     const { migrations } = await readSources(own);
     expect(migrations.at(-1)?.files).toHaveLength(2);
   });
 });
 
-test("An empty migration is refused", async () => {
+test("is rejected for an empty file", async () => {
   await migration("0002_vat.sql", " \n");
   expect(await refusal()).toContain(
     "  - 0002_vat.sql is empty: write the migration or remove the file",
   );
 });
 
-test("All names that are wrong are refused at once", async () => {
+test("is reported together with all other invalid names", async () => {
   await Promise.all([migration("vat.sql"), migration("0002_Vat.sql")]);
   expect((await refusal()).split("\n")).toHaveLength(3);
 });
@@ -95,7 +95,7 @@ describe("A file of logic", () => {
     expect((await readSources(own)).logic.at(-1)?.path).toMatch(/suppliers\.sql$/);
   });
 
-  test("is refused where it would never run", async () => {
+  test("is rejected when the file would never run", async () => {
     await writeFile(join(own, "logic", "suppliers.SQL"), "select 1;");
     await mkdir(join(own, "logic", "more"));
     const message = await refusal();

@@ -7,10 +7,10 @@ import {
   inTransaction,
 } from "../helpers/database.ts";
 
-/** A function that the request role may call, as the catalogue knows it. */
+/** A function that the request role may call, from the catalogue. */
 interface OpenFunction {
   name: string;
-  /** The call, with null for every argument. */
+  /** A call with null for every argument. */
   call: string;
   guard: string | null;
   computed: boolean;
@@ -18,7 +18,7 @@ interface OpenFunction {
   volatile: boolean;
 }
 
-/** What a plugin's field declares for the function that it calls. */
+/** The guard that a plugin's field declares for the function that it calls. */
 const guardsOfPlugins: Record<string, string> = {
   claim_idempotency_key: "principal",
   create_my_api_token: "principal",
@@ -64,7 +64,7 @@ const guardsOfPlugins: Record<string, string> = {
   delete_ai_attachment: "login ai.use",
 };
 
-/** Functions that run with the owner's rights and ask for none, with the reason why that is harmless. */
+/** Security definer functions without a permission check, with the reason. */
 const unguarded: Record<string, string> = {
   colleagues_department_id: "tells callers their own department",
   end_session: "ends the caller's own session, where there is one",
@@ -103,7 +103,7 @@ async function openFunctions(): Promise<OpenFunction[]> {
   return rows.map((row) => ({ ...row, guard: row.guard ?? guardsOfPlugins[row.name] ?? null }));
 }
 
-/** What calling a function as the request role comes to: `code: message`, or `done`. */
+/** The outcome of a call as the request role: `code: message`, or `done`. */
 async function outcome(call: string, actor: Actor): Promise<string> {
   return inTransaction(database.pool, async (client) => {
     await actAs(client, actor);
@@ -152,32 +152,32 @@ async function faultsOf({ name, call, guard }: OpenFunction): Promise<string[]> 
 }
 
 describe("The functions that the request role may call, with no guard before them", () => {
-  test("refuse by themselves whoever their guard would refuse", async () => {
+  test("reject every caller whom their guard rejects", async () => {
     const guarded = functions.filter((f) => f.guard !== null);
     expect(guarded.length).toBeGreaterThan(15);
     expect((await Promise.all(guarded.map(faultsOf))).flat()).toEqual([]);
   });
 
-  test("have a guard wherever they act with more than the caller's rights", () => {
+  test("have a guard when they are security definer", () => {
     const open = functions.filter(
       (f) => f.guard === null && !f.computed && (f.definer || f.volatile) && !(f.name in unguarded),
     );
     expect(open.map((f) => f.name)).toEqual([]);
   });
 
-  test("are not excused any longer than they exist", () => {
+  test("have no exception after they are dropped", () => {
     const names = functions.map((f) => f.name);
     const listed = [...Object.keys(guardsOfPlugins), ...Object.keys(unguarded)];
     expect(listed.filter((name) => !names.includes(name))).toEqual([]);
   });
 
-  test("never run with the owner's rights to compute a field", () => {
+  test("are not security definer when they compute a field", () => {
     expect(functions.filter((f) => f.computed && f.definer).map((f) => f.name)).toEqual([]);
   });
 });
 
 describe("The check of the functions", () => {
-  test("notices one that does not ask for what its guard says", async () => {
+  test("detects a function that does not check its guard", async () => {
     const planted = functions.filter((f) => f.name === "delete_all_campaigns");
     const faults = await Promise.all(
       planted.map((f) => faultsOf({ ...f, guard: "campaigns.read" })),

@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-/** What the counts say, where they are exact, and what the issues say themselves. */
+/** The stored counts, their exact times, and the same computed from the issues. */
 async function bothWays(client: pg.ClientBase) {
   const ask = async (sql: string) => (await client.query<Record<string, unknown>>(sql)).rows;
   const columns =
@@ -66,7 +66,7 @@ const steps = [
 ];
 
 describe("the counts of the causes", () => {
-  test("are what the issues say, whatever is done to issues and orders", () =>
+  test("match the issues after every change of issues and orders", () =>
     inTransaction(database.pool, async (client) => {
       await client.query(
         "select set_config('office.user_id', gen_random_uuid()::text, true), set_config('office.permissions', 'erpsync.read', true)",
@@ -78,12 +78,12 @@ describe("the counts of the causes", () => {
         const { counted, asked } = await bothWays(client);
         expect(asked.length).toBeGreaterThan(20);
         expect({ step, counted }).toEqual({ step, counted: asked });
-        // The next step meets counts that nobody has settled.
+        // The next step starts with counts that are not refreshed.
         await client.query("rollback to exact");
       }
     }));
 
-  test("come to nothing when all issues are gone, and begin anew", () =>
+  test("fall to 0 without issues, and start again", () =>
     inTransaction(database.pool, async (client) => {
       await client.query("delete from order_import_issues");
       expect(await bothWays(client)).toEqual({ counted: [], asked: [] });
@@ -93,7 +93,7 @@ describe("the counts of the causes", () => {
       expect(counted).toEqual(asked);
     }));
 
-  test("hold when several transactions change them at once", async () => {
+  test("match after concurrent transactions", async () => {
     await Promise.all(
       Array.from({ length: 8 }, (_, n) =>
         database.pool.query(

@@ -31,7 +31,7 @@ describe("the migration linter", () => {
     expect(Object.keys(rules).filter((rule) => !planted.has(rule))).toEqual([]);
   });
 
-  it("says what is wrong and what to write instead", () => {
+  it("names the problem and its fix", () => {
     expect(lint("alter table wines alter column price set not null;")).toEqual([
       {
         file: "0009_case.sql",
@@ -44,17 +44,17 @@ describe("the migration linter", () => {
     ]);
   });
 
-  it("only warns of validating in the transaction that adds the constraint", () => {
+  it("warns about validating in the transaction that adds the constraint", () => {
     const sql =
       "alter table wines add constraint c check (price > 0) not valid;\nalter table wines validate constraint c;";
     expect(lint(sql)).toMatchObject([{ rule: "validate-later", severity: "warning", line: 2 }]);
   });
 
-  it("gives the line where PostgreSQL stops understanding, also after letters of several bytes", () => {
+  it("reports the line of a syntax error, also after multi-byte letters", () => {
     expect(brief("-- rødvin æøå\nselect 1;\nselect from where;\n")).toEqual(["syntax:3"]);
   });
 
-  it("gives the line of the column, counted in bytes", () => {
+  it("reports the line of a column, counted in bytes", () => {
     const sql =
       "-- rødvin æøåæøåæøåæøåæøå\ncreate table t (\n  id uuid primary key,\n  name varchar(9)\n);\ncomment on table t is 'x';";
     expect(brief(sql)).toEqual(["type:4"]);
@@ -69,7 +69,7 @@ describe("an allow comment", () => {
     expect(lint(`${allow}\n${index}`)).toEqual([]);
   });
 
-  it("may stand above the offending line inside a statement", () => {
+  it("applies above the offending line inside a statement", () => {
     const column = (type: string) => `create table t (id uuid primary key,\n${type});`;
     const comment = "\ncomment on table t is 'x';";
     expect(brief(column("a varchar(3)") + comment)).toEqual(["type:2"]);
@@ -78,11 +78,11 @@ describe("an allow comment", () => {
     ).toEqual([]);
   });
 
-  it("shares the lines above a statement with other comments", () => {
+  it("can share the lines above a statement with other comments", () => {
     expect(lint(`${allow}\n-- Staff look wines up by name.\n${index}`)).toEqual([]);
   });
 
-  it("does not reach past an empty line", () => {
+  it("does not apply across an empty line", () => {
     expect(brief(`${allow}\n\n${index}`)).toEqual(["allow:1", "create-index:3"]);
   });
 
@@ -95,17 +95,17 @@ describe("an allow comment", () => {
     ["with a reason that says nothing", "-- lint: allow create-index because ok"],
     ["of an unknown rule", "-- lint: allow indexes because the table has forty rows"],
     ["that is misspelt", "-- lint allow create-index because the table has forty rows"],
-  ])("%s is refused", (_name, comment) => {
+  ])("%s is rejected", (_name, comment) => {
     expect(brief(`${comment}\n${index}`)).toEqual(["allow:1", "create-index:2"]);
   });
 
-  it("counts for nothing inside a string", () => {
+  it("is ignored inside a string", () => {
     expect(brief(`select '\n${allow}\n';${index}`)).toEqual(["create-index:3"]);
   });
 });
 
 describe("names of migrations", () => {
-  it("count up in snake_case, with gaps where others have taken numbers", () => {
+  it("count up in snake_case, with gaps", () => {
     expect(lintNames(["0002_wine_types.sql", "0001_users.sql", "0009_cellars.sql"])).toEqual([]);
   });
 
@@ -124,7 +124,7 @@ describe("a folder of migrations", () => {
   const write = (name: string, sql: string) => writeFileSync(join(folder, name), sql);
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  it("is read in order, each file knowing what the earlier ones have made", () => {
+  it("is linted in order, each file with the facts of earlier ones", () => {
     write(
       "0001_wines.sql",
       "create table wines (id uuid primary key, price numeric);\ncomment on table wines is 'Wines.';",

@@ -7,7 +7,7 @@ import { actAs, createDatabase, inTransaction } from "../helpers/database.ts";
 import type { TestDatabase } from "../helpers/database.ts";
 
 let database: TestDatabase;
-/** The database as the files make it. */
+/** The database as created by the files. */
 let intended: string;
 
 beforeAll(async () => {
@@ -28,7 +28,7 @@ async function withClient<T>(work: (client: pg.ClientBase) => Promise<T>): Promi
 
 const dump = (client: pg.ClientBase) => dumpSchema(client, "backoffice");
 
-/** Returns what it had to say. */
+/** Returns the logged lines. */
 const migrate = () =>
   withClient(async (client) => {
     const lines: string[] = [];
@@ -36,11 +36,11 @@ const migrate = () =>
     return lines;
   });
 
-/** As the owner and for good, in one transaction, as another release would. */
+/** Commits as the owner, in one transaction, like another release. */
 const change = (sql: string) =>
   withClient((client) => client.query(`set local role office_owner; ${sql}`));
 
-/** The first lines that are not as the files make them. */
+/** The first lines that differ from the initial dump. */
 const difference = async () => firstDifference(intended, await withClient(dump));
 
 /** The first column of all rows. */
@@ -57,7 +57,7 @@ const triggersOf = (table: string) =>
     `select tgname from pg_trigger where tgrelid = '${table}'::regclass and not tgisinternal order by 1`,
   );
 
-/** Why a caller with the permission may not run the statement; undefined when it runs. */
+/** The error of a statement run by a caller with the permission; undefined when it succeeds. */
 const refusal = (permission: string, sql: string) =>
   inTransaction(database.pool, async (client) => {
     await actAs(client, { permissions: [permission] });
@@ -68,7 +68,7 @@ const refusal = (permission: string, sql: string) =>
   });
 
 describe("Migrating a database again", () => {
-  test("makes a column that has become a secret unreadable, and no other", async () => {
+  test("makes a column with a new tag @secret unreadable, and no other", async () => {
     expect(await refusal("customers.read", "select phone from customers")).toBeUndefined();
     await change("comment on column customers.phone is '@secret\nNot for everyone.'");
     await migrate();
@@ -81,13 +81,13 @@ describe("Migrating a database again", () => {
     expect(await difference()).toBeUndefined();
   });
 
-  test("makes a column that has become internal unwritable", async () => {
+  test("makes a column with a new tag @internal unwritable", async () => {
     const write = "update wine_types set color = color";
     expect(await refusal("products.update", write)).toBeUndefined();
     const [comment] = await column(
       "select col_description('wine_types'::regclass, attnum) from pg_attribute where attrelid = 'wine_types'::regclass and attname = 'color'",
     );
-    // What the search engine shows of it goes with it.
+    // Its search field is removed as well.
     const key = "comment on constraint products_wine_type_id_fkey on products is";
     const [said] = await column(
       "select obj_description(oid) from pg_constraint where conname = 'products_wine_type_id_fkey' and connamespace = 'backoffice'::regnamespace",
@@ -105,7 +105,7 @@ describe("Migrating a database again", () => {
     expect(await difference()).toBeUndefined();
   });
 
-  test("takes the right and the policy of a verb that is no longer offered", async () => {
+  test("revokes the privilege and drops the policy of a removed verb", async () => {
     const [comment] = await column("select obj_description('wine_types'::regclass)");
     const remove = "delete from wine_types where false";
     expect(await refusal("products.update", remove)).toBeUndefined();
@@ -122,7 +122,7 @@ describe("Migrating a database again", () => {
     expect(await difference()).toBeUndefined();
   });
 
-  test("drops the triggers of an audit that was switched off", async () => {
+  test("drops the audit triggers after auditing is switched off", async () => {
     const [comment] = await column("select obj_description('reviewers'::regclass)");
     await change(
       `comment on table reviewers is $$${String(comment).replace(/^@audit .*$/m, "@audit off because of this test")}$$`,
@@ -134,7 +134,7 @@ describe("Migrating a database again", () => {
     expect(await difference()).toBeUndefined();
   });
 
-  test("drops the policies and triggers that no file asks for any more", async () => {
+  test("drops undeclared policies and triggers", async () => {
     await change(`
       select ensure_policy('reviewers', 'reviewers_once', 'select', 'office_api', '(select has_permission(''users.read''))');
       select ensure_policy('audit_log', 'audit_log_once', 'all', 'office_worker', 'id is null', 'id is null');
@@ -147,7 +147,7 @@ describe("Migrating a database again", () => {
     expect(await difference()).toBeUndefined();
   });
 
-  test("leaves the policies and triggers that were made by hand", async () => {
+  test("keeps policies and triggers created by hand", async () => {
     await change(`
       create policy by_hand on reviewers for select to office_api using ((select has_permission('users.read')));
       create trigger _500_by_hand before update on reviewers for each row execute function tg__timestamps();
@@ -160,7 +160,7 @@ describe("Migrating a database again", () => {
     expect(await difference()).toBeUndefined();
   });
 
-  test("takes back what was granted by hand, and what others made of it", async () => {
+  test("revokes grants made by hand, with dependent ones", async () => {
     await change(`
       grant all on reviewers to office_api;
       grant update (title) on campaigns to office_api;
@@ -172,7 +172,7 @@ describe("Migrating a database again", () => {
     expect(await difference()).toBeUndefined();
   });
 
-  test("waits for nobody who reads or writes when nothing has changed, and changes nothing", async () => {
+  test("waits for no reader or writer when nothing has changed, and changes nothing", async () => {
     await inTransaction(database.pool, async (client) => {
       const tables = await column(
         "select oid::regclass::text from pg_class where relnamespace = 'backoffice'::regnamespace and relkind in ('r', 'p')",
@@ -180,13 +180,13 @@ describe("Migrating a database again", () => {
       expect(tables).toContain("schema_migrations");
       for (const table of tables) await client.query(`select from ${String(table)} limit 1`);
       await client.query(`lock table ${tables.join(", ")} in row exclusive mode`);
-      // It would say that it tries again.
+      // A retry would be logged.
       expect(await migrate()).toEqual([]);
     });
     expect(await difference()).toBeUndefined();
   });
 
-  test("leaves callers their rights while it is under way", async () => {
+  test("keeps callers' privileges while it runs", async () => {
     await inTransaction(database.pool, async (client) => {
       await client.query("set local role office_owner; select protect_table('customers')");
       expect(
@@ -200,7 +200,7 @@ describe("Migrating a database again", () => {
 });
 
 describe("drop_undeclared()", () => {
-  test("drops nothing where nothing was mentioned", async () => {
+  test("fails when nothing was declared", async () => {
     await expect(change("select drop_undeclared()")).rejects.toThrow(
       "No policy or trigger was declared in this transaction; drop_undeclared() is the last step of a migration",
     );

@@ -4,7 +4,7 @@ import type { TestDatabase } from "../helpers/database.ts";
 import { createDatabase } from "../helpers/database.ts";
 import { waitFor } from "../helpers/waitFor.ts";
 
-// Who may do what is asked of the keys that stand with each role: they must be those of `role_permissions` whoever changes what.
+// Permission checks read the keys stored with each role, which must match `role_permissions` after every change.
 
 const role = "01990000-0000-7000-8000-00000000a001";
 const other = "01990000-0000-7000-8000-00000000a002";
@@ -41,7 +41,7 @@ function take(client: pg.Pool | pg.ClientBase, key: string) {
   );
 }
 
-/** What stands with the two roles, and what the user holds; fails where any role has other keys than its permissions. */
+/** The keys of the two roles and of the user; fails when a role's keys differ from its permissions. */
 async function keys() {
   const { rows: wrong } = await database.pool.query(
     `select r.name from roles r where coalesce((select permission_keys from held_keys h where h.role_id = r.id), '{}') <> array(
@@ -58,7 +58,7 @@ async function keys() {
 }
 
 describe("the keys that stand with a role", () => {
-  test("are those of its permissions from the first migration on", async () => {
+  test("match its permissions after the migrations", async () => {
     expect(await keys()).toMatchObject({ keys: ["audit.read", "users.read"], others: [] });
     const { rows } = await database.pool.query(
       "select cardinality(h.permission_keys) = (select count(*) from permissions) as all from held_keys h join roles r on r.id = h.role_id where r.is_system",
@@ -66,7 +66,7 @@ describe("the keys that stand with a role", () => {
     expect(rows).toEqual([{ all: true }]);
   });
 
-  test("follow what is given, taken and moved to another role or permission", async () => {
+  test("follow permissions that are added, removed or moved", async () => {
     await give(database.pool, "roles.read");
     expect(await keys()).toMatchObject({ keys: ["audit.read", "roles.read", "users.read"] });
     await take(database.pool, "users.read");
@@ -83,7 +83,7 @@ describe("the keys that stand with a role", () => {
     expect(await keys()).toMatchObject({ keys: ["orders.read"], others: ["audit.read"] });
   });
 
-  test("follow a permission that is renamed, and one that goes", async () => {
+  test("follow a renamed or deleted permission", async () => {
     await database.pool.query(
       "insert into permissions (key, description) values ('keys.tried', 'Tried')",
     );
@@ -97,7 +97,7 @@ describe("the keys that stand with a role", () => {
   test.each([
     ["gives", give, "roles.read", ["audit.read", "orders.read", "roles.read", "users.read"]],
     ["takes", take, "users.read", ["audit.read", "orders.read"]],
-  ])("follow two who change it at once, one of whom %s", async (_what, change, key, wanted) => {
+  ])("follow two concurrent changes, one of which %s", async (_what, change, key, wanted) => {
     const [one, two] = [await database.pool.connect(), await database.pool.connect()];
     try {
       await one.query("begin");

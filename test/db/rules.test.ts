@@ -18,7 +18,7 @@ beforeAll(async () => {
 
 afterAll(() => database.drop());
 
-/** What breaks a rule after the statement has run; nothing of it stays. */
+/** The violations after a statement, which is rolled back. */
 async function violationsAfter(sql: string): Promise<string[]> {
   return inTransaction(database.pool, async (client) => {
     await client.query(sql);
@@ -29,16 +29,16 @@ async function violationsAfter(sql: string): Promise<string[]> {
   });
 }
 
-describe("The rules of the house", () => {
-  test("are kept by this schema", async () => {
+describe("The schema rules", () => {
+  test("are satisfied by this schema", async () => {
     expect(await violationsAfter("select 1")).toEqual([]);
   });
 
-  test("are kept by the table and the function that the plants start from", async () => {
+  test("are satisfied by the table and function that the violations start from", async () => {
     expect(await violationsAfter(sound)).toEqual([]);
   });
 
-  test("accept an index without the rows in which the foreign key is null", async () => {
+  test("accept an index without rows whose foreign key is null", async () => {
     const sql =
       "drop index planted_product_id_idx; create index on planted (product_id) where product_id is not null";
     expect(await violationsAfter(`${sound}; ${sql}`)).toEqual([]);
@@ -56,7 +56,7 @@ describe("The rules of the house", () => {
     ...enginePlants,
     ...rightPlants,
     ...policyPlants,
-  ])("notice $what", async ({ sql, violations }) => {
+  ])("detect $what", async ({ sql, violations }) => {
     expect(await violationsAfter(`${sound}; ${sql}`)).toEqual(violations);
   });
 });

@@ -23,14 +23,14 @@ const rows = 5_000;
 let database: TestDatabase;
 let api: InProcess;
 let permissions: string[];
-/** What an index answers, by table and column. */
+/** The searches that an index serves, by table and column. */
 let served: Map<string, Set<string>>;
 
 beforeAll(async () => {
   database = await createDatabase();
   const { pool } = database;
   const client = await pool.connect();
-  // The connections' own tables and those that they are linked with.
+  // The tables of connections and their related tables.
   const tables = await client.query<{ name: string }>(
     `with shown as (
        select c.oid from pg_class c where c.relnamespace = current_schema()::regnamespace and table_tags(c.oid) ? 'connection'
@@ -59,7 +59,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** What the database did to answer a page of a connection. */
+/** The executed plan for a page of a connection. */
 async function plansOf(
   connection: string,
   args: string,
@@ -82,11 +82,11 @@ function tableOf(connection: string): SearchTable {
 interface Case {
   connection: string;
   query: string;
-  /** The columns whose indexes are to answer it. */
+  /** The columns whose indexes must be used. */
   columns: string[];
 }
 
-/** Why a search is not what its indexes promise; null when it is. */
+/** Why a search does not use its index; null when it does. */
 async function problemOf({ connection, query, columns }: Case): Promise<string | null> {
   const plans = await plansOf(connection, "first: 50, query: $query", { query });
   const planned = plans[0] ?? [];
@@ -99,14 +99,14 @@ async function problemOf({ connection, query, columns }: Case): Promise<string |
   if (!planned.some((node) => node["Parent Relationship"] === "InitPlan"))
     return say("asks no policy");
   const conditions = nodes.map((node) => node["Index Cond"] ?? "").join(" ");
-  // What contradicts the policy is answered without a look at any row.
+  // A search that contradicts the policy reads no row.
   const readsNothing = nodes.length > 0 && nodes.every((node) => !node["Relation Name"]);
   if (readsNothing || reachesOwnRows(nodes)) return null;
   const missing = columns.filter((column) => !new RegExp(`\\b${column}\\b`).test(conditions));
   return missing.length === 0 ? null : say(`no index is asked for ${missing.join()}`);
 }
 
-/** Whether an index finds the caller's own rows first, as the policy asks; what is searched or sorted then is only these. */
+/** Whether an index first finds the caller's own rows, as the policy requires; searches then read only these. */
 function reachesOwnRows(nodes: readonly PlanNode[]): boolean {
   return nodes.some((node) => /\buser_id = \(InitPlan/.test(node["Index Cond"] ?? ""));
 }
@@ -119,18 +119,18 @@ function summaryOf(nodes: readonly PlanNode[]): string {
 
 const quoted = (value: string) => `"${value.replace(/["\\]/g, "\\$&")}"`;
 
-/** The column whose index answers for a field. */
+/** The column whose index serves a field. */
 function indexedColumnOf(field: SearchField): string {
   return field.within ? "search_words" : (columnOf(field) ?? "");
 }
 
-/** The column that a field reads; null for what is computed. */
+/** The column that a field reads; null for a computed field. */
 function columnOf(field: SearchField): string | null {
   const { text } = sql.compile(field.read(sql.identifier("row")));
   return /"row"\."(\w+)"/.exec(text)?.[1] ?? null;
 }
 
-/** Queries for a field, each of which few rows answer. */
+/** Queries for a field, each with few matching rows. */
 async function queriesOf(table: SearchTable, name: string, field: SearchField): Promise<string[]> {
   const column = columnOf(field);
   const serves = (column !== null && served.get(`${table.name}.${column}`)) || new Set();
@@ -144,7 +144,7 @@ async function queriesOf(table: SearchTable, name: string, field: SearchField): 
          where ${one} is not null group by 1, 2) as g) as p having count(*) > 0`,
   );
   const [values] = found;
-  // Where no row has a value, nothing can be asked for.
+  // Without a value in any row there is nothing to search for.
   if (!values) return [];
   const shown = (value: string) =>
     quoted([...(field.values ?? [])].find(([, stored]) => stored === value)?.[0] ?? value);
@@ -175,13 +175,13 @@ async function queriesOf(table: SearchTable, name: string, field: SearchField): 
   ];
 }
 
-/** The table that a field's full name leads to. */
+/** The table of a field's full name. */
 function tableOfField(table: SearchTable, name: string): SearchTable {
   const relations = name.split(".").slice(0, -1);
   return relations.reduce((at, step) => at.relations.get(step)?.table() ?? at, table);
 }
 
-/** All that is said to be answered by an index: of the fields that `searchFields` lists of each connection, related ones included. */
+/** All indexed searches of the fields in `searchFields`, for each connection, including related ones. */
 async function allCases(): Promise<Case[]> {
   const cases: Case[] = [];
   for (const [connection, table] of api.tables) {
@@ -189,7 +189,7 @@ async function allCases(): Promise<Case[]> {
       for (const query of await queriesOf(tableOfField(table, name), name, field))
         cases.push({ connection, query, columns: [indexedColumnOf(field)] });
     const words = [...table.fields.values()].filter(({ word }) => word);
-    // Of some tables, words alone search nothing.
+    // In some tables, words without a field search nothing.
     if (words.length === 0) continue;
     const [first = "", ...others] = words.map((field) => columnOf(field) ?? "");
     const columns = table.words ? ["search_words"] : [first, ...others];
@@ -204,7 +204,7 @@ async function allCases(): Promise<Case[]> {
 }
 
 describe("the indexes of connections", () => {
-  test("answer every search that they are said to", async () => {
+  test("serve every search that they declare", async () => {
     const cases = await allCases();
     expect(cases.length).toBeGreaterThan(400);
     expect(cases.filter(({ query }) => /^\w+\.\w+\.\w+:/.test(query)).length).toBeGreaterThan(50);
@@ -217,7 +217,7 @@ describe("the indexes of connections", () => {
     expect(problems).toEqual([]);
   });
 
-  test("answer every order that can be asked for", async () => {
+  test("serve every value of orderBy", async () => {
     const problems: string[] = [];
     let asked = 0;
     for (const [connection, { name }] of api.tables) {
@@ -247,7 +247,7 @@ describe("the indexes of connections", () => {
     expect(problems).toEqual([]);
   });
 
-  test("are missed where they are not there", async () => {
+  test("are required: without them the check fails", async () => {
     await database.pool.query(
       "drop index products_country_search_idx, products_vintage_idx, products_vintage_name_idx",
     );

@@ -9,7 +9,7 @@ afterAll(() => database.drop());
 
 const permissions = ["products.create", "products.update"];
 
-test("an update that says nothing new keeps `updated_at` of a row with `search_words`", () =>
+test("an update without changes keeps `updated_at` of a row with `search_words`", () =>
   inTransaction(database.pool, async (client) => {
     await client.query(
       "insert into products (erp_product_number, name, updated_at) values ('n1', 'Barolo', '2020-01-01Z')",
@@ -20,7 +20,7 @@ test("an update that says nothing new keeps `updated_at` of a row with `search_w
     expect((await client.query(update, ["Barbera"])).rows).toEqual([{ is_kept: false }]);
   }));
 
-test("the audit log records no `search_words`", () =>
+test("the audit log omits `search_words`", () =>
   inTransaction(database.pool, async (client) => {
     await actAs(client, { permissions });
     await client.query("insert into products (erp_product_number, name) values ('n1', 'Barolo')");
@@ -34,7 +34,7 @@ test("the audit log records no `search_words`", () =>
     for (const { after } of rows) expect(Object.keys(after)).not.toContain("searchWords");
   }));
 
-test("`search_words` are as searches compare texts, each field between separators", () =>
+test("`search_words` contains normalized texts between separators", () =>
   inTransaction(database.pool, async (client) => {
     const { rows } = await client.query<{ words: string }>(
       "insert into products (erp_product_number, name, region) values ('n1', 'CHÂTEAU Ørsted', 'Émilie') returning search_words as words",

@@ -14,7 +14,7 @@ let api: InProcess;
 beforeAll(async () => {
   database = await createDatabase();
   const client = await database.pool.connect();
-  // Indexes of words take long to fill, and no page here asks for one.
+  // Indexes for words take long to build, and no page here needs one.
   await client.query(
     `do $$ declare i regclass; begin
        for i in select indexrelid from pg_index x join pg_class c on c.oid = x.indexrelid join pg_am m on m.oid = c.relam
@@ -22,7 +22,7 @@ beforeAll(async () => {
        loop execute format('drop index %s', i); end loop;
      end $$`,
   );
-  // Of a vintage there are hundreds, and two of five products have none.
+  // Hundreds of products share a vintage, and two of five have none.
   await client.query(
     `set session_replication_role = replica;
      insert into products (id, erp_product_number, name, vintage, is_active)
@@ -58,7 +58,7 @@ async function read(variables: object) {
   return { ids, touched, ...products.pageInfo };
 }
 
-/** The ids of all that is active or of all, in an order as PostgreSQL itself sorts it. */
+/** The ids of active or all products in PostgreSQL's own order. */
 async function sorted(direction: string, onlyActive: boolean): Promise<string[]> {
   const { rows: all } = await database.pool.query<{ id: string }>(
     `select id from products where is_active or not ${onlyActive} order by vintage ${direction}, id ${direction}`,
@@ -72,11 +72,11 @@ describe("A page of 100,000 products by a column that is null in many", () => {
     ["DESC", undefined],
     ["ASC", "isActive:true"],
     ["DESC", "isActive:true"],
-  ])("%s, searched by %s, is found by the index wherever it begins", async (direction, query) => {
+  ])("%s, searched by %s, uses the index from any position", async (direction, query) => {
     const all = await sorted(direction, query !== undefined);
     const order = { orderBy: [`VINTAGE_${direction}`], query };
     const size = 20;
-    // Where nulls begin or end, 10 before that, amidst values and amidst nulls.
+    // At the edges of the nulls, 10 rows before them, amid values and amid nulls.
     const nulls = Math.round(all.length * 0.4);
     const edge = direction === "ASC" ? all.length - nulls : nulls;
     for (const at of [all.length * 0.2, edge - 10, edge - 1, edge, edge + 1, all.length * 0.8]) {
@@ -92,7 +92,7 @@ describe("A page of 100,000 products by a column that is null in many", () => {
       const before = await read({ ...order, last: size, before: here.startCursor });
       expect(before.ids).toEqual(all.slice(place - size, place));
       expect(before).toMatchObject({ hasPreviousPage: true });
-      // The page itself, of two stretches at most, twice: found and then fetched; half of them when only the active ones count.
+      // At most two ranges, each row found and then fetched; half of the rows when only active ones count.
       for (const { touched } of [next, later, before]) expect(touched).toBeLessThan(size * 12);
     }
     const last = await read({ ...order, last: 1 });
@@ -109,25 +109,22 @@ describe("A page of 100,000 products by a column that is null in many", () => {
 });
 
 describe("A page of 100,000 products by name", () => {
-  test.each(["ASC", "DESC"])(
-    "%s, in the order for people, is read from the index",
-    async (direction) => {
-      const { rows: all } = await database.pool.query<{ id: string }>(
-        `select id from products order by name ${direction}, id ${direction}`,
-      );
-      const order = { orderBy: [`NAME_${direction}`] };
-      const here = await read({ ...order, first: 1, offset: 50_000 });
-      const next = await read({ ...order, first: 20, after: here.endCursor });
-      expect(next.ids).toEqual(all.slice(50_001, 50_021).map(({ id }) => id));
-      const before = await read({ ...order, last: 20, before: here.startCursor });
-      expect(before.ids).toEqual(all.slice(49_980, 50_000).map(({ id }) => id));
-      for (const { touched } of [next, before]) expect(touched).toBeLessThanOrEqual(21);
-    },
-  );
+  test.each(["ASC", "DESC"])("%s, in display order, uses the index", async (direction) => {
+    const { rows: all } = await database.pool.query<{ id: string }>(
+      `select id from products order by name ${direction}, id ${direction}`,
+    );
+    const order = { orderBy: [`NAME_${direction}`] };
+    const here = await read({ ...order, first: 1, offset: 50_000 });
+    const next = await read({ ...order, first: 20, after: here.endCursor });
+    expect(next.ids).toEqual(all.slice(50_001, 50_021).map(({ id }) => id));
+    const before = await read({ ...order, last: 20, before: here.startCursor });
+    expect(before.ids).toEqual(all.slice(49_980, 50_000).map(({ id }) => id));
+    for (const { touched } of [next, before]) expect(touched).toBeLessThanOrEqual(21);
+  });
 });
 
 describe("A page of 50 of the products of one vintage, by name", () => {
-  test.each(["ASC", "DESC"])("%s, reads no others of them", async (direction) => {
+  test.each(["ASC", "DESC"])("%s, reads only its own rows", async (direction) => {
     const { rows: all } = await database.pool.query<{ id: string }>(
       `select id from products where vintage = 1950 order by name ${direction}, id ${direction}`,
     );
@@ -137,7 +134,7 @@ describe("A page of 50 of the products of one vintage, by name", () => {
       first: 50,
     });
     expect(ids).toEqual(all.slice(0, 50).map(({ id }) => id));
-    // Itself and the one that says whether there are more: `products_vintage_name_idx` has them in this order.
+    // The page and one more row; `products_vintage_name_idx` provides this order.
     expect(touched).toBeLessThanOrEqual(51);
   });
 });

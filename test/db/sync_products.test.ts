@@ -16,7 +16,7 @@ const rolledBack = (work: (client: pg.PoolClient) => Promise<void>) =>
   inTransaction(database.pool, work);
 
 describe("A row of syncProducts", () => {
-  test("creates a product with its prices, images, ratings and a reviewer, and says so", () =>
+  test("creates a product with its prices, images, ratings and a reviewer", () =>
     rolledBack(async (client) => {
       const outcome = await sync(client, [wine("001"), wine("002", { ratings: [] })]);
       expect(statuses(outcome)).toEqual(["CREATED", "CREATED"]);
@@ -35,7 +35,7 @@ describe("A row of syncProducts", () => {
       });
     }));
 
-  test("is recorded in the audit log, one record for each stored row", () =>
+  test("is recorded in the audit log, once for each stored row", () =>
     rolledBack(async (client) => {
       await sync(client, [wine("001")]);
       const { rows } = await client.query<{ line: string }>(
@@ -51,7 +51,7 @@ describe("A row of syncProducts", () => {
       ]);
     }));
 
-  test("leaves alone what it leaves out", () =>
+  test("keeps fields that it leaves out", () =>
     rolledBack(async (client) => {
       await sync(client, [wine("001")]);
       const before = await stored(client);
@@ -65,7 +65,7 @@ describe("A row of syncProducts", () => {
       });
     }));
 
-  test("clears what is null: fields one by one, prices, images and ratings as a whole", () =>
+  test("clears fields, prices, images and ratings that are null", () =>
     rolledBack(async (client) => {
       await sync(client, [wine("001")]);
       const outcome = await sync(client, [
@@ -91,7 +91,7 @@ describe("A row of syncProducts", () => {
       });
     }));
 
-  test("with empty lists changes nothing", () =>
+  test("changes nothing with empty lists", () =>
     rolledBack(async (client) => {
       await sync(client, [wine("001")]);
       const outcome = await sync(client, [
@@ -115,7 +115,7 @@ describe("A row of syncProducts", () => {
       expect(names.map(([number]) => number)).toEqual(["012"]);
     }));
 
-  test("fails where its number comes a second time, and the first one stands", () =>
+  test("fails for a repeated number, and the first row is kept", () =>
     rolledBack(async (client) => {
       const outcome = await sync(client, [
         wine("001"),
@@ -135,7 +135,7 @@ describe("A row of syncProducts", () => {
 });
 
 describe("Lists of syncProducts", () => {
-  test("merge prices by type and currency; an amount of null removes one", () =>
+  test("merge prices by type and currency, and remove a price with a null amount", () =>
     rolledBack(async (client) => {
       await sync(client, [
         wine("001", {
@@ -165,7 +165,7 @@ describe("Lists of syncProducts", () => {
       ]);
     }));
 
-  test("merge ratings by reviewer, whatever the case of the name, and year", () =>
+  test("merge ratings by year and reviewer, ignoring the case of the name", () =>
     rolledBack(async (client) => {
       await sync(client, [wine("001")]);
       await sync(client, [
@@ -219,7 +219,7 @@ describe("Lists of syncProducts", () => {
       ]);
     }));
 
-  test("replace images only with the mode REPLACE, and an empty list then removes all", () =>
+  test("replace images with the mode REPLACE only; an empty list then removes all", () =>
     rolledBack(async (client) => {
       const replace = (items: unknown[]) =>
         sync(client, [{ erpProductNumber: "001", images: { mode: "REPLACE", items } }]);
@@ -240,7 +240,7 @@ describe("Lists of syncProducts", () => {
 });
 
 describe("Repeated and late calls of syncProducts", () => {
-  test("an identical repeat is UNCHANGED and writes nothing, no audit rows either", () =>
+  test("an identical repeat is UNCHANGED and writes nothing, not even audit rows", () =>
     rolledBack(async (client) => {
       const call = [wine("001"), wine("002"), wine("003", { prices: null, images: null })];
       await sync(client, call);
@@ -251,7 +251,7 @@ describe("Repeated and late calls of syncProducts", () => {
       expect(await fingerprint(client)).toEqual(before);
     }));
 
-  test("a change of one price writes that price and nothing else", () =>
+  test("a change of one price writes only that price", () =>
     rolledBack(async (client) => {
       await sync(client, [wine("001"), wine("002")]);
       const { rows } = await client.query<{ last: string }>(
@@ -288,7 +288,7 @@ describe("Repeated and late calls of syncProducts", () => {
       expect(await fingerprint(client)).toEqual(before);
     }));
 
-  test("a newer row without news still moves the time on, so that what lies between is STALE", () =>
+  test("a newer row without changes advances the time, so that rows in between are STALE", () =>
     rolledBack(async (client) => {
       const at = (time: string) => sync(client, [wine("001", { sourceUpdatedAt: time })]);
       await at("2026-01-01T00:00:00Z");
@@ -297,7 +297,7 @@ describe("Repeated and late calls of syncProducts", () => {
       expect(statuses(await at("2026-01-03T01:00:00+01:00"))).toEqual(["UNCHANGED"]);
     }));
 
-  test("a row without a time is taken and keeps the stored time", () =>
+  test("a row without a time is accepted and keeps the stored time", () =>
     rolledBack(async (client) => {
       await sync(client, [wine("001")]);
       const plain = { erpProductNumber: "001", fields: { name: "New name" } };
@@ -318,7 +318,7 @@ describe("The error policy and dry runs of syncProducts", () => {
   const prepare = (client: pg.PoolClient) =>
     sync(client, [wine("known"), wine("same"), wine("late")]);
 
-  test("by default the other rows of a call with a failed one are written", () =>
+  test("by default a failed row does not stop the others", () =>
     rolledBack(async (client) => {
       await prepare(client);
       const outcome = await sync(client, mixed);
@@ -327,7 +327,7 @@ describe("The error policy and dry runs of syncProducts", () => {
       expect(Object.keys(await stored(client)).sort()).toEqual(["known", "late", "new", "same"]);
     }));
 
-  test("with REJECT_ALL one failed row stops all writing, and the others say why", () =>
+  test("with REJECT_ALL one failed row stops all writes, and the other rows say why", () =>
     rolledBack(async (client) => {
       await prepare(client);
       const before = await fingerprint(client);
@@ -343,14 +343,14 @@ describe("The error policy and dry runs of syncProducts", () => {
       expect(await fingerprint(client)).toEqual(before);
     }));
 
-  test("with REJECT_ALL and no failed row everything is written", () =>
+  test("with REJECT_ALL and no failed row all rows are written", () =>
     rolledBack(async (client) => {
       const outcome = await sync(client, [wine("001"), wine("002")], { errorPolicy: "REJECT_ALL" });
       expect(statuses(outcome)).toEqual(["CREATED", "CREATED"]);
     }));
 
   test.each(["REJECT_FAILED_ROWS", "REJECT_ALL"])(
-    "a dry run with %s says what the call itself then does, and writes nothing",
+    "a dry run with %s predicts the result of the call and writes nothing",
     (errorPolicy) =>
       rolledBack(async (client) => {
         await prepare(client);

@@ -26,7 +26,7 @@ describe("A thousand rows of syncProducts", () => {
       }),
     );
 
-  /** Statements that PostgreSQL runs for one call, those inside functions too, without its own foreign key checks. */
+  /** The statements that PostgreSQL runs for a call, including those in functions, without foreign key checks. */
   async function countStatements(client: pg.PoolClient, call: Row[]): Promise<number> {
     await client.query("load 'auto_explain'");
     for (const [name, value] of [
@@ -38,7 +38,7 @@ describe("A thousand rows of syncProducts", () => {
       await client.query("select set_config($1, $2, true)", [name, value]);
     let count = 0;
     const listen = (notice: { message?: string }) => {
-      // Functions that only compute, as in an indexed expression, have a plan too, but touch no table.
+      // Functions without a table, as in an indexed expression, also log a plan.
       const touchesTables = /Scan|(Insert|Update|Delete) on/.test(notice.message ?? "");
       if (touchesTables && !notice.message?.includes("SELECT 1 FROM ONLY")) count++;
     };
@@ -52,7 +52,7 @@ describe("A thousand rows of syncProducts", () => {
   }
 
   test.each(["created", "changed", "repeated"])(
-    "take as many SQL statements as ten when they are %s",
+    "take as many SQL statements as ten: %s rows",
     (kind) =>
       rolledBack(async (client) => {
         const counts: number[] = [];
@@ -69,7 +69,7 @@ describe("A thousand rows of syncProducts", () => {
       }),
   );
 
-  test("with one bad row among them are written, but for that row", () =>
+  test("are written except for one invalid row", () =>
     rolledBack(async (client) => {
       const call = rows(1000);
       call[500] = wine("500", {
@@ -79,7 +79,7 @@ describe("A thousand rows of syncProducts", () => {
       expect(outcome.counts).toMatchObject({ created: 999, failed: 1 });
     }));
 
-  test("that fail in every field leave everything as it was", () =>
+  test("change nothing when every field is invalid", () =>
     rolledBack(async (client) => {
       const before = await fingerprint(client);
       const bad = { vintage: 1, alcoholPercent: "x", wineType: "None", name: "" };
@@ -96,7 +96,7 @@ describe("A thousand rows of syncProducts", () => {
 });
 
 describe("Calls of syncProducts at the same time", () => {
-  /** Runs a call in a transaction of its own, as the server does. */
+  /** Runs a call in its own transaction, as the server does. */
   async function committed(call: Row[]) {
     const client = await database.pool.connect();
     try {
@@ -113,7 +113,7 @@ describe("Calls of syncProducts at the same time", () => {
   }
 
   const numbers = Array.from({ length: 60 }, (_, n) => `c${n}`);
-  /** Every caller sends its own part in its own order, and each part overlaps the others. */
+  /** Each caller sends an overlapping part in a different order. */
   const orderOf = (caller: number, round: number) =>
     numbers
       .filter((_, n) => (n + caller + round) % 4 !== 0)
@@ -124,7 +124,7 @@ describe("Calls of syncProducts at the same time", () => {
       .sort((a, b) => a.place - b.place)
       .map(({ number }) => number);
 
-  test("on the same products and reviewers neither fail, nor double anything, nor lose an update", async () => {
+  test("on the same products and reviewers neither fail, create duplicates nor lose updates", async () => {
     const rounds = 12;
     const callers = [0, 1, 2, 3, 4, 5];
     for (let round = 0; round < rounds; round++) {
@@ -134,7 +134,7 @@ describe("Calls of syncProducts at the same time", () => {
             orderOf(caller, round).map((number) => ({
               erpProductNumber: number,
               fields: { name: `Wine ${number}` },
-              // Each caller has a price of its own on each product, so that a lost update would show.
+              // Each caller has its own price on each product, so that a lost update is visible.
               prices: [{ type: `caller_${caller}`, currency: "DKK", amount: String(round + 1) }],
               ratings: [
                 { reviewerName: `${caller % 2 ? "reviewer" : "REVIEWER"} ${round}`, points: "90" },
@@ -178,7 +178,7 @@ describe("Calls of syncProducts at the same time", () => {
     }
   });
 
-  test("create a new product once, and the later call updates it", async () => {
+  test("create a new product once; the later call updates it", async () => {
     const outcomes = await Promise.all(
       ["vintage", "bottleSizeMl"].map((field) =>
         committed([{ erpProductNumber: "both", fields: { name: "Both", [field]: 2001 } }]),
@@ -191,7 +191,7 @@ describe("Calls of syncProducts at the same time", () => {
     expect(rows).toEqual([{ vintage: 2001, bottle_size_ml: 2001 }]);
   });
 
-  /** Has `change` done by someone else who commits while the call is on its way. */
+  /** Commits `change` in another transaction during the call. */
   async function whileChanging(change: string, call: Row[]) {
     const editor = await database.pool.connect();
     try {
@@ -210,7 +210,7 @@ describe("Calls of syncProducts at the same time", () => {
     }
   }
 
-  test("wait for whoever deletes a reviewer that they name, and create the reviewer anew", async () => {
+  test("wait for the deletion of a reviewer that they name, and create the reviewer again", async () => {
     await committed([{ erpProductNumber: "rated", fields: { name: "Rated" } }]);
     await database.pool.query("insert into reviewers (name) values ('Leaving')");
     const outcome = await whileChanging("delete from reviewers where name = 'Leaving'", [
@@ -223,7 +223,7 @@ describe("Calls of syncProducts at the same time", () => {
     expect(rows).toEqual([{ name: "leaving" }]);
   });
 
-  test("wait for whoever deletes a wine type that they name, and fail for that row alone", async () => {
+  test("wait for the deletion of a wine type that they name, and fail for that row only", async () => {
     await database.pool.query("insert into wine_types (name) values ('Vanishing')");
     const outcome = await whileChanging("delete from wine_types where name = 'Vanishing'", [
       { erpProductNumber: "typed", fields: { name: "Typed", wineType: "Vanishing" } },
@@ -235,7 +235,7 @@ describe("Calls of syncProducts at the same time", () => {
     ]);
   });
 
-  test("wait for a change that is made by another way, and keep it", async () => {
+  test("wait for a concurrent change and keep it", async () => {
     await committed([{ erpProductNumber: "other", fields: { name: "Other" } }]);
     const editor = await database.pool.connect();
     try {

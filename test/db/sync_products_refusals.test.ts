@@ -243,7 +243,7 @@ describe("A row of syncProducts fails, with its path and a reason, for", () => {
     }),
   );
 
-  test("fields of null, which could not clear all of them", () =>
+  test("null fields, which cannot be cleared together", () =>
     rolledBack(async (client) => {
       await sync(client, [wine("001")]);
       const outcome = await sync(client, [{ erpProductNumber: "001", fields: null }]);
@@ -278,7 +278,7 @@ describe("A row of syncProducts fails, with its path and a reason, for", () => {
     "https://１２７.0.0.1/a.jpg",
     "https://%31%32%37.0.0.1/a.jpg",
     "https://.example.com/a.jpg",
-  ])("the image address %s, which points inside", (url) =>
+  ])("the image address %s, which is internal", (url) =>
     rolledBack(async (client) => {
       const outcome = await sync(client, [wine("bad", image(url))]);
       expect(outcome.results[0]?.errors).toEqual([
@@ -297,14 +297,14 @@ describe("A row of syncProducts fails, with its path and a reason, for", () => {
     "https://xn--vin-ros-gya.dk/flaske/127.0.0.1.jpg",
     "https://local.example.com/localhost",
     "https://3m.com/a.jpg",
-  ])("nothing where the image address is %s, which is public", (url) =>
+  ])("no public image address: %s", (url) =>
     rolledBack(async (client) => {
       expect(statuses(await sync(client, [wine("good", image(url))]))).toEqual(["CREATED"]);
     }),
   );
 });
 
-describe("A call of syncProducts is refused", () => {
+describe("A call of syncProducts is rejected", () => {
   const without = (key: string) => allKeys.filter((held) => held !== key);
 
   test.each([
@@ -342,7 +342,7 @@ describe("A call of syncProducts is refused", () => {
     }),
   );
 
-  test("never for the permissions of reviewers when no ratings are written", () =>
+  test("never for missing reviewer permissions when no ratings are written", () =>
     rolledBack(async (client) => {
       const rows = [wine("001", { ratings: [] }), wine("002", { ratings: undefined })];
       const outcome = await sync(client, rows, {}, ["products.create", "products.update"]);

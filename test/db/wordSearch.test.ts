@@ -13,9 +13,9 @@ import { hasRun, readPlans, tellPlans } from "../helpers/db/plans.ts";
 
 jest.setTimeout(180_000);
 
-/*
- * A search of words, asked of the API by both of its ways under row-level security. How many rows are read does not depend on what
- * the planner makes of a word: plans are those that are kept for all values, or those for the word.
+/**
+ * Searches by words through both execution paths under row-level security. The number of rows read must not depend on
+ * the planner, so both generic and custom plans are tested.
  */
 
 const rows = 40_000;
@@ -35,7 +35,7 @@ let notices: string[] = [];
 beforeAll(async () => {
   database = await createDatabase();
   const client = await database.pool.connect();
-  // Names are in the order of the numbers. Of 40,000 products 20,000 are common, 1,000 scattered, 20 rare; 2,000 come last.
+  // Names sort like the numbers. Of 40,000 products 20,000 are common, 1,000 scattered and 20 rare; 2,000 come last.
   await client.query(
     `set session_replication_role = replica;
      insert into wine_types (id, name, color) values (md5('odd')::uuid, 'Odd one', '#123456');
@@ -100,7 +100,7 @@ const ways = {
   Grafast: async (variables: Variables) => (await alone.answer(page, caller, variables)).data,
 };
 
-/** A page, and how many rows of products were read for it. */
+/** A page, and the number of product rows read for it. */
 async function read(way: keyof typeof ways, variables: Variables) {
   notices = [];
   const { products } = (await ways[way]({ first: 50, ...variables })) as { products: Page };
@@ -116,7 +116,7 @@ async function read(way: keyof typeof ways, variables: Variables) {
   return { ids: products.nodes.map(({ id }) => id), touched, ...products.pageInfo };
 }
 
-/** The ids of all rows for which a condition holds, in order. */
+/** The ids of all rows that match a condition, in order. */
 async function found(condition: string, order = "name, id"): Promise<string[]> {
   const { rows: all } = await database.pool.query<{ id: string }>(
     `select id from products where ${condition} order by ${order}`,
@@ -131,7 +131,7 @@ const late = "producer = 'Latecomer'";
 
 describe.each(Object.keys(ways) as (keyof typeof ways)[])("A page of a search by %s", (way) => {
   test.each([
-    // What it finds, and how many rows it may read: 1,024 and the matches themselves where they are few.
+    // The matches, and the maximum of rows to read: 1,024, or the matches themselves when they are few.
     ["common", common, 400],
     ["scattered", scattered, 5_000],
     ["rarissimo", rare, 1_200],
@@ -167,7 +167,7 @@ describe.each(Object.keys(ways) as (keyof typeof ways)[])("A page of a search by
     ["common", common, 400],
     ["scattered", scattered, 5_000],
     ["rarissimo", rare, 1_200],
-  ])("reads few rows from the end for %s", async (query, condition, most) => {
+  ])("reads few rows backwards for %s", async (query, condition, most) => {
     const all = await found(condition);
     const { ids, touched } = await read(way, { query, first: null, last: 50 });
     expect(ids).toEqual(all.slice(-50));
@@ -178,7 +178,7 @@ describe.each(Object.keys(ways) as (keyof typeof ways)[])("A page of a search by
     ["common", common, 10_000, 400],
     ["scattered", scattered, 500, 5_000],
     ["rarissimo", rare, 10, 1_200],
-  ])("reads few rows beyond a cursor for %s", async (query, condition, at, most) => {
+  ])("reads few rows after a cursor for %s", async (query, condition, at, most) => {
     const all = await found(condition);
     const size = Math.min(50, at);
     const { endCursor } = await read(way, { query, first: 1, offset: at - 1 });
@@ -211,7 +211,7 @@ describe.each(Object.keys(ways) as (keyof typeof ways)[])("A page of a search by
     }
   });
 
-  test("finds a page in an order that no index has", async () => {
+  test("returns a page in an order without an index", async () => {
     const orderBy = ["VINTAGE_DESC", "NAME_DESC"];
     const all = await found(rare, "vintage desc, name desc, id desc");
     const { ids, touched } = await read(way, { query: "rarissimo", orderBy });
@@ -219,7 +219,7 @@ describe.each(Object.keys(ways) as (keyof typeof ways)[])("A page of a search by
     expect(touched).toBeLessThan(100);
   });
 
-  test("finds no word that two fields make together", async () => {
+  test("matches no word across two fields", async () => {
     const { ids } = await read(way, { query: '"common scattered"' });
     expect(ids).toEqual([]);
   });

@@ -130,7 +130,7 @@ describe("the owner of an export", () => {
     const cases: [string, (owner: Awaited<ReturnType<typeof service.login>>) => Promise<string>][] =
       [
         [
-          "Whoever asked for this export does not hold the permission products.read any more",
+          "The user of this export no longer holds the permission products.read",
           async (owner) => {
             const { id } = await exports.start(priceList, ids.slice(0, 1), owner.token);
             await permission(owner.roleId, "products.read");
@@ -138,7 +138,7 @@ describe("the owner of an export", () => {
           },
         ],
         [
-          "Whoever asked for this export does not hold the permission exports.create any more",
+          "The user of this export no longer holds the permission exports.create",
           async (owner) => {
             const { id } = await exports.start(priceList, ids.slice(0, 1), owner.token);
             await permission(owner.roleId, "exports.create");
@@ -146,7 +146,7 @@ describe("the owner of an export", () => {
           },
         ],
         [
-          "Whoever asked for this export is not an active user any more",
+          "The user of this export is not active any more",
           async (owner) => {
             const { id } = await exports.start(priceList, ids.slice(0, 1), owner.token);
             await pool.query("update users set is_active = false where id = $1", [owner.userId]);

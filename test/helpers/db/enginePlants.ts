@@ -12,7 +12,7 @@ const note = (words: string) =>
   `comment on column planted.note is '@searchIndex ${words}\nA note.'`;
 const sound = `${collection("@searchCollection planted")}; ${note("searchable")}`;
 
-/** Violations of the rules about what the search engine is to hold; each would be a collection that is not built, or shows too much. */
+/** Violations of the rules for search tags: collections that could not be built or would show too much. */
 export const enginePlants: Plant[] = [
   {
     what: "a collection of another's name, without a field, and with an order that there is not",

@@ -2,20 +2,20 @@ import type { RuleName } from "../../../db/lint/rules.ts";
 
 interface Case {
   sql: string;
-  /** Migrations that ran before. */
+  /** Earlier migrations. */
   earlier?: string[];
 }
 
 interface BadCase extends Case {
   rule: RuleName;
-  /** The line of the only problem; 1 when absent. */
+  /** The line of the only problem; 1 by default. */
   line?: number;
 }
 
 const table = (columns: string, rest = "") =>
   `create table t (id uuid primary key default uuidv7()${columns});${rest} comment on table t is 'T.';`;
 
-/** Each breaks exactly one rule, once. `wines` is a table in use. */
+/** Each violates exactly one rule, once. `wines` is a table in use. */
 export const bad: BadCase[] = [
   { rule: "transaction", sql: "create index concurrently i on wines (name);" },
   { rule: "transaction", sql: "drop index concurrently i;" },
@@ -172,7 +172,7 @@ export const bad: BadCase[] = [
   },
 ];
 
-/** What people write every day: none of it is a problem. */
+/** Common statements without a problem. */
 export const good: Case[] = [
   {
     sql: table(

@@ -1,6 +1,6 @@
 import type pg from "pg";
 
-/** Has the database tell the plan of each statement of the connections that begin from now on, as notices. */
+/** Logs the plan of each statement of later connections as a notice. */
 export async function tellPlans(client: pg.ClientBase): Promise<void> {
   const [name] = (await client.query<{ name: string }>("select current_database() as name")).rows;
   await client.query("load 'auto_explain'");
@@ -14,7 +14,7 @@ export async function tellPlans(client: pg.ClientBase): Promise<void> {
     await client.query(`alter database ${name?.name} set ${setting} = '${value}'`);
 }
 
-/** A step of a plan that was run, of which the tests read this. */
+/** A node of an executed plan, with the fields that tests read. */
 export interface PlanNode {
   "Node Type": string;
   "Relation Name"?: string;
@@ -26,7 +26,7 @@ export interface PlanNode {
   Plans?: PlanNode[];
 }
 
-/** The steps of each statement that auto_explain has reported, without what they consist of. */
+/** The plan nodes of each statement that auto_explain logged, without nested plans. */
 export function readPlans(notices: readonly string[]): PlanNode[][] {
   return notices.flatMap((notice) => {
     const [, json] = /^duration: .* plan:\n(\{[^]*)$/.exec(notice) ?? [];
@@ -38,7 +38,7 @@ function flatten({ Plans = [], ...node }: PlanNode): PlanNode[] {
   return [node, ...Plans.flatMap(flatten)];
 }
 
-/** Whether a step was reached: what was only planned, such as a policy's second thought, cost nothing. */
+/** Whether a node was executed; a planned alternative that did not run cost nothing. */
 export function hasRun(node: PlanNode): boolean {
   return node["Actual Loops"] > 0;
 }

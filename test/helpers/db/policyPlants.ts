@@ -1,7 +1,7 @@
 import { policy } from "./soundTable.ts";
 import type { Plant } from "./soundTable.ts";
 
-/** Violations of the rules about policies and functions. */
+/** Violations of the rules for policies and functions. */
 export const policyPlants: Plant[] = [
   {
     what: "a policy for PUBLIC",

@@ -1,7 +1,7 @@
 import { policy } from "./soundTable.ts";
 import type { Plant } from "./soundTable.ts";
 
-/** Violations of the rules about who holds which right on tables, columns, sequences and the schema. */
+/** Violations of the rules for privileges on tables, columns, sequences and the schema. */
 export const rightPlants: Plant[] = [
   ...[
     { right: "SELECT", declared: "@internal" },

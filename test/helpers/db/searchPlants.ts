@@ -30,7 +30,7 @@ const noScores =
 const noOrder = (columns: string) =>
   `table planted: no index has its @defaultOrder; add \`create index on planted (${columns})\``;
 
-/** Violations of the rules that a search, and a connection's order, come from an index. */
+/** Violations of the rules that searches and orders of connections need an index. */
 export const searchPlants: Plant[] = [
   {
     what: "a column of words without an index",
@@ -127,7 +127,7 @@ export const searchPlants: Plant[] = [
   },
 ];
 
-/** What keeps them. */
+/** Definitions without a violation. */
 export const searchSound: { what: string; sql: string }[] = [
   {
     what: "words with a trigram index, wherever in it",

@@ -1,4 +1,4 @@
-/** A table and a function that keep every rule; each plant below breaks one. */
+/** A table and a function without violations; each case below adds one. */
 export const sound = `
   set local role office_owner;
   create table planted (
@@ -24,12 +24,12 @@ A table of the test.';
 A function of the test.';
   grant execute on function planted_things to office_api;`;
 
-/** A change that breaks rules, and what they then say. */
+/** A change that violates rules, and the expected messages. */
 export interface Plant {
   what: string;
   sql: string;
   violations: unknown[];
 }
 
-/** A further policy for the table. */
+/** Another policy for the table. */
 export const policy = (definition: string) => `create policy planted_bad on planted ${definition}`;

@@ -1,10 +1,10 @@
 import type pg from "pg";
 import { actAs } from "../database.ts";
 
-/** A row as the API hands it to `sync_products`; malformed ones are wanted too. */
+/** A row as the API passes it to `sync_products`; it can be malformed. */
 export type Row = Record<string, unknown>;
 
-/** What `sync_products` returns. */
+/** The result of `sync_products`. */
 export interface Outcome {
   results: {
     erpProductNumber: string;
@@ -24,7 +24,7 @@ export const allKeys = [
   "reviewers.create",
 ] as const;
 
-/** Calls `sync_products` as a caller with the given permissions; afterwards the client is the superuser again. */
+/** Calls `sync_products` as a caller with these permissions; the client is the superuser again afterwards. */
 export async function sync(
   client: pg.ClientBase,
   products: Row[],
@@ -44,7 +44,7 @@ export async function sync(
 
 export const statuses = (outcome: Outcome) => outcome.results.map((result) => result.status);
 
-/** A wine with every section. */
+/** A wine with all sections. */
 export function wine(number: string, changes: Row = {}): Row {
   return {
     erpProductNumber: number,
@@ -57,7 +57,7 @@ export function wine(number: string, changes: Row = {}): Row {
   };
 }
 
-/** Everything that is stored of the products, by their numbers, without ids and times. */
+/** All stored columns of products by number, without ids and times. */
 export async function stored(client: pg.ClientBase): Promise<Record<string, Row>> {
   const { rows } = await client.query<{ stored: Record<string, Row> | null }>(
     `select jsonb_object_agg(p.erp_product_number, jsonb_build_object(
@@ -76,7 +76,7 @@ export async function stored(client: pg.ClientBase): Promise<Record<string, Row>
   return rows[0]?.stored ?? {};
 }
 
-/** The exact versions, by place and transaction, of all rows that syncProducts can write, and of the audit log. */
+/** The physical versions of all rows that syncProducts can write, and of the audit log. */
 export async function fingerprint(client: pg.ClientBase): Promise<unknown> {
   const { rows } = await client.query(
     `select array(select (id, ctid, xmin, updated_at)::text from products order by id) as products,

@@ -1,11 +1,11 @@
 import type { Plant } from "./soundTable.ts";
 
 const tags = "@read products.read\n@audit Planted\n";
-/** Other tags, and the rights that follow from them. */
+/** Replaces the tags and applies them. */
 const retag = (comment: string) =>
   `comment on table planted is '${comment}'; select protect_table('planted')`;
 
-/** Violations of the rules about tables, their tags, columns, keys and triggers. */
+/** Violations of the rules for tables, their tags, columns, keys and triggers. */
 export const tablePlants: Plant[] = [
   {
     what: "a table without row-level security",
@@ -108,7 +108,7 @@ export const tablePlants: Plant[] = [
     ],
   })),
   {
-    what: "a check without a message for people",
+    what: "a check without a message for API callers",
     sql: "comment on constraint planted_note_check on planted is null",
     violations: [
       "constraint planted_note_check on planted: has no message for API callers; add `comment on constraint`",

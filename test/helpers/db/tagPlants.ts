@@ -1,7 +1,7 @@
 import { expect } from "@jest/globals";
 import type { Plant } from "./soundTable.ts";
 
-/** Other tags, and the rights that follow from them. */
+/** Replaces the tags and applies them. */
 const retag = (comment: string) =>
   `comment on table planted is E'${comment}'; select protect_table('planted')`;
 const onTable = (tags: string) => retag(`@read products.read\\n@audit Planted\\n${tags}A table.`);
@@ -11,7 +11,7 @@ const onColumn = (tags: string) => `comment on column planted.note is E'${tags}A
 const ofTable = (rest: string) => [`comment of table planted: ${rest}`];
 const ofColumn = (rest: string) => [`comment of column planted.note: ${rest}`];
 
-/** Violations of the rules about the tags themselves. */
+/** Violations of the rules for tags. */
 export const tagPlants: Plant[] = [
   {
     what: "a misspelt tag of a table",

@@ -17,7 +17,7 @@ const invoker = "with (security_invoker = true) as ...`";
 const key = (spec: string) => view({ tags: `${tags}@foreignKey ${spec}\\n` });
 const shows = "|@forwardBehavior +singularRelation:resource:single";
 
-/** Views that keep every rule. */
+/** Views without a violation. */
 export const viewSound = [
   { what: "a view with its caller's rights", sql: view({}) },
   {
@@ -42,7 +42,7 @@ export const viewSound = [
   },
 ];
 
-/** Violations of the rules about views, each with the line to write. */
+/** Violations of the rules for views, each with its fix. */
 export const viewPlants: Plant[] = [
   {
     what: "a view that runs with its owner's rights",
