@@ -1,12 +1,12 @@
 import { GraphQLError, Kind } from "graphql";
 import { isSafeError } from "postgraphile/grafast";
 import type { Logger } from "pino";
-import { PublicError, UnauthenticatedError } from "./PublicError.ts";
+import { PublicError, UnauthenticatedError, internalError } from "./PublicError.ts";
 import { describeOutage, isDatabaseError, isMissingSchema, isOutage } from "./databaseErrors.ts";
 import { currentScope } from "../context/requestScope.ts";
 import type { Constraint } from "./constraints.ts";
-import { fromDatabase, outageMessage } from "./fromDatabase.ts";
-import { pathByDefinition } from "./variablePlaces.ts";
+import { fromDatabaseError } from "./fromDatabaseError.ts";
+import { pathByDefinition } from "./inputPath.ts";
 
 /** What the translation of an error needs to know of its surroundings. */
 interface ErrorSurroundings {
@@ -50,7 +50,7 @@ export function makeErrorMask(options: Pick<ErrorSurroundings, "constraints" | "
  * meant for callers is logged whole and answered `Internal error` with the id that finds it in the log.
  */
 function toPublicError(error: GraphQLError, surroundings: ErrorSurroundings): GraphQLError {
-  const { correlationId, log, constraints } = surroundings;
+  const { correlationId, log } = surroundings;
   const cause = innermost(error);
   const show = (message: string, code: string, details: Record<string, unknown> = {}) =>
     new GraphQLError(shorten(message), {
@@ -67,33 +67,27 @@ function toPublicError(error: GraphQLError, surroundings: ErrorSurroundings): Gr
     surroundings.onOutage();
     const { event, fields } = describeOutage(cause);
     log.error({ ...fields, correlationId }, event);
-    return show(outageMessage(cause), "UNAVAILABLE");
   }
-  if (isDatabaseError(cause)) {
-    if (surroundings.inTestRun && isMissingSchema(cause)) {
-      log.warn(
-        { err: cause, correlationId },
-        "a test run was cleaned up while a request ran in it",
-      );
-      return show("The test run was cleaned up while this request ran: send it again", "CONFLICT");
-    }
-    const known = fromDatabase(cause, constraints);
-    if (known) return show(known.message, known.code, known.details);
-  } else if (
-    (cause instanceof GraphQLError && !isMissingValue(cause)) ||
-    (cause instanceof Error && isSafeError(cause))
-  ) {
-    // Of the request itself: syntax, validation, variables. These carry nothing but what was sent. The outermost of several
-    // says of which variable the others are.
+  if (surroundings.inTestRun && isDatabaseError(cause) && isMissingSchema(cause))
+    log.warn({ err: cause, correlationId }, "test run removed during request");
+  const known = fromDatabaseError(cause, surroundings);
+  if (known) return show(known.message, known.code, known.details);
+  if (isOfRequest(cause)) {
+    // The outermost error names the variable.
     const { message } = cause instanceof GraphQLError ? error : cause;
     const { path = pathOfVariable(error, message) } = error.extensions;
     return show(message, "BAD_USER_INPUT", path ? { path } : {});
   }
-  log.error(
-    { err: cause, correlationId, path: error.path },
-    "unexpected error in a GraphQL operation",
-  );
-  return show("Internal error", "INTERNAL");
+  log.error({ err: cause, correlationId, path: error.path }, "request failed");
+  const { message, code } = internalError();
+  return show(message, code);
+}
+
+/** Whether an error is of syntax, validation or variables: these hold nothing but what the caller sent. */
+function isOfRequest(cause: unknown): cause is Error {
+  return cause instanceof GraphQLError
+    ? !isMissingValue(cause)
+    : cause instanceof Error && !isDatabaseError(cause) && isSafeError(cause);
 }
 
 /** Whether the database gave null where the schema promises a value, as the tag `@notNull` of a view can do wrongly. */

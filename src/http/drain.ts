@@ -17,8 +17,12 @@ export interface StopTimes {
   wholeMs: number;
 }
 
-/** How a server that is told to stop finishes what is under way and takes nothing more. */
-export function makeDrain(state: StopState) {
+/** Lets a server stop without cutting off requests. */
+export type Drain = ReturnType<typeof makeDrain>;
+
+/** Tracks connections, so that a server that stops can finish the requests in progress and accept no more. */
+export function makeDrain() {
+  const state: StopState = { stopping: false };
   /** Open connections, each with its latest answer: these come and go more seldom than answers do. */
   const connections = new Map<Socket, { latest?: ServerResponse }>();
 
@@ -47,7 +51,7 @@ export function makeDrain(state: StopState) {
    * for the answers under way, and cuts off those that take too long. A connection that waits to be taken when the port closes is
    * lost to its client: there is none once nobody sends any more.
    */
-  const drain = async (server: Server, listening: Listening, { delayMs, wholeMs }: StopTimes) => {
+  const finish = async (server: Server, listening: Listening, { delayMs, wholeMs }: StopTimes) => {
     state.stopping = true;
     for (const { latest } of connections.values()) if (latest) endConnection(latest);
     if (delayMs > 0) await setTimeout(delayMs);
@@ -59,5 +63,5 @@ export function makeDrain(state: StopState) {
     server.closeAllConnections();
   };
 
-  return { track, watch, drain };
+  return { state, track, watch, finish };
 }

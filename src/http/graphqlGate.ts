@@ -9,7 +9,7 @@ import {
 } from "../graphql/checkVariables.ts";
 import type { Documents, OperationSummary } from "../graphql/documents.ts";
 import { graphqlResponseType, rejectedStatus } from "../graphql/rejectedStatus.ts";
-import { pathInDocument } from "../errors/variablePlaces.ts";
+import { pathInDocument } from "../errors/inputPath.ts";
 import { countLookup } from "../health/cacheCounts.ts";
 import { currentScope } from "../context/requestScope.ts";
 import type { makeDocumentFinder } from "./documentFinder.ts";

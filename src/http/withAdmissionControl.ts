@@ -1,5 +1,5 @@
 import type { RequestListener } from "node:http";
-import { bodyOf } from "../errors/HttpError.ts";
+import { errorBody } from "../errors/HttpError.ts";
 import { correlationIdOf } from "./correlation.ts";
 import type { AdmissionControl } from "./admissionControl.ts";
 import type { NodeHandler } from "./nodeHandler.ts";
@@ -29,7 +29,7 @@ export function withAdmissionControl(
     }
     for (const step of prepare) step(request, response, () => undefined);
     const correlationId = correlationIdOf(request);
-    const body = JSON.stringify(bodyOf(refusal, correlationId));
+    const body = JSON.stringify(errorBody(refusal, correlationId));
     response
       .writeHead(refusal.status, {
         "Content-Type": "application/json; charset=utf-8",
