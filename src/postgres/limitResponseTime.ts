@@ -1,5 +1,5 @@
-import type { Socket } from "node:net";
 import type pg from "pg";
+import { wireOf } from "./wire.ts";
 
 /** How much longer than a statement may run its answer is waited for, in milliseconds. */
 export const answerMarginMs = 2_000;
@@ -10,20 +10,12 @@ class SilentDatabaseError extends Error {
   readonly code = "ETIMEDOUT";
 }
 
-/** What `pg` knows of a connection; its published types do not tell. */
-interface Wire {
-  connection: { stream: Socket };
-  readyForQuery: boolean;
-  /** With the setting `pipeline`: queries behind the one that is answered now. */
-  _sentQueryQueue: readonly unknown[];
-}
-
 /**
  * Destroys a connection on which an answer is due and nothing comes for `answerMs`, as from a frozen server or after a cut
  * network: whoever waits gets an error, and a pool makes another connection. A timer of the socket itself costs a statement nothing.
  */
 export function limitResponseTime(client: pg.ClientBase, answerMs: number): void {
-  const wire = client as unknown as Wire;
+  const wire = wireOf(client);
   const { stream } = wire.connection;
   const isAnswerDue = () => !wire.readyForQuery || wire._sentQueryQueue.length > 0;
   stream.setTimeout(answerMs);

@@ -28,13 +28,13 @@ export function cursorText(resource: PgResource, order: readonly OrderColumn[], 
     const value = orNull(write(row.column(column.attribute)));
     return [",[", JSON.stringify(nameOf(column)), ",", ...value, "]"];
   });
-  const list = textSql(["[", JSON.stringify(digestOf(resource, order)), ...values.flat(), "]"]);
+  const list = textSql(["[", JSON.stringify(cursorDigest(resource, order)), ...values.flat(), "]"]);
   // Lines of PostgreSQL's end after 76 letters.
   return ['"', sql`translate(encode(convert_to(${list}, 'UTF8'), 'base64'), E'\\n', '')`, '"'];
 }
 
-/** What the library puts first, which nobody reads: it tells orders apart by their columns. */
-function digestOf({ name }: PgResource, order: readonly OrderColumn[]): string {
+/** Grafast's digest of an order, the first part of its cursors (docs/internals.md). */
+export function cursorDigest({ name }: PgResource, order: readonly OrderColumn[]): string {
   const alias = sql.identifier(Symbol(name));
   const columns = order.map(
     ({ attribute }) => sql.compile(sql`${alias}.${sql.identifier(attribute)}`).text,
