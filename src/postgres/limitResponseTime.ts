@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { wireOf } from "./wire.ts";
+import { isAnswerDue, wireOf } from "./wire.ts";
 
 /** How much longer than a statement may run its answer is waited for, in milliseconds. */
 export const answerMarginMs = 2_000;
@@ -17,7 +17,6 @@ class SilentDatabaseError extends Error {
 export function limitResponseTime(client: pg.ClientBase, answerMs: number): void {
   const wire = wireOf(client);
   const { stream } = wire.connection;
-  const isAnswerDue = () => !wire.readyForQuery || wire._sentQueryQueue.length > 0;
   stream.setTimeout(answerMs);
   // A closed connection owes nothing but its end, which a frozen server never sends.
   stream.once("finish", () => stream.setTimeout(Math.min(answerMs, answerMarginMs)));
@@ -29,7 +28,7 @@ export function limitResponseTime(client: pg.ClientBase, answerMs: number): void
     const { bytesRead } = stream;
     // An answer that came while this process was busy or stopped is read first.
     setImmediate(() => {
-      if (stream.bytesRead !== bytesRead || !isAnswerDue()) return;
+      if (stream.bytesRead !== bytesRead || !isAnswerDue(wire)) return;
       stream.destroy(new SilentDatabaseError(`The database gave no answer for ${answerMs} ms`));
     });
   });

@@ -18,3 +18,8 @@ interface Wire {
 export function wireOf(client: ClientBase): Wire {
   return client as unknown as Wire;
 }
+
+/** Whether the database owes the answer to a query. */
+export function isAnswerDue({ readyForQuery, _sentQueryQueue }: Wire): boolean {
+  return !readyForQuery || _sentQueryQueue.length > 0;
+}
