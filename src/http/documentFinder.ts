@@ -1,6 +1,6 @@
 import { PublicError } from "../errors/PublicError.ts";
 import { type PersistedDocuments, sha256 } from "../graphql/persistedDocuments.ts";
-import { HttpError } from "../errors/HttpError.ts";
+import { badRequest, type HttpError } from "../errors/HttpError.ts";
 
 /** What of a request says which document it means. */
 interface DocumentRequest {
@@ -75,5 +75,5 @@ function checked(hash: unknown, path: string[], wanted: string): string {
 }
 
 function wrongHash(path: string[], fault: string): HttpError {
-  return new HttpError(400, "BAD_USER_INPUT", `${path.join(".")} ${fault}`, { path });
+  return badRequest(`${path.join(".")} ${fault}`, { path });
 }

@@ -8,6 +8,7 @@ import { checkGuard } from "../auth/guards.ts";
 import { isUuid, storedId } from "../postgres/uuid.ts";
 import { HttpError } from "../errors/HttpError.ts";
 import { requestContextOf } from "./requestInfo.ts";
+import { type PublicError, conflict, notFound } from "../errors/PublicError.ts";
 
 interface DownloadsOptions {
   pool: Pool;
@@ -67,8 +68,8 @@ export function downloads(options: DownloadsOptions): Router {
 }
 
 /** The same for an export that there is not and for someone else's. */
-function missing(): HttpError {
-  return new HttpError(404, "NOT_FOUND", "There is no export with this id");
+function missing(): PublicError {
+  return notFound("There is no export with this id");
 }
 
 function requireFile({ status, file_key: key, error_message: error }: Export): string {
@@ -83,7 +84,7 @@ function requireFile({ status, file_key: key, error_message: error }: Export): s
       : status === "cancelled"
         ? "The export was cancelled"
         : `The export is ${status}: its file is not ready yet`;
-  throw new HttpError(409, "CONFLICT", reason, { status });
+  throw conflict(reason, { status });
 }
 
 /** What the browser calls the file: the template's name and the day, without what file systems do not take. */

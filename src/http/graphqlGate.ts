@@ -1,7 +1,7 @@
 import type { ErrorRequestHandler, Request, RequestHandler, Response } from "express";
 import { GraphQLError, type GraphQLSchema, Kind, getOperationAST } from "graphql";
 import { LRUCache } from "lru-cache";
-import { PublicError } from "../errors/PublicError.ts";
+import { badUserInput } from "../errors/PublicError.ts";
 import {
   type VariableLimits,
   checkEnumLists,
@@ -13,7 +13,7 @@ import { pathInDocument } from "../errors/inputPath.ts";
 import { countLookup } from "../health/cacheCounts.ts";
 import { currentScope } from "../context/requestScope.ts";
 import type { makeDocumentFinder } from "./documentFinder.ts";
-import { HttpError } from "../errors/HttpError.ts";
+import { badRequest, HttpError } from "../errors/HttpError.ts";
 import { type BrokenText, refuseBrokenText } from "./jsonBody.ts";
 
 const mediaTypes = ["application/json", graphqlResponseType];
@@ -112,7 +112,7 @@ function isObjectOrNone(value: unknown): boolean {
 }
 
 function wrongPart(name: string, wanted: string): HttpError {
-  return new HttpError(400, "BAD_USER_INPUT", `${name} must be ${wanted}`, { path: [name] });
+  return badRequest(`${name} must be ${wanted}`, { path: [name] });
 }
 
 /** Refuses documents that cannot be executed, before anything is looked up for the request. */
@@ -133,8 +133,7 @@ export function makeDocumentGate(
     const broken = response.locals.brokenVariable;
     if (document && broken) {
       const path = pathInDocument(document, operationName, broken.path);
-      throw new PublicError(
-        "BAD_USER_INPUT",
+      throw badUserInput(
         broken.message(path.join(".") || "variables"),
         path.length > 0 ? { path } : {},
       );

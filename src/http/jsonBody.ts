@@ -1,6 +1,6 @@
 import express, { type Request, type RequestHandler, type Response } from "express";
 import { brokenText, isStorable } from "../graphql/literals.ts";
-import { HttpError, tooLarge } from "../errors/HttpError.ts";
+import { badRequest, HttpError, tooLarge, unsupportedMediaType } from "../errors/HttpError.ts";
 import { exceededLimit } from "../graphql/jsonSize.ts";
 import { yieldToEventLoop } from "../process/yieldToEventLoop.ts";
 
@@ -37,11 +37,7 @@ export function jsonBody(
     const charset = /;\s*charset\s*=\s*"?([^\s";]*)/i.exec(headers["content-type"] ?? "")?.[1];
     if (headers["content-length"] === "0") throw malformed("The body is empty");
     if (!request.is("application/json") || !/^utf-?8$/i.test(charset ?? "utf-8"))
-      throw new HttpError(
-        415,
-        "BAD_USER_INPUT",
-        "Send the body as Content-Type: application/json, in UTF-8",
-      );
+      throw unsupportedMediaType("Send the body as Content-Type: application/json, in UTF-8");
     // The reader would answer only when all of it has come.
     if (Number(headers["content-length"]) > limitBytes) throw tooLarge();
     headers["content-type"] = "application/json";
@@ -81,7 +77,7 @@ export function refuseBrokenText({ path, message }: BrokenText): never {
 }
 
 function malformed(message: string, path?: readonly (string | number)[]): HttpError {
-  return new HttpError(400, "BAD_USER_INPUT", message, path?.length ? { path } : {});
+  return badRequest(message, path?.length ? { path } : {});
 }
 
 function readText(body: unknown): string {

@@ -4,7 +4,7 @@ import type { ClientBase, Pool } from "pg";
 import { migrateTenant } from "../../db/migrateTenant.ts";
 import { readSources } from "../../db/sources.ts";
 import { type Tenants, parseTestRunId } from "../tenants/tenants.ts";
-import { PublicError } from "../errors/PublicError.ts";
+import { conflict } from "../errors/PublicError.ts";
 import type { FileStore } from "../gateways/files.ts";
 import { FileStoreError } from "../gateways/files.ts";
 import type { SearchEngine } from "../gateways/search.ts";
@@ -139,10 +139,7 @@ export function createTenants(
           return true;
         }
         if (Date.now() > deadline)
-          throw new PublicError(
-            "CONFLICT",
-            "A job of this test run is still at work: call again in a moment",
-          );
+          throw conflict("A job of this test run is still at work: call again in a moment");
         await setTimeout(50);
       }
     },

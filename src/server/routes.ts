@@ -4,7 +4,6 @@ import { grafserv } from "postgraphile/grafserv/express/v4";
 import { makeOperations } from "../assistant/operations.ts";
 import { requestSettings } from "../auth/identity.ts";
 import type { Config } from "../config.ts";
-import { HttpError } from "../errors/HttpError.ts";
 import { errorHandler } from "../errors/errorHandler.ts";
 import { makeErrorMask } from "../errors/toPublicError.ts";
 import type { VariableLimits } from "../graphql/checkVariables.ts";
@@ -49,6 +48,7 @@ import type { ServerDatabase } from "./openDatabase.ts";
 import type { ServerGateways } from "./openGateways.ts";
 import { loadPersistedOperations } from "./persistedOperations.ts";
 import { makePrincipalReads } from "./principalReads.ts";
+import { notFound } from "../errors/PublicError.ts";
 
 /** A client that reads nothing of its answer for so long is disconnected, in milliseconds. */
 const slowReaderMs = 15_000;
@@ -170,7 +170,7 @@ export async function mountRoutes(options: RouteOptions): Promise<Routes> {
   // 7. Nothing answered. The routes must all be mounted by now, since this reads their methods.
   app.use(otherMethods(app.router));
   app.use((_request, _response, next) => {
-    next(new HttpError(404, "NOT_FOUND", "There is nothing here"));
+    next(notFound("There is nothing here"));
   });
   // The last one: errors of every handler above.
   app.use(errorHandler(log, constraints));

@@ -1,4 +1,4 @@
-import { PublicError } from "../errors/PublicError.ts";
+import { badUserInput } from "../errors/PublicError.ts";
 
 /** The schemas that requests work in: the main one, and one for each isolated test run. */
 export interface Tenants {
@@ -18,7 +18,7 @@ const runIdPattern = /^[a-z0-9_]{1,40}$/;
 /** Checks the value of the `X-Test-run-id` header. @throws PublicError BAD_USER_INPUT */
 export function parseTestRunId(header: string): string {
   if (runIdPattern.test(header)) return header;
-  throw new PublicError("BAD_USER_INPUT", "X-Test-run-id must be 1 to 40 of a-z, 0-9 and _", {
+  throw badUserInput("X-Test-run-id must be 1 to 40 of a-z, 0-9 and _", {
     header: "X-Test-run-id",
   });
 }

@@ -2,11 +2,12 @@ import { create as contentDisposition } from "content-disposition";
 import express, { Router } from "express";
 import type { RequestHandler } from "express";
 import { isUuid } from "../../postgres/uuid.ts";
-import { HttpError, tooLarge } from "../../errors/HttpError.ts";
+import { badRequest, tooLarge } from "../../errors/HttpError.ts";
 import { findAttachment } from "./attachmentContent.ts";
 import { keepAttachment } from "./keepAttachment.ts";
 import type { Surroundings } from "./surroundings.ts";
 import { assistantOnly, callerOf } from "./surroundings.ts";
+import { type PublicError, notFound } from "../../errors/PublicError.ts";
 
 /**
  * `POST /ai/attachments?name=Prices.xlsx` with the file as the body, `GET` and `DELETE /ai/attachments/<id>`: files for the
@@ -31,7 +32,7 @@ export function attachments(surroundings: Surroundings): Router {
       const caller = callerOf(request, response.locals, surroundings);
       const body: unknown = request.body;
       if (!Buffer.isBuffer(body) || body.length === 0)
-        throw new HttpError(400, "BAD_USER_INPUT", "The body is empty: send the file's bytes");
+        throw badRequest("The body is empty: send the file's bytes");
       const { name } = request.query;
       const kept = await keepAttachment(
         surroundings,
@@ -76,6 +77,6 @@ function idIn({ id }: Record<string, unknown>): string {
 }
 
 /** The same for one that there is not and for someone else's. */
-function missing(): HttpError {
-  return new HttpError(404, "NOT_FOUND", "You have no attachment with this id");
+function missing(): PublicError {
+  return notFound("You have no attachment with this id");
 }

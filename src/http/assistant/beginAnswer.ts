@@ -5,12 +5,13 @@ import { isUsedUp, secondsOfDayLeft } from "../../assistant/budget.ts";
 import type { Caller } from "../../assistant/caller.ts";
 import { readMessages } from "../../assistant/conversations.ts";
 import { type Part, answered, lapsed } from "../../assistant/messages.ts";
-import { HttpError } from "../../errors/HttpError.ts";
+import { badRequest, HttpError } from "../../errors/HttpError.ts";
 import type { ChatRequest, Decision } from "./chatBody.ts";
 import { proposalsIn, textOf } from "./chatBody.ts";
 import type { StoredPart } from "./messageFiles.ts";
 import { storeFiles } from "./messageFiles.ts";
 import type { Surroundings } from "./surroundings.ts";
+import { type PublicError, conflict, notFound } from "../../errors/PublicError.ts";
 
 /** An answer that is to be given, with the conversation up to it. */
 export interface BegunAnswer {
@@ -61,8 +62,7 @@ export async function beginAnswer(
       "select remove_ai_messages_after($1, $2) as found",
       [id, question],
     );
-    if (!rows[0]?.found)
-      throw new HttpError(404, "NOT_FOUND", "The conversation has no message to be answered anew");
+    if (!rows[0]?.found) throw notFound("The conversation has no message to be answered anew");
     return begin(client, null, new Set());
   });
 
@@ -132,9 +132,7 @@ async function decide(
   }
   const left = open.filter((proposal) => !isAnswered.has(proposal));
   if (left.length > 0)
-    throw new HttpError(
-      400,
-      "BAD_USER_INPUT",
+    throw badRequest(
       `Answer all the proposed changes of the message at once; these are left: ${left.join(", ")}`,
       { path: ["messages"] },
     );
@@ -181,10 +179,8 @@ async function claim(
   });
 }
 
-function nothingProposed(): HttpError {
-  return new HttpError(
-    409,
-    "CONFLICT",
+function nothingProposed(): PublicError {
+  return conflict(
     "The conversation's last message is another one by now, or proposes nothing: load it again",
   );
 }

@@ -16,6 +16,7 @@ import { readChatBody } from "./chatBody.ts";
 import { resumedStream } from "./resume.ts";
 import type { Surroundings } from "./surroundings.ts";
 import { assistantOnly, callerOf } from "./surroundings.ts";
+import { unavailable } from "../../errors/PublicError.ts";
 
 /** So long a request to stop waits for the answer's end. */
 const stopPatienceMs = 2_000;
@@ -43,7 +44,7 @@ export function chat(surroundings: Surroundings): Chat {
     ...jsonBody(bodyBytes),
     async (request, response) => {
       const caller = callerOf(request, response.locals, surroundings);
-      if (!model) throw new HttpError(503, "UNAVAILABLE", "assistant not configured");
+      if (!model) throw unavailable("assistant not configured");
       const asked = readChatBody(request.body, config.messageCharacters);
       await countRequest(response, caller);
       await settleLost(caller, asked.conversationId);

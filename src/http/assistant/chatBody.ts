@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { UIMessage } from "ai";
-import { HttpError } from "../../errors/HttpError.ts";
+import { badRequest, HttpError } from "../../errors/HttpError.ts";
 
 const messageId = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, {
   error: "must be 1 to 64 letters, digits, hyphens or underscores",
@@ -131,5 +131,5 @@ function parse<T extends z.ZodType>(
 }
 
 function malformed(path: readonly (string | number)[], text: string): HttpError {
-  return new HttpError(400, "BAD_USER_INPUT", text, path.length > 0 ? { path } : {});
+  return badRequest(text, path.length > 0 ? { path } : {});
 }

@@ -2,7 +2,7 @@ import { Readable } from "node:stream";
 import { secondsOfDayLeft } from "../../assistant/budget.ts";
 import type { Caller } from "../../assistant/caller.ts";
 import { sha256 } from "../../uploads/sha256.ts";
-import { HttpError } from "../../errors/HttpError.ts";
+import { badRequest, HttpError, unsupportedMediaType } from "../../errors/HttpError.ts";
 import type { Surroundings } from "./surroundings.ts";
 
 /** A file given to the assistant, as clients see it. */
@@ -25,10 +25,9 @@ export async function keepAttachment(
   bytes: Buffer,
 ): Promise<Attachment> {
   const fileName = shortened(givenName.replace(/[\p{Cc}\p{Cf}\\/]+/gu, " ").trim());
-  if (fileName === "")
-    throw new HttpError(400, "BAD_USER_INPUT", "name must be the file's name", { path: ["name"] });
+  if (fileName === "") throw badRequest("name must be the file's name", { path: ["name"] });
   const type = await uploads.findAttachmentType({ bytes, fileName });
-  if (type.problem !== undefined) throw new HttpError(415, "BAD_USER_INPUT", type.problem);
+  if (type.problem !== undefined) throw unsupportedMediaType(type.problem);
   const { mediaType } = type;
   const place = await caller.run(async (client) => {
     const { rows } = await client.query<{ id: string; key: string }>(

@@ -1,6 +1,6 @@
 import type { Caller } from "../../assistant/caller.ts";
 import { attachmentPath } from "../../assistant/modelMessages.ts";
-import { HttpError, tooLarge } from "../../errors/HttpError.ts";
+import { badRequest, HttpError, tooLarge } from "../../errors/HttpError.ts";
 import type { UserPart } from "./chatBody.ts";
 import { keepAttachment } from "./keepAttachment.ts";
 import type { Surroundings } from "./surroundings.ts";
@@ -36,9 +36,7 @@ export async function storeFiles(
     }
     const data = /^data:[^,;]*;base64,([A-Za-z0-9+/]*={0,2})$/.exec(part.url)?.[1];
     if (data === undefined)
-      throw new HttpError(
-        400,
-        "BAD_USER_INPUT",
+      throw badRequest(
         "The url of a file must be that of an attachment, or hold the file as data:...;base64",
         { path: ["messages"] },
       );
