@@ -1,5 +1,5 @@
 import type { RequestInfo } from "./identity.ts";
-import { PublicError } from "../errors/PublicError.ts";
+import { badUserInput } from "../errors/PublicError.ts";
 
 /**
  * A login makes the rest of its operation act for the user who logs in. One done in the name of someone, as the assistant does
@@ -8,5 +8,5 @@ import { PublicError } from "../errors/PublicError.ts";
  */
 export function refuseSecondLogin(requestContext: RequestInfo): void {
   if (requestContext.identity)
-    throw new PublicError("BAD_USER_INPUT", "Nobody can be logged in by what is done for a user");
+    throw badUserInput("Nobody can be logged in by what is done for a user");
 }

@@ -1,6 +1,6 @@
 import { Client } from "typesense";
 import type { Identity } from "../auth/identity.ts";
-import { PublicError } from "../errors/PublicError.ts";
+import { unavailable } from "../errors/PublicError.ts";
 import { SearchEngineError, SearchRefusedError } from "../gateways/search.ts";
 import { currentScope } from "../context/requestScope.ts";
 import type { FindParentKey } from "./parentKeys.ts";
@@ -31,12 +31,11 @@ export function makeScopedKeys(findParent: FindParentKey | null): MakeScopedKey 
   // For its derivation of keys alone: it reaches nobody.
   const keys = new Client({ apiKey: "none", nodes: [{ url: "http://localhost:1" }] }).keys();
   return async ({ tenant, collections, ownColumns = 0, identity }) => {
-    if (findParent === null)
-      throw new PublicError("UNAVAILABLE", "No search engine is configured here");
+    if (findParent === null) throw unavailable("No search engine is configured here");
     const parent = await findParent(tenant, collections).catch((error: unknown) => {
       if (!(error instanceof SearchEngineError || error instanceof SearchRefusedError)) throw error;
       currentScope()?.log.warn({ err: error }, "the search engine made no key");
-      throw new PublicError("UNAVAILABLE", "The search engine cannot be reached just now");
+      throw unavailable("The search engine cannot be reached just now");
     });
     // Whole seconds: the engine would take milliseconds for a time that never comes.
     const expires_at = Math.floor(Date.now() / 1000) + scopedKeySeconds;
