@@ -4,7 +4,7 @@ import { onStop, reportReady } from "./process/lifecycle.ts";
 import { tuneHeap } from "./process/heap.ts";
 import { startWatchdog } from "./process/watchdog.ts";
 
-// Read by PostGraphile's libraries as they are loaded, hence set before they are: their extra checks are for its own developers.
+// PostGraphile reads it when it is loaded; its development checks are not for applications.
 process.env.GRAPHILE_ENV ??= "production";
 tuneHeap();
 
@@ -24,7 +24,7 @@ try {
   process.exit(1);
 }
 
-/** The likeliest reason why a server cannot listen, in words. */
+/** A readable message for a port that is in use. */
 function inUse(error: unknown): string | undefined {
   if (!(error instanceof Error) || !("code" in error) || error.code !== "EADDRINUSE")
     return undefined;

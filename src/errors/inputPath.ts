@@ -11,10 +11,7 @@ import {
 
 type Path = (string | number)[];
 
-/**
- * Where a value stands that is visited, told by all that it stands in: its argument and the input fields, such as
- * `["input", "title"]`.
- */
+/** The path of a value that `visit` meets, by its argument and input fields, such as `["input", "title"]`. */
 export function inputPathAt(
   value: ASTNode,
   parent: ASTNode | readonly ASTNode[] | undefined,
@@ -36,7 +33,7 @@ function isNode(node: ASTNode | readonly ASTNode[] | undefined): node is ASTNode
   return node !== undefined && "kind" in node;
 }
 
-/** Where a node of the document stands, such as `["input", "title"]`; empty for what is no input. */
+/** The path of a node of the document, such as `["input", "title"]`; empty outside arguments. */
 export function inputPathOf(document: DocumentNode, sought: ASTNode): Path {
   let found: Path = [];
   visit(document, {
@@ -48,8 +45,8 @@ export function inputPathOf(document: DocumentNode, sought: ASTNode): Path {
 }
 
 /**
- * Where an input stands that was sent as `$given.title`: in the argument that the document passes the variable to, such as
- * `["input", "title"]`, whatever the variable is called. A variable that is passed to nothing goes by its own name.
+ * The path of a value that was sent in a variable, such as `$values.title`: the argument that takes the variable, then
+ * the rest, as in `["input", "title"]`. An unused variable keeps its own name.
  */
 export function pathInDocument(
   document: DocumentNode,
@@ -61,10 +58,10 @@ export function pathInDocument(
   return [...placeOf(document, operation ?? null, String(variable)), ...rest];
 }
 
-/** Documents by their sources: an answer can hold many errors about one of them. */
+/** Parsed documents by source: a response can hold many errors about one document. */
 const parsed = new WeakMap<Source, DocumentNode>();
 
-/** The same for a variable that its definition tells, from which the document is found again. */
+/** As {@link pathInDocument}, for a variable's definition, whose source holds the document. */
 export function pathByDefinition(
   definition: VariableDefinitionNode,
   [variable, ...rest]: readonly (string | number)[],
@@ -83,7 +80,7 @@ export function pathByDefinition(
   return [...placeOf(document, operation ?? null, String(variable)), ...rest];
 }
 
-/** The first argument that takes a variable, in the operation itself or in the fragments beside it. */
+/** The first argument that takes a variable, in the operation or in a fragment. */
 function placeOf(
   document: DocumentNode,
   operation: DocumentNode["definitions"][number] | null,

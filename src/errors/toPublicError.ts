@@ -8,23 +8,23 @@ import type { Constraint } from "./constraints.ts";
 import { fromDatabaseError } from "./fromDatabaseError.ts";
 import { pathByDefinition } from "./inputPath.ts";
 
-/** What the translation of an error needs to know of its surroundings. */
+/** What the translation of an error depends on. */
 interface ErrorSurroundings {
   constraints: ReadonlyMap<string, Constraint>;
   correlationId: string;
   log: Logger;
-  /** Whether the request works in a test run, which can be cleaned up while it runs. */
+  /** The request runs in the schema of a test run, which can be removed meanwhile. */
   inTestRun: boolean;
-  /** Told when the database could not be reached, so that the answer becomes 503. */
+  /** Called when the database was unreachable: the response becomes 503. */
   onOutage: () => void;
-  /** Takes the value of `WWW-Authenticate` that the answer is to have. */
+  /** Receives the response's `WWW-Authenticate`. */
   onChallenge: (challenge: string) => void;
 }
 
-/** Messages repeat what was sent; a sent text of megabytes is not repeated whole. */
+/** Messages repeat values that were sent, which can be megabytes long. In characters. */
 const longestMessage = 2_000;
 
-/** Translates the errors of the request at hand, with its correlation id and its log. */
+/** Translates GraphQL errors of the current request, with its correlation id and log. */
 export function makeErrorMask(options: Pick<ErrorSurroundings, "constraints" | "log">) {
   return (error: GraphQLError): GraphQLError => {
     const scope = currentScope();
@@ -46,8 +46,8 @@ export function makeErrorMask(options: Pick<ErrorSurroundings, "constraints" | "
 }
 
 /**
- * The error as the caller may see it: message, place, path and `extensions` with `code` and `correlationId`. What is not
- * meant for callers is logged whole and answered `Internal error` with the id that finds it in the log.
+ * The error as callers may see it: message, locations, path, and `extensions` with `code` and `correlationId`. Other
+ * errors are logged and answered `Internal error` with the id that finds them in the log.
  */
 function toPublicError(error: GraphQLError, surroundings: ErrorSurroundings): GraphQLError {
   const { correlationId, log } = surroundings;
@@ -90,7 +90,7 @@ function isOfRequest(cause: unknown): cause is Error {
     : cause instanceof Error && !isDatabaseError(cause) && isSafeError(cause);
 }
 
-/** Whether the database gave null where the schema promises a value, as the tag `@notNull` of a view can do wrongly. */
+/** Whether the database returned null for a non-null field, as a wrong tag `@notNull` of a view causes. */
 function isMissingValue({ message }: GraphQLError): boolean {
   return message.startsWith("Cannot return null for non-nullable field ");
 }
@@ -101,7 +101,7 @@ function innermost(error: GraphQLError): unknown {
   return cause;
 }
 
-/** Leaves out most of the long texts that a message repeats. */
+/** Shortens long values within a message. */
 function shorten(message: string): string {
   const short = message.replace(/"([^"]{100})[^"]{100,}"/g, '"$1..."');
   if (short.length <= longestMessage) return short;
@@ -109,7 +109,7 @@ function shorten(message: string): string {
   return `${short.slice(0, half).toWellFormed()} ... ${short.slice(-half).toWellFormed()}`;
 }
 
-/** The place of a wrong variable among the arguments, which other errors name as well. */
+/** The path of an invalid variable, by the argument that takes it. */
 function pathOfVariable(error: GraphQLError, message: string) {
   const path = variablePath(message);
   const [node] = error.nodes ?? [];
@@ -117,13 +117,13 @@ function pathOfVariable(error: GraphQLError, message: string) {
 }
 
 /**
- * `Variable "$input" got invalid value ... at "input.title"` says where; as a path it can be put beside the form's field.
- * Of a field that is missing or unknown the message tells the name after that of what it should stand in.
+ * Reads the path from `Variable "$input" got invalid value ... at "input.title"`. For a missing or unknown field the
+ * message names the field after the place.
  */
 function variablePath(message: string): (string | number)[] | undefined {
   const whole = /^Variable "\$(\w+)"/.exec(message)?.[1];
   if (whole === undefined) return undefined;
-  // What was sent stands before both, and may hold anything.
+  // The value that was sent comes before both matches and may contain anything.
   const field =
     /; Field "(\w+)" (?:of required type "[^"]*" was not provided|is not defined by type "[^"]*")\.[^;]*$/.exec(
       message,

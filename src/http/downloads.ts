@@ -14,9 +14,9 @@ interface DownloadsOptions {
   pool: Pool;
   settings: RequestSettings;
   files: FileStore;
-  /** How long an address works. */
+  /** How long a link is valid. */
   linkSeconds: number;
-  /** Finds out who asks, and in which tenant, and counts it. */
+  /** Authenticates the request, finds its tenant and counts it. */
   readRequestContext: RequestHandler[];
 }
 
@@ -29,7 +29,7 @@ interface Export {
   error_message: string | null;
 }
 
-/** `GET /exports/<id>/download`: a short-lived address of a finished export, for whoever asked for it. */
+/** `GET /exports/<id>/download`: a short-lived link to a finished export of the caller. */
 export function downloads(options: DownloadsOptions): Router {
   const { pool, settings, files, linkSeconds, readRequestContext } = options;
   const router = Router();
@@ -67,7 +67,7 @@ export function downloads(options: DownloadsOptions): Router {
   return router;
 }
 
-/** The same for an export that there is not and for someone else's. */
+/** The same error for an unknown export and for another user's. */
 function missing(): PublicError {
   return notFound("There is no export with this id");
 }
@@ -87,7 +87,7 @@ function requireFile({ status, file_key: key, error_message: error }: Export): s
   throw conflict(reason, { status });
 }
 
-/** What the browser calls the file: the template's name and the day, without what file systems do not take. */
+/** The file name for the browser: the template's name and the day, without characters that file systems reject. */
 function fileNameOf({ source, format, finished_at: finishedAt }: Export): string {
   const name = source.replace(/[\\/:*?"<>|]+/g, "-").trim();
   const day = finishedAt?.toISOString().slice(0, 10) ?? "";

@@ -7,8 +7,8 @@ const name = "Idempotency-Key";
 const keyPattern = /^[\x20-\x7e]{1,255}$/;
 
 /**
- * The key under which a request may be sent again without being done again, with what it asks for, both hashed: a key can be
- * anything, also a secret that was put there by mistake. Null without the header. @throws PublicError BAD_USER_INPUT
+ * The request's `Idempotency-Key` and its body, both hashed, since a key may be a secret sent by mistake. Null without
+ * the header. @throws PublicError BAD_USER_INPUT
  */
 export function idempotencyKeyOf(request: Request): IdempotencyKey | null {
   const given = request.rawHeaders.filter(

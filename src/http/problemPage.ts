@@ -6,7 +6,7 @@ import { isOutage } from "../errors/databaseErrors.ts";
 import { sendPage } from "./htmlPage.ts";
 import { currentScope } from "../context/requestScope.ts";
 
-/** The page for everything that goes wrong beneath `/auth`. */
+/** The error page of all routes below `/auth`. */
 export const problemPage: ErrorRequestHandler = (
   error: unknown,
   _request: Request,

@@ -27,8 +27,9 @@ interface WorkbooksOptions {
 type Kind = "FORM" | "TABLE";
 
 /**
- * `POST /exports/workbooks?kind=TABLE&name=Prices.xlsx` with the file as the body: keeps a workbook with `{{field}}` placeholders for
- * a template to take (`createExportTemplate(input: {workbookId})`). One that would not do is refused with its cells.
+ * `POST /exports/workbooks?kind=TABLE&name=Prices.xlsx` with the file as the body: stores a workbook with `{{field}}`
+ * placeholders for `createExportTemplate(input: {workbookId})`. An invalid workbook is rejected with a list of its
+ * cells.
  */
 export function workbooks(options: WorkbooksOptions): Router {
   const { pool, settings, files, uploads, limitBytes, readRequestContext } = options;
@@ -39,7 +40,7 @@ export function workbooks(options: WorkbooksOptions): Router {
     readQuery(request);
     if (!request.is([workbookType, "application/octet-stream"]))
       throw unsupportedMediaType(`Send the workbook as Content-Type: ${workbookType}`);
-    // The reader would answer only when all of it has come.
+    // The body reader would answer only after the whole body.
     if (Number(request.headers["content-length"]) > limitBytes) throw tooLarge();
     next();
   };

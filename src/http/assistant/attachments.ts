@@ -10,15 +10,15 @@ import { assistantOnly, callerOf } from "./surroundings.ts";
 import { type PublicError, notFound } from "../../errors/PublicError.ts";
 
 /**
- * `POST /ai/attachments?name=Prices.xlsx` with the file as the body, `GET` and `DELETE /ai/attachments/<id>`: files for the
- * assistant, of their owner's alone. A message names one by its `url`.
+ * `POST /ai/attachments?name=Prices.xlsx` with the file as the body, `GET` and `DELETE /ai/attachments/<id>`: the
+ * caller's files for the assistant. A message refers to one by its `url`.
  */
 export function attachments(surroundings: Surroundings): Router {
   const { config, files } = surroundings;
   const router = Router();
 
   const checkHead: RequestHandler = (request, _response, next) => {
-    // The reader would answer only when all of it has come.
+    // The body reader would answer only after the whole body.
     if (Number(request.headers["content-length"]) > config.attachmentBytes) throw tooLarge();
     next();
   };
@@ -76,7 +76,7 @@ function idIn({ id }: Record<string, unknown>): string {
   return id;
 }
 
-/** The same for one that there is not and for someone else's. */
+/** The same error for an unknown attachment and for another user's. */
 function missing(): PublicError {
   return notFound("You have no attachment with this id");
 }

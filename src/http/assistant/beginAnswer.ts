@@ -13,20 +13,20 @@ import { storeFiles } from "./messageFiles.ts";
 import type { Surroundings } from "./surroundings.ts";
 import { type PublicError, conflict, notFound } from "../../errors/PublicError.ts";
 
-/** An answer that is to be given, with the conversation up to it. */
+/** An answer to be generated, with the conversation up to it. */
 export interface BegunAnswer {
   answerId: string;
   messageId: string;
-  /** The message that it goes on with, after an approval; null for an answer of its own. */
+  /** The message that the answer continues after an approval; null for a new message. */
   base: UIMessage | null;
   messages: UIMessage[];
-  /** Uses of tools whose approval was answered. */
+  /** Tool calls whose approval was answered. */
   answered: Set<string>;
 }
 
 /**
- * Takes in what was asked, and notes that it is being answered: all of it or nothing.
- * @throws HttpError or a database error with what is wrong with the request
+ * Stores a chat request and the start of its answer, in one transaction.
+ * @throws HttpError or a database error when the request is invalid
  */
 export async function beginAnswer(
   surroundings: Surroundings,
@@ -35,7 +35,7 @@ export async function beginAnswer(
 ): Promise<BegunAnswer> {
   const { config } = surroundings;
   const id = asked.conversationId;
-  // Files go to their store first: no transaction is open meanwhile.
+  // Files are stored before the transaction opens.
   const parts = asked.kind === "message" ? await storeFiles(surroundings, caller, asked.parts) : [];
 
   return caller.run(async (client) => {
@@ -94,7 +94,7 @@ async function refuseBeyondCost(client: PoolClient, config: Surroundings["config
   );
 }
 
-/** What was proposed and not answered is off, when the conversation goes on with something else. */
+/** Marks unanswered proposals as lapsed: the conversation continues with something else. */
 async function lapse(client: PoolClient, id: string): Promise<void> {
   await client.query("select lapse_ai_approvals($1)", [id]);
   for (const message of await readMessages(client, id)) {
@@ -103,7 +103,7 @@ async function lapse(client: PoolClient, id: string): Promise<void> {
   }
 }
 
-/** Answers the changes that a message proposes. Of the client's message only the decisions count. */
+/** Records the decisions on a message's proposed changes. Everything else in the client's message is ignored. */
 async function decide(
   client: PoolClient,
   id: string,
@@ -115,7 +115,7 @@ async function decide(
   const open = proposalsIn(base.parts);
   const isAnswered = new Set(decisions.map((decision) => decision.id));
   const fresh = decisions.filter((decision) => open.includes(decision.id));
-  // Those that were answered before are refused as such.
+  // Without new decisions the error is about the repeated ones.
   for (const decision of fresh.length > 0 ? fresh : decisions) {
     const { rows } = await client.query<{ state: string; tool_call_id: string }>(
       "select state, tool_call_id from answer_ai_approval($1, $2, $3)",
@@ -151,7 +151,7 @@ async function writeParts(client: PoolClient, id: string, message: string, parts
   ]);
 }
 
-/** Makes the files of a message the conversation's. */
+/** Assigns a message's attachments to the conversation. */
 async function claim(
   client: PoolClient,
   id: string,

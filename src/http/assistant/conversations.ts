@@ -18,8 +18,8 @@ const columns = `id, title, created_at as "createdAt", updated_at as "updatedAt"
 const pageSize = 100;
 
 /**
- * `GET /ai/conversations`, `GET`, `PATCH` and `DELETE /ai/conversations/<id>`, `GET /ai/usage`: the caller's own conversations for
- * chat clients. GraphQL has them as `aiConversations`.
+ * `GET /ai/conversations`, `GET`, `PATCH` and `DELETE /ai/conversations/<id>`, `GET /ai/usage`: the caller's
+ * conversations for chat clients. GraphQL has them as `aiConversations`.
  */
 export function conversations(surroundings: Surroundings): Router {
   const { config } = surroundings;

@@ -5,10 +5,10 @@ import type { UserPart } from "./chatBody.ts";
 import { keepAttachment } from "./keepAttachment.ts";
 import type { Surroundings } from "./surroundings.ts";
 
-/** A part of a user's message whose file is in the store. */
+/** A part of a user's message; files are stored. */
 export type StoredPart = { type: "text"; text: string } | { type: "file"; attachmentId: string };
 
-/** Puts files that come within a message, as `useChat` sends them, into the store; of others the message names the attachment. */
+/** Stores the files inside a message, as `useChat` sends them; other files are attachments already. */
 export async function storeFiles(
   surroundings: Surroundings,
   caller: Caller,
