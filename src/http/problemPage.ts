@@ -15,8 +15,7 @@ export const problemPage: ErrorRequestHandler = (
 ) => {
   const scope = currentScope();
   const problem = problemOf(error);
-  if (problem.status >= 500 && problem !== error)
-    scope?.log.error({ err: error }, "login failed unexpectedly");
+  if (problem.status >= 500 && problem !== error) scope?.log.error({ err: error }, "login failed");
   if (response.headersSent) {
     next(error);
     return;

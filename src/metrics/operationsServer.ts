@@ -37,7 +37,7 @@ export async function startOperationsServer(
   const { host, port, setting, mayMove, log } = options;
   const server = createServer((request, response) => {
     answer(options, request, response).catch((error: unknown) => {
-      log.error({ err: error, path: request.url }, "the operations port could not answer");
+      log.error({ err: error, path: request.url }, "operations request failed");
       if (!response.headersSent) response.writeHead(500);
       response.end();
     });
@@ -62,7 +62,7 @@ export async function startOperationsServer(
   const address = server.address();
   const taken = typeof address === "object" && address ? address.port : port;
   const url = `http://${host.includes(":") ? `[${host}]` : host}:${taken}`;
-  log.info({ metrics: `${url}/metrics`, health: `${url}/health` }, "open to operators");
+  log.info({ metrics: `${url}/metrics`, health: `${url}/health` }, "operations port ready");
   return {
     url,
     async stop() {

@@ -67,7 +67,7 @@ export function watchQueue({ registry, pool, tenant, tasks, log }: QueueMetricsO
       up.set(1);
     } catch (error) {
       up.set(0);
-      log.warn({ err: error }, "the queue could not be looked at for the metrics");
+      log.warn({ err: error }, "queue metrics failed");
     }
   }
 

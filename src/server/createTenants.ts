@@ -1,6 +1,7 @@
 import { setTimeout } from "node:timers/promises";
 import { LRUCache } from "lru-cache";
 import type { ClientBase, Pool } from "pg";
+import type { Logger } from "pino";
 import { migrateTenant } from "../../db/migrateTenant.ts";
 import { readSources } from "../../db/sources.ts";
 import { type Tenants, parseTestRunId } from "../tenants/tenants.ts";
@@ -24,7 +25,7 @@ const patienceMs = 15_000;
 export function createTenants(
   owner: Pool,
   main: string,
-  log: (line: string) => void,
+  log: Logger,
   also: { extraSqlDir?: string | undefined; files: FileStore; engine: SearchEngine | null },
 ): Tenants {
   const { extraSqlDir, files, engine } = also;
@@ -57,7 +58,7 @@ export function createTenants(
       const started = performance.now();
       await migrateTenant(client, tenant, { extraSqlDir });
       if (engine) await client.query(`select "${tenant}".wake_search(true)`);
-      log(`test tenant ${tenant} made in ${Math.round(performance.now() - started)} ms`);
+      log.info({ tenant, ms: Math.round(performance.now() - started) }, "test tenant created");
     } finally {
       client.release();
     }

@@ -34,7 +34,7 @@ export async function lockValidSchema(
     let end: (() => Promise<void>) | undefined;
     try {
       await requireSupportedVersion(address);
-      end = await lockSchema(address, tenant, () => log.info("waiting for a migration"));
+      end = await lockSchema(address, tenant, () => log.info("start waiting for migration"));
       const { rows } = await pool.query<{ violation: string }>(
         `select v as violation from "${tenant}".schema_violations() as v`,
       );
@@ -47,7 +47,7 @@ export async function lockValidSchema(
           `The database has no schema "${tenant}" of this release: run \`npm run db:migrate\` first`,
         ]);
       if (!isOutage(error) || Date.now() - started > patienceMs) throw error;
-      log.warn("waiting for the database");
+      log.warn("start waiting for database");
       await setTimeout(250);
     }
   }

@@ -42,7 +42,7 @@ export async function startServer(
   const gateways = openGateways(config, monitoring);
   const { schema: tenant, extraSqlDir } = config.database;
   const tenants = ownerPool
-    ? createTenants(ownerPool, tenant, (line) => log.info(line), { extraSqlDir, ...gateways })
+    ? createTenants(ownerPool, tenant, log, { extraSqlDir, ...gateways })
     : null;
 
   const api = await buildSchema({

@@ -164,7 +164,7 @@ test("A server that starts while a migration runs waits, and serves the new shap
     await migrated;
     const service = await starting;
     try {
-      expect(service.output()).toContain("waiting for a migration");
+      expect(service.output()).toContain("start waiting for migration");
       const { token } = await service.login([
         "suppliers.read",
         "suppliers.create",
