@@ -45,8 +45,8 @@ import { keySource, makeParentKeys } from "./search/parentKeys.ts";
 import { makeScopedKeys } from "./search/scopedKeys.ts";
 
 /**
- * How many named statements stay prepared on each connection. A prepared statement keeps the types of the schema in which it was
- * parsed: test runs have schemas of their own on the same connections, so that theirs are parsed each time.
+ * How many named statements stay prepared on each connection. A prepared statement keeps the types of the schema in
+ * which it was parsed, and test runs share connections across schemas: with test mode none are kept.
  */
 export function preparedStatements({
   testMode,
@@ -55,7 +55,7 @@ export function preparedStatements({
   return testMode ? 0 : database.preparedStatements;
 }
 
-/** What the API is made of. */
+/** The inputs of the API's preset. */
 export interface PresetOptions {
   config: Config;
   /** Acts as `office_server`. */
@@ -64,9 +64,9 @@ export interface PresetOptions {
   tenant: string;
   tenants: Tenants | null;
   constraints: ReadonlyMap<string, Constraint>;
-  /** Null, or left out, where no search engine is configured. */
+  /** Null or absent when no search engine is configured. */
   engine?: SearchEngine | null;
-  /** Null, or left out, where all is read from the primary. */
+  /** Null or absent without a replica. */
   replica?: Replica | null;
   log: Logger;
 }
@@ -93,16 +93,16 @@ export function makePreset(options: PresetOptions): GraphileConfig.Preset {
       "MutationPayloadQueryPlugin",
       "ClientMutationIdDescriptionPlugin",
       "PgMutationPayloadEdgePlugin",
-      // Writes go through functions and through the mutations that tags offer.
+      // Mutations call functions, or come from the tag `@mutations`.
       "PgMutationCreatePlugin",
       "PgMutationUpdateDeletePlugin",
-      // The `query` argument is the one way to filter.
+      // The argument `query` is the only filter.
       "PgConditionArgumentPlugin",
       "PgConditionCustomFieldsPlugin",
-      // A table's own order comes from its tag `@defaultOrder`.
+      // A table's default order comes from its tag `@defaultOrder`.
       "PgConnectionArgOrderByDefaultValuePlugin",
       "SubscriptionPlugin",
-      // Of aggregates the figures themselves: no orders and filters by them, which no index could serve.
+      // No ordering and filtering by aggregates: no index could serve them.
       "PgAggregatesSmartTagsPlugin",
       "PgAggregatesAddHavingAggregateTypesPlugin",
       "PgAggregatesAddGroupByAggregateEnumValuesForAttributesPlugin",
@@ -143,11 +143,11 @@ export function makePreset(options: PresetOptions): GraphileConfig.Preset {
       JobsPlugin,
       SqlJsonPlugin,
       GuardsPlugin,
-      // Checks the arguments of connections after their guards.
+      // After GuardsPlugin: arguments of connections are checked after their guards.
       ConnectionsPlugin,
       AggregatesPlugin,
       makeVariableErrorsPlugin(config.introspection),
-      // Around the recording of reads, which is part of what the transaction does.
+      // Before ReadAuditPlugin: the audit of reads runs inside the transaction.
       makeMutationTransactionPlugin(maskError),
       ReadAuditPlugin,
       ...(options.replica ? [makeReplicaPlugin(options.replica)] : []),
@@ -155,7 +155,7 @@ export function makePreset(options: PresetOptions): GraphileConfig.Preset {
     ],
     pgServices: [makeService(pool, tenant, preparedStatements(config))],
     gather: {
-      // One instance serves any number of tenants of the same shape: the search path says which.
+      // One process serves any number of tenants of the same shape, chosen by the search path.
       pgIdentifiers: "unqualified",
     },
     schema: {
@@ -185,7 +185,7 @@ export function makePreset(options: PresetOptions): GraphileConfig.Preset {
   };
 }
 
-/** Short names; what it would rename of plugins that are left out here is no cause for a warning. */
+/** Short names. Some plugins whose names it replaces are disabled here, which is no cause for a warning. */
 const simpleInflection: GraphileConfig.Plugin = {
   ...PgSimplifyInflectionPlugin,
   inflection: {
@@ -196,7 +196,7 @@ const simpleInflection: GraphileConfig.Plugin = {
   },
 };
 
-/** Keeps the plans of so many documents: each holds memory, and making one takes milliseconds. */
+/** Limits the cache of operation plans: each holds memory, and creating one takes milliseconds. */
 function makePlanCachePlugin(size: number): GraphileConfig.Plugin {
   const made = new WeakSet();
   return {

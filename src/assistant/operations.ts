@@ -9,7 +9,7 @@ import {
 import { execute, hookArgs } from "postgraphile/grafast";
 import { checkGuard, guardOf } from "../auth/guards.ts";
 import type { RequestInfo } from "../auth/identity.ts";
-import { PublicError } from "../errors/PublicError.ts";
+import { badUserInput } from "../errors/PublicError.ts";
 import type { Documents } from "../graphql/documents.ts";
 import type { HiddenField } from "../graphql/hiddenFields.ts";
 import { hiddenIn } from "../graphql/hiddenInAnswer.ts";
@@ -55,10 +55,10 @@ export function makeOperations(options: OperationsOptions): Operations {
 
   function read(source: string) {
     const { document, errors } = documents.read(source);
-    if (!document) throw new PublicError("BAD_USER_INPUT", messageOf(errors));
+    if (!document) throw badUserInput(messageOf(errors));
     const operation = getOperationAST(document);
     if (!operation || operation.operation === OperationTypeNode.SUBSCRIPTION)
-      throw new PublicError("BAD_USER_INPUT", "The document must hold one query or mutation");
+      throw badUserInput("The document must hold one query or mutation");
     return { document, operation };
   }
 
@@ -97,7 +97,7 @@ export function makeOperations(options: OperationsOptions): Operations {
         variables as Record<string, unknown>,
         { maxErrors: 5, hideSuggestions: true },
       );
-      if (errors) throw new PublicError("BAD_USER_INPUT", messageOf(errors));
+      if (errors) throw badUserInput(messageOf(errors));
       const root = schema().getRootType(operation.operation);
       for (const node of rootFields(document, operation.selectionSet)) {
         const field = root?.getFields()[node.name.value];

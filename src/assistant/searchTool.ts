@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { PublicError } from "../errors/PublicError.ts";
+import { unavailable } from "../errors/PublicError.ts";
 import type { SearchEngine } from "../gateways/search.ts";
 import { SearchEngineError, SearchRefusedError } from "../gateways/search.ts";
 import type { Outcome } from "./operations.ts";
@@ -44,7 +44,7 @@ export async function searchEverywhere(
   const wishes = ready.map(({ collection, queryBy }) => ({ collection, queryBy }));
   const found = await engine.find(scopedApiKey, text, wishes, first).catch((error: unknown) => {
     if (error instanceof SearchEngineError || error instanceof SearchRefusedError)
-      throw new PublicError("UNAVAILABLE", "The search engine cannot be reached just now");
+      throw unavailable("The search engine cannot be reached just now");
     throw error;
   });
   return {

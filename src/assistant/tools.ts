@@ -3,7 +3,7 @@ import type { Logger } from "pino";
 import { z } from "zod";
 import { PublicError } from "../errors/PublicError.ts";
 import type { SearchEngine } from "../gateways/search.ts";
-import { outageMessage } from "../errors/fromDatabase.ts";
+import { outageMessage } from "../errors/fromDatabaseError.ts";
 import { isDatabaseError, isOutage } from "../errors/databaseErrors.ts";
 import { truncateResult, collectIds } from "./truncate.ts";
 import type { Caller } from "./caller.ts";

@@ -1,4 +1,4 @@
-import { PublicError } from "../errors/PublicError.ts";
+import { badUserInput } from "../errors/PublicError.ts";
 
 const operations = ["CREATE", "READ", "UPDATE", "DELETE"];
 const limitCap = 200;
@@ -27,7 +27,7 @@ export interface Filter {
 export function readFilter(input: Filter | null | undefined) {
   const filter = input ?? {};
   const refuse = (field: keyof Filter, message: string) => {
-    throw new PublicError("BAD_USER_INPUT", `${field} ${message}`, { path: ["input", field] });
+    throw badUserInput(`${field} ${message}`, { path: ["input", field] });
   };
   const limit = filter.limit ?? limitDefault;
   const offset = filter.offset ?? 0;

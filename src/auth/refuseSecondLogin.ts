@@ -1,5 +1,5 @@
 import type { RequestInfo } from "./identity.ts";
-import { PublicError } from "../errors/PublicError.ts";
+import { badUserInput } from "../errors/PublicError.ts";
 
 /**
  * A login changes the identity for the rest of its operation. Within a request of a known caller, such as an approved
@@ -9,5 +9,5 @@ import { PublicError } from "../errors/PublicError.ts";
  */
 export function refuseSecondLogin(requestContext: RequestInfo): void {
   if (requestContext.identity)
-    throw new PublicError("BAD_USER_INPUT", "Nobody can be logged in by what is done for a user");
+    throw badUserInput("Nobody can be logged in by what is done for a user");
 }

@@ -1,45 +1,45 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Logger } from "pino";
 
-/** What a request was counted as, and what is left; in `extensions.cost`. */
+/** The cost of a request and what is left of the caller's limit; in `extensions.cost`. */
 export interface CountedCost {
-  /** Objects that the operation can ask for at most, estimated from its page sizes, and one for the request. */
+  /** The most objects that the operation can return, estimated from its page sizes, plus one for the request. */
   requested: number;
-  /** The most that one operation may cost. */
+  /** The highest cost of one operation. */
   limit: number;
-  /** Of the minute; null without a bound. */
+  /** The limit per minute; null for none. */
   perMinute: number | null;
   remaining: number | null;
 }
 
-/** What accompanies a request through every asynchronous step, for errors and logs. */
+/** State that accompanies a request through its asynchronous steps, for errors and logs. */
 export interface RequestScope {
   correlationId: string;
   log: Logger;
-  /** Set when the database could not be reached while the request ran: the answer is 503 then. */
+  /** The database was unreachable during the request: the response is 503. */
   outage: boolean;
-  /** Set when a failure is that the caller is not known: the value of `WWW-Authenticate`. */
+  /** The value of `WWW-Authenticate`, when the caller is not authenticated. */
   challenge?: string;
-  /** What the request was counted as, once it was. */
+  /** Set once the request is counted. */
   cost?: CountedCost;
-  /** Set when the operation was refused before it was executed: the answer has no `data`. */
+  /** The operation was rejected before its execution: the response has no `data`. */
   rejected?: boolean;
-  /** Set when the answer is the kept one of an earlier request with the same `Idempotency-Key`. */
+  /** The response is the stored one of an earlier request with the same `Idempotency-Key`. */
   replayed?: boolean;
-  /** The code of the first failure that the answer tells of. */
+  /** The code of the first error in the response. */
   failure?: string;
-  /** Set when the request works in the tenant of a test run, which can be cleaned up while it runs. */
+  /** The request runs in the schema of a test run, which can be removed meanwhile. */
   inTestRun: boolean;
 }
 
 const storage = new AsyncLocalStorage<RequestScope>();
 
-/** Runs `work` and everything that it starts with the given scope. */
+/** Runs `work`, and everything that it starts, in a scope. */
 export function runWithScope<T>(scope: RequestScope, work: () => T): T {
   return storage.run(scope, work);
 }
 
-/** The scope of the request at hand; undefined outside of one. */
+/** The scope of the current request; undefined outside a request. */
 export function currentScope(): RequestScope | undefined {
   return storage.getStore();
 }

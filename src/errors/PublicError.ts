@@ -1,59 +1,24 @@
-/** The codes of `extensions.code` that callers can act on. */
-export type ErrorCode =
-  | "UNAUTHENTICATED"
-  | "FORBIDDEN"
-  | "BAD_USER_INPUT"
-  | "NOT_FOUND"
-  | "CONFLICT"
-  | "SYSTEM_ROLE"
-  | "RATE_LIMITED"
-  | "PERSISTED_QUERY_NOT_FOUND"
-  | "PERSISTED_QUERY_NOT_SUPPORTED"
-  | "IDEMPOTENCY_CONFLICT"
-  | "TEST_MODE_DISABLED"
-  | "UNAVAILABLE"
-  | "INTERNAL";
+import type { ErrorCode } from "./errorCodes.ts";
 
-/** The HTTP status of a failure, where the answer is not a GraphQL result with `data`. */
-export const httpStatusOf: Record<ErrorCode, number> = {
-  UNAUTHENTICATED: 401,
-  FORBIDDEN: 403,
-  BAD_USER_INPUT: 400,
-  NOT_FOUND: 404,
-  CONFLICT: 409,
-  SYSTEM_ROLE: 409,
-  RATE_LIMITED: 429,
-  PERSISTED_QUERY_NOT_FOUND: 404,
-  PERSISTED_QUERY_NOT_SUPPORTED: 400,
-  IDEMPOTENCY_CONFLICT: 409,
-  TEST_MODE_DISABLED: 400,
-  UNAVAILABLE: 503,
-  INTERNAL: 500,
-};
+/** What `extensions` holds beside the code: `path` (the argument), `header`, `limit`, `retryAfter` and the like. */
+export type ErrorDetails = Record<string, unknown>;
 
-/** A failure whose message and details a caller may see. Anything else that is thrown is answered `Internal error`. */
+/** An error whose message and details callers may see. Every other error is answered `Internal error`. */
 export class PublicError extends Error {
   override name = "PublicError";
   readonly code: ErrorCode;
-  readonly details: Record<string, unknown>;
+  readonly details: ErrorDetails;
 
-  constructor(code: ErrorCode, message: string, details: Record<string, unknown> = {}) {
+  constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
     super(message);
     this.code = code;
     this.details = details;
   }
 }
 
-/** The failure of a caller who lacks a permission; the message is part of the published interface. */
-export function missingPermission(key: string): PublicError {
-  return new PublicError("FORBIDDEN", `Missing required permission: ${key}`, {
-    requiredPermission: key,
-  });
-}
-
-/** The failure of a caller who is not known. */
+/** The request has no valid token. */
 export class UnauthenticatedError extends PublicError {
-  /** The value of `WWW-Authenticate` in the answer (RFC 6750, section 3). */
+  /** The value of the response's `WWW-Authenticate` (RFC 6750, section 3). */
   readonly challenge: string;
 
   /** @param hasToken whether the request came with a bearer token */
@@ -64,4 +29,33 @@ export class UnauthenticatedError extends PublicError {
     );
     this.challenge = hasToken ? 'Bearer error="invalid_token"' : 'Bearer realm="office"';
   }
+}
+
+/** @param details usually `{ path }`, the place of the invalid argument */
+export function badUserInput(message: string, details?: ErrorDetails): PublicError {
+  return new PublicError("BAD_USER_INPUT", message, details);
+}
+
+export function conflict(message: string, details?: ErrorDetails): PublicError {
+  return new PublicError("CONFLICT", message, details);
+}
+
+export function notFound(message: string, details?: ErrorDetails): PublicError {
+  return new PublicError("NOT_FOUND", message, details);
+}
+
+export function unavailable(message: string): PublicError {
+  return new PublicError("UNAVAILABLE", message);
+}
+
+/** The caller lacks a permission. The message is part of the published interface. */
+export function missingPermission(key: string): PublicError {
+  return new PublicError("FORBIDDEN", `Missing required permission: ${key}`, {
+    requiredPermission: key,
+  });
+}
+
+/** An error that is not for callers; the log has its cause. */
+export function internalError(): PublicError {
+  return new PublicError("INTERNAL", "Internal error");
 }

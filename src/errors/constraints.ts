@@ -1,13 +1,13 @@
 import type { Pool } from "pg";
 import pluralize from "pluralize";
 
-/** What a constraint or unique index says to people, read from the catalogue. */
+/** What a constraint or unique index means to callers, read from the catalogue. */
 export interface Constraint {
-  /** The API's names of the columns that it is about. */
+  /** Its columns, by their names in the API. */
   fields: string[];
-  /** Its comment: `must be ...` for a check, a whole sentence for a unique one. */
+  /** Its comment: `must be ...` for a check, a sentence for a unique constraint. */
   message: string | null;
-  /** What a foreign key refers to, in words: `wine type`. */
+  /** The table that a foreign key refers to, in words: `wine type`. */
   target: string | null;
 }
 
@@ -35,7 +35,7 @@ const query = `
   ) as columns
   from rules`;
 
-/** Reads what the constraints of a schema say; all tenants have the same ones. */
+/** Reads the constraints of a schema; all tenants have the same. */
 export async function readConstraints(
   pool: Pool,
   tenant: string,
@@ -51,7 +51,7 @@ export async function readConstraints(
       row.name,
       {
         fields: row.columns.map(camelCase),
-        // Tags, which come first in a comment, are for the schema.
+        // Without the tags at the start of the comment.
         message: row.message?.replace(/^(@[^\n]*(\n|$))*/, "").trim() || null,
         target: row.target === null ? null : pluralize.singular(row.target.replaceAll("_", " ")),
       },

@@ -1,7 +1,7 @@
 import { DatabaseError } from "pg";
 import { diskFullAt, isNoSpace } from "../health/diskFull.ts";
 
-/** Whether an error is what PostgreSQL answered, rather than a failure on the way to it. */
+/** Whether PostgreSQL reported the error, as opposed to a failed connection. */
 export function isDatabaseError(error: unknown): error is DatabaseError {
   return (
     error instanceof DatabaseError ||
@@ -10,12 +10,12 @@ export function isDatabaseError(error: unknown): error is DatabaseError {
 }
 
 const outageCodes = new Set([
-  // The server stops, starts, or has become a replica.
+  // The server shuts down, starts, or has become a replica.
   "57P01",
   "57P02",
   "57P03",
   "25006",
-  // It ended a connection that it took for forgotten.
+  // The server ended an idle connection.
   "25P03",
   "57P05",
   "ECONNREFUSED",
@@ -27,17 +27,19 @@ const outageCodes = new Set([
   "ETIMEDOUT",
   "EPIPE",
 ]);
-// Connections that fail, and a server without connections, disk or memory left.
+// Connection failures; and a server without connections, disk space or memory.
 const outageClasses = ["08", "53"];
 
-/** Whether PostgreSQL says that its disk is full. The text tells where it has no code for it, as of a quota. */
+/**
+ * Whether the database's disk is full. Some causes, such as a quota, have no SQLSTATE and are known by their text only.
+ */
 export function isDiskFull(error: { code?: string | undefined; message?: string }): boolean {
   return (
     error.code === "53100" || isNoSpace(error) || /could not extend file/.test(error.message ?? "")
   );
 }
 
-/** Whether an error means that the database cannot be reached or has no resources left, rather than that it refused something. */
+/** Whether the database is unreachable or out of resources, as opposed to rejecting a statement. */
 export function isOutage(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   if (error instanceof AggregateError) return error.errors.some(isOutage);
@@ -64,15 +66,15 @@ export function isStalePlan(error: DatabaseError): boolean {
   );
 }
 
-/** What an outage is, for the log. */
+/** An outage in the log. */
 interface Outage {
   event: "database disk full" | "database resources exhausted" | "database unreachable";
   fields: { err: unknown; diskFullAt?: Date };
 }
 
 /**
- * How to log an outage. A database that found no room for its log ends, and its clients see broken connections only: then the line
- * says when its disk was full.
+ * How to log an outage. A database without space for its write-ahead log stops, and clients see only broken
+ * connections: the fields then say when the disk was full.
  */
 export function describeOutage(error: unknown): Outage {
   const fields = { err: error };
@@ -84,7 +86,7 @@ export function describeOutage(error: unknown): Outage {
   return { event: "database unreachable", fields: at ? { ...fields, diskFullAt: at } : fields };
 }
 
-/** An outage in one sentence, for a terminal. `database` names which one. */
+/** An outage in one sentence, for a terminal; `database` names the database. */
 export function outageText(database: string, error: unknown): string {
   const isFull = describeOutage(error).event === "database disk full";
   return `${database} ${isFull ? "has no room left" : "cannot be reached"}: ${String(error)}`;
@@ -92,7 +94,7 @@ export function outageText(database: string, error: unknown): string {
 
 const missing = new Set(["3F000", "42P01", "42883", "42704"]);
 
-/** Whether a schema, or what stood in it, is no longer there. */
+/** Whether a schema, or an object in it, no longer exists. */
 export function isMissingSchema(error: DatabaseError): boolean {
   return missing.has(error.code ?? "");
 }

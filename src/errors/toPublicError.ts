@@ -1,30 +1,30 @@
 import { GraphQLError, Kind } from "graphql";
 import { isSafeError } from "postgraphile/grafast";
 import type { Logger } from "pino";
-import { PublicError, UnauthenticatedError } from "./PublicError.ts";
+import { PublicError, UnauthenticatedError, internalError } from "./PublicError.ts";
 import { describeOutage, isDatabaseError, isMissingSchema, isOutage } from "./databaseErrors.ts";
 import { currentScope } from "../context/requestScope.ts";
 import type { Constraint } from "./constraints.ts";
-import { fromDatabase, outageMessage } from "./fromDatabase.ts";
-import { pathByDefinition } from "./variablePlaces.ts";
+import { fromDatabaseError } from "./fromDatabaseError.ts";
+import { pathByDefinition } from "./inputPath.ts";
 
-/** What the translation of an error needs to know of its surroundings. */
+/** What the translation of an error depends on. */
 interface ErrorSurroundings {
   constraints: ReadonlyMap<string, Constraint>;
   correlationId: string;
   log: Logger;
-  /** Whether the request works in a test run, which can be cleaned up while it runs. */
+  /** The request runs in the schema of a test run, which can be removed meanwhile. */
   inTestRun: boolean;
-  /** Told when the database could not be reached, so that the answer becomes 503. */
+  /** Called when the database was unreachable: the response becomes 503. */
   onOutage: () => void;
-  /** Takes the value of `WWW-Authenticate` that the answer is to have. */
+  /** Receives the response's `WWW-Authenticate`. */
   onChallenge: (challenge: string) => void;
 }
 
-/** Messages repeat what was sent; a sent text of megabytes is not repeated whole. */
+/** Messages repeat values that were sent, which can be megabytes long. In characters. */
 const longestMessage = 2_000;
 
-/** Translates the errors of the request at hand, with its correlation id and its log. */
+/** Translates GraphQL errors of the current request, with its correlation id and log. */
 export function makeErrorMask(options: Pick<ErrorSurroundings, "constraints" | "log">) {
   return (error: GraphQLError): GraphQLError => {
     const scope = currentScope();
@@ -46,11 +46,11 @@ export function makeErrorMask(options: Pick<ErrorSurroundings, "constraints" | "
 }
 
 /**
- * The error as the caller may see it: message, place, path and `extensions` with `code` and `correlationId`. What is not
- * meant for callers is logged whole and answered `Internal error` with the id that finds it in the log.
+ * The error as callers may see it: message, locations, path, and `extensions` with `code` and `correlationId`. Other
+ * errors are logged and answered `Internal error` with the id that finds them in the log.
  */
 function toPublicError(error: GraphQLError, surroundings: ErrorSurroundings): GraphQLError {
-  const { correlationId, log, constraints } = surroundings;
+  const { correlationId, log } = surroundings;
   const cause = innermost(error);
   const show = (message: string, code: string, details: Record<string, unknown> = {}) =>
     new GraphQLError(shorten(message), {
@@ -67,36 +67,30 @@ function toPublicError(error: GraphQLError, surroundings: ErrorSurroundings): Gr
     surroundings.onOutage();
     const { event, fields } = describeOutage(cause);
     log.error({ ...fields, correlationId }, event);
-    return show(outageMessage(cause), "UNAVAILABLE");
   }
-  if (isDatabaseError(cause)) {
-    if (surroundings.inTestRun && isMissingSchema(cause)) {
-      log.warn(
-        { err: cause, correlationId },
-        "a test run was cleaned up while a request ran in it",
-      );
-      return show("The test run was cleaned up while this request ran: send it again", "CONFLICT");
-    }
-    const known = fromDatabase(cause, constraints);
-    if (known) return show(known.message, known.code, known.details);
-  } else if (
-    (cause instanceof GraphQLError && !isMissingValue(cause)) ||
-    (cause instanceof Error && isSafeError(cause))
-  ) {
-    // Of the request itself: syntax, validation, variables. These carry nothing but what was sent. The outermost of several
-    // says of which variable the others are.
+  if (surroundings.inTestRun && isDatabaseError(cause) && isMissingSchema(cause))
+    log.warn({ err: cause, correlationId }, "test run removed during request");
+  const known = fromDatabaseError(cause, surroundings);
+  if (known) return show(known.message, known.code, known.details);
+  if (isOfRequest(cause)) {
+    // The outermost error names the variable.
     const { message } = cause instanceof GraphQLError ? error : cause;
     const { path = pathOfVariable(error, message) } = error.extensions;
     return show(message, "BAD_USER_INPUT", path ? { path } : {});
   }
-  log.error(
-    { err: cause, correlationId, path: error.path },
-    "unexpected error in a GraphQL operation",
-  );
-  return show("Internal error", "INTERNAL");
+  log.error({ err: cause, correlationId, path: error.path }, "request failed");
+  const { message, code } = internalError();
+  return show(message, code);
 }
 
-/** Whether the database gave null where the schema promises a value, as the tag `@notNull` of a view can do wrongly. */
+/** Whether an error is of syntax, validation or variables: these hold nothing but what the caller sent. */
+function isOfRequest(cause: unknown): cause is Error {
+  return cause instanceof GraphQLError
+    ? !isMissingValue(cause)
+    : cause instanceof Error && !isDatabaseError(cause) && isSafeError(cause);
+}
+
+/** Whether the database returned null for a non-null field, as a wrong tag `@notNull` of a view causes. */
 function isMissingValue({ message }: GraphQLError): boolean {
   return message.startsWith("Cannot return null for non-nullable field ");
 }
@@ -107,7 +101,7 @@ function innermost(error: GraphQLError): unknown {
   return cause;
 }
 
-/** Leaves out most of the long texts that a message repeats. */
+/** Shortens long values within a message. */
 function shorten(message: string): string {
   const short = message.replace(/"([^"]{100})[^"]{100,}"/g, '"$1..."');
   if (short.length <= longestMessage) return short;
@@ -115,7 +109,7 @@ function shorten(message: string): string {
   return `${short.slice(0, half).toWellFormed()} ... ${short.slice(-half).toWellFormed()}`;
 }
 
-/** The place of a wrong variable among the arguments, which other errors name as well. */
+/** The path of an invalid variable, by the argument that takes it. */
 function pathOfVariable(error: GraphQLError, message: string) {
   const path = variablePath(message);
   const [node] = error.nodes ?? [];
@@ -123,13 +117,13 @@ function pathOfVariable(error: GraphQLError, message: string) {
 }
 
 /**
- * `Variable "$input" got invalid value ... at "input.title"` says where; as a path it can be put beside the form's field.
- * Of a field that is missing or unknown the message tells the name after that of what it should stand in.
+ * Reads the path from `Variable "$input" got invalid value ... at "input.title"`. For a missing or unknown field the
+ * message names the field after the place.
  */
 function variablePath(message: string): (string | number)[] | undefined {
   const whole = /^Variable "\$(\w+)"/.exec(message)?.[1];
   if (whole === undefined) return undefined;
-  // What was sent stands before both, and may hold anything.
+  // The value that was sent comes before both matches and may contain anything.
   const field =
     /; Field "(\w+)" (?:of required type "[^"]*" was not provided|is not defined by type "[^"]*")\.[^;]*$/.exec(
       message,

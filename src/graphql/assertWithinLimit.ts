@@ -1,11 +1,9 @@
-import { PublicError } from "../errors/PublicError.ts";
+import { badUserInput } from "../errors/PublicError.ts";
 
 /** @throws PublicError BAD_USER_INPUT when a document has more of something than `limit` */
 export function assertWithinLimit(what: string, found: number, limit: number): void {
   if (found > limit)
-    throw new PublicError(
-      "BAD_USER_INPUT",
-      `The document has ${found} ${what}; at most ${limit} are allowed`,
-      { limit },
-    );
+    throw badUserInput(`The document has ${found} ${what}; at most ${limit} are allowed`, {
+      limit,
+    });
 }

@@ -6,7 +6,7 @@ import {
   isInputType,
   typeFromAST,
 } from "graphql";
-import { PublicError } from "../errors/PublicError.ts";
+import { badUserInput, type PublicError } from "../errors/PublicError.ts";
 import { longestListOf } from "./enumLists.ts";
 
 type Path = (string | number)[];
@@ -86,8 +86,7 @@ export function checkEnumLists(
 
 function beyond(path: Path, found: number | null, what: string, limit: number): PublicError {
   const place = path.join(".") || "variables";
-  return new PublicError(
-    "BAD_USER_INPUT",
+  return badUserInput(
     found === null
       ? `${place}: the variables hold more than ${limit} ${what}`
       : `${place} has ${found} ${what}; at most ${limit} are allowed`,

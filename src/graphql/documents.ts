@@ -14,7 +14,7 @@ import {
 import { LRUCache } from "lru-cache";
 import { guardOf } from "../auth/guards.ts";
 import type { Config } from "../config.ts";
-import { PublicError } from "../errors/PublicError.ts";
+import { badUserInput, PublicError } from "../errors/PublicError.ts";
 import { longestListOf } from "./enumLists.ts";
 import { inputPathOf } from "../errors/inputPath.ts";
 import { checkDocument } from "./queryComplexity.ts";
@@ -86,8 +86,7 @@ export function makeDocuments(
   function examine(query: string): Reading {
     const longest = limits.tokens * charactersPerToken;
     if (query.length > longest)
-      throw new PublicError(
-        "BAD_USER_INPUT",
+      throw badUserInput(
         `The document has ${query.length} characters; at most ${longest} are allowed`,
       );
     const document = parse(query, { maxTokens: limits.tokens });
@@ -141,13 +140,12 @@ const shortEnumLists: ValidationRule = (context) => ({
 function refusal(error: unknown, tokens: number): GraphQLError {
   if (error instanceof GraphQLError) {
     if (!error.message.startsWith("Syntax Error: Document contains more tha")) return error;
-    error = new PublicError("BAD_USER_INPUT", `The document has more than ${tokens} tokens`, {
+    error = badUserInput(`The document has more than ${tokens} tokens`, {
       limit: tokens,
     });
   }
   // The parser is recursive: deep nesting exhausts the stack.
-  if (error instanceof RangeError)
-    error = new PublicError("BAD_USER_INPUT", "The document is nested too deeply");
+  if (error instanceof RangeError) error = badUserInput("The document is nested too deeply");
   if (!(error instanceof PublicError)) throw error;
   return new GraphQLError(error.message, { originalError: error });
 }
@@ -208,10 +206,7 @@ function cleanUpsOf(document: DocumentNode): Set<string> {
       .filter((name) => name !== "__typename");
     if (!fields.includes("cleanupTestRun")) continue;
     if (fields.some((name) => name !== "cleanupTestRun"))
-      throw new PublicError(
-        "BAD_USER_INPUT",
-        "cleanupTestRun must be the only field of its operation",
-      );
+      throw badUserInput("cleanupTestRun must be the only field of its operation");
     cleanUps.add(node.name?.value ?? "");
   }
   return cleanUps;

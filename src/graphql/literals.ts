@@ -1,6 +1,6 @@
 import { type DocumentNode, visit } from "graphql";
 import { inputPathAt } from "../errors/inputPath.ts";
-import { PublicError } from "../errors/PublicError.ts";
+import { badUserInput } from "../errors/PublicError.ts";
 import { assertWithinLimit } from "./assertWithinLimit.ts";
 
 const directiveLimit = 50;
@@ -31,7 +31,7 @@ export function checkLiterals(document: DocumentNode): void {
     StringValue(node, _key, parent, _path, ancestors) {
       if (isStorable(node.value)) return;
       const path = inputPathAt(node, parent, ancestors);
-      throw new PublicError("BAD_USER_INPUT", brokenText(path.join(".")), { path });
+      throw badUserInput(brokenText(path.join(".")), { path });
     },
   });
   assertWithinLimit("directives", directives, directiveLimit);

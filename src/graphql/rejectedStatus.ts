@@ -1,4 +1,4 @@
-import { type ErrorCode, httpStatusOf } from "../errors/PublicError.ts";
+import { errorCodes, isErrorCode } from "../errors/errorCodes.ts";
 
 /** The media type of GraphQL over HTTP. */
 export const graphqlResponseType = "application/graphql-response+json";
@@ -9,5 +9,6 @@ export const graphqlResponseType = "application/graphql-response+json";
  */
 export function rejectedStatus(contentType: unknown, code: string | undefined): number {
   const isNewer = typeof contentType === "string" && contentType.startsWith(graphqlResponseType);
-  return isNewer ? (httpStatusOf[code as ErrorCode] ?? 400) : 200;
+  if (!isNewer) return 200;
+  return isErrorCode(code) ? errorCodes[code].status : 400;
 }

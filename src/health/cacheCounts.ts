@@ -1,9 +1,9 @@
-/** What a process keeps instead of working it out anew: documents read, plans made, statements of direct reads. */
+/** The caches of a process: parsed documents, Grafast's plans, compiled statements of SQL JSON reads. */
 export type CacheName = "documents" | "plans" | "reads";
 
 const counts = new Map<CacheName, { hits: number; misses: number }>();
 
-/** Counts one look into a cache, for the metrics of this process. */
+/** Counts a cache look-up for the metrics. */
 export function countLookup(cache: CacheName, found: boolean): void {
   let count = counts.get(cache);
   if (!count) counts.set(cache, (count = { hits: 0, misses: 0 }));
@@ -11,7 +11,7 @@ export function countLookup(cache: CacheName, found: boolean): void {
   else count.misses++;
 }
 
-/** The looks into each cache since the process began. */
+/** The look-ups of each cache since the start of the process. */
 export function cacheCounts(): ReadonlyMap<CacheName, { hits: number; misses: number }> {
   return counts;
 }

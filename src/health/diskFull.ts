@@ -1,23 +1,23 @@
-/** Where a disk can be full. */
+/** A disk that can fill up. */
 export type Storage = "database" | "files" | "local disk";
 
-/** So long after the last write that found no room a disk counts as full, in milliseconds. */
+/** How long a disk counts as full after a write failed, in milliseconds. */
 const fullForMs = 5 * 60 * 1000;
 
 const lastFull = new Map<Storage, number>();
 
-/** Notes that a write failed because there was no room. */
+/** Records that a write failed because the disk was full. */
 export function noteDiskFull(storage: Storage): void {
   lastFull.set(storage, Date.now());
 }
 
-/** When a write last found no room, where that is not long ago. */
+/** When a write last failed on a full disk; undefined if that is long ago. */
 export function diskFullAt(storage: Storage): Date | undefined {
   const at = lastFull.get(storage);
   return at !== undefined && Date.now() - at < fullForMs ? new Date(at) : undefined;
 }
 
-/** Whether the operating system or a message of it says that there is no room, or none within a quota. */
+/** Whether an error says that a disk or a quota is full. */
 export function isNoSpace(error: unknown): boolean {
   if (typeof error !== "object" || error === null) return false;
   const { code, message, cause } = error as { code?: unknown; message?: unknown; cause?: unknown };
@@ -29,7 +29,7 @@ export function isNoSpace(error: unknown): boolean {
   );
 }
 
-/** Notes a full disk of this machine where an error is of that: errors of other systems have no system call. */
+/** Records a full disk of this machine. Errors of other systems have no `syscall`. */
 export function noteLocalDisk(error: unknown): boolean {
   const isLocal = error instanceof Error && "syscall" in error && isNoSpace(error);
   if (isLocal) noteDiskFull("local disk");

@@ -1,39 +1,45 @@
 import { type Storage, diskFullAt } from "./diskFull.ts";
 
-/** Whether calls are let through at present: `open` means that they fail at once, `half-open` that one call tries. */
+/** The state of a circuit breaker: `open` fails calls at once, `half-open` lets one call try. */
 export type Circuit = "closed" | "half-open" | "open";
 
-/** A system that the process needs and does not own. */
+/** A system that the process depends on. */
 export interface ExternalSystem {
   name: string;
-  /** The circuit breaker's state, where calls go through one. */
+  /** The state of its circuit breaker, if it has one. */
   circuit?: () => Circuit;
-  /** What the system writes to, where a full disk is noted. */
+  /** The disk that the system writes to. */
   storage?: Storage;
   /**
-   * Asks for as little as shows that the system answers; resolves with a few words about it, if there are any.
-   * Absent where nothing can be asked without doing something.
+   * The cheapest call that shows that the system responds; resolves with a detail for operators, if any. Absent when
+   * every call has an effect.
    */
   check?: (signal: AbortSignal) => Promise<string | undefined>;
 }
 
-/** How a system was found. */
+/** The result of a check. */
 export interface SystemState {
   name: string;
-  /** `full` where it answers, and a write found its disk full; `unknown` where it cannot be asked and its circuit is closed. */
+  /**
+   * `full`: it responds, and a recent write found its disk full. `unknown`: it has no check, and its circuit is not
+   * open.
+   */
   state: "up" | "full" | "down" | "unknown";
   circuit?: Circuit;
-  /** In words for operators, without secrets. */
+  /** For operators, without secrets. */
   detail?: string;
   ms?: number;
 }
 
-/** The outside systems of one process. */
+/** The external systems of one process. */
 export interface ExternalSystems {
-  /** One of the same name takes the place of an earlier one. */
+  /** Replaces a system of the same name. */
   add(system: ExternalSystem): void;
   all(): readonly ExternalSystem[];
-  /** Asks all of them at once. Those who ask within a few seconds get the same answer: looking at a page is no load. */
+  /**
+   * Checks all systems at the same time. Results are cached for a few seconds, so that reloading the page causes no
+   * load.
+   */
   look(): Promise<readonly SystemState[]>;
 }
 
@@ -81,14 +87,14 @@ async function answerOf({ name, circuit, check }: ExternalSystem): Promise<Syste
   }
 }
 
-/** For checks that take no notice of their signal. */
+/** For checks that ignore their signal. */
 function late(signal: AbortSignal): Promise<never> {
   return new Promise((_resolve, reject) => {
     signal.addEventListener("abort", () => reject(new Error("late")), { once: true });
   });
 }
 
-/** What an error says, for operators. Addresses can hold logins: what looks like one is left out. */
+/** An error's message for operators, without credentials in URLs. */
 export function messageOf(error: unknown): string {
   const { message, code } = error as { message?: string; code?: string };
   return (message || code || String(error)).replace(/\/\/[^/\s@]*@/g, "//").slice(0, 300);

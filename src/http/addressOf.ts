@@ -3,7 +3,7 @@ import type { Request } from "express";
 
 const known = new WeakMap<Request, string>();
 
-/** Where a request comes from. What a header says counts only when it is an address at all. */
+/** The client's address. A header counts only if it holds an IP address. */
 export function addressOf(request: Request): string {
   let address = known.get(request);
   if (address === undefined) known.set(request, (address = findAddress(request)));

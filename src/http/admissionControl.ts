@@ -8,58 +8,61 @@ import { HttpError } from "../errors/HttpError.ts";
 declare global {
   namespace Express {
     interface Locals {
-      /** Called with the answer when it is given, be there anybody left to take it or not. */
+      /** Called with the response when it ends, whether or not the client still reads it. */
       onEnd?: (answer: ServerResponse) => void;
     }
   }
 }
 
-/** What one server process takes on at a time. */
+/** The limits of one server process. */
 export interface AdmissionLimits {
-  /** GraphQL requests that are worked on at once. */
+  /** Slots: GraphQL requests that run at the same time. */
   atOnce: number;
-  /** Those that wait for their turn. */
+  /** GraphQL requests in the queue. */
   waiting: number;
-  /** How long one waits, in milliseconds. */
+  /** How long a request may stay in the queue, in milliseconds. */
   waitMs: number;
-  /** A client that takes nothing of its answer for so long is cut off, in milliseconds. */
+  /** A client that reads nothing of its response for this long is disconnected, in milliseconds. */
   readMs: number;
-  /** What is done for a client that has left counts for so long at most, in milliseconds: longer than a statement may take. */
+  /**
+   * How long the request of a disconnected client keeps its slot, in milliseconds; longer than the statement timeout.
+   */
   leftMs: number;
 }
 
-/** Where requests are let in, and where they get their turns. */
+/** Bounds the requests in progress. */
 export interface AdmissionControl {
-  /** Why a request is refused before anything is made of it, if it is; `takesTurn` tells whether it will come for a turn. */
-  admit: (takesTurn: boolean) => HttpError | undefined;
+  /** Returns a rejection, or undefined to admit the request. `needsSlot`: the request will call `acquire`. */
+  admit: (needsSlot: boolean) => HttpError | undefined;
   acquire: RequestHandler;
 }
 
 /**
- * Keeps a process that is asked for more than it can do at what it can do: so many GraphQL requests are worked on, so many wait, and
- * whoever comes then, or while the first of them has waited for half of the time, is told so at once by HttpError 503 UNAVAILABLE with Retry-After, which costs next to nothing. `admit` is asked
- * when the head has come; `acquire` comes when the body is there, so that one who sends slowly keeps nobody waiting. A turn lasts until the work is done, also where the client has left.
+ * Bounded concurrency with a bounded queue: overflow gets 503 UNAVAILABLE with Retry-After, and so do all while the
+ * head of the queue has waited for half of its time. `admit` decides on the request's head; `acquire` takes a slot when
+ * the body is read, so that slow senders hold none. A slot is held until the work ends, also after the client
+ * disconnects.
  */
 export function admissionControl(
   registry: Registry,
   { atOnce, waiting, waitMs, ...times }: AdmissionLimits,
 ): AdmissionControl {
-  const turns = bulkhead(atOnce, waiting);
+  const slots = bulkhead(atOnce, waiting);
   const refused = new Counter({
     name: "office_requests_refused_total",
-    help: "Requests that were refused because the process had enough to do: the queue was full, or they waited too long",
+    help: "Requests that were rejected because the queue was full or they waited too long",
     labelNames: ["reason"],
     registers: [registry],
   });
   for (const reason of ["full", "waited"]) refused.inc({ reason }, 0);
   new Gauge({
     name: "office_requests",
-    help: "GraphQL requests that are worked on and that wait for their turn",
+    help: "GraphQL requests that run and that are queued",
     labelNames: ["state"],
     registers: [registry],
     collect() {
-      this.set({ state: "running" }, atOnce - turns.executionSlots);
-      this.set({ state: "waiting" }, waiting - turns.queueSlots);
+      this.set({ state: "running" }, atOnce - slots.executionSlots);
+      this.set({ state: "waiting" }, waiting - slots.queueSlots);
     },
   });
 
@@ -68,56 +71,56 @@ export function admissionControl(
     return new HttpError(503, "UNAVAILABLE", "The server is busy: try again in a moment");
   }
 
-  // When those who wait came, the first of them first.
-  const since = new Set<{ at: number }>();
+  // Queued requests, oldest first.
+  const queued = new Set<{ at: number }>();
   const isFull = () => {
-    if (turns.executionSlots > 0) return false;
-    if (turns.queueSlots === 0) return true;
-    // Who would most likely wait in vain is told so now.
-    const [first] = since;
+    if (slots.executionSlots > 0) return false;
+    if (slots.queueSlots === 0) return true;
+    // A new request would most likely time out in the queue: reject it now.
+    const [first] = queued;
     return first !== undefined && performance.now() - first.at > waitMs / 2;
   };
-  // Those who were let in during this turn of the event loop, and will find the places taken that the others of them take. Who
-  // sends slowly is not waited for.
-  let comingIn = 0;
+  // Requests admitted in this tick, which have no slot yet. Reset on the next tick, so that slow senders do not count.
+  let admitted = 0;
   return {
-    admit(takesTurn) {
+    admit(needsSlot) {
       if (isFull()) return tooBusy("full");
-      if (!takesTurn) return undefined;
-      if (comingIn >= turns.executionSlots + turns.queueSlots) return tooBusy("full");
-      if (comingIn++ === 0) setImmediate(() => (comingIn = 0));
+      if (!needsSlot) return undefined;
+      if (admitted >= slots.executionSlots + slots.queueSlots) return tooBusy("full");
+      if (admitted++ === 0) setImmediate(() => (admitted = 0));
       return undefined;
     },
     acquire({ app }, response, next) {
       callOnEnd(app as Express);
-      if (comingIn > 0) comingIn--;
+      if (admitted > 0) admitted--;
       if (isFull()) throw tooBusy("full");
       let isOver = false;
       const entry = { at: performance.now() };
       const patience =
-        turns.executionSlots > 0
+        slots.executionSlots > 0
           ? undefined
           : setTimeout(() => {
               isOver = true;
-              since.delete(entry);
+              queued.delete(entry);
               next(tooBusy("waited"));
             }, waitMs);
-      if (patience) since.add(entry);
-      // A turn is given when another's answer ends: without this it would be taken under that one's correlation id.
-      const own = new AsyncResource("Turn");
+      if (patience) queued.add(entry);
+      // The slot is granted in the async context of the request that releases it: restore this request's correlation
+      // id.
+      const own = new AsyncResource("Slot");
       const work = async () => {
         clearTimeout(patience);
-        since.delete(entry);
+        queued.delete(entry);
         if (isOver || response.closed) return;
         const over = endOf(response, times);
         next();
         await over;
       };
-      turns
+      slots
         .execute(() => own.runInAsyncScope(work))
         .catch((error: unknown) => {
           clearTimeout(patience);
-          since.delete(entry);
+          queued.delete(entry);
           next(error instanceof BulkheadRejectedError ? tooBusy("full") : error);
         });
     },
@@ -125,9 +128,8 @@ export function admissionControl(
 }
 
 /**
- * Resolves when an answer was given and taken. A client that leaves ends its connection, not its statement: that goes on in the
- * database, on one of the connections that everyone needs, and is not worth a cancellation that might meet the next statement
- * there. Whoever works on the answer ends it then as well.
+ * Resolves when the response is sent. The statement of a client that disconnects runs on: a cancellation could hit the
+ * next statement on that connection.
  */
 function endOf(
   response: Response,
@@ -135,7 +137,7 @@ function endOf(
 ): Promise<undefined> {
   const { promise, resolve } = Promise.withResolvers<undefined>();
   let patience: NodeJS.Timeout | undefined;
-  // Neither function knows the answer by itself: with that, requests were seen to stay in memory until the next full collection.
+  // Neither callback closes over the response: that kept requests in memory until the next full collection.
   response.locals.onEnd = (ended) => {
     if (ended.closed) {
       clearTimeout(patience);
@@ -150,8 +152,8 @@ function endOf(
 }
 
 /**
- * Has all answers of an app call `locals.onEnd`. Done once for all of them: a method that is put on each answer keeps it, and its
- * request, in memory until the next full collection.
+ * Makes every response of an app call `locals.onEnd`. Patched once on the prototype: a method on each response kept it
+ * in memory until the next full collection.
  */
 function callOnEnd({ response: answers }: Express): void {
   if (Object.hasOwn(answers, "end")) return;

@@ -4,7 +4,7 @@ import cors from "cors";
 import helmet, { type HelmetOptions } from "helmet";
 import type { NodeHandler } from "./nodeHandler.ts";
 
-/** Sets the headers by which browsers handle an answer with care. They are the same for all: the library is asked once. */
+/** Sets Helmet's security headers. They are equal for all responses and computed once. */
 export function securityHeaders(options: HelmetOptions): NodeHandler {
   const request = new IncomingMessage(new Socket());
   const example = new ServerResponse(request);
@@ -18,7 +18,7 @@ export function securityHeaders(options: HelmetOptions): NodeHandler {
   };
 }
 
-/** Lets the pages of the origins read answers. Only browsers name an origin, and only they need to be told. */
+/** Allows pages of these origins to read responses (CORS). Only browsers send an Origin. */
 export function crossOrigin(origins: string[]): NodeHandler {
   const tell = cors({
     origin: origins,
@@ -34,7 +34,7 @@ export function crossOrigin(origins: string[]): NodeHandler {
   });
   return (request, response, next) => {
     if (request.headers.origin === undefined) {
-      // Also where it makes no difference: what is kept of it may be shown to a page.
+      // Caches must not serve this response to a request with an Origin.
       response.setHeader("Vary", "Origin");
       next();
     } else tell(request, response, next);

@@ -4,12 +4,12 @@ import type { Request, Response } from "express";
 const valuePattern = /^[A-Za-z0-9_-]{43}$/;
 const lifetimeMs = 10 * 60 * 1000;
 
-// With this prefix a browser takes the cookie from this very host only, not from a neighbour under the same domain.
+// The prefix makes browsers accept the cookie from this host only, not from another host of the domain.
 const nameFor = (secure: boolean) => (secure ? "__Host-office_login" : "office_login");
 
 /**
- * The random value by which a browser that began a login is known again; null without a single well-formed one. It opens
- * nothing: it must meet the state of an attempt that began with it.
+ * The random value that identifies a browser during a login; null unless there is exactly one well-formed value. It
+ * grants nothing by itself: the login's state must match.
  */
 export function readBrowserCookie(request: Request, secure: boolean): string | null {
   const prefix = `${nameFor(secure)}=`;
@@ -22,10 +22,7 @@ export function readBrowserCookie(request: Request, secure: boolean): string | n
   return values.length === 1 && value !== undefined && valuePattern.test(value) ? value : null;
 }
 
-/**
- * Gives the browser its value for ten minutes. One that it has already is kept, so that logins begun in several tabs can all
- * be finished.
- */
+/** Sets the browser's value for ten minutes. An existing value stays, so that logins in several tabs all finish. */
 export function ensureBrowserCookie(request: Request, response: Response, secure: boolean): string {
   const value = readBrowserCookie(request, secure) ?? randomBytes(32).toString("base64url");
   response.cookie(nameFor(secure), value, {

@@ -5,18 +5,18 @@ import type { Logger } from "pino";
 import { addressOf } from "./addressOf.ts";
 import { type RequestScope, runWithScope } from "../context/requestScope.ts";
 
-// Nothing that holds one of our tokens: sent here by mistake, it would stand in logs and audit rows.
+// Excludes our tokens: sent here by mistake, they would be stored in logs and audit rows.
 const correlationPattern = /^(?!.*bo[sal]_)[A-Za-z0-9_.:/-]{1,100}$/;
 
-/** A request's own `X-Correlation-Id` where that is harmless, otherwise a new one. */
+/** The request's `X-Correlation-Id` if it is safe to log, else a new id. */
 export function correlationIdOf({ headers }: IncomingMessage): string {
   const given = headers["x-correlation-id"];
   return typeof given === "string" && correlationPattern.test(given) ? given : randomUUID();
 }
 
 /**
- * Gives every request its correlation id (its own `X-Correlation-Id` when that is harmless), returns it as a header, and logs
- * one line when the request is done. Headers and bodies are not logged: they hold tokens.
+ * Sets each request's correlation id, returns it as a header, and logs one line when the request ends. Headers and
+ * bodies are not logged: they hold tokens.
  */
 export function correlation(log: Logger): RequestHandler {
   return (request, response, next) => {
@@ -43,7 +43,10 @@ export function correlation(log: Logger): RequestHandler {
   };
 }
 
-/** A class: an object literal with a getter was seen to keep the whole request in memory until the next full collection (`bench/compare/garbage.ts`). */
+/**
+ * A class, because an object literal with a getter kept the whole request in memory until the next full collection
+ * (`bench/compare/garbage.ts`).
+ */
 class Scope implements RequestScope {
   correlationId: string;
   outage = false;
@@ -58,7 +61,7 @@ class Scope implements RequestScope {
     this.#ids = ids;
   }
 
-  // Made only for requests that have something to say: it costs more than all else here together.
+  // Created on first use: a child logger costs more than everything else here together.
   get log(): Logger {
     return (this.#own ??= this.#log.child(this.#ids));
   }

@@ -1,17 +1,17 @@
 import { PublicError } from "../errors/PublicError.ts";
 import { type PersistedDocuments, sha256 } from "../graphql/persistedDocuments.ts";
-import { HttpError } from "../errors/HttpError.ts";
+import { badRequest, type HttpError } from "../errors/HttpError.ts";
 
-/** What of a request says which document it means. */
+/** The parts of a request that name its document. */
 interface DocumentRequest {
   query?: unknown;
-  /** `{persistedQuery: {sha256Hash}}`, as Apollo's and urql's clients send it. */
+  /** `{persistedQuery: {sha256Hash}}`, the form of Apollo and urql. */
   extensions?: unknown;
-  /** `sha256:<hash>`, as the GraphQL-over-HTTP working group has it. */
+  /** `sha256:<hash>`, the form of the GraphQL-over-HTTP working group. */
   documentId?: unknown;
 }
 
-/** The document that a request means, and whether it is one of the known. */
+/** The document of a request. `persisted`: it is one of the persisted documents. */
 interface FoundDocument {
   query: unknown;
   persisted: boolean;
@@ -21,9 +21,9 @@ const hashPath = ["extensions", "persistedQuery", "sha256Hash"];
 const hashPattern = /^[0-9a-f]{64}$/;
 
 /**
- * Finds the document that a request means. A text beside a hash must be the hash's; nothing is learnt from requests.
- * @throws PublicError PERSISTED_QUERY_NOT_FOUND for what is not known, upon which clients send the text;
- *   PERSISTED_QUERY_NOT_SUPPORTED where no documents are known at all, upon which they give up sending hashes
+ * Finds the document of a request. A document beside a hash must match it; requests never add documents.
+ * @throws PublicError PERSISTED_QUERY_NOT_FOUND for an unknown hash: clients then send the document;
+ *   PERSISTED_QUERY_NOT_SUPPORTED when there are no persisted documents: clients then stop sending hashes
  */
 export function makeDocumentFinder(known: PersistedDocuments | null, only: boolean) {
   return ({ query, extensions, documentId }: DocumentRequest): FoundDocument => {
@@ -51,12 +51,12 @@ export function makeDocumentFinder(known: PersistedDocuments | null, only: boole
   }
 }
 
-/** Clients look for the message or for the code. */
+/** Clients compare either the message or the code. */
 function notFound(): PublicError {
   return new PublicError("PERSISTED_QUERY_NOT_FOUND", "PersistedQueryNotFound");
 }
 
-/** The hash that a request names; null where it names none. */
+/** The hash in a request; null without one. */
 function hashOf(extensions: unknown, documentId: unknown): string | null {
   if (documentId != null) {
     const hash = typeof documentId === "string" ? /^sha256:(.*)$/.exec(documentId)?.[1] : undefined;
@@ -75,5 +75,5 @@ function checked(hash: unknown, path: string[], wanted: string): string {
 }
 
 function wrongHash(path: string[], fault: string): HttpError {
-  return new HttpError(400, "BAD_USER_INPUT", `${path.join(".")} ${fault}`, { path });
+  return badRequest(`${path.join(".")} ${fault}`, { path });
 }

@@ -6,7 +6,7 @@ import { escapeHtml } from "../html/escapeHtml.ts";
 import { sendPage } from "./htmlPage.ts";
 
 const root = path.resolve(import.meta.dirname, "../..");
-/** Pages outside of `docs/` that its pages link to. */
+/** Pages outside `docs/` that its pages link to. */
 const rootPages = ["README.md", "CHANGELOG.md"];
 
 interface DocumentationPage {
@@ -15,8 +15,8 @@ interface DocumentationPage {
 }
 
 /**
- * The repository's Markdown pages at `/docs/<name>.md`, with a list of them at `/docs/`. Null where the pages or the renderer,
- * a development dependency, are not installed.
+ * Serves the repository's Markdown pages at `/docs/<name>.md`, and a list at `/docs/`. Null when the pages or the
+ * renderer, a development dependency, are not installed.
  */
 export async function loadDocumentation(): Promise<Router | null> {
   const renderer = await loadRenderer();
@@ -81,7 +81,7 @@ async function readPage(renderer: MarkdownIt, file: string): Promise<Documentati
   return { title: heading ?? file, body: renderer.render(rest ?? "") };
 }
 
-/** The anchor that GitHub gives a heading: pages link to each other's headings by it. */
+/** The anchor that GitHub gives a heading, which links between pages use. */
 function headingId(heading: string): string {
   return heading
     .toLowerCase()

@@ -8,14 +8,15 @@ import { checkGuard } from "../auth/guards.ts";
 import { isUuid, storedId } from "../postgres/uuid.ts";
 import { HttpError } from "../errors/HttpError.ts";
 import { requestContextOf } from "./requestInfo.ts";
+import { type PublicError, conflict, notFound } from "../errors/PublicError.ts";
 
 interface DownloadsOptions {
   pool: Pool;
   settings: RequestSettings;
   files: FileStore;
-  /** How long an address works. */
+  /** How long a link is valid. */
   linkSeconds: number;
-  /** Finds out who asks, and in which tenant, and counts it. */
+  /** Authenticates the request, finds its tenant and counts it. */
   readRequestContext: RequestHandler[];
 }
 
@@ -28,7 +29,7 @@ interface Export {
   error_message: string | null;
 }
 
-/** `GET /exports/<id>/download`: a short-lived address of a finished export, for whoever asked for it. */
+/** `GET /exports/<id>/download`: a short-lived link to a finished export of the caller. */
 export function downloads(options: DownloadsOptions): Router {
   const { pool, settings, files, linkSeconds, readRequestContext } = options;
   const router = Router();
@@ -66,9 +67,9 @@ export function downloads(options: DownloadsOptions): Router {
   return router;
 }
 
-/** The same for an export that there is not and for someone else's. */
-function missing(): HttpError {
-  return new HttpError(404, "NOT_FOUND", "There is no export with this id");
+/** The same error for an unknown export and for another user's. */
+function missing(): PublicError {
+  return notFound("There is no export with this id");
 }
 
 function requireFile({ status, file_key: key, error_message: error }: Export): string {
@@ -83,10 +84,10 @@ function requireFile({ status, file_key: key, error_message: error }: Export): s
       : status === "cancelled"
         ? "The export was cancelled"
         : `The export is ${status}: its file is not ready yet`;
-  throw new HttpError(409, "CONFLICT", reason, { status });
+  throw conflict(reason, { status });
 }
 
-/** What the browser calls the file: the template's name and the day, without what file systems do not take. */
+/** The file name for the browser: the template's name and the day, without characters that file systems reject. */
 function fileNameOf({ source, format, finished_at: finishedAt }: Export): string {
   const name = source.replace(/[\\/:*?"<>|]+/g, "-").trim();
   const day = finishedAt?.toISOString().slice(0, 10) ?? "";

@@ -4,25 +4,31 @@ import { setTimeout } from "node:timers/promises";
 import type { Listening } from "./listen.ts";
 import type { NodeHandler } from "./nodeHandler.ts";
 
-/** Whether the server has been told to stop. */
+/** Whether the server is shutting down. */
 export interface StopState {
   stopping: boolean;
 }
 
-/** How long a stop may take, in milliseconds. */
+/** The time limits of a shutdown, in milliseconds. */
 export interface StopTimes {
-  /** The server goes on taking requests for so long, until those who send them have learned that it goes. Part of `wholeMs`. */
+  /** How long the server accepts requests, until load balancers notice that it stops. Part of `wholeMs`. */
   delayMs: number;
-  /** Answers that are under way after this are cut off. */
+  /** Responses that are not finished by then are cut off. */
   wholeMs: number;
 }
 
-/** How a server that is told to stop finishes what is under way and takes nothing more. */
-export function makeDrain(state: StopState) {
-  /** Open connections, each with its latest answer: these come and go more seldom than answers do. */
+/** Lets a server stop without cutting off requests. */
+export type Drain = ReturnType<typeof makeDrain>;
+
+/** Tracks connections, so that a server that stops can finish the requests in progress and accept no more. */
+export function makeDrain() {
+  const state: StopState = { stopping: false };
+  /**
+   * Open connections, each with its latest response. Kept by connection, since responses come and go far more often.
+   */
   const connections = new Map<Socket, { latest?: ServerResponse }>();
 
-  /** A client keeps its connection for further requests, also while a server stops, unless the answer says not to. */
+  /** Without this header clients keep their connection open during a shutdown. */
   const endConnection = (response: ServerResponse) => {
     if (!response.headersSent) response.setHeader("Connection", "close");
   };
@@ -34,7 +40,7 @@ export function makeDrain(state: StopState) {
     next();
   };
 
-  /** Knows the connections of a server from here on. */
+  /** Tracks the connections that a server accepts from now on. */
   const watch = (server: Server) => {
     server.on("connection", (socket) => {
       connections.set(socket, {});
@@ -43,21 +49,20 @@ export function makeDrain(state: StopState) {
   };
 
   /**
-   * Takes what still comes until `delayMs` are over, each answer the last on its connection; then refuses new connections, waits
-   * for the answers under way, and cuts off those that take too long. A connection that waits to be taken when the port closes is
-   * lost to its client: there is none once nobody sends any more.
+   * Accepts requests for `delayMs`, each the last on its connection. Then closes the port, waits for responses in
+   * progress, and cuts off those that exceed `wholeMs`.
    */
-  const drain = async (server: Server, listening: Listening, { delayMs, wholeMs }: StopTimes) => {
+  const finish = async (server: Server, listening: Listening, { delayMs, wholeMs }: StopTimes) => {
     state.stopping = true;
     for (const { latest } of connections.values()) if (latest) endConnection(latest);
     if (delayMs > 0) await setTimeout(delayMs);
     const closed = listening.close();
     server.closeIdleConnections();
-    // Node counts one that has never asked anything among those that are at it.
+    // Node does not count connections without any request as idle.
     for (const socket of connections.keys()) if (socket.bytesRead === 0) socket.destroy();
     await Promise.race([closed, setTimeout(wholeMs - delayMs, undefined, { ref: false })]);
     server.closeAllConnections();
   };
 
-  return { track, watch, drain };
+  return { state, track, watch, finish };
 }

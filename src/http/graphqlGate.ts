@@ -1,7 +1,7 @@
 import type { ErrorRequestHandler, Request, RequestHandler, Response } from "express";
 import { GraphQLError, type GraphQLSchema, Kind, getOperationAST } from "graphql";
 import { LRUCache } from "lru-cache";
-import { PublicError } from "../errors/PublicError.ts";
+import { badUserInput } from "../errors/PublicError.ts";
 import {
   type VariableLimits,
   checkEnumLists,
@@ -9,11 +9,11 @@ import {
 } from "../graphql/checkVariables.ts";
 import type { Documents, OperationSummary } from "../graphql/documents.ts";
 import { graphqlResponseType, rejectedStatus } from "../graphql/rejectedStatus.ts";
-import { pathInDocument } from "../errors/variablePlaces.ts";
+import { pathInDocument } from "../errors/inputPath.ts";
 import { countLookup } from "../health/cacheCounts.ts";
 import { currentScope } from "../context/requestScope.ts";
 import type { makeDocumentFinder } from "./documentFinder.ts";
-import { HttpError } from "../errors/HttpError.ts";
+import { badRequest, HttpError } from "../errors/HttpError.ts";
 import { type BrokenText, refuseBrokenText } from "./jsonBody.ts";
 
 const mediaTypes = ["application/json", graphqlResponseType];
@@ -21,23 +21,25 @@ const mediaTypes = ["application/json", graphqlResponseType];
 declare global {
   namespace Express {
     interface Locals {
-      /** A text among the variables that cannot be stored: the request is well formed, one of its values is not. */
+      /**
+       * A variable with text that PostgreSQL cannot store: the request is well formed, one of its values is invalid.
+       */
       brokenVariable?: BrokenText;
     }
   }
 }
 
-/** A GraphQL request whose parts have the right types; what else was sent in the body is left out. */
+/** A GraphQL request whose parts have the right types; other parts of the body are dropped. */
 interface GraphqlBody {
   query: string;
   operationName?: string | null;
   variables?: Record<string, unknown> | null;
 }
 
-// Clients are of few kinds, each with one header.
+// Negotiated types by Accept header: clients send few different ones.
 const chosenTypes = new LRUCache<string, { type: string | null }>({ max: 100 });
 
-/** The type of answer that a client takes, by the header Accept; null where it is none of ours. */
+/** The response type that the client accepts; null when it accepts none of ours. */
 function chosenType(request: Request): string | null {
   const accepted = request.headers.accept ?? "*/*";
   let chosen = chosenTypes.get(accepted);
@@ -46,8 +48,8 @@ function chosenType(request: Request): string | null {
 }
 
 /**
- * Lets pass what can be answered: POST for an answer in JSON, and with a playground also a GET for that.
- * The answer's type becomes the accepted one.
+ * Admits POST requests that accept JSON and, with a playground, GET requests for its page. Sets the negotiated response
+ * type.
  */
 export function graphqlMethods(playground: boolean): RequestHandler {
   return (request, response, next) => {
@@ -61,13 +63,13 @@ export function graphqlMethods(playground: boolean): RequestHandler {
         );
       request.headers.accept = type;
       response.setHeader("Content-Type", `${type}; charset=utf-8`);
-      // Answers are of one person and one moment, and some hold a new token.
+      // Responses are specific to a caller and a moment, and some hold a new token.
       response.setHeader("Cache-Control", "no-store");
       next();
       return;
     }
     const isRead = request.method === "GET" || request.method === "HEAD";
-    // Whoever does not say what they take is shown the page; an operation in the address is no wish for it.
+    // A GET without Accept gets the page; one with an operation in the URL does not.
     const wantsPage =
       request.accepts(["text/html", ...mediaTypes]) === "text/html" &&
       request.query["query"] === undefined;
@@ -80,19 +82,19 @@ export function graphqlMethods(playground: boolean): RequestHandler {
   };
 }
 
-/** Keeps a broken text among the variables for the gate, which can tell the argument that it is meant for; refuses others. */
+/** Leaves an invalid variable to the gate, which can name its argument; rejects invalid text elsewhere. */
 export function noteBrokenVariable(fault: BrokenText, response: Response): void {
   const [part, ...path] = fault.path;
   if (part !== "variables") refuseBrokenText(fault);
   response.locals.brokenVariable = { ...fault, path };
 }
 
-/** Finds the document that is meant, and checks the types of a GraphQL request's parts. */
+/** Finds the document of a GraphQL request and checks the types of its parts. */
 export function graphqlBody(find: ReturnType<typeof makeDocumentFinder>): RequestHandler {
   return (request, response, next) => {
     const body = request.body as Record<string, unknown>;
     const { operationName, variables, extensions } = body;
-    // What the metrics call it as long as nothing better is known.
+    // The operation's name in metrics until the gate knows it.
     response.locals.operation = "refused";
     if (!isObjectOrNone(extensions)) throw wrongPart("extensions", "an object");
     const { query, persisted } = find(body);
@@ -112,10 +114,10 @@ function isObjectOrNone(value: unknown): boolean {
 }
 
 function wrongPart(name: string, wanted: string): HttpError {
-  return new HttpError(400, "BAD_USER_INPUT", `${name} must be ${wanted}`, { path: [name] });
+  return badRequest(`${name} must be ${wanted}`, { path: [name] });
 }
 
-/** Refuses documents that cannot be executed, before anything is looked up for the request. */
+/** Rejects documents that cannot be executed, before any look-up for the request. */
 export function makeDocumentGate(
   documents: Documents,
   publicError: (error: GraphQLError) => GraphQLError,
@@ -133,8 +135,7 @@ export function makeDocumentGate(
     const broken = response.locals.brokenVariable;
     if (document && broken) {
       const path = pathInDocument(document, operationName, broken.path);
-      throw new PublicError(
-        "BAD_USER_INPUT",
+      throw badUserInput(
         broken.message(path.join(".") || "variables"),
         path.length > 0 ? { path } : {},
       );
@@ -152,7 +153,7 @@ export function makeDocumentGate(
     next();
   };
 
-  /** Whether the operation that is asked for does nothing but clean up a test run. */
+  /** Whether the operation is only `cleanupTestRun`. */
   const cleansUp = (request: Request) => {
     const { query, operationName } = request.body as GraphqlBody;
     const { document, cleanUps } = documents.read(query);
@@ -163,9 +164,9 @@ export function makeDocumentGate(
     return operations.length === 1 ? cleanUps.size === 1 : cleanUps.has(operationName ?? "");
   };
 
-  /** Failures before execution are answered like those in it. */
+  /** Answers errors before the execution like errors of it. */
   const failure: ErrorRequestHandler = (error: unknown, _request, response, next) => {
-    // What has a status is a refusal of the request as such.
+    // Errors with a status are about the HTTP request, not its operation.
     if (!(error instanceof Error) || "status" in error || response.headersSent) {
       next(error);
       return;
@@ -175,7 +176,7 @@ export function makeDocumentGate(
 
   function answer(response: Response, errors: readonly GraphQLError[]): void {
     const shown = errors.map((error) => publicError(error).toJSON());
-    // Known only now: the translation of the errors finds out.
+    // Read after the errors are translated, which sets both.
     const { outage = false, challenge } = currentScope() ?? {};
     if (challenge !== undefined) response.setHeader("WWW-Authenticate", challenge);
     if (outage) response.setHeader("Retry-After", "2");
@@ -203,8 +204,8 @@ function askedFor(
 }
 
 /**
- * What the metrics call an operation: the name that it has in a persisted document, or its first root field. Either is one of
- * as many as our files and the schema have.
+ * The operation's label in metrics: its name in a persisted document, else its first root field. Both have a bounded
+ * number of values.
  */
 function labelOf(asked: ReturnType<typeof askedFor>, persisted: boolean): string {
   if (!asked) return "refused";

@@ -2,18 +2,18 @@ import { setTimeout } from "node:timers/promises";
 import { Router } from "express";
 import type { Pool } from "pg";
 
-/** A balancer has its answer after so many milliseconds at most, also where the database is silent. */
+/** Time limit of the readiness check, also when the database does not respond, in milliseconds. */
 const readyMs = 2_000;
 
 /**
- * `/healthz`: the process is alive. `/readyz`: it can serve, database included; 503 while it stops, so that a load balancer
- * sends nothing more.
+ * `/healthz`: the process is alive. `/readyz`: it can serve, database included; 503 during a shutdown, so that load
+ * balancers send nothing more.
  */
 export function health(pool: Pool, state: { stopping: boolean }): Router {
   const router = Router();
   const question = { text: "select 1", query_timeout: readyMs };
   let asking: Promise<boolean> | undefined;
-  // Those who ask meanwhile share one connection; it is given up when the database stays silent.
+  // Concurrent checks share one query.
   const isAnswering = () =>
     (asking ??= pool
       .query(question)
@@ -27,7 +27,7 @@ export function health(pool: Pool, state: { stopping: boolean }): Router {
   });
   router.get("/readyz", async (_request, response) => {
     response.setHeader("Cache-Control", "no-store");
-    // At once, whatever the database does: balancers have little time to look away.
+    // Without waiting for the database: load balancers must notice in time.
     if (state.stopping) {
       response.status(503).json({ status: "not ready", stopping: true });
       return;

@@ -25,8 +25,8 @@ const policy = [
 ].join("; ");
 
 /**
- * Answers with a page that loads nothing and runs nothing. `body` is HTML: texts in it must be escaped. `isLong` is for pages that
- * are read rather than glanced at: wider, with less space above.
+ * Sends a page without scripts or external resources. `body` is HTML, with text escaped; `isLong` is for pages to read:
+ * wider, with less space above.
  */
 export function sendPage(
   response: Response,

@@ -1,14 +1,14 @@
 import { createHash } from "node:crypto";
 import type { Request } from "express";
 import type { IdempotencyKey } from "../auth/identity.ts";
-import { PublicError } from "../errors/PublicError.ts";
+import { badUserInput } from "../errors/PublicError.ts";
 
 const name = "Idempotency-Key";
 const keyPattern = /^[\x20-\x7e]{1,255}$/;
 
 /**
- * The key under which a request may be sent again without being done again, with what it asks for, both hashed: a key can be
- * anything, also a secret that was put there by mistake. Null without the header. @throws PublicError BAD_USER_INPUT
+ * The request's `Idempotency-Key` and its body, both hashed, since a key may be a secret sent by mistake. Null without
+ * the header. @throws PublicError BAD_USER_INPUT
  */
 export function idempotencyKeyOf(request: Request): IdempotencyKey | null {
   const given = request.rawHeaders.filter(
@@ -18,11 +18,9 @@ export function idempotencyKeyOf(request: Request): IdempotencyKey | null {
   const [key] = given;
   if (key === undefined) return null;
   if (given.length > 1 || !keyPattern.test(key))
-    throw new PublicError(
-      "BAD_USER_INPUT",
-      `${name} must be 1 to 255 printable ASCII characters, given once`,
-      { header: name },
-    );
+    throw badUserInput(`${name} must be 1 to 255 printable ASCII characters, given once`, {
+      header: name,
+    });
   const { query, operationName, variables } = request.body as Record<string, unknown>;
   const wanted = JSON.stringify([query, operationName ?? null, variables ?? null]);
   return { keyHash: hash(key), requestHash: hash(wanted) };

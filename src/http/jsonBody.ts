@@ -1,13 +1,13 @@
 import express, { type Request, type RequestHandler, type Response } from "express";
 import { brokenText, isStorable } from "../graphql/literals.ts";
-import { HttpError, tooLarge } from "../errors/HttpError.ts";
+import { badRequest, HttpError, tooLarge, unsupportedMediaType } from "../errors/HttpError.ts";
 import { exceededLimit } from "../graphql/jsonSize.ts";
 import { yieldToEventLoop } from "../process/yieldToEventLoop.ts";
 
 declare global {
   namespace Express {
     interface Locals {
-      /** The body is so long that whatever is done with it takes long as well: others have their turn between the steps. */
+      /** The body is long: its processing yields to the event loop between the steps. */
       isLong?: boolean;
     }
   }
@@ -15,16 +15,16 @@ declare global {
 
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true });
 const longBytes = 100_000;
-/** What nests deeper is no input of ours; following it would run out of stack. */
+/** Deeper values are no valid input and would exhaust the stack. */
 const depthLimit = 50;
-/** Values of a body beside those that a route bounds by itself. */
+/** Values of a body besides those that a route limits itself. */
 const spareValues = 1_000;
 const usualValues = 250_000;
 
 /**
- * Reads a JSON object from the body, strictly: type, encoding and shape are refused with their own status. A compressed body
- * is bounded by what it inflates to. `brokenTexts` decides what is done about a text that cannot be stored: it is refused, too,
- * unless said otherwise. A long body with more than `values` values is refused before it is parsed.
+ * Reads a JSON object from the body. Wrong type, encoding and shape each have their own status; a compressed body is
+ * limited by its inflated size. `brokenTexts` handles text that PostgreSQL cannot store, which is rejected by default.
+ * A long body with more than `values` values is rejected before it is parsed.
  */
 export function jsonBody(
   limitBytes: number,
@@ -37,12 +37,8 @@ export function jsonBody(
     const charset = /;\s*charset\s*=\s*"?([^\s";]*)/i.exec(headers["content-type"] ?? "")?.[1];
     if (headers["content-length"] === "0") throw malformed("The body is empty");
     if (!request.is("application/json") || !/^utf-?8$/i.test(charset ?? "utf-8"))
-      throw new HttpError(
-        415,
-        "BAD_USER_INPUT",
-        "Send the body as Content-Type: application/json, in UTF-8",
-      );
-    // The reader would answer only when all of it has come.
+      throw unsupportedMediaType("Send the body as Content-Type: application/json, in UTF-8");
+    // The body reader would answer only after the whole body.
     if (Number(headers["content-length"]) > limitBytes) throw tooLarge();
     headers["content-type"] = "application/json";
     next();
@@ -51,7 +47,7 @@ export function jsonBody(
   const read = (request: Request, response: Response) => {
     const text = readText(request.body);
     const value = parseJson(text);
-    // What is valid UTF-8 and valid JSON holds such characters as escapes only.
+    // In valid UTF-8 and JSON such characters appear only as escapes.
     const fault = findFault(value, 0, text.includes("\\u"));
     if (fault?.isText === false)
       throw malformed(`${fault.path.join(".")} is nested too deeply`, fault.path);
@@ -75,13 +71,13 @@ export function jsonBody(
   return [checkHead, raw, parse];
 }
 
-/** @throws HttpError 400 that names the text */
+/** @throws HttpError 400 that names the place of the text */
 export function refuseBrokenText({ path, message }: BrokenText): never {
   throw malformed(message(path.join(".")), path);
 }
 
 function malformed(message: string, path?: readonly (string | number)[]): HttpError {
-  return new HttpError(400, "BAD_USER_INPUT", message, path?.length ? { path } : {});
+  return badRequest(message, path?.length ? { path } : {});
 }
 
 function readText(body: unknown): string {
@@ -105,7 +101,7 @@ function parseJson(text: string): object {
   return value;
 }
 
-/** A text that the database cannot hold, told by its place in the body. */
+/** Text that PostgreSQL cannot store, and its place in the body. */
 export interface BrokenText {
   path: (string | number)[];
   message: (place: string) => string;
@@ -113,7 +109,7 @@ export interface BrokenText {
 
 type Fault = BrokenText & { isText: boolean };
 
-/** The first text that cannot be stored, where texts are to be looked at, or the first value that is nested too deeply. */
+/** The first text that cannot be stored, if `looksAtTexts`, or the first value that is nested too deeply. */
 function findFault(value: unknown, depth: number, looksAtTexts: boolean): Fault | null {
   if (typeof value === "string")
     return !looksAtTexts || isStorable(value)
@@ -122,7 +118,7 @@ function findFault(value: unknown, depth: number, looksAtTexts: boolean): Fault 
   if (typeof value !== "object" || value === null) return null;
   if (depth === depthLimit) return { path: [], message: brokenText, isText: false };
   if (Array.isArray(value)) {
-    // Ids by the ten thousand are sent, too: the keys of a list are not made to be read.
+    // No Object.keys here: lists can hold ten thousands of ids.
     for (let index = 0; index < value.length; index++) {
       const fault = findFault(value[index], depth + 1, looksAtTexts);
       if (fault) return within(index, fault);

@@ -1,36 +1,36 @@
 import type { Server as HttpServer } from "node:http";
 import { type AddressInfo, type ListenOptions, type Server, createServer } from "node:net";
 
-/** Connections that wait to be taken when many come at once; those beyond are tried anew by their clients a second later. */
+/** Length of the queue of connections; clients retry beyond it, a second later. */
 const backlog = 4_096;
 /**
- * A process takes one connection in each turn of its event loop for each place that it listens at. Under load a turn takes tens of
- * milliseconds: with one place, new clients, and those who look after the server's health, would wait for many seconds.
+ * Node accepts one connection per tick and listening socket. Under load a tick takes tens of milliseconds: with one
+ * socket, new clients and health checks would wait for seconds.
  */
 const places = 32;
 
-/** Where a server listens. */
+/** A listening server. */
 export interface Listening {
   port: number;
-  /** Takes no new connections from now on; resolves when those that are open have ended. */
+  /** Accepts no new connections; resolves when the open ones have ended. */
   close(): Promise<void>;
 }
 
 /**
- * Opens a server to many connections at once; port 0 takes a free one.
- * @throws EADDRINUSE where another process has the port, and what else the system says
+ * Listens with several sockets at one port; port 0 takes a free one.
+ * @throws EADDRINUSE when another process has the port, and other system errors
  */
 export async function listenForMany(
   server: HttpServer,
   host: string,
   port: number,
 ): Promise<Listening> {
-  // Only Linux shares connections out among several places at one port.
+  // Only Linux distributes connections among the sockets of one port.
   if (process.platform !== "linux") {
     const taken = await listenAt(server, { host, port, backlog });
     return { port: taken, close: () => closed(server) };
   }
-  // Those that share a port do not tell that another process has it, too; one that does not share does.
+  // A socket that shares its port does not report that another process has it; the probe does.
   const probe = createServer();
   const free = await listenAt(probe, { host, port });
   await closed(probe);

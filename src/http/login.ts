@@ -37,16 +37,16 @@ export interface LoginOptions {
   /** Acts as `office_server`. */
   pool: Pool;
   tenant: string;
-  /** Null when test mode is off: then the header that names a test run is refused here, too. */
+  /** Null when test mode is off: the header X-Test-run-id is rejected. */
   tenants: Tenants | null;
   log: Logger;
-  /** The address under which browsers reach the server; known once it listens. */
+  /** The address at which browsers reach the server; known when it listens. */
   publicUrl: () => string;
 }
 
 /**
- * The browser's side of a login: `/auth/login` sends it to a provider, `/auth/callback/<id>` takes it back and sends it on to
- * the front end with a code to exchange. Everything that goes wrong is a page for people.
+ * The browser's part of a login: `/auth/login` redirects to a provider, `/auth/callback/<id>` receives the response and
+ * redirects to the front end with a code. Errors are HTML pages.
  */
 export function login(options: LoginOptions): Router {
   const { config, pool, tenant, tenants, log } = options;
@@ -56,7 +56,7 @@ export function login(options: LoginOptions): Router {
   const clientOf = makeProviderClients(timeoutMs);
   const countAttempt = makeAttemptCounter(pool, config.limits.loginAttemptsPerMinute);
   const store = makeLoginStore(pool, requestSettings(config));
-  // Outside production a page of the server itself can take the place of a front end.
+  // Outside production a page of this server can replace a front end.
   const returnUrls = () => [
     ...config.login.returnUrls,
     ...(config.production ? [] : [`${base()}/auth/done`]),
@@ -115,7 +115,7 @@ export function login(options: LoginOptions): Router {
       const tokens = await runPassport(strategy, request, response, provider.name);
       if (!tokens) return;
       const person = await readPerson(configuration, tokens);
-      // By what the provider knows them by: to use up another's attempts, one would have to be them.
+      // Counted by the provider's account, so that nobody can use up another user's attempts.
       await countAttempt(info, "callback", { account: `${person.issuer} ${person.subject}` });
       const code = makeLoginCode();
       const refused = await store.complete(info, person, code, destination);
@@ -170,7 +170,7 @@ export function login(options: LoginOptions): Router {
     return `${base()}/auth/login?${query.toString()}`;
   }
 
-  /** Turns what goes wrong with a provider into a problem for people, with a way to try again. */
+  /** Translates a provider's errors into a problem page with a link to try again. */
   async function withProvider(
     provider: LoginProvider,
     destination: Destination,

@@ -4,7 +4,7 @@ import type { LoginProvider } from "../settings/oidcProviders.ts";
 import { escapeHtml } from "../html/escapeHtml.ts";
 import { sendPage } from "./htmlPage.ts";
 
-/** Lets a person choose among the providers. */
+/** Lets the user choose a provider. */
 export function sendChoice(
   response: Response,
   providers: readonly LoginProvider[],
@@ -17,7 +17,7 @@ export function sendChoice(
   sendPage(response, { status: 200, title: "Log in", body: `<ul>\n${items.join("\n")}\n</ul>` });
 }
 
-/** Stands in for a front end outside production: says how the code of a login becomes a session token. */
+/** The page in place of a front end outside production: shows how to exchange the code for a session token. */
 export function sendDone(response: Response, base: string, code: string | null): void {
   if (code === null || !isLoginCode(code))
     return sendPage(response, {

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 
-/** A step of an answer that needs nothing of Express, and may stand in its line as well. */
+/** Middleware that uses only Node's request and response, so that it runs inside and outside Express. */
 export type NodeHandler = (
   request: IncomingMessage,
   response: ServerResponse,

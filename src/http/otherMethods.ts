@@ -1,10 +1,7 @@
 import { type IRouter, Router } from "express";
 import { HttpError } from "../errors/HttpError.ts";
 
-/**
- * Refuses whatever asks for a path of the routers by a method that none of them has for it: 405, with those that they have. To be
- * put behind them.
- */
+/** Answers 405 with `Allow` when a path exists but not with this method. To be mounted after the routers. */
 export function otherMethods(routers: IRouter): Router {
   const methods = new Map<string, Set<string>>();
   const collect = ({ stack }: Pick<IRouter, "stack">) => {
@@ -13,7 +10,7 @@ export function otherMethods(routers: IRouter): Router {
         const known = methods.get(route.path) ?? new Set<string>();
         methods.set(route.path, known);
         for (const { method } of route.stack) known.add(method.toUpperCase());
-        // Express answers it by what GET answers.
+        // Express answers HEAD with the GET handler.
         if (known.has("GET")) known.add("HEAD");
       } else if ("stack" in handle) collect(handle as IRouter);
     }

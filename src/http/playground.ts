@@ -46,8 +46,8 @@ const headerTemplate = `{
 `;
 
 /**
- * The routes of GraphiQL at `GET /graphql`, or null where its package is not installed: it is a development dependency,
- * because it weighs as much as everything that production installs.
+ * Serves GraphiQL at `GET /graphql`. Null when its package is not installed: it is a development dependency, as large
+ * as all production dependencies together.
  */
 export async function loadPlayground(): Promise<ExpressRouter | null> {
   try {
@@ -58,7 +58,7 @@ export async function loadPlayground(): Promise<ExpressRouter | null> {
     const page = server.ruruHTML({
       endpoint: "/graphql",
       staticPath,
-      // Its type asks for all settings, since the types of React are not installed; the page needs none.
+      // The type requires all settings, since React's types are not installed; the page needs only these.
       clientConfig: {
         defaultQuery: firstOperations,
         defaultHeaders: headerTemplate,

@@ -6,7 +6,7 @@ import { isOutage } from "../errors/databaseErrors.ts";
 import { sendPage } from "./htmlPage.ts";
 import { currentScope } from "../context/requestScope.ts";
 
-/** The page for everything that goes wrong beneath `/auth`. */
+/** The error page of all routes below `/auth`. */
 export const problemPage: ErrorRequestHandler = (
   error: unknown,
   _request: Request,
@@ -15,8 +15,7 @@ export const problemPage: ErrorRequestHandler = (
 ) => {
   const scope = currentScope();
   const problem = problemOf(error);
-  if (problem.status >= 500 && problem !== error)
-    scope?.log.error({ err: error }, "login failed unexpectedly");
+  if (problem.status >= 500 && problem !== error) scope?.log.error({ err: error }, "login failed");
   if (response.headersSent) {
     next(error);
     return;

@@ -5,19 +5,18 @@ import { type CountedCost, currentScope } from "../context/requestScope.ts";
 
 const windowSeconds = 60;
 
-/** What one sender may ask of one server process in a minute; null for no bound. */
+/** The limits per caller, minute and server process; null for no limit. */
 export interface RateLimits {
   requestsPerMinute: number | null;
   costPerMinute: number | null;
-  /** The most that a single operation may cost. */
+  /** The highest cost of a single operation. */
   cost: number;
 }
 
 /**
- * Counts each request for who sends it, which is the session or API token that it comes with, and, where that is nobody's, the
- * address. How much is used and left stands in the headers `RateLimit-Policy` and `RateLimit` of the IETF's draft. `byToken` needs
- * no look-up in the database and comes before it; `byAddress` comes after it. Both throw HttpError 429 RATE_LIMITED with
- * `retryAfter`, when the minute's requests or cost are used up.
+ * Counts requests and cost per session or API token and, for anonymous requests, per address. Sets the headers
+ * `RateLimit-Policy` and `RateLimit` (IETF draft). `byToken` runs before the look-up of the caller and needs none,
+ * `byAddress` after it. Both throw HttpError 429 RATE_LIMITED with `retryAfter` beyond a limit.
  */
 export function limitRate(limits: RateLimits): {
   byToken: RequestHandler;
@@ -82,7 +81,7 @@ function tooMuch({ name, seconds: retryAfter }: { name: string; seconds: number 
   return new HttpError(429, "RATE_LIMITED", message, { limit: name, retryAfter });
 }
 
-/** The library refuses by rejecting with the state. */
+/** The library rejects with the state when the limit is exceeded. */
 async function taken(consumed: Promise<RateLimiterRes>) {
   const { state, isRefused } = await consumed.then(
     (result) => ({ state: result, isRefused: false }),

@@ -13,40 +13,40 @@ declare global {
   namespace Express {
     interface Locals {
       requestContext?: RequestInfo;
-      /** The bearer token of a request whose sender is not known yet; null where there is none that could mean something. */
+      /** The bearer token of a request that is not authenticated yet; null without a token that can be valid. */
       token?: TokenHash | null;
-      /** Whether the operation that is asked for is nobody's, whatever token comes with it. */
+      /** The operation runs anonymously, even with a token: it is a login. */
       isNobodys?: boolean;
     }
   }
 }
 
-/** What the finding out of a request's tenant and identity needs. */
+/** What the handlers need to find a request's tenant and caller. */
 export interface RequestInfoOptions {
   pool: Pool;
   mainTenant: string;
-  /** Null when test mode is off: then the header is refused on every operation. */
+  /** Null when test mode is off: the header X-Test-run-id is rejected. */
   tenants: Tenants | null;
   idleHours: number;
-  /** Tells of requests that a replica may answer: they get a mark. */
+  /** Whether a replica may serve the request: its caller is read together with a WAL position. */
   maySkipPrimary?: (request: Request) => boolean;
 }
 
 /**
- * How a request uses the schema of the test run that it names: `create` makes it when it is missing, `existing` works in one
- * that is there, `none` leaves it alone.
+ * How a request uses the schema of its test run: `create` creates a missing one, `existing` uses one that exists,
+ * `none` uses none.
  */
 export type TenantUse = "create" | "existing" | "none";
 
 /**
- * Finds out which tenant a request works in and who sends it, and leaves both in `response.locals.office`. It never creates a
- * test tenant: no token can be valid in one that does not exist.
+ * Finds a request's tenant and caller and stores both in `response.locals.requestContext`. Never creates a test tenant:
+ * no token is valid in a new one.
  */
 export function readRequestContext(options: RequestInfoOptions): RequestHandler[] {
   return [requestTenant(options, () => "existing"), requestIdentity(options)];
 }
 
-/** The first half of `requestInfo`: all but who it is. The token is left in `response.locals.token`. */
+/** The first half of `readRequestContext`: all but the caller. Stores the token in `response.locals.token`. */
 export function requestTenant(
   options: RequestInfoOptions,
   useOf: (request: Request, locals: Express.Locals) => TenantUse,
@@ -64,7 +64,7 @@ export function requestTenant(
     // Tokens belong to one schema: without the test run's, the request is anonymous.
     const isOpen = testRunId === null || testTenant !== null;
     const { token, isSent } = bearerCredential(request.rawHeaders);
-    // Logging in needs no token, and is done as nobody where one is sent all the same, as clients do that send it always.
+    // A login runs anonymously even with a token: some clients always send one.
     const counts = !locals.isNobodys;
     locals.token = isOpen && counts ? token : null;
     locals.requestContext = {
@@ -74,7 +74,7 @@ export function requestTenant(
       testRunId,
       correlationId: scope?.correlationId ?? "",
       ipAddress: addressOf(request),
-      // A token sent here by mistake would stand in the audit log.
+      // A token sent in this header by mistake would be stored in the audit log.
       userAgent: withoutTokens((request.headers["user-agent"] ?? "").slice(0, 500)),
       idempotency,
     };
@@ -93,7 +93,7 @@ function tenantOf(testRunId: string, tenants: Tenants, use: TenantUse): Promise<
   }
 }
 
-/** The second half of `requestInfo`: who it is. */
+/** The second half of `readRequestContext`: authenticates the caller. */
 export function requestIdentity(options: RequestInfoOptions): RequestHandler {
   const { pool, idleHours, maySkipPrimary } = options;
   return async (request, { locals }, next) => {
@@ -113,8 +113,8 @@ export function requestIdentity(options: RequestInfoOptions): RequestHandler {
 }
 
 /**
- * Has a long request's sender looked up before its variables are coerced or its operation planned: without a valid token it is
- * refused, unless the operation needs none. Short requests cost less than the look-up, which their first statement does.
+ * Authenticates long requests before their variables are coerced: without a valid token they are rejected, except
+ * logins. For short requests the look-up costs more than it saves, since their first statement includes it.
  */
 export function longRequestsOfKnown(
   identify: RequestHandler,
@@ -134,7 +134,7 @@ export function longRequestsOfKnown(
   return [identify, countByAddress, refuse].map(onlyLong);
 }
 
-/** What `requestInfo` has found out about a request. */
+/** The tenant and caller that `readRequestContext` stored. */
 export function requestContextOf({
   requestContext,
 }: {
@@ -146,7 +146,7 @@ export function requestContextOf({
 }
 
 /**
- * The isolated test run that a request names in the header `X-Test-run-id`; null when it names none.
+ * The test run in the header `X-Test-run-id`; null without the header.
  * @throws PublicError when the name is malformed, or test mode is off (`tenants` is null)
  */
 export function testRunOf(request: Request, tenants: Tenants | null): string | null {

@@ -3,8 +3,8 @@ import { setImmediate } from "node:timers/promises";
 import { bytesPerTurn } from "../process/yieldToEventLoop.ts";
 
 /**
- * Sends an answer that is all there, a part in each turn of the event loop. It is ended whether or not it is read, so that who does not read it
- * has as much time as with any other answer, and keeps its turn no longer.
+ * Sends a complete response in blocks, one per tick. Never waits for a slow reader, whose connection has the usual time
+ * limit.
  */
 export async function sendBlocks(
   response: ServerResponse,
@@ -14,7 +14,7 @@ export async function sendBlocks(
   response.setHeader("Content-Length", length);
   let written = 0;
   for (const block of blocks) {
-    // Nobody takes it any more.
+    // The client disconnected.
     if (response.destroyed) break;
     response.write(block);
     written += block.length;

@@ -49,29 +49,28 @@ interface SqlJsonExecutorOptions {
   documents: Documents;
   schema: () => GraphQLSchema;
   queryAsPrincipal: QueryAsPrincipal;
-  /** For reads that write nothing, where they have a way of their own. */
+  /** For reads that write nothing; null without a replica. */
   readAs: ReadReplicaAsPrincipal | null;
   /** Translates an error for the caller. */
   publicError: (error: GraphQLError) => GraphQLError;
 }
 
-/** What an operation comes to: a mutation's calls, or a query. */
+/** What an operation is compiled to: the calls of a mutation, or a query. */
 type Work = { call: Call; given: Record<string, unknown> } | { query: Query };
 
-/** The text of an answer's `data`, and what is hidden in it. */
+/** The JSON of `data`, and the fields hidden in it. */
 interface WholeAnswer {
   data: Text;
   hidden: readonly HiddenField[];
 }
 
-/** What is there of an answer: all, or some of its fields. Null where all of it is left to Grafast. */
+/** The whole result, or some of its root fields. Null when Grafast executes everything. */
 type Answer = WholeAnswer | PartialAnswer | null;
 
 /**
- * Answers operations that SQL alone can do by one message to the database, whose result is the text of the answer: who asks is
- * found out, guards, policies and the audit are done by the same message. Those are queries of rows and mutations that
- * call a function. Of queries that ask for other things, too, those are left to Grafast; where a guard leaves no answer, only what is
- * refused. All other operations, and whatever else is refused or fails, go on to it as they are.
+ * Answers an operation with one message to the database whose result is the response's JSON: it authenticates, checks
+ * guards and policies, and writes the audit log. It handles queries of rows and mutations that call a function. All
+ * other root fields and operations, and everything that is refused or fails, are left to Grafast.
  */
 export function sqlJsonExecutor(options: SqlJsonExecutorOptions): RequestHandler {
   const { config, documents, schema, queryAsPrincipal, readAs, publicError } = options;
@@ -90,7 +89,7 @@ export function sqlJsonExecutor(options: SqlJsonExecutorOptions): RequestHandler
     const { document } = left;
     const key = `${left.key}${operationName ?? ""}\n${text}`;
     if (operation.operation !== OperationTypeNode.MUTATION) {
-      // Once, however many of its fields are looked at.
+      // Coerced once for all root fields.
       let known: Record<string, unknown> | null | undefined;
       const coerced = () =>
         known === undefined ? (known = coerceVariables(schema(), operation, given)) : known;
@@ -125,13 +124,13 @@ export function sqlJsonExecutor(options: SqlJsonExecutorOptions): RequestHandler
     if (!whole && !part) return null;
     const answer = await answerPart(part, principal);
     if (answer) return answer;
-    // A guard stood before it: what others refuse is Grafast's to tell, and no more than that.
+    // A guard refused at least one field: Grafast executes only the refused ones, for their errors.
     const roots = await reads.rootsOf(query);
     if (!roots) return null;
     const refused = JSON.parse(
       String((await queryAsPrincipal.read(principal, roots.refused)).text),
     ) as string[];
-    // Then nobody sees anything of the others: they are not read, nor recorded as read.
+    // A refused non-null field makes `data` null: the other fields are neither read nor audited.
     if (refused.some((key) => roots.required.has(key)))
       return {
         rest: await reads.only(query, roots, refused),
@@ -167,7 +166,7 @@ export function sqlJsonExecutor(options: SqlJsonExecutorOptions): RequestHandler
     const work = await workOf(body);
     if (!work) return null;
     if ("query" in work) return answerQuery(work.query, principal);
-    // What a change answers under a key is kept with it.
+    // The response to an Idempotency-Key is stored by Grafast's mutation plugin.
     return hasKey ? null : answerMutation(work, principal, isLong);
   };
 
@@ -269,7 +268,7 @@ function send(response: Response, { data, hidden }: WholeAnswer): void {
   void sendBlocks(response, [Buffer.from(start), ...data, Buffer.from(end)]);
 }
 
-/** What Grafast's answers have in `extensions`. */
+/** The `extensions` that Grafast's responses have. */
 function extensionsOf(hidden: readonly HiddenField[]): string {
   const cost = currentScope()?.cost;
   if (!cost && hidden.length === 0) return "";

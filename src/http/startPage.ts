@@ -2,14 +2,14 @@ import { Router } from "express";
 import { escapeHtml } from "../html/escapeHtml.ts";
 import { sendPage } from "./htmlPage.ts";
 
-/** What this server offers to a person with a browser. */
+/** What the server offers in a browser. */
 export interface StartPageOptions {
   playground: boolean;
   documentation: boolean;
   login: boolean;
 }
 
-/** `GET /`: a page that leads a person to the parts of the service which a browser can open. */
+/** `GET /`: a page with links to everything that a browser can open. */
 export function startPage({ playground, documentation, login }: StartPageOptions): Router {
   const links = [
     ...(playground

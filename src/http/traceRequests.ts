@@ -3,7 +3,7 @@ import { tracing } from "../telemetry/tracing.ts";
 
 const traceparentPattern = /^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
 
-/** Makes a span of each request, in the caller's trace where the header `traceparent` names one. */
+/** Records a span for each request, in the caller's trace if the header `traceparent` names one. */
 export const traceRequests: RequestHandler = (request, response, next) => {
   const { traceparent } = request.headers;
   const parent =

@@ -1,16 +1,16 @@
 import type { RequestListener } from "node:http";
-import { bodyOf } from "../errors/HttpError.ts";
+import { errorBody } from "../errors/HttpError.ts";
 import { correlationIdOf } from "./correlation.ts";
 import type { AdmissionControl } from "./admissionControl.ts";
 import type { NodeHandler } from "./nodeHandler.ts";
 
-// Those who look after the server are let in whatever it has to do.
+// Health checks are always admitted.
 const healthPattern = /^\/(healthz|readyz)\/?(\?|$)/i;
 const graphqlPattern = /^\/graphql\/?(\?|$)/i;
 
 /**
- * Lets requests in to `app`, or refuses them as `admit` says before any of what Express costs, which is more than the refusal itself: a process that has enough to do may be asked by very many. What is refused here is counted, and neither logged nor
- * traced. `prepare` sets the headers that every answer has. A browser's question whether it may ask is answered in any case.
+ * Rejects requests before Express, whose overhead exceeds that of the rejection. Rejections are counted, and neither
+ * logged nor traced; `prepare` sets their common headers. CORS preflight requests are always admitted.
  */
 export function withAdmissionControl(
   app: RequestListener,
@@ -29,7 +29,7 @@ export function withAdmissionControl(
     }
     for (const step of prepare) step(request, response, () => undefined);
     const correlationId = correlationIdOf(request);
-    const body = JSON.stringify(bodyOf(refusal, correlationId));
+    const body = JSON.stringify(errorBody(refusal, correlationId));
     response
       .writeHead(refusal.status, {
         "Content-Type": "application/json; charset=utf-8",

@@ -12,7 +12,7 @@ import { sha256 } from "../uploads/sha256.ts";
 import type { UploadReader } from "../uploads/uploadReader.ts";
 import { TemplateError } from "../xlsx/template/problems.ts";
 import type { FieldKind } from "../xlsx/values.ts";
-import { HttpError, tooLarge } from "../errors/HttpError.ts";
+import { badRequest, type HttpError, tooLarge, unsupportedMediaType } from "../errors/HttpError.ts";
 import { requestContextOf } from "./requestInfo.ts";
 
 interface WorkbooksOptions {
@@ -27,8 +27,9 @@ interface WorkbooksOptions {
 type Kind = "FORM" | "TABLE";
 
 /**
- * `POST /exports/workbooks?kind=TABLE&name=Prices.xlsx` with the file as the body: keeps a workbook with `{{field}}` placeholders for
- * a template to take (`createExportTemplate(input: {workbookId})`). One that would not do is refused with its cells.
+ * `POST /exports/workbooks?kind=TABLE&name=Prices.xlsx` with the file as the body: stores a workbook with `{{field}}`
+ * placeholders for `createExportTemplate(input: {workbookId})`. An invalid workbook is rejected with a list of its
+ * cells.
  */
 export function workbooks(options: WorkbooksOptions): Router {
   const { pool, settings, files, uploads, limitBytes, readRequestContext } = options;
@@ -38,12 +39,8 @@ export function workbooks(options: WorkbooksOptions): Router {
     checkGuard(["exporttemplates.update"], requestContextOf(response.locals));
     readQuery(request);
     if (!request.is([workbookType, "application/octet-stream"]))
-      throw new HttpError(
-        415,
-        "BAD_USER_INPUT",
-        `Send the workbook as Content-Type: ${workbookType}`,
-      );
-    // The reader would answer only when all of it has come.
+      throw unsupportedMediaType(`Send the workbook as Content-Type: ${workbookType}`);
+    // The body reader would answer only after the whole body.
     if (Number(request.headers["content-length"]) > limitBytes) throw tooLarge();
     next();
   };
@@ -57,7 +54,7 @@ export function workbooks(options: WorkbooksOptions): Router {
       const requestContext = requestContextOf(response.locals);
       const body: unknown = request.body;
       if (!Buffer.isBuffer(body) || body.length === 0)
-        throw new HttpError(400, "BAD_USER_INPUT", "The body is empty: send the workbook's bytes");
+        throw badRequest("The body is empty: send the workbook's bytes");
       const { kind, name } = readQuery(request);
       const run = <T>(work: Parameters<typeof inRequestTransaction<T>>[4]) =>
         inRequestTransaction(pool, requestContext, settings, "caller", work);
@@ -82,7 +79,7 @@ export function workbooks(options: WorkbooksOptions): Router {
       });
       if (problemCount > 0) {
         const { message } = new TemplateError(problems, problemCount);
-        throw new HttpError(400, "BAD_USER_INPUT", message, { problems, problemCount });
+        throw badRequest(message, { problems, problemCount });
       }
 
       const place = await run(async (client) => {
@@ -116,16 +113,13 @@ export function workbooks(options: WorkbooksOptions): Router {
 function readQuery(request: Request): { kind: Kind; name: string } {
   const { kind, name } = request.query;
   if (kind !== "FORM" && kind !== "TABLE")
-    throw new HttpError(400, "BAD_USER_INPUT", "kind must be FORM or TABLE", { path: ["kind"] });
+    throw badRequest("kind must be FORM or TABLE", { path: ["kind"] });
   if (typeof name !== "string" || name.trim() === "" || !isStorable(name)) throw wrongName();
   return { kind, name: name.trim() };
 }
 
 function wrongName(): HttpError {
-  return new HttpError(
-    400,
-    "BAD_USER_INPUT",
-    "name must be the file's name, 1 to 200 visible characters",
-    { path: ["name"] },
-  );
+  return badRequest("name must be the file's name, 1 to 200 visible characters", {
+    path: ["name"],
+  });
 }

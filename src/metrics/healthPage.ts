@@ -1,15 +1,15 @@
 import { escapeHtml } from "../html/escapeHtml.ts";
 import type { SystemState } from "../health/externalSystems.ts";
 
-/** What the health page of one process says. */
+/** The content of a process's health page. */
 export interface Health {
-  /** `down` where the process cannot do its work at all, `degraded` where an outside system is down or its disk full. */
+  /** `down`: the process cannot work at all. `degraded`: an external system is down or its disk full. */
   status: "ok" | "degraded" | "down";
   process: "server" | "worker";
   systems: readonly SystemState[];
 }
 
-/** What to say of a process whose systems were found like this. Nothing works without the database. */
+/** The health of a process, from its systems. Nothing works without the database. */
 export function healthOf(process: Health["process"], systems: readonly SystemState[]): Health {
   const down = systems.filter(({ state, circuit }) => state === "down" || circuit === "open");
   const status = down.some(({ name }) => name === "database")
@@ -20,7 +20,7 @@ export function healthOf(process: Health["process"], systems: readonly SystemSta
   return { status, process, systems };
 }
 
-/** The page for people. */
+/** The health page as HTML. */
 export function healthHtml({ status, process, systems }: Health): string {
   const rows = systems.map(
     ({ name, state, circuit = "", detail = "", ms }) =>

@@ -6,7 +6,8 @@ import { sqlJsonOutcomes } from "../health/sqlJsonOutcomes.ts";
 
 const circuits = { closed: 0, "half-open": 1, open: 2 };
 
-// Gauges of the library that bear a counter's name, which `promtool check metrics` refuses; each has one by type beside it.
+// Gauges of the library with a counter's name, which `promtool check metrics` rejects; others hold the same values by
+// type.
 const misnamed = [
   "nodejs_active_handles_total",
   "nodejs_active_requests_total",
@@ -14,12 +15,12 @@ const misnamed = [
 ];
 
 /**
- * What every process shows: the runtime's own figures (memory, event-loop delay, garbage collection), its caches and its
- * circuit breakers. `port` is where it is served, null where nowhere.
+ * Metrics of every process: the runtime (memory, event-loop delay, garbage collection), caches and circuit breakers.
+ * `port` is the metrics port; null when metrics are off.
  */
 export function makeRegistry(systems: ExternalSystems, port: number | null): Registry {
   const registry = new Registry();
-  // Measuring the event loop's delay wakes it up a hundred times a second: not where nobody can ask.
+  // Measuring the event-loop delay wakes the process a hundred times a second.
   if (port !== null) collectDefaultMetrics({ register: registry });
   for (const name of misnamed) registry.removeSingleMetric(name);
   new Gauge({
@@ -48,7 +49,7 @@ export function makeRegistry(systems: ExternalSystems, port: number | null): Reg
     labelNames: ["cache", "result"],
     registers: [registry],
     collect() {
-      // Counted elsewhere, and only growing.
+      // The totals are counted elsewhere: set them by resetting and incrementing.
       this.reset();
       for (const [cache, { hits, misses }] of cacheCounts()) {
         this.inc({ cache, result: "hit" }, hits);

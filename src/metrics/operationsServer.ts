@@ -9,26 +9,27 @@ import type { ExternalSystems } from "../health/externalSystems.ts";
 interface OperationsServerOptions {
   process: Health["process"];
   host: string;
-  /** 0 takes a free one. */
+  /** 0 takes a free port. */
   port: number;
   /** The setting that names the port, for messages. */
   setting: string;
-  /** Where the port is in use: a free one is taken instead, or the process ends. */
+  /** Whether to take a free port when the port is in use; otherwise the process ends. */
   mayMove: boolean;
   registry: Registry;
   systems: ExternalSystems;
   log: Logger;
 }
 
-/** A port of its own for operators: it answers also where the process's own is busy, and is no part of what users reach. */
+/** The operators' port. It is separate from the users' port and answers while that one is busy. */
 export interface OperationsServer {
   url: string;
   stop(): Promise<void>;
 }
 
 /**
- * `/metrics` for Prometheus, `/health` for people and programs (which outside system is down), `/healthz` while the process lives.
- * @throws the error of listening
+ * Serves `/metrics` for Prometheus, `/health` (the external systems, as JSON or HTML) and `/healthz` (the process is
+ * alive).
+ * @throws the system's error when it cannot listen
  */
 export async function startOperationsServer(
   options: OperationsServerOptions,
@@ -36,7 +37,7 @@ export async function startOperationsServer(
   const { host, port, setting, mayMove, log } = options;
   const server = createServer((request, response) => {
     answer(options, request, response).catch((error: unknown) => {
-      log.error({ err: error, path: request.url }, "the operations port could not answer");
+      log.error({ err: error, path: request.url }, "operations request failed");
       if (!response.headersSent) response.writeHead(500);
       response.end();
     });
@@ -56,12 +57,12 @@ export async function startOperationsServer(
       });
     await listen(0);
   });
-  // The process does not live for it.
+  // This port alone does not keep the process alive.
   server.unref();
   const address = server.address();
   const taken = typeof address === "object" && address ? address.port : port;
   const url = `http://${host.includes(":") ? `[${host}]` : host}:${taken}`;
-  log.info({ metrics: `${url}/metrics`, health: `${url}/health` }, "open to operators");
+  log.info({ metrics: `${url}/metrics`, health: `${url}/health` }, "operations port ready");
   return {
     url,
     async stop() {

@@ -4,7 +4,10 @@ import type { SharedConnections } from "../postgres/sharedConnections.ts";
 
 type Connect = (callback?: (error?: Error, client?: PoolClient) => void) => unknown;
 
-/** Shows how many connections the pools of a process have, and how long those who ask for one, or for a place in its sharedConnections, wait. */
+/**
+ * Metrics of connection pools: connections by state, and the time that requests wait for a connection or for a shared
+ * one.
+ */
 export function watchPools(
   registry: Registry,
   pools: Readonly<Record<string, Pool>>,
@@ -40,7 +43,7 @@ export function watchPools(
     for (const sharedConnections of connectionsOf[name] ?? [])
       sharedConnections.watch((ms) => seen.observe(ms / 1000));
     const connect = pool.connect.bind(pool) as Connect;
-    // `pool.query` connects by a callback, everyone else by the promise.
+    // `pool.query` passes a callback, all other callers use the promise.
     pool.connect = ((callback?: Parameters<Connect>[0]) => {
       const started = performance.now();
       const note = () => seen.observe((performance.now() - started) / 1000);

@@ -4,10 +4,10 @@ import { Gauge, type Registry } from "prom-client";
 
 interface QueueMetricsOptions {
   registry: Registry;
-  /** Acts as the worker; a connection is taken for a moment at each scrape. */
+  /** Acts as the worker; each scrape takes a connection for a moment. */
   pool: pg.Pool;
   tenant: string;
-  /** Those without a job are shown with zeros. */
+  /** Tasks without jobs are shown with zeros. */
   tasks: readonly string[];
   log: Logger;
 }
@@ -24,12 +24,12 @@ interface TaskRow {
 const states = ["waiting", "running", "later", "dead"] as const;
 
 /**
- * The queue by task, and how far behind what follows something else is. Every worker shows the same figures, as the database has
- * them at that moment: take the greatest of them, not the sum.
+ * Metrics of the job queue by task, and how far derived data is behind. Every worker reports the database's totals:
+ * aggregate them by max, not by sum.
  */
 export function watchQueue({ registry, pool, tenant, tasks, log }: QueueMetricsOptions): void {
   const known = new Set(tasks);
-  // The registry asks its metrics at the same time: the first one asks the database for all of them.
+  // The registry collects all gauges at the same time: they share one query.
   let looking: Promise<void> | undefined;
   const collect = () => (looking ??= look().finally(() => (looking = undefined)));
   const registers = [registry];
@@ -67,7 +67,7 @@ export function watchQueue({ registry, pool, tenant, tasks, log }: QueueMetricsO
       up.set(1);
     } catch (error) {
       up.set(0);
-      log.warn({ err: error }, "the queue could not be looked at for the metrics");
+      log.warn({ err: error }, "queue metrics failed");
     }
   }
 

@@ -5,13 +5,13 @@ import { currentScope } from "../context/requestScope.ts";
 declare global {
   namespace Express {
     interface Locals {
-      /** What a GraphQL request asks for, in a word out of a bounded set: never what a client made up. */
+      /** The operation's label, from a bounded set: never text from a client. */
       operation?: string;
-      /** The request's trace, where there are traces. */
+      /** The request's trace, if tracing is on. */
       traceId?: string;
-      /** Whether the document is one of those that front ends were built with. */
+      /** Whether the document is a persisted one. */
       persisted?: boolean;
-      /** What the operation can cost, estimated from its page sizes. */
+      /** The operation's cost, estimated from its page sizes. */
       cost?: number;
     }
   }
@@ -21,9 +21,8 @@ const buckets = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15]
 const methods = new Set(["GET", "HEAD", "POST", "OPTIONS"]);
 
 /**
- * Counts requests and their time: GraphQL by operation and outcome (`ok`, the first error's code, `aborted`), all by route and
- * status. Operations are root fields, or names of persisted documents: what a label holds is bounded by the schema and by files
- * of our own.
+ * Counts and times requests: GraphQL by operation and outcome (`ok`, the first error's code, `aborted`), all by route
+ * and status. Operations are root fields or names of persisted documents, which bounds the number of labels.
  */
 export function measureRequests(registry: Registry): RequestHandler {
   const operations = new Counter({
@@ -54,7 +53,7 @@ export function measureRequests(registry: Registry): RequestHandler {
       const took = (performance.now() - started) / 1000;
       const { operation } = response.locals;
       const aborted = !response.writableFinished;
-      // Set by the router that answered; what no route answers is one thing.
+      // Set by the router that answered; requests without a route share one label.
       const route = (request.route as { path?: unknown } | undefined)?.path;
       requests.observe(
         {

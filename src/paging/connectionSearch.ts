@@ -1,5 +1,5 @@
 import { LRUCache } from "lru-cache";
-import { PublicError } from "../errors/PublicError.ts";
+import { badUserInput } from "../errors/PublicError.ts";
 import { QuerySyntaxError } from "../query/QuerySyntaxError.ts";
 import type { SearchTable } from "../query/catalogue.ts";
 import type { Condition } from "../query/compile.ts";
@@ -54,6 +54,6 @@ function refusingAsOffice<T>(action: () => T): T {
     const { message, position, length } = error;
     // Counted from 1, as in the message.
     const details = { path: ["query"], position: position + 1, length };
-    throw new PublicError("BAD_USER_INPUT", message, details);
+    throw badUserInput(message, details);
   }
 }

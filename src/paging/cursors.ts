@@ -1,7 +1,7 @@
 import type { PgCodec, PgOrderSpec, PgResource } from "postgraphile/@dataplan/pg";
 import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
-import { PublicError } from "../errors/PublicError.ts";
+import { badUserInput, type PublicError } from "../errors/PublicError.ts";
 import type { BindNth } from "../query/bind.ts";
 import { exceededLimit } from "../graphql/jsonSize.ts";
 import { fitsType } from "./cursorValues.ts";
@@ -197,5 +197,5 @@ function notOurs(name: string): PublicError {
 }
 
 function bad(name: string, message: string): PublicError {
-  return new PublicError("BAD_USER_INPUT", message, { path: [name] });
+  return badUserInput(message, { path: [name] });
 }

@@ -1,4 +1,4 @@
-import { PublicError } from "../errors/PublicError.ts";
+import { badUserInput } from "../errors/PublicError.ts";
 
 /** The most groups that one field returns. */
 export const LARGEST_GROUPS = 1000;
@@ -6,12 +6,12 @@ export const LARGEST_GROUPS = 1000;
 /** Validates the keys and the number of groups, and returns the number. @throws PublicError */
 export function checkGroups(keys: readonly unknown[], first: number | null | undefined): number {
   if (keys.length === 0)
-    throw new PublicError("BAD_USER_INPUT", "groupBy must name one key at least", {
+    throw badUserInput("groupBy must name one key at least", {
       path: ["groupBy"],
     });
   const size = first ?? LARGEST_GROUPS;
   if (size < 0 || size > LARGEST_GROUPS)
-    throw new PublicError("BAD_USER_INPUT", `first must be from 0 to ${LARGEST_GROUPS}`, {
+    throw badUserInput(`first must be from 0 to ${LARGEST_GROUPS}`, {
       path: ["first"],
     });
   return size;

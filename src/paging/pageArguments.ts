@@ -1,5 +1,5 @@
 import { sql } from "postgraphile/pg-sql2";
-import { PublicError } from "../errors/PublicError.ts";
+import { badUserInput, type PublicError } from "../errors/PublicError.ts";
 import type { CursorValue, Seek } from "./cursors.ts";
 import { readCursor } from "./cursors.ts";
 
@@ -85,5 +85,5 @@ export function checkOffset(offset: number | null | undefined): number | null {
 }
 
 function bad(name: string, message: string): PublicError {
-  return new PublicError("BAD_USER_INPUT", message, { path: [name] });
+  return badUserInput(message, { path: [name] });
 }

@@ -12,7 +12,7 @@ import type { Tenants } from "../tenants/tenants.ts";
 import type { CountAttempt, LoginStep } from "../auth/attempts.ts";
 import { hashToken, makeToken } from "../auth/tokens.ts";
 import type { Config } from "../config.ts";
-import { PublicError } from "../errors/PublicError.ts";
+import { badUserInput, conflict, PublicError } from "../errors/PublicError.ts";
 import { type SqlJsonField, rowsOf } from "../sqlJson/sqlJsonField.ts";
 import { refuseSecondLogin } from "../auth/refuseSecondLogin.ts";
 import { resource } from "../schema/resource.ts";
@@ -28,10 +28,7 @@ const bootstrap: Login = {
   step: "bootstrapFirstUser",
   functionName: "bootstrap_first_user",
   refusal: () =>
-    new PublicError(
-      "CONFLICT",
-      "The system has users already: log in, or ask a colleague for an invitation",
-    ),
+    conflict("The system has users already: log in, or ask a colleague for an invitation"),
 };
 
 const devLogin: Login = {
@@ -228,13 +225,9 @@ export function makeAuthPlugin(options: {
                     "Test mode is not enabled: set ENABLE_E2E_TEST_MODE=true",
                   );
                 if (requestContext.testRunId === null)
-                  throw new PublicError(
-                    "BAD_USER_INPUT",
-                    "Name the test run in the header X-Test-run-id",
-                    {
-                      header: "X-Test-run-id",
-                    },
-                  );
+                  throw badUserInput("Name the test run in the header X-Test-run-id", {
+                    header: "X-Test-run-id",
+                  });
                 return tenants.remove(requestContext.testRunId);
               });
             },

@@ -3,7 +3,7 @@ import { type FieldArgs, type Step, object } from "postgraphile/grafast";
 import type { SQL } from "postgraphile/pg-sql2";
 import { sql } from "postgraphile/pg-sql2";
 import { extendSchema, gql } from "postgraphile/utils";
-import { PublicError } from "../errors/PublicError.ts";
+import { badUserInput, PublicError } from "../errors/PublicError.ts";
 import { namedColumns } from "../sqlJson/orderColumns.ts";
 import { makeSearch, type Search } from "../paging/connectionSearch.ts";
 import { defaultOrder, eachOnce, missingKey } from "../paging/defaultOrder.ts";
@@ -137,7 +137,7 @@ function checkSelection({ productIds, query, queryValues, orderBy }: Input): voi
 }
 
 function refusal(message: string, path: readonly string[], details: object = {}): PublicError {
-  return new PublicError("BAD_USER_INPUT", message, { ...details, path: ["input", ...path] });
+  return badUserInput(message, { ...details, path: ["input", ...path] });
 }
 
 type Found = (row: SQL) => { from: SQL; where: SQL };

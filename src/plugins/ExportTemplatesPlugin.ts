@@ -1,6 +1,6 @@
 import { type FieldArgs, type Step, object } from "postgraphile/grafast";
 import { extendSchema, gql } from "postgraphile/utils";
-import { PublicError } from "../errors/PublicError.ts";
+import { badUserInput } from "../errors/PublicError.ts";
 import { numberFormatProblem } from "../xlsx/numberFormat.ts";
 import { resource } from "../schema/resource.ts";
 
@@ -13,7 +13,7 @@ function checkNumberFormats({ columns }: Input): void {
   for (const [index, { numberFormat }] of (columns ?? []).entries()) {
     const problem = numberFormat == null ? null : numberFormatProblem(numberFormat);
     if (problem !== null)
-      throw new PublicError("BAD_USER_INPUT", `numberFormat: ${problem}`, {
+      throw badUserInput(`numberFormat: ${problem}`, {
         path: ["input", "columns", index, "numberFormat"],
       });
   }

@@ -2,7 +2,7 @@ import { setTimeout } from "node:timers/promises";
 import { type ExecutionResult, type FieldNode, GraphQLError, getOperationAST } from "graphql";
 import type { GrafastExecutionArgs } from "postgraphile/grafast";
 import type { IdempotencyKey, RequestInfo } from "../auth/identity.ts";
-import { PublicError } from "../errors/PublicError.ts";
+import { conflict, type PublicError } from "../errors/PublicError.ts";
 import { isCollision, isDatabaseError, isOutage } from "../errors/databaseErrors.ts";
 import { answerToKeep, claimKey, keepAnswer, resultOf } from "../graphql/idempotency.ts";
 import { makeOperationTransaction } from "../graphql/operationTransaction.ts";
@@ -149,8 +149,7 @@ function failedAsAWhole({ errors = [] }: ExecutionResult): ExecutionResult {
 }
 
 function stillBusy(): PublicError {
-  return new PublicError(
-    "CONFLICT",
+  return conflict(
     "A request with this Idempotency-Key is still being worked on: send it again in a moment",
     { header: "Idempotency-Key" },
   );

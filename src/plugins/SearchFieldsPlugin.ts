@@ -2,7 +2,7 @@ import type { PgResource } from "postgraphile/@dataplan/pg";
 import type { FieldArgs, Step } from "postgraphile/grafast";
 import { context, lambda } from "postgraphile/grafast";
 import { extendSchema, gql } from "postgraphile/utils";
-import { PublicError } from "../errors/PublicError.ts";
+import { badUserInput } from "../errors/PublicError.ts";
 import { listFields } from "../query/catalogue.ts";
 import { hasBeginnings, isOrdered } from "../query/conditions.ts";
 import { nearest } from "../text/suggest.ts";
@@ -143,8 +143,7 @@ export const SearchFieldsPlugin: GraphileConfig.Plugin = extendSchema((build) =>
               const table = tables.get(type);
               if (!table) {
                 const known = nearest(type, [...tables.keys()]);
-                throw new PublicError(
-                  "BAD_USER_INPUT",
+                throw badUserInput(
                   `type must be one of ${(known.length > 0 ? known : [...tables.keys()]).join(", ")}`,
                   { path: ["type"] },
                 );

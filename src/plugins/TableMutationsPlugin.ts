@@ -1,7 +1,7 @@
 import type { GraphQLInputObjectType, GraphQLObjectType } from "graphql";
 import type { PgClient, PgCodecWithAttributes, PgResource } from "postgraphile/@dataplan/pg";
 import { type FieldArgs, type Step, object } from "postgraphile/grafast";
-import { PublicError } from "../errors/PublicError.ts";
+import { notFound } from "../errors/PublicError.ts";
 import {
   columnNames,
   deprecation,
@@ -154,8 +154,7 @@ function write(build: GraphileBuild.Build, resource: TableResource, verb: Verb, 
       const { rows } = await client.query<{ id: string }>(
         statementFor(verb, table, row, wanted.id),
       );
-      if (!rows[0])
-        throw new PublicError("NOT_FOUND", `There is no ${what} with this id`, { path: ["id"] });
+      if (!rows[0]) throw notFound(`There is no ${what} with this id`, { path: ["id"] });
       return verb === "delete" ? true : rows[0].id;
     },
   );

@@ -1,5 +1,5 @@
-import type { Socket } from "node:net";
 import type pg from "pg";
+import { isAnswerDue, wireOf } from "./wire.ts";
 
 /** How much longer than the statement time-out a response may take, in milliseconds. */
 export const answerMarginMs = 2_000;
@@ -10,22 +10,13 @@ class SilentDatabaseError extends Error {
   readonly code = "ETIMEDOUT";
 }
 
-/** Internals of a `pg` connection, which its types leave out. */
-interface Wire {
-  connection: { stream: Socket };
-  readyForQuery: boolean;
-  /** With the option `pipeline`: queries after the one in progress. */
-  _sentQueryQueue: readonly unknown[];
-}
-
 /**
  * Destroys a connection that sends nothing for `answerMs` while a response is due, as after a network failure. Waiting
  * callers get an error and the pool opens another connection. The socket's own timer costs no time per statement.
  */
 export function limitResponseTime(client: pg.ClientBase, answerMs: number): void {
-  const wire = client as unknown as Wire;
+  const wire = wireOf(client);
   const { stream } = wire.connection;
-  const isAnswerDue = () => !wire.readyForQuery || wire._sentQueryQueue.length > 0;
   stream.setTimeout(answerMs);
   // A frozen server never acknowledges the end of a closed connection.
   stream.once("finish", () => stream.setTimeout(Math.min(answerMs, answerMarginMs)));
@@ -37,7 +28,7 @@ export function limitResponseTime(client: pg.ClientBase, answerMs: number): void
     const { bytesRead } = stream;
     // A response that arrived while this process was busy is read first.
     setImmediate(() => {
-      if (stream.bytesRead !== bytesRead || !isAnswerDue()) return;
+      if (stream.bytesRead !== bytesRead || !isAnswerDue(wire)) return;
       stream.destroy(new SilentDatabaseError(`The database gave no answer for ${answerMs} ms`));
     });
   });

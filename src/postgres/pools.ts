@@ -1,9 +1,9 @@
-import type { EventEmitter } from "node:events";
 import pg from "pg";
 import { noteDiskFull } from "../health/diskFull.ts";
 import { isDiskFull } from "../errors/databaseErrors.ts";
 import { limitResponseTime } from "./limitResponseTime.ts";
 import { roleOfLogin } from "./logins.ts";
+import { wireOf } from "./wire.ts";
 import { traceSql } from "../telemetry/traceSql.ts";
 import { tracing } from "../telemetry/tracing.ts";
 
@@ -94,9 +94,7 @@ export function poolFor(
 
 /** Records each disk-full error of a connection, from queries and copies. */
 function watchDisk(client: pg.ClientBase): void {
-  // pg does not type the connection of its client, which emits each error message of the server.
-  const { connection } = client as unknown as { connection: EventEmitter };
-  connection.on("errorMessage", (error: pg.DatabaseError) => {
+  wireOf(client).connection.on("errorMessage", (error: pg.DatabaseError) => {
     if (isDiskFull(error)) noteDiskFull("database");
   });
 }

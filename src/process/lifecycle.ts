@@ -1,34 +1,37 @@
 const defaultTimeoutMs = 25_000;
-/** One Ctrl-C reaches a process twice when npm stands above it, from the terminal and from npm: within this time, in milliseconds. */
+/**
+ * Ctrl-C reaches a process below npm twice, from the terminal and from npm. Signals within this time count as one, in
+ * milliseconds.
+ */
 export const sameCtrlCMs = 500;
 
-/** What asks a process to end. */
+/** The signals that stop a process. */
 export const stopSignals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 const parentCheckMs = 500;
 
-/** What a process tells its supervisor when it is ready for work. */
+/** The message to the supervisor when a process is ready. */
 export interface ReadyMessage {
   type: "ready";
   /** The address of a server; a worker has none. */
   url?: string;
-  /** The settings with which others reach what runs in it. */
+  /** Settings with which other processes reach it. */
   env?: Readonly<Record<string, string>>;
-  /** What it shows to people. */
+  /** Its pages for a browser. */
   pages?: readonly Page[];
 }
 
-/** A page for people. */
+/** A page for a browser. */
 export interface Page {
   title: string;
   url: string;
 }
 
 /**
- * Calls `handler` once when npm, which started this process, is gone without passing on a signal. Other parents may leave on
- * purpose: a shell that ends leaves its background processes running.
+ * Calls `handler` once when the npm that started this process has exited without passing on a signal. Other parents may
+ * exit on purpose: a shell leaves its background processes running.
  */
 export function onNpmExit(env: NodeJS.ProcessEnv, handler: () => void): void {
-  // A supervised process inherits the variable; its parent is the supervisor, which has a channel.
+  // A supervised process inherits the variable from npm, but its parent is the supervisor.
   if (env["npm_lifecycle_event"] === undefined || process.send !== undefined) return;
   const npm = process.ppid;
   const timer = setInterval(() => {
@@ -39,9 +42,9 @@ export function onNpmExit(env: NodeJS.ProcessEnv, handler: () => void): void {
 }
 
 /**
- * Runs `handler` once when this process is to stop: at a signal of {@link stopSignals}, and when the supervisor or the npm
- * that started it is gone. Then the process exits: with 0 when the handler has finished, with 1 when it fails or takes
- * longer than `timeoutMs`. A second SIGINT does not wait.
+ * Runs `handler` once when the process is to stop: on a signal of {@link stopSignals}, or when its supervisor or npm
+ * has exited. Then the process exits: with 0, or with 1 when the handler fails or exceeds `timeoutMs`. A second SIGINT
+ * exits at once.
  */
 export function onStop(
   handler: (reason: string) => Promise<void>,
@@ -58,7 +61,7 @@ export function onStop(
       process.stderr.write("not everything finished in time, stopping all the same\n");
       process.exit(1);
     }, options.timeoutMs ?? defaultTimeoutMs);
-    // Called inside a promise, so that a handler that throws at once is treated the same.
+    // Inside a promise, so that a handler that throws synchronously is handled the same way.
     void Promise.resolve()
       .then(() => handler(reason))
       .then(
@@ -73,13 +76,13 @@ export function onStop(
   for (const signal of stopSignals) process.on(signal, stop);
   onNpmExit(options.env ?? {}, () => stop("npm is gone"));
   process.once("disconnect", () => stop("the supervisor is gone"));
-  // Gone already, before anyone listened.
+  // The supervisor exited before the listener was added.
   if (process.send !== undefined && !process.connected) stop("the supervisor is gone");
 }
 
-/** Tells the supervisor that this process is ready; without a supervisor nothing happens. */
+/** Reports to the supervisor that this process is ready; does nothing without one. */
 export function reportReady(message: Omit<ReadyMessage, "type"> = {}): void {
   if (!process.connected) return;
-  // A supervisor that is just dying is no error here: `onStop` hears of it.
+  // Ignores a supervisor that is exiting: `onStop` handles that.
   process.send?.({ ...message, type: "ready" } satisfies ReadyMessage, undefined, {}, () => {});
 }

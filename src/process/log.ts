@@ -2,7 +2,7 @@ import fs from "node:fs";
 import type { DestinationStream, Logger, LoggerOptions } from "pino";
 import { pino } from "pino";
 
-// What may never stand in a log, wherever up to two levels deep an object carries it.
+// Fields that must not be logged, up to two levels deep in an object.
 const hidden = [
   "authorization",
   "cookie",
@@ -17,7 +17,10 @@ const hidden = [
 ];
 const places = ["", "*.", "*.*."];
 
-/** The log: one JSON object a line, on standard output where no `destination` is given, times in ISO 8601 (UTC), secrets replaced by `[hidden]`. */
+/**
+ * The log: one JSON object per line, on standard output unless `destination` is set, with ISO 8601 times in UTC and
+ * secrets replaced by `[hidden]`.
+ */
 export function createLog(level: string, destination?: DestinationStream): Logger {
   const options: LoggerOptions = {
     level,
@@ -37,13 +40,13 @@ export function createLog(level: string, destination?: DestinationStream): Logge
   return pino(options, destination ?? standardOutput());
 }
 
-// What waits for a reader that takes nothing, in bytes; further lines are left out.
+// The size of the buffer while the reader of the log is blocked, in bytes; further lines are dropped.
 const mostWaiting = 16 * 1024 * 1024;
 
 /**
- * Standard output, written to beside other work: who reads the log keeps nobody waiting. What is left at the end of the process is
- * written then, and given up where it cannot be, because nobody reads any more or a disk is full: the library would try it
- * without end (sonic-boom 4.2, `flushSync`), and with it the process.
+ * Standard output, written asynchronously: a slow reader of the log blocks nothing. At the end of the process the rest
+ * is written, or dropped when the reader is gone or the disk is full: the library would retry without end (sonic-boom
+ * 4.2, `flushSync`).
  */
 function standardOutput(): DestinationStream {
   const output = pino.destination({ dest: 1, sync: false, maxLength: mostWaiting });
@@ -69,5 +72,5 @@ function standardOutput(): DestinationStream {
   return output;
 }
 
-// There will be room in a moment.
+// Errors after which a retry can succeed.
 const waits = new Set(["EAGAIN", "EBUSY"]);

@@ -2,19 +2,19 @@ import { url as inspectorUrl } from "node:inspector";
 import { Worker } from "node:worker_threads";
 import type { ProcessRole } from "../settings/types.ts";
 
-/** What the thread of the watchdog is given. */
+/** The data of the watchdog's thread. */
 interface WatchdogState {
   name: ProcessRole;
   timeoutMs: number;
-  /** How often the main thread's event loop has turned, and whether a debugger may halt it. */
+  /** The tick counter of the main thread, and whether a debugger may halt it. */
   turns: Int32Array<SharedArrayBuffer>;
 }
 
 const turnMs = 250;
 
 /**
- * Ends this process when its event loop is blocked for longer than `timeoutMs`, so that it is started again. A thread of
- * the process does it: that needs no supervisor and works in every container, where a health check alone ends nothing.
+ * Ends this process when its event loop is blocked for longer than `timeoutMs`, so that it is restarted. A thread does
+ * it: that needs no supervisor and works in every container, where a failed health check alone ends nothing.
  */
 export function startWatchdog(name: ProcessRole, timeoutMs: number): void {
   if (timeoutMs === 0) return;
@@ -25,18 +25,18 @@ export function startWatchdog(name: ProcessRole, timeoutMs: number): void {
   };
   turn();
   setInterval(turn, turnMs).unref();
-  // From its source: a thread that loads TypeScript takes 10 MB more.
+  // As JavaScript source: a thread that loads TypeScript takes 10 MB more.
   new Worker(`(${watch.toString()})(require("node:worker_threads").workerData)`, {
     eval: true,
     workerData: { name, timeoutMs, turns } satisfies WatchdogState,
-    // Modules that the main thread loads first are not for this one.
+    // Without the modules that the main thread preloads.
     execArgv: [],
     env: {},
     resourceLimits: { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 2 },
   }).unref();
 }
 
-/** Runs in the thread, and refers to nothing outside of itself. */
+/** Runs in the thread; uses nothing from outside the function. */
 function watch({ name, timeoutMs, turns }: WatchdogState): void {
   const lookMs = Math.min(500, timeoutMs / 4);
   let seen = Atomics.load(turns, 0);
@@ -45,7 +45,7 @@ function watch({ name, timeoutMs, turns }: WatchdogState): void {
 
   const timer = setInterval(() => {
     const now = performance.now();
-    // A process that was stopped, or a machine that was suspended, has not blocked its event loop.
+    // A stopped process or a suspended machine does not count as a blocked event loop.
     const passedMs = Math.min(now - lookedAt, 2 * lookMs);
     lookedAt = now;
     const turn = Atomics.load(turns, 0);
@@ -57,7 +57,7 @@ function watch({ name, timeoutMs, turns }: WatchdogState): void {
     end();
   }, lookMs);
 
-  /** The log of the main thread cannot be used, and the reader of standard output may be what blocks it. */
+  /** The main thread's log is unusable, and a blocked standard output may be the cause. */
   function end(): void {
     const line = {
       level: "fatal",

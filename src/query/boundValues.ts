@@ -1,4 +1,4 @@
-import { PublicError } from "../errors/PublicError.ts";
+import { badUserInput, type PublicError } from "../errors/PublicError.ts";
 import type { QueryNode, QueryValue, TermNode } from "./ast.ts";
 import { QuerySyntaxError } from "./QuerySyntaxError.ts";
 import { parseQuery } from "./parse.ts";
@@ -76,7 +76,7 @@ function readText(name: string, value: unknown): string {
 
 function refused(reason: string, name?: string): PublicError {
   const path = name === undefined ? ["queryValues"] : ["queryValues", name];
-  return new PublicError("BAD_USER_INPUT", `${path.join(".")}: ${reason}`, { path });
+  return badUserInput(`${path.join(".")}: ${reason}`, { path });
 }
 
 /** The tree is at most as deep as the parser allows. */

@@ -1,6 +1,6 @@
 import { Client } from "typesense";
 import type { Identity } from "../auth/identity.ts";
-import { PublicError } from "../errors/PublicError.ts";
+import { unavailable } from "../errors/PublicError.ts";
 import { SearchEngineError, SearchRefusedError } from "../gateways/search.ts";
 import { currentScope } from "../context/requestScope.ts";
 import type { FindParentKey } from "./parentKeys.ts";
@@ -33,11 +33,11 @@ export function makeScopedKeys(findParent: FindParentKey | null): MakeScopedKey 
   // Used only to derive keys; it sends no requests.
   const keys = new Client({ apiKey: "none", nodes: [{ url: "http://localhost:1" }] }).keys();
   return async ({ tenant, collections, ownerColumns: ownerColumns = 0, identity }) => {
-    if (findParent === null) throw new PublicError("UNAVAILABLE", "No search engine is configured");
+    if (findParent === null) throw unavailable("No search engine is configured");
     const parent = await findParent(tenant, collections).catch((error: unknown) => {
       if (!(error instanceof SearchEngineError || error instanceof SearchRefusedError)) throw error;
       currentScope()?.log.warn({ err: error }, "search key creation failed");
-      throw new PublicError("UNAVAILABLE", "The search engine cannot be reached just now");
+      throw unavailable("The search engine cannot be reached just now");
     });
     // In whole seconds: the engine would read milliseconds as a date in the far future.
     const expires_at = Math.floor(Date.now() / 1000) + scopedKeySeconds;

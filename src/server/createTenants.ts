@@ -1,10 +1,11 @@
 import { setTimeout } from "node:timers/promises";
 import { LRUCache } from "lru-cache";
 import type { ClientBase, Pool } from "pg";
+import type { Logger } from "pino";
 import { migrateTenant } from "../../db/migrateTenant.ts";
 import { readSources } from "../../db/sources.ts";
 import { type Tenants, parseTestRunId } from "../tenants/tenants.ts";
-import { PublicError } from "../errors/PublicError.ts";
+import { conflict } from "../errors/PublicError.ts";
 import type { FileStore } from "../gateways/files.ts";
 import { FileStoreError } from "../gateways/files.ts";
 import type { SearchEngine } from "../gateways/search.ts";
@@ -14,32 +15,32 @@ import { removeLeftovers } from "../search/reconcile.ts";
 const patienceMs = 15_000;
 
 /**
- * Makes the schemas of test runs, and removes them.
+ * Creates and removes the schemas of test runs.
  * @param owner a pool that acts as `office_owner`
  * @param main the main schema; those of test runs are named `<main>_e2e_<run id>`
- * @param also.extraSqlDir the deployment's own SQL, from which all tenants are made, too
- * @param also.files the store, where each tenant's files stand below its name
- * @param also.engine the search engine, where each tenant has collections of its own; null where there is none
+ * @param also.extraSqlDir the deployment's own SQL, which every tenant gets, too
+ * @param also.files the object store, where each tenant's files are below its name
+ * @param also.engine the search engine, where each tenant has its own collections; null without one
  */
 export function createTenants(
   owner: Pool,
   main: string,
-  log: (line: string) => void,
+  log: Logger,
   also: { extraSqlDir?: string | undefined; files: FileStore; engine: SearchEngine | null },
 ): Tenants {
   const { extraSqlDir, files, engine } = also;
   const nameOf = (runId: string) => `${main}_e2e_${parseTestRunId(runId)}`;
-  // Requests that come at once share one making. What is made is asked of the database each time, since another server may
-  // have removed it; test runs can afford the look-up.
+  // Concurrent requests share one creation. Whether a tenant exists is read from the database each time, since another
+  // server may have removed it.
   const making = new Map<string, Promise<void>>();
   const touched = new LRUCache<string, true>({ max: 1_000, ttl: 60_000 });
-  // As of now: files that change later are the next process's.
+  // Read once: changed files take effect with the next process.
   const sources = readSources(extraSqlDir);
   sources.catch(() => undefined);
 
   /**
-   * Whether a tenant is there and made of the same files as the main schema. One that is older is brought up to date by the
-   * servers that know those files, not by those of the release before, which may still run beside them.
+   * Whether a tenant exists and comes from the same files as the main schema. Only servers with those files update an
+   * older one, not servers of the previous release that run beside them.
    */
   async function isCurrent(tenant: string): Promise<boolean> {
     const { rows } = await owner.query<{ current: boolean }>(
@@ -57,7 +58,7 @@ export function createTenants(
       const started = performance.now();
       await migrateTenant(client, tenant, { extraSqlDir });
       if (engine) await client.query(`select "${tenant}".queue_search_indexing(true)`);
-      log(`test tenant ${tenant} made in ${Math.round(performance.now() - started)} ms`);
+      log.info({ tenant, ms: Math.round(performance.now() - started) }, "test tenant created");
     } finally {
       client.release();
     }
@@ -86,8 +87,8 @@ export function createTenants(
 
   async function ensure(tenant: string, runId: string): Promise<string> {
     const current = await isCurrent(tenant);
-    // Recorded before it is made, anew if another server has removed it: one whose making was cut off is swept like any
-    // other.
+    // Recorded before it is created, and again after another server removed it: an interrupted creation is then cleaned
+    // up like any other.
     if (!current) touched.delete(tenant);
     await touch(tenant, runId);
     if (!current) {
@@ -118,9 +119,9 @@ export function createTenants(
     async remove(runId) {
       const tenant = nameOf(runId);
       touched.delete(tenant);
-      // A making that fails has nothing to be removed.
+      // A failed creation leaves nothing to remove.
       await making.get(tenant)?.catch(() => undefined);
-      // False while a job of the run is at work: it is waited for, within bounds.
+      // False while a job of the run is running: wait for it, up to a limit.
       const deadline = Date.now() + patienceMs;
       for (;;) {
         const { rows } = await owner.query<{ gone: boolean }>(
@@ -128,7 +129,7 @@ export function createTenants(
           [tenant],
         );
         if (rows[0]?.gone) {
-          // What cannot be removed now is removed by a worker: the main tenant's ledger knows of it.
+          // Files that cannot be removed now are removed by a worker: the main tenant records them.
           await files.removeAll(`${tenant}/`).catch((error: unknown) => {
             if (!(error instanceof FileStoreError)) throw error;
           });
@@ -139,10 +140,7 @@ export function createTenants(
           return true;
         }
         if (Date.now() > deadline)
-          throw new PublicError(
-            "CONFLICT",
-            "A job of this test run is still at work: call again in a moment",
-          );
+          throw conflict("A job of this test run is still at work: call again in a moment");
         await setTimeout(50);
       }
     },

@@ -7,10 +7,10 @@ import { isDatabaseError, isOutage } from "../errors/databaseErrors.ts";
 import { lockSchema } from "../postgres/lockSchema.ts";
 import { exposureWarning } from "../settings/server.ts";
 
-/** How long a starting server waits for a database that is not up yet, in milliseconds. */
+/** How long a starting server waits for the database, in milliseconds. */
 const patienceMs = 60_000;
 
-/** Where a starting server looks, and where it says what it found. */
+/** The database to check, and the log. */
 interface Place {
   /** Acts as `office_server`. */
   pool: Pool;
@@ -19,10 +19,10 @@ interface Place {
 }
 
 /**
- * Waits for the database and for a migration that runs, and keeps others from beginning until what it returns is called:
- * what the server learns of the schema is of one moment. Nothing is served from one that breaks a rule of the house, such
- * as a table without row-level security.
- * @throws ConfigError when the schema is not of this release or breaks a rule
+ * Waits for the database and for a running migration, then locks out migrations until the returned function is called:
+ * the server reads the schema at one moment. A schema that violates a rule, such as a table without row-level security,
+ * is not served.
+ * @throws ConfigError when the schema is of another release or violates a rule
  * @throws DatabaseVersionError
  */
 export async function lockValidSchema(
@@ -34,7 +34,7 @@ export async function lockValidSchema(
     let end: (() => Promise<void>) | undefined;
     try {
       await requireSupportedVersion(address);
-      end = await lockSchema(address, tenant, () => log.info("waiting for a migration"));
+      end = await lockSchema(address, tenant, () => log.info("start waiting for migration"));
       const { rows } = await pool.query<{ violation: string }>(
         `select v as violation from "${tenant}".schema_violations() as v`,
       );
@@ -47,13 +47,13 @@ export async function lockValidSchema(
           `The database has no schema "${tenant}" of this release: run \`npm run db:migrate\` first`,
         ]);
       if (!isOutage(error) || Date.now() - started > patienceMs) throw error;
-      log.warn("waiting for the database");
+      log.warn("start waiting for database");
       await setTimeout(250);
     }
   }
 }
 
-/** Says loudly what lets people in without a password where that may not be meant. */
+/** Warns about settings that let users in without a password. */
 export async function warnOfInsecureSettings(
   config: Pick<Config, "host" | "production">,
   { pool, tenant, log }: Place,

@@ -28,13 +28,13 @@ export function cursorText(resource: PgResource, order: readonly OrderColumn[], 
     const value = orNull(write(row.column(column.attribute)));
     return [",[", JSON.stringify(nameOf(column)), ",", ...value, "]"];
   });
-  const list = textSql(["[", JSON.stringify(digestOf(resource, order)), ...values.flat(), "]"]);
+  const list = textSql(["[", JSON.stringify(cursorDigest(resource, order)), ...values.flat(), "]"]);
   // PostgreSQL's base64 has line breaks every 76 characters.
   return ['"', sql`translate(encode(convert_to(${list}, 'UTF8'), 'base64'), E'\\n', '')`, '"'];
 }
 
-/** The digest that the library puts first. Nobody reads it: orders are told apart by their columns. */
-function digestOf({ name }: PgResource, order: readonly OrderColumn[]): string {
+/** Grafast's digest of an order, the first part of its cursors (docs/internals.md). */
+export function cursorDigest({ name }: PgResource, order: readonly OrderColumn[]): string {
   const alias = sql.identifier(Symbol(name));
   const columns = order.map(
     ({ attribute }) => sql.compile(sql`${alias}.${sql.identifier(attribute)}`).text,

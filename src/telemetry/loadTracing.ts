@@ -1,6 +1,9 @@
 import type { TelemetryConfig } from "../settings/telemetry.ts";
 
-/** Starts traces where a receiver is configured; nothing of them is loaded otherwise. Before any pool is made. */
+/**
+ * Starts tracing if a receiver is configured; otherwise its libraries are not loaded. To be called before pools are
+ * created.
+ */
 export async function loadTracing(
   config: TelemetryConfig,
   process: "server" | "worker",

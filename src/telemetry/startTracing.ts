@@ -39,7 +39,7 @@ export function startTracing(
     ],
   });
   provider.register();
-  // Outgoing calls by `fetch`: a span for each, and the header `traceparent`; none for what belongs to no work of ours.
+  // Calls by `fetch` get a span and the header `traceparent`, if they belong to a span of ours.
   const outgoing = new UndiciInstrumentation({ requireParentforSpans: true });
   outgoing.setTracerProvider(provider);
   outgoing.enable();
@@ -59,7 +59,7 @@ export function startTracing(
         rename: (to) => void span.updateName(to),
         end(error) {
           if (error !== undefined) {
-            // Messages can repeat what a user entered: the log has them, under the same correlation id.
+            // Without the message, which can repeat user input; the log has it under the same correlation id.
             const { name: type, code } = error as { name?: string; code?: string };
             span.setAttribute("error.type", code ?? type ?? "unknown");
             span.setStatus({ code: SpanStatusCode.ERROR });
@@ -77,7 +77,7 @@ export function startTracing(
     },
     async stop() {
       outgoing.disable();
-      // A receiver that is away must not keep the process.
+      // A receiver that is down must not delay the exit.
       const { promise, resolve } = Promise.withResolvers<undefined>();
       setTimeout(resolve, 2_000, undefined).unref();
       await Promise.race([provider.shutdown().catch(() => undefined), promise]);

@@ -3,8 +3,8 @@ import { tracing } from "./tracing.ts";
 type Method = (...given: unknown[]) => Promise<unknown>;
 
 /**
- * Makes a span of each call of the named methods of a client whose library sends by means of its own. All of them answer by a
- * promise; others of the client are left as they are.
+ * Records a span for each call of the named methods of a client whose library does not use `fetch`. All of them return
+ * promises.
  */
 export function traceCalls<Client extends object>(
   system: string,

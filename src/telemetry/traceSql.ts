@@ -5,13 +5,11 @@ import { tracing } from "./tracing.ts";
 type Callback = (error: Error | null, result?: unknown) => void;
 type AnyQuery = (...args: unknown[]) => unknown;
 
-/**
- * Makes a span of each statement that goes over a pool's connections: its text, never its values. Called only where there are
- * traces.
- */
+/** Records a span for each statement of a pool: its text, never its values. Called only if tracing is on. */
 export function traceSql(pool: pg.Pool): void {
   pool.on("connect", traceClient);
-  // A callback that waited in the pool's queue would go on in the trace of whoever gave the connection back.
+  // A callback that waits in the pool's queue would otherwise run in the trace of the request that releases the
+  // connection.
   const connect = pool.connect.bind(pool) as AnyQuery;
   pool.connect = ((callback?: Callback) =>
     callback ? connect(AsyncResource.bind(callback)) : connect()) as pg.Pool["connect"];
@@ -38,7 +36,7 @@ function traceClient(client: pg.PoolClient): void {
       };
     const submitted = args[0] as { submit?: unknown; callback?: Callback };
     if (typeof submitted === "object" && typeof submitted.submit === "function") {
-      // Cursors and streams have no callback: their span is that of being asked.
+      // Cursors and streams have no callback: their span ends when they are submitted.
       if (submitted.callback) submitted.callback = ended(submitted.callback);
       else span.end();
       return query(...args);

@@ -7,7 +7,7 @@ const envelope = z.object({
   traceparent: z.string().nullish().catch(null),
 });
 
-/** Makes a span of each attempt at a job, in the trace of the request that caused it. */
+/** Records a span for each attempt of a job, in the trace of the request that added the job. */
 export function traceTask(name: string, task: Task): Task {
   return async (payload, helpers) => {
     if (!tracing()) return task(payload, helpers);

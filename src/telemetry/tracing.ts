@@ -1,43 +1,43 @@
-/** What a span says of its work; never a value that a user entered. */
+/** The attributes of a span; never values that users entered. */
 export type Attributes = Record<string, string | number | boolean>;
 
 /** A piece of work in a trace. */
 export interface Span {
   set(attributes: Attributes): void;
   rename(name: string): void;
-  /** Ends the span; with an error as failed. */
+  /** Ends the span; with an error, as failed. */
   end(error?: unknown): void;
-  /** Runs `work` so that what it starts belongs to this span. */
+  /** Runs `work` inside this span. */
   within<T>(work: () => T): T;
-  /** The trace that it belongs to, 32 hexadecimal digits. */
+  /** The id of its trace, 32 hexadecimal digits. */
   traceId: string;
 }
 
-/** Whose work a span is: what came in, what goes out, or something inside. */
+/** The kind of a span, as in OpenTelemetry. */
 export type SpanKind = "server" | "client" | "consumer" | "internal";
 
-/** Traces, where an exporter is configured. */
+/** Tracing, if a receiver is configured. */
 export interface Tracing {
-  /** `parent` is a W3C `traceparent` that came from elsewhere. */
+  /** `parent` is a W3C `traceparent` from another process. */
   start(name: string, kind: SpanKind, attributes: Attributes, parent?: string): Span;
-  /** The W3C `traceparent` of the work at hand; undefined outside of any. */
+  /** The W3C `traceparent` of the current span; undefined outside a span. */
   traceparent(): string | undefined;
   stop(): Promise<void>;
 }
 
 let active: Tracing | null = null;
 
-/** The traces of this process; null where none are made, which costs nothing more than asking. */
+/** The tracing of this process; null when it is off. */
 export function tracing(): Tracing | null {
   return active;
 }
 
-/** Makes traces from now on; called once, before pools are made. */
+/** Turns tracing on; called once, before pools are created. */
 export function setTracing(made: Tracing): void {
   active = made;
 }
 
-/** Runs `work` as a span of its own. */
+/** Runs `work` inside a new span. */
 export async function inSpan<T>(
   name: string,
   kind: SpanKind,

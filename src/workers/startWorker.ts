@@ -14,7 +14,7 @@ import { makeExternalSystems } from "../health/externalSystems.ts";
 import { watchPools } from "../metrics/poolMetrics.ts";
 import { watchQueue } from "../metrics/queueMetrics.ts";
 import { answerMarginMs } from "../postgres/limitResponseTime.ts";
-import { lowerDatabasePriority } from "../process/heap.ts";
+import { lowerDatabasePriority } from "../postgres/lowerDatabasePriority.ts";
 import { loadTracing } from "../telemetry/loadTracing.ts";
 import { tracing } from "../telemetry/tracing.ts";
 import type { Heartbeat } from "./queue/heartbeat.ts";

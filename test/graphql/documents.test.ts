@@ -2,7 +2,7 @@ import { describe, expect, test } from "@jest/globals";
 import { Kind, getIntrospectionQuery, parse } from "graphql";
 import { readConfig } from "../../src/config.ts";
 import { makeDocuments } from "../../src/graphql/documents.ts";
-import { pathByDefinition, pathInDocument } from "../../src/errors/variablePlaces.ts";
+import { pathByDefinition, pathInDocument } from "../../src/errors/inputPath.ts";
 import { cpuTime, leastUntil } from "../helpers/cpuTime.ts";
 import { hostileDocuments } from "../helpers/hostileDocuments.ts";
 import { refusal, schema } from "../helpers/graphql/measuring.ts";

@@ -1,54 +1,18 @@
 import { readFileSync, readdirSync } from "node:fs";
 import path from "node:path";
-import { expect, test } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
+import {
+  backwardImports,
+  circlesIn,
+  importsFrom,
+  importsIn,
+  readImports,
+} from "../helpers/guards/imports.ts";
 
 const root = path.join(import.meta.dirname, "../..");
+const imports = readImports(root, ["src", "db", "dev", "bench"]);
 
-/** Which files each program of these folders imports, types as well; paths from the root. */
-const imports = new Map(
-  ["src", "db", "dev", "bench"].flatMap((folder) =>
-    readdirSync(path.join(root, folder), { recursive: true, encoding: "utf8" })
-      // Packages of the bench's own may be installed there.
-      .filter((name) => name.endsWith(".ts") && !name.includes("node_modules"))
-      .map((name): [string, string[]] => {
-        const file = path.join(folder, name);
-        const text = readFileSync(path.join(root, file), "utf8");
-        const named = [...text.matchAll(/(?:\sfrom|import\()\s*"(\.{1,2}\/[^"]+)"/g)];
-        return [
-          file,
-          named.map(([, address]) => path.normalize(path.join(path.dirname(file), address!))),
-        ];
-      }),
-  ),
-);
-
-/** A way that leads from a file back to itself. */
-function circleFrom(
-  file: string,
-  done: Set<string>,
-  way: readonly string[] = [],
-): string[] | undefined {
-  if (way.includes(file)) return [...way.slice(way.indexOf(file)), file];
-  if (done.has(file)) return undefined;
-  for (const next of imports.get(file) ?? []) {
-    const circle = circleFrom(next, done, [...way, file]);
-    if (circle) return circle;
-  }
-  done.add(file);
-  return undefined;
-}
-
-test("No file imports itself by way of others.", () => {
-  expect(imports.size).toBeGreaterThan(400);
-  const done = new Set<string>();
-  expect([...imports.keys()].flatMap((file) => circleFrom(file, done)?.join(" > ") ?? [])).toEqual(
-    [],
-  );
-});
-
-/**
- * The folders in layers: a file imports its own folder and folders of the layers before it, never one of its own or a later layer.
- */
+/** A file imports its own folder and folders of the layers before it, never another one of its own layer or of a later one. */
 const layers = [
   ["src/text"],
   ["src/settings", "src/html"],
@@ -74,41 +38,81 @@ const layers = [
   ["bench"],
 ];
 
-const layerOf = new Map(layers.flatMap((folders, index) => folders.map((one) => [one, index])));
-
-/** The folder of the layers that a file belongs to: the deepest one that holds it. */
-function folderOf(file: string): string {
-  const parts = file.split("/");
-  for (let length = parts.length; length > 0; length--) {
-    const place = parts.slice(0, length).join("/");
-    if (layerOf.has(place)) return place;
-  }
-  throw new Error(
-    `${file} is in none of the folders of the layers in test/guards/structure.test.ts`,
-  );
-}
-
-test("imports only from layers before its own", () => {
-  const backwards = [...imports].flatMap(([file, named]) => {
-    const own = folderOf(file);
-    return named
-      .filter((one) => imports.has(one) && folderOf(one) !== own)
-      .filter((one) => layerOf.get(folderOf(one))! >= layerOf.get(own)!)
-      .map((one) => `${file} imports ${one}`);
+describe("imports", () => {
+  test("form no circle", () => {
+    expect(imports.size).toBeGreaterThan(400);
+    expect(circlesIn(imports)).toEqual([]);
   });
-  expect(backwards).toEqual([]);
+
+  test("lead only to earlier layers", () => {
+    expect(backwardImports(imports, layers)).toEqual([]);
+  });
+
+  test("lead from src or db to nothing in dev", () => {
+    expect(importsFrom(imports, "dev", ["bench"])).toEqual([]);
+  });
+
+  test("lead to tests from nothing but bench", () => {
+    expect(importsFrom(imports, "test", ["bench"])).toEqual([]);
+  });
 });
 
-test("imports nothing from test outside of bench", () => {
-  const others = [...imports]
-    .filter(([file]) => !file.startsWith("bench/"))
-    .flatMap(([file, named]) =>
-      named.filter((one) => one.startsWith("test/")).map((one) => `${file} imports ${one}`),
+describe("the rules of imports", () => {
+  const planted = (file: string, text: string) =>
+    new Map([...imports, [file, importsIn(file, text)]]);
+
+  test("find an import from src to dev", () => {
+    const found = importsFrom(
+      planted("src/http/planted.ts", 'import { start } from "../../dev/start.ts";'),
+      "dev",
+      ["bench"],
     );
-  expect(others).toEqual([]);
+    expect(found).toEqual(["src/http/planted.ts imports dev/start.ts"]);
+  });
+
+  test("find a type that src imports from dev", () => {
+    const text = 'import type { Start } from "../../dev/start.ts";';
+    expect(importsFrom(planted("src/http/planted.ts", text), "dev", ["bench"])).toHaveLength(1);
+  });
+
+  test("find an import that runs when it is reached", () => {
+    const text = 'const loaded = await import("../../dev/start.ts");';
+    expect(importsFrom(planted("src/http/planted.ts", text), "dev", ["bench"])).toHaveLength(1);
+  });
+
+  test("find an import of a later layer", () => {
+    const text = 'import { health } from "../http/health.ts";';
+    expect(backwardImports(planted("src/errors/planted.ts", text), layers)).toEqual([
+      "src/errors/planted.ts imports src/http/health.ts",
+    ]);
+  });
+
+  test("find an import of another folder of the same layer", () => {
+    const text = 'import { poolFor } from "../postgres/pools.ts";';
+    expect(backwardImports(planted("src/tenants/planted.ts", text), layers)).toEqual([
+      "src/tenants/planted.ts imports src/postgres/pools.ts",
+    ]);
+  });
+
+  test("find a file that is in no layer", () => {
+    expect(() => backwardImports(planted("src/planted/file.ts", ""), layers)).toThrow(
+      "src/planted/file.ts is in no layer",
+    );
+  });
+
+  test("find a circle", () => {
+    const found = circlesIn(
+      new Map([
+        ["a.ts", ["b.ts"]],
+        ["b.ts", ["c.ts"]],
+        ["c.ts", ["b.ts"]],
+      ]),
+    );
+    expect(found).toContain("b.ts > c.ts > b.ts");
+  });
 });
 
-/** The packages that programs of these folders import, types left aside, with one file of each. */
+/** The packages that programs of these folders import, not counting types, with one importing file each. */
 function packagesOf(folders: readonly string[]): Map<string, string> {
   const found = new Map<string, string>();
   for (const file of imports.keys()) {
@@ -130,7 +134,7 @@ const manifest = JSON.parse(readFileSync(path.join(root, "package.json"), "utf8"
   Record<string, string>
 >;
 
-test("Production code imports production dependencies only, but for pages of development", () => {
+test("production code imports production dependencies, but for two pages of development", () => {
   const used = packagesOf(["src", "db"]);
   expect(used.size).toBeGreaterThan(30);
   const others = [...used].filter(([name]) => !Object.hasOwn(manifest.dependencies, name));
@@ -140,12 +144,12 @@ test("Production code imports production dependencies only, but for pages of dev
   ]);
 });
 
-test("Production code imports each production dependency.", () => {
+test("production code imports each production dependency", () => {
   const used = packagesOf(["src", "db"]);
   expect(Object.keys(manifest.dependencies).filter((name) => !used.has(name))).toEqual([]);
 });
 
-test("The README's map of the house names every folder of src.", () => {
+test("the README's map of the folders names every folder of src", () => {
   const readme = readFileSync(path.join(root, "README.md"), "utf8");
   const folders = readdirSync(path.join(root, "src"), { withFileTypes: true })
     .filter((entry) => entry.isDirectory())

@@ -119,7 +119,7 @@ test("A server that starts before its database waits for it.", async () => {
   const late = await starting;
   try {
     expect((await late.ask("{ __typename }")).status).toBe(200);
-    expect(late.output()).toContain("waiting for the database");
+    expect(late.output()).toContain("start waiting for database");
   } finally {
     await late.stop();
   }

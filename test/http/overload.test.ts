@@ -5,7 +5,7 @@ import { setImmediate } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import express from "express";
 import { Registry } from "prom-client";
-import { errorHandler } from "../../src/errors/HttpError.ts";
+import { errorHandler } from "../../src/errors/errorHandler.ts";
 import { withAdmissionControl } from "../../src/http/withAdmissionControl.ts";
 import { jsonBody } from "../../src/http/jsonBody.ts";
 import { type AdmissionLimits, admissionControl } from "../../src/http/admissionControl.ts";

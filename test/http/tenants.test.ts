@@ -115,7 +115,9 @@ describe("test runs", () => {
     );
     const made = await waitFor("the line in the log", () => {
       const found = [
-        ...service.output().matchAll(/test tenant backoffice_e2e_once made in (\d+) ms/g),
+        ...service
+          .output()
+          .matchAll(/"tenant":"backoffice_e2e_once","ms":(\d+),.*"test tenant created"/g),
       ];
       return found.length > 0 && found;
     });

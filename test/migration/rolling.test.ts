@@ -164,7 +164,7 @@ test("a server started during a migration waits and serves the complete new sche
     await migrated;
     const service = await starting;
     try {
-      expect(service.output()).toContain("waiting for a migration");
+      expect(service.output()).toContain("start waiting for migration");
       const { token } = await service.login([
         "suppliers.read",
         "suppliers.create",

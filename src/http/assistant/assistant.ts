@@ -4,7 +4,7 @@ import { chat } from "./chat.ts";
 import { conversations } from "./conversations.ts";
 import type { Surroundings } from "./surroundings.ts";
 
-/** Everything beneath `/ai`, and how the answers under way are ended when the server is. */
+/** All routes below `/ai`. `stop` ends the answers in progress. */
 export function assistant(surroundings: Surroundings): {
   router: Router;
   stop: () => Promise<void>;

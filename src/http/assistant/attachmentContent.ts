@@ -4,7 +4,7 @@ import type { AttachmentContent, ReadAttachment } from "../../assistant/toModelM
 import { PublicError } from "../../errors/PublicError.ts";
 import type { Surroundings } from "./surroundings.ts";
 
-/** Where a file of the caller's is kept, and what it is; null when they have no such file. */
+/** The storage key and type of a caller's attachment; null when the caller has no such attachment. */
 export async function findAttachment(caller: Caller, id: string) {
   const { rows } = await caller.run((client) =>
     client.query<{ file_key: string; file_name: string; media_type: string }>(
@@ -15,7 +15,7 @@ export async function findAttachment(caller: Caller, id: string) {
   return rows[0] ?? null;
 }
 
-/** Reads the caller's files as the model is given them. */
+/** Reads the caller's attachments in the form that the model receives. */
 export function attachmentReader(
   { files, config, uploads }: Pick<Surroundings, "files" | "config" | "uploads">,
   caller: Caller,
@@ -37,7 +37,7 @@ export function attachmentReader(
   };
 }
 
-/** A file that cannot be read does not end the conversation: the model is given the reason. */
+/** An unreadable file does not end the conversation: the model receives the reason. */
 function refusalText(error: unknown): string {
   if (error instanceof PublicError && error.code === "BAD_USER_INPUT") return `[${error.message}]`;
   throw error;

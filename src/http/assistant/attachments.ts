@@ -2,22 +2,23 @@ import { create as contentDisposition } from "content-disposition";
 import express, { Router } from "express";
 import type { RequestHandler } from "express";
 import { isUuid } from "../../postgres/uuid.ts";
-import { HttpError, tooLarge } from "../../errors/HttpError.ts";
+import { badRequest, tooLarge } from "../../errors/HttpError.ts";
 import { findAttachment } from "./attachmentContent.ts";
 import { keepAttachment } from "./keepAttachment.ts";
 import type { Surroundings } from "./surroundings.ts";
 import { assistantOnly, callerOf } from "./surroundings.ts";
+import { type PublicError, notFound } from "../../errors/PublicError.ts";
 
 /**
- * `POST /ai/attachments?name=Prices.xlsx` with the file as the body, `GET` and `DELETE /ai/attachments/<id>`: files for the
- * assistant, of their owner's alone. A message names one by its `url`.
+ * `POST /ai/attachments?name=Prices.xlsx` with the file as the body, `GET` and `DELETE /ai/attachments/<id>`: the
+ * caller's files for the assistant. A message refers to one by its `url`.
  */
 export function attachments(surroundings: Surroundings): Router {
   const { config, files } = surroundings;
   const router = Router();
 
   const checkHead: RequestHandler = (request, _response, next) => {
-    // The reader would answer only when all of it has come.
+    // The body reader would answer only after the whole body.
     if (Number(request.headers["content-length"]) > config.attachmentBytes) throw tooLarge();
     next();
   };
@@ -31,7 +32,7 @@ export function attachments(surroundings: Surroundings): Router {
       const caller = callerOf(request, response.locals, surroundings);
       const body: unknown = request.body;
       if (!Buffer.isBuffer(body) || body.length === 0)
-        throw new HttpError(400, "BAD_USER_INPUT", "The body is empty: send the file's bytes");
+        throw badRequest("The body is empty: send the file's bytes");
       const { name } = request.query;
       const kept = await keepAttachment(
         surroundings,
@@ -75,7 +76,7 @@ function idIn({ id }: Record<string, unknown>): string {
   return id;
 }
 
-/** The same for one that there is not and for someone else's. */
-function missing(): HttpError {
-  return new HttpError(404, "NOT_FOUND", "You have no attachment with this id");
+/** The same error for an unknown attachment and for another user's. */
+function missing(): PublicError {
+  return notFound("You have no attachment with this id");
 }

@@ -5,27 +5,28 @@ import { isBudgetExhausted, secondsUntilMidnight } from "../../assistant/budget.
 import type { Caller } from "../../assistant/caller.ts";
 import { readMessages } from "../../assistant/conversations.ts";
 import { type Part, addDecision, expireApprovals } from "../../assistant/messages.ts";
-import { HttpError } from "../../errors/HttpError.ts";
+import { badRequest, HttpError } from "../../errors/HttpError.ts";
 import type { ChatRequest, Decision } from "./chatBody.ts";
 import { proposalsIn, textOf } from "./chatBody.ts";
 import type { StoredPart } from "./messageFiles.ts";
 import { storeFiles } from "./messageFiles.ts";
 import type { Surroundings } from "./surroundings.ts";
+import { type PublicError, conflict, notFound } from "../../errors/PublicError.ts";
 
-/** An answer that is to be given, with the conversation up to it. */
+/** An answer to be generated, with the conversation up to it. */
 export interface BegunAnswer {
   answerId: string;
   messageId: string;
-  /** The message that it goes on with, after an approval; null for an answer of its own. */
+  /** The message that the answer continues after an approval; null for a new message. */
   base: UIMessage | null;
   messages: UIMessage[];
-  /** Uses of tools whose approval was answered. */
+  /** Tool calls whose approval was answered. */
   answered: Set<string>;
 }
 
 /**
- * Takes in what was asked, and notes that it is being answered: all of it or nothing.
- * @throws HttpError or a database error with what is wrong with the request
+ * Stores a chat request and the start of its answer, in one transaction.
+ * @throws HttpError or a database error when the request is invalid
  */
 export async function beginAnswer(
   surroundings: Surroundings,
@@ -34,7 +35,7 @@ export async function beginAnswer(
 ): Promise<BegunAnswer> {
   const { config } = surroundings;
   const id = asked.conversationId;
-  // Files go to their store first: no transaction is open meanwhile.
+  // Files are stored before the transaction opens.
   const parts = asked.kind === "message" ? await storeFiles(surroundings, caller, asked.parts) : [];
 
   return caller.run(async (client) => {
@@ -61,8 +62,7 @@ export async function beginAnswer(
       "select remove_ai_messages_after($1, $2) as found",
       [id, question],
     );
-    if (!rows[0]?.found)
-      throw new HttpError(404, "NOT_FOUND", "The conversation has no message to be answered anew");
+    if (!rows[0]?.found) throw notFound("The conversation has no message to be answered anew");
     return begin(client, null, new Set());
   });
 
@@ -94,7 +94,7 @@ async function refuseBeyondCost(client: PoolClient, config: Surroundings["config
   );
 }
 
-/** What was proposed and not answered is off, when the conversation goes on with something else. */
+/** Marks unanswered proposals as lapsed: the conversation continues with something else. */
 async function lapse(client: PoolClient, id: string): Promise<void> {
   await client.query("select expire_conversation_ai_approvals($1)", [id]);
   for (const message of await readMessages(client, id)) {
@@ -103,7 +103,7 @@ async function lapse(client: PoolClient, id: string): Promise<void> {
   }
 }
 
-/** Answers the changes that a message proposes. Of the client's message only the decisions count. */
+/** Records the decisions on a message's proposed changes. Everything else in the client's message is ignored. */
 async function decide(
   client: PoolClient,
   id: string,
@@ -115,7 +115,7 @@ async function decide(
   const open = proposalsIn(base.parts);
   const isAnswered = new Set(decisions.map((decision) => decision.id));
   const fresh = decisions.filter((decision) => open.includes(decision.id));
-  // Those that were answered before are refused as such.
+  // Without new decisions the error is about the repeated ones.
   for (const decision of fresh.length > 0 ? fresh : decisions) {
     const { rows } = await client.query<{ state: string; tool_call_id: string }>(
       "select state, tool_call_id from answer_ai_approval($1, $2, $3)",
@@ -132,9 +132,7 @@ async function decide(
   }
   const left = open.filter((proposal) => !isAnswered.has(proposal));
   if (left.length > 0)
-    throw new HttpError(
-      400,
-      "BAD_USER_INPUT",
+    throw badRequest(
       `Answer all the proposed changes of the message at once; these are left: ${left.join(", ")}`,
       { path: ["messages"] },
     );
@@ -153,7 +151,7 @@ async function writeParts(client: PoolClient, id: string, message: string, parts
   ]);
 }
 
-/** Makes the files of a message the conversation's. */
+/** Assigns a message's attachments to the conversation. */
 async function claim(
   client: PoolClient,
   id: string,
@@ -181,10 +179,8 @@ async function claim(
   });
 }
 
-function nothingProposed(): HttpError {
-  return new HttpError(
-    409,
-    "CONFLICT",
+function nothingProposed(): PublicError {
+  return conflict(
     "The conversation's last message is another one by now, or proposes nothing: load it again",
   );
 }

@@ -16,21 +16,22 @@ import { readChatBody } from "./chatBody.ts";
 import { resumedStream } from "./resume.ts";
 import type { Surroundings } from "./surroundings.ts";
 import { assistantOnly, callerOf } from "./surroundings.ts";
+import { unavailable } from "../../errors/PublicError.ts";
 
-/** So long a request to stop waits for the answer's end. */
+/** How long a stop request waits for the answer to end, in milliseconds. */
 const stopPatienceMs = 2_000;
 const keepAliveMs = 15_000;
 
-/** The routes of the chat, and how the answers that it gives are ended when the server is. */
+/** The chat's routes. `stop` is for the server's shutdown. */
 export interface Chat {
   router: Router;
-  /** Ends the answers under way, and waits until what they came to is kept. */
+  /** Ends the answers in progress and waits until their results are stored. */
   stop: () => Promise<void>;
 }
 
 /**
- * `POST /ai/chat`, `GET /ai/chat/<id>/stream` and `POST /ai/chat/<id>/stop`: what chat clients of the AI SDK ask, answered in its
- * UI-message stream protocol.
+ * `POST /ai/chat`, `GET /ai/chat/<id>/stream` and `POST /ai/chat/<id>/stop`: the UI-message stream protocol of the AI
+ * SDK.
  */
 export function chat(surroundings: Surroundings): Chat {
   const { config, pool, model, operations, engine, bodyBytes, log } = surroundings;
@@ -43,7 +44,7 @@ export function chat(surroundings: Surroundings): Chat {
     ...jsonBody(bodyBytes),
     async (request, response) => {
       const caller = callerOf(request, response.locals, surroundings);
-      if (!model) throw new HttpError(503, "UNAVAILABLE", "assistant not configured");
+      if (!model) throw unavailable("assistant not configured");
       const asked = readChatBody(request.body, config.messageCharacters);
       await countRequest(response, caller);
       await endLostAnswer(caller, asked.conversationId);
@@ -110,7 +111,7 @@ export function chat(surroundings: Surroundings): Chat {
     },
   };
 
-  /** @throws HttpError when the caller has asked too often in this minute */
+  /** @throws HttpError when the caller's limit per minute is used up */
   async function countRequest(response: Response, { requestContext }: Caller): Promise<void> {
     const { rows } = await pool.query<{ seconds: number }>(
       `select "${requestContext.tenant}".count_attempt('aiChat', null, $1, $2) as seconds`,

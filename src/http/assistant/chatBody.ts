@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { UIMessage } from "ai";
-import { HttpError } from "../../errors/HttpError.ts";
+import { badRequest, HttpError } from "../../errors/HttpError.ts";
 
 const messageId = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, {
   error: "must be 1 to 64 letters, digits, hyphens or underscores",
@@ -35,31 +35,31 @@ const responded = z.object({
 
 export type UserPart = z.output<typeof textPart> | z.output<typeof filePart>;
 
-/** What the user says of a proposed change. Nothing else of what the client says of the change is looked at. */
+/** The user's decision on a proposed change. Other parts of the client's message are ignored. */
 export interface Decision {
   id: string;
   approved: boolean;
   reason: string | undefined;
 }
 
-/** What a chat client asks for. */
+/** A chat request. */
 export type ChatRequest = { conversationId: string } & (
   | { kind: "message"; messageId: string; parts: UserPart[] }
   | { kind: "decisions"; messageId: string; decisions: Decision[] }
-  /** To answer a message of the user's anew: the last one, where none is named. */
+  /** Regenerates the answer to a message of the user; null for the last one. */
   | { kind: "again"; messageId: string | null }
 );
 
 /**
- * Reads the body as `useChat` and `DefaultChatTransport` send it, whole or with the last message alone. Of the messages only the
- * last is looked at: the conversation is the server's.
+ * Reads the body of `useChat` and `DefaultChatTransport`, with all messages or the last one. Only the last message is
+ * read: the server stores the conversation.
  */
 export function readChatBody(given: unknown, messageCharacters: number): ChatRequest {
   const { id, message: only, messages, trigger, messageId: named } = parse(body, given, []);
   const conversationId = id;
   const last = only ?? (messages?.length ? parseLast(messages) : undefined);
   if (trigger === "regenerate-message") {
-    // Of an assistant's message, the question before it is answered anew.
+    // For an assistant's message, the question before it is answered again.
     const question = last?.role === "user" ? last.id : null;
     return { kind: "again", conversationId, messageId: question };
   }
@@ -94,12 +94,12 @@ export function readChatBody(given: unknown, messageCharacters: number): ChatReq
   return { kind: "message", conversationId, messageId: named ?? last.id, parts };
 }
 
-/** The text of a message. */
+/** The text of a message, without its files. */
 export function textOf(parts: readonly UserPart[]): string {
   return parts.map((part) => (part.type === "text" ? part.text : "")).join(" ");
 }
 
-/** The decisions of an assistant's message that are still to be made, by its stored parts. */
+/** The undecided proposals of a stored message. */
 export function proposalsIn(parts: UIMessage["parts"]): string[] {
   return parts.flatMap((part) =>
     "state" in part && part.state === "approval-requested" ? [part.approval.id] : [],
@@ -131,5 +131,5 @@ function parse<T extends z.ZodType>(
 }
 
 function malformed(path: readonly (string | number)[], text: string): HttpError {
-  return new HttpError(400, "BAD_USER_INPUT", text, path.length > 0 ? { path } : {});
+  return badRequest(text, path.length > 0 ? { path } : {});
 }

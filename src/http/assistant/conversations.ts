@@ -1,10 +1,11 @@
 import { Router } from "express";
 import type { PoolClient } from "pg";
 import { readMessages, endLostAnswer } from "../../assistant/conversations.ts";
-import { HttpError } from "../../errors/HttpError.ts";
+import { badRequest } from "../../errors/HttpError.ts";
 import { jsonBody } from "../jsonBody.ts";
 import type { Surroundings } from "./surroundings.ts";
 import { assistantOnly, callerOf } from "./surroundings.ts";
+import { notFound } from "../../errors/PublicError.ts";
 
 interface Conversation {
   id: string;
@@ -17,8 +18,8 @@ const columns = `id, title, created_at as "createdAt", updated_at as "updatedAt"
 const pageSize = 100;
 
 /**
- * `GET /ai/conversations`, `GET`, `PATCH` and `DELETE /ai/conversations/<id>`, `GET /ai/usage`: the caller's own conversations for
- * chat clients. GraphQL has them as `aiConversations`.
+ * `GET /ai/conversations`, `GET`, `PATCH` and `DELETE /ai/conversations/<id>`, `GET /ai/usage`: the caller's
+ * conversations for chat clients. GraphQL has them as `aiConversations`.
  */
 export function conversations(surroundings: Surroundings): Router {
   const { config } = surroundings;
@@ -29,7 +30,7 @@ export function conversations(surroundings: Surroundings): Router {
     const caller = callerOf(request, response.locals, surroundings);
     const offset = Number(request.query["offset"] ?? 0);
     if (!Number.isSafeInteger(offset) || offset < 0)
-      throw new HttpError(400, "BAD_USER_INPUT", "offset must be a whole number from 0", {
+      throw badRequest("offset must be a whole number from 0", {
         path: ["offset"],
       });
     const { rows } = await caller.run((client) =>
@@ -62,8 +63,7 @@ export function conversations(surroundings: Surroundings): Router {
     async (request, response) => {
       const caller = callerOf(request, response.locals, surroundings);
       const { title } = request.body as { title?: unknown };
-      if (typeof title !== "string")
-        throw new HttpError(400, "BAD_USER_INPUT", "title must be a text", { path: ["title"] });
+      if (typeof title !== "string") throw badRequest("title must be a text", { path: ["title"] });
       const { rows } = await caller.run((client) =>
         client.query<Conversation>(`select ${columns} from rename_ai_conversation($1, $2)`, [
           ...[request.params["id"], title],
@@ -97,7 +97,7 @@ async function readConversation(client: PoolClient, id: string): Promise<Convers
   );
   const [row] = rows;
   if (!row)
-    throw new HttpError(404, "NOT_FOUND", "You have no conversation with this id", {
+    throw notFound("You have no conversation with this id", {
       path: ["id"],
     });
   return row;

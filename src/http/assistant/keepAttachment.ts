@@ -2,10 +2,10 @@ import { Readable } from "node:stream";
 import { secondsUntilMidnight } from "../../assistant/budget.ts";
 import type { Caller } from "../../assistant/caller.ts";
 import { sha256 } from "../../uploads/sha256.ts";
-import { HttpError } from "../../errors/HttpError.ts";
+import { badRequest, HttpError, unsupportedMediaType } from "../../errors/HttpError.ts";
 import type { Surroundings } from "./surroundings.ts";
 
-/** A file given to the assistant, as clients see it. */
+/** An attachment, as clients see it. */
 export interface Attachment {
   id: string;
   url: string;
@@ -15,8 +15,8 @@ export interface Attachment {
 }
 
 /**
- * Puts a file into the store below its owner's prefix, once its content is one of the kinds that are taken.
- * @throws HttpError when it is not
+ * Stores a file below its owner's prefix if its content has a supported type.
+ * @throws HttpError when it has not
  */
 export async function keepAttachment(
   { files, config, uploads }: Pick<Surroundings, "files" | "config" | "uploads">,
@@ -25,10 +25,9 @@ export async function keepAttachment(
   bytes: Buffer,
 ): Promise<Attachment> {
   const fileName = shortened(givenName.replace(/[\p{Cc}\p{Cf}\\/]+/gu, " ").trim());
-  if (fileName === "")
-    throw new HttpError(400, "BAD_USER_INPUT", "name must be the file's name", { path: ["name"] });
+  if (fileName === "") throw badRequest("name must be the file's name", { path: ["name"] });
   const type = await uploads.findAttachmentType({ bytes, fileName });
-  if (type.problem !== undefined) throw new HttpError(415, "BAD_USER_INPUT", type.problem);
+  if (type.problem !== undefined) throw unsupportedMediaType(type.problem);
   const { mediaType } = type;
   const place = await caller.run(async (client) => {
     const { rows } = await client.query<{ id: string; key: string }>(
@@ -59,7 +58,7 @@ export async function keepAttachment(
 
 const nameLimit = 200;
 
-/** A name of no more characters than are kept, with its ending: the kind of some files is told by nothing else. */
+/** Shortens a file name but keeps its extension, which alone identifies some types. */
 function shortened(fileName: string): string {
   if (fileName.length <= nameLimit) return fileName;
   const [, name = fileName, ending = ""] = /^(.*?)(\.[^.]{1,10})?$/su.exec(fileName) ?? [];

@@ -1,14 +1,14 @@
 import type { Caller } from "../../assistant/caller.ts";
 import { attachmentPath } from "../../assistant/toModelMessages.ts";
-import { HttpError, tooLarge } from "../../errors/HttpError.ts";
+import { badRequest, HttpError, tooLarge } from "../../errors/HttpError.ts";
 import type { UserPart } from "./chatBody.ts";
 import { keepAttachment } from "./keepAttachment.ts";
 import type { Surroundings } from "./surroundings.ts";
 
-/** A part of a user's message whose file is in the store. */
+/** A part of a user's message; files are stored. */
 export type StoredPart = { type: "text"; text: string } | { type: "file"; attachmentId: string };
 
-/** Puts files that come within a message, as `useChat` sends them, into the store; of others the message names the attachment. */
+/** Stores the files inside a message, as `useChat` sends them; other files are attachments already. */
 export async function storeFiles(
   surroundings: Surroundings,
   caller: Caller,
@@ -36,9 +36,7 @@ export async function storeFiles(
     }
     const data = /^data:[^,;]*;base64,([A-Za-z0-9+/]*={0,2})$/.exec(part.url)?.[1];
     if (data === undefined)
-      throw new HttpError(
-        400,
-        "BAD_USER_INPUT",
+      throw badRequest(
         "The url of a file must be that of an attachment, or hold the file as data:...;base64",
         { path: ["messages"] },
       );

@@ -13,8 +13,8 @@ import { toChunks } from "../../assistant/messages.ts";
 const everyMs = 200;
 
 /**
- * The answer that is on its way in a conversation, from its beginning to its end, whichever server gives it; null when there is
- * none. An answer that goes on with an earlier message brings that one's parts first, as clients build a message anew.
+ * The stream of a conversation's answer in progress, from its start, whichever server generates it; null when there is
+ * none. An answer that continues a message repeats that message's parts first, since clients rebuild the message.
  */
 export async function resumedStream(
   caller: Caller,

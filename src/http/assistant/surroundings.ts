@@ -13,17 +13,17 @@ import type { AssistantConfig } from "../../settings/assistant.ts";
 import type { UploadReader } from "../../uploads/uploadReader.ts";
 import { requestContextOf } from "../requestInfo.ts";
 
-/** What the assistant's routes work with. */
+/** What the assistant's routes need. */
 export interface Surroundings {
   config: AssistantConfig;
   pool: Pool;
   settings: RequestSettings;
   idleHours: number;
   bodyBytes: number;
-  /** Null where none is configured. */
+  /** Null when no language model is configured. */
   model: ModelGateway | null;
   operations: Operations;
-  /** Null where none is configured. */
+  /** Null when no search engine is configured. */
   engine: SearchEngine | null;
   files: FileStore;
   uploads: UploadReader;
@@ -31,7 +31,7 @@ export interface Surroundings {
   log: Logger;
 }
 
-/** Finds out who asks, and lets pass whoever may use the assistant. */
+/** Authenticates the caller and requires the assistant's permission. */
 export function assistantOnly({
   readRequestContext,
 }: Pick<Surroundings, "readRequestContext">): RequestHandler[] {
@@ -43,7 +43,7 @@ export function assistantOnly({
   return [...readRequestContext, guard];
 }
 
-/** The one who asks, for as long as their answer takes. */
+/** The caller, valid for the length of an answer. */
 export function callerOf(
   request: Request,
   locals: { requestContext?: RequestInfo },

@@ -1,0 +1,115 @@
+import type { DatabaseError } from "pg";
+import { type Constraint, camelCase } from "./constraints.ts";
+import { describeOutage, isDatabaseError, isMissingSchema, isOutage } from "./databaseErrors.ts";
+import { type ErrorCode, isErrorCode } from "./errorCodes.ts";
+import { PublicError, badUserInput, conflict, unavailable } from "./PublicError.ts";
+
+// How a database error becomes the answer to a caller. Both translations use it: `toPublicError.ts` for GraphQL, and
+// `errorHandler.ts` for all other routes.
+
+interface Translation {
+  constraints: ReadonlyMap<string, Constraint>;
+  /** Whether the request runs in a test run, whose schema can be removed meanwhile. */
+  inTestRun?: boolean;
+}
+
+/** Codes of the errors that our SQL functions raise. Their message is for callers; the detail is JSON for `extensions`. */
+const raisedCodes: Record<string, ErrorCode> = {
+  OF400: "BAD_USER_INPUT",
+  OF401: "UNAUTHENTICATED",
+  OF403: "FORBIDDEN",
+  OF404: "NOT_FOUND",
+  OF409: "CONFLICT",
+};
+
+const stillReferenced = () => conflict("Other entries still use this one");
+const wrongType = () => badUserInput("A value is not of its type or beyond its range");
+const nulCharacter = () => badUserInput("Text must not contain the character NUL");
+const tooLong = () => badUserInput("A value is too long");
+const stopped = () => unavailable("This took too long and was stopped: ask for less at a time");
+const concurrentChange = () => conflict("Someone else changed the same just now: try again");
+
+/** The answer to each SQLSTATE that callers can cause. `rule` is the violated constraint, as far as the catalogue has it. */
+const answers: Record<string, (error: DatabaseError, rule?: Constraint) => PublicError> = {
+  // Constraints: unique or exclusion, foreign key, not null, check.
+  "23505": (_error, rule) =>
+    conflict(rule?.message ?? "Such an entry exists already", fieldDetails(rule)),
+  "23001": stillReferenced,
+  "23503": (error, rule) =>
+    /is still referenced/.test(error.detail ?? "") ? stillReferenced() : unknownReference(rule),
+  "23502": (error) => {
+    const name = camelCase(error.column ?? "a field");
+    return badUserInput(`${name} is required`, { path: ["input", name] });
+  },
+  "23514": (_error, rule) =>
+    badUserInput(
+      `${rule?.fields.join(", ") ?? "A value"} ${rule?.message ?? "is not allowed"}`,
+      fieldDetails(rule),
+    ),
+  // Values.
+  "22003": wrongType,
+  "22P02": wrongType,
+  "22007": wrongType,
+  "22008": wrongType,
+  "22021": nulCharacter,
+  "22P05": nulCharacter,
+  "22001": tooLong,
+  "54000": tooLong,
+  // Statement or lock timeout.
+  "57014": stopped,
+  "55P03": stopped,
+  // Serialization failure, deadlock.
+  "40001": concurrentChange,
+  "40P01": concurrentChange,
+};
+
+/** The answer to an outage or a database error; null for other errors and for those that are internal. */
+export function fromDatabaseError(error: unknown, translation: Translation): PublicError | null {
+  if (isOutage(error)) return unavailable(outageMessage(error));
+  if (!isDatabaseError(error)) return null;
+  if (translation.inTestRun && isMissingSchema(error))
+    return conflict("The test run was cleaned up while this request ran: send it again");
+  const code = error.code ?? "";
+  const raised = raisedCodes[code];
+  if (raised) return fromRaised(error, raised);
+  const rule = error.constraint ? translation.constraints.get(error.constraint) : undefined;
+  return answers[code]?.(error, rule) ?? null;
+}
+
+/** An error that our SQL raised: its detail can name a more specific code. */
+function fromRaised(error: DatabaseError, code: ErrorCode): PublicError {
+  const { code: specific, ...details } = parseDetails(error.detail);
+  return new PublicError(isErrorCode(specific) ? specific : code, error.message, details);
+}
+
+function parseDetails(detail: string | undefined): Record<string, unknown> {
+  try {
+    const parsed: unknown = JSON.parse(detail ?? "{}");
+    return typeof parsed === "object" && parsed !== null ? (parsed as Record<string, unknown>) : {};
+  } catch {
+    return {};
+  }
+}
+
+function unknownReference(rule: Constraint | undefined): PublicError {
+  const details = fieldDetails(rule);
+  const [field = "A reference"] = details.path?.slice(1) ?? [];
+  return badUserInput(
+    `${field}: there is no ${rule?.target ?? "such thing"} with this id`,
+    details,
+  );
+}
+
+/** The argument that a constraint is about, if it is about one column. */
+function fieldDetails(rule: Constraint | undefined): { path?: ["input", string] } {
+  const [field, ...others] = rule?.fields ?? [];
+  return field === undefined || others.length > 0 ? {} : { path: ["input", field] };
+}
+
+/** What callers read during an outage of the database. */
+export function outageMessage(error: unknown): string {
+  const { event } = describeOutage(error);
+  return event === "database disk full"
+    ? "The database has no room left: try again later"
+    : "The database cannot be reached just now: try again in a moment";
+}

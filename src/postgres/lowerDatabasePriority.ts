@@ -1,0 +1,24 @@
+import { readFileSync } from "node:fs";
+import { constants, getPriority } from "node:os";
+import type { ClientBase } from "pg";
+import { lowerPriority } from "../process/priority.ts";
+import { wireOf } from "./wire.ts";
+
+/**
+ * Lowers the priority of the database process that serves a connection, if this process has a lowered one and both run on the
+ * same machine: a worker's statements then leave the processor to requests, too.
+ */
+export function lowerDatabasePriority(client: ClientBase): void {
+  if (getPriority() < constants.priority.PRIORITY_BELOW_NORMAL) return;
+  const { processID, connection } = wireOf(client);
+  const { localPort } = connection.stream;
+  if (processID === null || localPort === undefined) return;
+  try {
+    // On another machine the id belongs to an unrelated process. PostgreSQL's process title names the client's port.
+    const title = readFileSync(`/proc/${processID}/cmdline`, "utf8");
+    if (title.startsWith("postgres: ") && title.includes(`(${localPort}) `))
+      lowerPriority(processID);
+  } catch {
+    // Not on this machine, or not readable.
+  }
+}

@@ -1,0 +1,42 @@
+import type { Request } from "express";
+import { recordsNothing } from "../audit/recordsNothing.ts";
+import {
+  type QueryAsPrincipal,
+  makeFindPrincipal,
+  makeQueryAsPrincipal,
+} from "../auth/queryAsPrincipal.ts";
+import { type ReadReplicaAsPrincipal, makeReadReplicaAsPrincipal } from "../auth/queryReplica.ts";
+import type { Config } from "../config.ts";
+import { preparedStatements } from "../graphile.config.ts";
+import type { Api } from "./buildSchema.ts";
+import type { ServerDatabase } from "./openDatabase.ts";
+
+/** How requests run statements with their token's permissions. */
+interface PrincipalReads {
+  queryAsPrincipal: QueryAsPrincipal;
+  /** Null without a replica. */
+  readAs: ReadReplicaAsPrincipal | null;
+  /** Whether the replica may serve a GraphQL request, since it writes nothing, not even to the audit log. */
+  maySkipPrimary: (request: Request) => boolean;
+}
+
+export function makePrincipalReads(
+  config: Config,
+  { pool, sharedConnections, replica }: ServerDatabase,
+  { schema, documents }: Api,
+): PrincipalReads {
+  const options = { prepared: preparedStatements(config), idleHours: config.session.idleHours };
+  const queryAsPrincipal = makeQueryAsPrincipal(pool, sharedConnections, options);
+  if (!replica) return { queryAsPrincipal, readAs: null, maySkipPrimary: () => false };
+  const findPrincipal = makeFindPrincipal(pool, options);
+  return {
+    queryAsPrincipal,
+    readAs: makeReadReplicaAsPrincipal(queryAsPrincipal, findPrincipal, replica.reads),
+    maySkipPrimary(request) {
+      if (replica.reads.rests()) return false;
+      const { query, operationName } = request.body as { query: string; operationName?: string };
+      const { document } = documents.read(query);
+      return document !== undefined && recordsNothing(schema, document, operationName);
+    },
+  };
+}

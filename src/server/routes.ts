@@ -1,0 +1,228 @@
+import type { Server } from "node:http";
+import express, { type Express, type RequestHandler } from "express";
+import { grafserv } from "postgraphile/grafserv/express/v4";
+import { makeOperations } from "../assistant/operations.ts";
+import { requestSettings } from "../auth/identity.ts";
+import type { Config } from "../config.ts";
+import { errorHandler } from "../errors/errorHandler.ts";
+import { makeErrorMask } from "../errors/toPublicError.ts";
+import type { VariableLimits } from "../graphql/checkVariables.ts";
+import { admissionControl } from "../http/admissionControl.ts";
+import { crossOrigin, securityHeaders } from "../http/answerHeaders.ts";
+import { assistant } from "../http/assistant/assistant.ts";
+import { correlation } from "../http/correlation.ts";
+import { makeDocumentFinder } from "../http/documentFinder.ts";
+import { loadDocumentation } from "../http/documentation.ts";
+import { downloads } from "../http/downloads.ts";
+import type { Drain } from "../http/drain.ts";
+import {
+  graphqlBody,
+  graphqlMethods,
+  makeDocumentGate,
+  noteBrokenVariable,
+} from "../http/graphqlGate.ts";
+import { health } from "../http/health.ts";
+import { jsonBody } from "../http/jsonBody.ts";
+import { login } from "../http/login.ts";
+import { otherMethods } from "../http/otherMethods.ts";
+import { loadPlayground } from "../http/playground.ts";
+import { limitRate } from "../http/rateLimit.ts";
+import {
+  longRequestsOfKnown,
+  readRequestContext,
+  requestIdentity,
+  requestTenant,
+} from "../http/requestInfo.ts";
+import { sqlJsonExecutor } from "../http/sqlJsonExecutor.ts";
+import { startPage } from "../http/startPage.ts";
+import { traceRequests } from "../http/traceRequests.ts";
+import { workbooks } from "../http/workbooks.ts";
+import { measureRequests } from "../metrics/requestMetrics.ts";
+import { tracing } from "../telemetry/tracing.ts";
+import type { Tenants } from "../tenants/tenants.ts";
+import type { UploadReader } from "../uploads/uploadReader.ts";
+import type { Api } from "./buildSchema.ts";
+import { createHttpServer } from "./httpServer.ts";
+import type { Monitoring } from "./monitoring.ts";
+import type { ServerDatabase } from "./openDatabase.ts";
+import type { ServerGateways } from "./openGateways.ts";
+import { loadPersistedOperations } from "./persistedOperations.ts";
+import { makePrincipalReads } from "./principalReads.ts";
+import { notFound } from "../errors/PublicError.ts";
+
+/** A client that reads nothing of its answer for so long is disconnected, in milliseconds. */
+const slowReaderMs = 15_000;
+
+/** What the routes need. */
+export interface RouteOptions {
+  config: Config;
+  database: ServerDatabase;
+  gateways: ServerGateways;
+  tenants: Tenants | null;
+  api: Api;
+  uploads: UploadReader;
+  drain: Drain;
+  monitoring: Monitoring;
+  /** The address at which browsers reach the server; known when it listens. */
+  publicUrl: () => string;
+}
+
+/** The HTTP server, not yet listening, and how to end the assistant's streams. */
+interface Routes {
+  server: Server;
+  stopAssistant: () => Promise<void>;
+}
+
+/** Mounts all handlers. A request meets them in the order of this function, from top to bottom. */
+export async function mountRoutes(options: RouteOptions): Promise<Routes> {
+  const { config, database, gateways, tenants, api, uploads, drain, monitoring } = options;
+  const { pool, constraints } = database;
+  const { registry, log } = monitoring;
+  const settings = requestSettings(config);
+  const info = {
+    pool,
+    mainTenant: config.database.schema,
+    tenants,
+    idleHours: config.session.idleHours,
+  };
+  const readContext = readRequestContext(info);
+  const rateLimit = limitRate(config.limits);
+  const playground = config.production ? null : await loadPlayground();
+  if (!config.production && !playground) log.warn({ package: "ruru" }, "playground not installed");
+  const documentation = config.production ? null : await loadDocumentation();
+
+  const app = express();
+  app.disable("x-powered-by");
+  app.set("trust proxy", config.trustedProxies);
+
+  // Outside Express: the server rejects requests before Express sees them while its queue is full.
+  // Those rejections get the drain's and the browser's headers, too.
+  const admission = admissionControl(registry, {
+    ...config.load,
+    readMs: slowReaderMs,
+    leftMs: config.database.statementTimeoutMs * 2,
+  });
+  // The playground's page needs inline scripts.
+  const security = securityHeaders(config.production ? {} : { contentSecurityPolicy: false });
+  const cors = crossOrigin(config.allowedOrigins);
+  const server = createHttpServer(app, admission, [drain.track, security, cors]);
+  drain.watch(server);
+
+  // 1. Every request: tracked for the drain first, so that no failure below hides it.
+  app.use(drain.track);
+  // The span comes before the correlation id, whose log line holds the trace id.
+  if (tracing()) app.use(traceRequests);
+  // Everything below logs, counts and fails with this scope.
+  app.use(correlation(log), measureRequests(registry), security, cors);
+
+  // 2. Health checks, before anything that a busy server rejects.
+  app.use(health(pool, drain.state));
+
+  // 3. Methods and Accept of /graphql, then the pages for browsers: the playground takes what is left of its GET requests.
+  app.use("/graphql", graphqlMethods(playground !== null));
+  if (playground) app.use(playground);
+  if (documentation) app.use(documentation);
+  app.use(
+    startPage({
+      playground: playground !== null,
+      documentation: documentation !== null,
+      login: config.login.providers.length > 0,
+    }),
+  );
+
+  // 4. GraphQL operations, up to those that Grafast executes (step 6).
+  await mountGraphql(app, { ...options, info, rateLimit, acquire: admission.acquire });
+
+  // 5. All other routes: login, exports, the assistant.
+  app.use(login({ ...options, pool, tenant: config.database.schema, log }));
+  const exportOptions = {
+    pool,
+    settings,
+    files: gateways.files,
+    readRequestContext: [...readContext, rateLimit.byToken, rateLimit.byAddress],
+  };
+  app.use(downloads({ ...exportOptions, linkSeconds: config.exports.linkSeconds }));
+  app.use(workbooks({ ...exportOptions, uploads, limitBytes: config.exports.workbookBytes }));
+  const { router, stop: stopAssistant } = assistant({
+    config: config.assistant,
+    pool,
+    settings,
+    idleHours: config.session.idleHours,
+    bodyBytes: config.limits.bodyBytes,
+    operations: makeOperations({
+      schema: () => api.schema,
+      resolvedPreset: () => api.graphile.getResolvedPreset(),
+      documents: api.documents,
+      publicError: makeErrorMask({ constraints, log }),
+    }),
+    model: gateways.model,
+    engine: gateways.engine,
+    files: gateways.files,
+    uploads,
+    readRequestContext: readContext,
+    log,
+  });
+  app.use(router);
+
+  // 6. PostGraphile: executes the GraphQL operations that no handler of step 4 answered.
+  await api.graphile.createServ(grafserv).addTo(app, server, false);
+
+  // 7. Nothing answered. The routes must all be mounted by now, since this reads their methods.
+  app.use(otherMethods(app.router));
+  app.use((_request, _response, next) => {
+    next(notFound("There is nothing here"));
+  });
+  // The last one: errors of every handler above.
+  app.use(errorHandler(log, constraints));
+  return { server, stopAssistant };
+}
+
+interface GraphqlOptions extends RouteOptions {
+  info: Parameters<typeof requestIdentity>[0];
+  rateLimit: ReturnType<typeof limitRate>;
+  acquire: RequestHandler;
+}
+
+/** Mounts the handlers of `POST /graphql`, in their order. Cheap checks come before those that use the database. */
+async function mountGraphql(app: Express, options: GraphqlOptions): Promise<void> {
+  const { config, database, api, info, rateLimit, monitoring } = options;
+  const { documents } = api;
+  const { log } = monitoring;
+  const schema = () => api.schema;
+  const persisted = await loadPersistedOperations(config.persistedOperations, documents, log);
+  const findDocument = makeDocumentFinder(persisted, config.persistedOperations.mode === "only");
+  const limits = variableLimits(config);
+  const publicError = makeErrorMask({ constraints: database.constraints, log });
+  const { gate, cleansUp, failure } = makeDocumentGate(documents, publicError, { schema, limits });
+  const { queryAsPrincipal, readAs, maySkipPrimary } = makePrincipalReads(config, database, api);
+
+  app.post(
+    "/graphql",
+    ...jsonBody(config.limits.bodyBytes, noteBrokenVariable, limits.values),
+    graphqlBody(findDocument),
+    // Only when the body is read: a client that sends slowly holds no slot.
+    options.acquire,
+    // Rejects invalid documents and variables before any look-up.
+    gate,
+    requestTenant(info, (request, { isNobodys }) =>
+      cleansUp(request) ? "none" : isNobodys ? "create" : "existing",
+    ),
+    // By token needs no look-up and comes first; by address applies to anonymous requests only.
+    rateLimit.byToken,
+    ...longRequestsOfKnown(requestIdentity(info), rateLimit.byAddress),
+    // Authenticates in the same statement that reads: the look-up below is for what it leaves to Grafast.
+    sqlJsonExecutor({ config, documents, schema, queryAsPrincipal, readAs, publicError }),
+    requestIdentity({ ...info, maySkipPrimary }),
+    rateLimit.byAddress,
+    // Errors of the handlers above, as GraphQL responses.
+    failure,
+  );
+}
+
+/** The longest list that an operation takes is an export's product ids. */
+function variableLimits({ limits, exports }: Config): VariableLimits {
+  return {
+    values: Math.max(limits.variableValues, exports.maxProducts + 1_000),
+    listItems: Math.max(50_000, exports.maxProducts),
+  };
+}

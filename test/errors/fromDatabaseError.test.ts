@@ -1,0 +1,104 @@
+import { expect, test } from "@jest/globals";
+import { DatabaseError } from "pg";
+import type { Constraint } from "../../src/errors/constraints.ts";
+import { fromDatabaseError } from "../../src/errors/fromDatabaseError.ts";
+
+const constraints = new Map<string, Constraint>([
+  ["one", { fields: ["name"], message: "must not be empty", target: "wine type" }],
+  ["two", { fields: ["startsAt", "endsAt"], message: "must be in order", target: null }],
+]);
+
+function answerTo(fields: Partial<DatabaseError>, inTestRun = false) {
+  const { message = "failed", ...rest } = fields;
+  const error = Object.assign(new DatabaseError(message, 1, "error"), {
+    severity: "ERROR",
+    ...rest,
+  });
+  const answer = fromDatabaseError(error, { constraints, inTestRun });
+  return answer && { code: answer.code, message: answer.message, details: answer.details };
+}
+
+test("an error that SQL raises keeps its message and details", () => {
+  expect(
+    answerTo({ code: "OF404", message: "There is no wine", detail: '{"path":["id"]}' }),
+  ).toEqual({ code: "NOT_FOUND", message: "There is no wine", details: { path: ["id"] } });
+});
+
+test("an error that SQL raises can name a more specific code", () => {
+  expect(answerTo({ code: "OF409", detail: '{"code":"SYSTEM_ROLE"}' })?.code).toBe("SYSTEM_ROLE");
+});
+
+test("a code outside the list is replaced by the code of the SQLSTATE", () => {
+  expect(answerTo({ code: "OF409", detail: '{"code":"MADE_UP"}' })?.code).toBe("CONFLICT");
+});
+
+test("a constraint of one column names its argument", () => {
+  expect(answerTo({ code: "23514", constraint: "one" })).toEqual({
+    code: "BAD_USER_INPUT",
+    message: "name must not be empty",
+    details: { path: ["input", "name"] },
+  });
+});
+
+test("a constraint of several columns names no argument", () => {
+  expect(answerTo({ code: "23514", constraint: "two" })).toEqual({
+    code: "BAD_USER_INPUT",
+    message: "startsAt, endsAt must be in order",
+    details: {},
+  });
+});
+
+test("a foreign key names what is missing", () => {
+  expect(answerTo({ code: "23503", constraint: "one" })).toEqual({
+    code: "BAD_USER_INPUT",
+    message: "name: there is no wine type with this id",
+    details: { path: ["input", "name"] },
+  });
+});
+
+test("a row that others refer to is a conflict", () => {
+  const answer = answerTo({
+    code: "23503",
+    detail: 'Key is still referenced from table "orders".',
+  });
+  expect(answer).toMatchObject({ code: "CONFLICT", message: "Other entries still use this one" });
+});
+
+test("a constraint that the catalogue does not have gets a general message", () => {
+  expect(answerTo({ code: "23505", constraint: "three" })).toEqual({
+    code: "CONFLICT",
+    message: "Such an entry exists already",
+    details: {},
+  });
+});
+
+test("a missing value names its column as the API does", () => {
+  expect(answerTo({ code: "23502", column: "created_at" })).toMatchObject({
+    message: "createdAt is required",
+    details: { path: ["input", "createdAt"] },
+  });
+});
+
+test("a full disk is an outage", () => {
+  expect(answerTo({ code: "53100" })).toMatchObject({
+    code: "UNAVAILABLE",
+    message: "The database has no room left: try again later",
+  });
+});
+
+test("a broken connection is an outage", () => {
+  const error = Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" });
+  expect(fromDatabaseError(error, { constraints })?.code).toBe("UNAVAILABLE");
+});
+
+test("a schema that is gone is a conflict within a test run", () => {
+  expect(answerTo({ code: "3F000" }, true)?.code).toBe("CONFLICT");
+});
+
+test.each(["3F000", "42703", "XX000"])("SQLSTATE %s is internal", (code) => {
+  expect(answerTo({ code })).toBeNull();
+});
+
+test("an error of another kind is not of the database", () => {
+  expect(fromDatabaseError(new TypeError("failed"), { constraints })).toBeNull();
+});
