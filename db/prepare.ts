@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { runMigrations as migrateQueue } from "graphile-worker";
 import pg from "pg";
 import { openClient, poolFor } from "../src/postgres/pools.ts";
-import { lettingIn, roleOfLogin } from "../src/postgres/logins.ts";
+import { enableLoginSql, roleOfLogin } from "../src/postgres/logins.ts";
 import { isPrintableAscii } from "../src/postgres/scramVerifier.ts";
 import { Refusal } from "./refusals.ts";
 
@@ -65,7 +65,7 @@ export async function ensureLogins(
       throw new Refusal(
         `The password of ${login} has other characters than printable ASCII: choose one without`,
       );
-    await client.query(lettingIn(login, role, password));
+    await client.query(enableLoginSql(login, role, password));
     log(`${login} can log in`);
   }
 }

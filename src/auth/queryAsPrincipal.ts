@@ -59,9 +59,9 @@ export function makeQueryAsPrincipal(
     const identity = setLocalStatement(settings, call, prepared);
     return async (client: PoolClient) => {
       if (!isPrepared(client)) await prepareConnection(client);
-      const { statement, text, beside } = gather(answer);
+      const { statement, text, secondColumn } = gather(answer);
       await runPipelined(client, [identity], [...prelude, statement], prepared);
-      return { text: text(), beside: beside() };
+      return { text: text(), secondColumn: secondColumn() };
     };
   };
   const runIn =

@@ -23,7 +23,8 @@ export function makeReadReplicaAsPrincipal(
       const { settings, mark } = found;
       const gathered = gather(statement);
       const read = { mark, tenant: principal.tenant, settings, statement: gathered.statement };
-      if (await replica.read(read)) return { text: gathered.text(), beside: gathered.beside() };
+      if (await replica.read(read))
+        return { text: gathered.text(), secondColumn: gathered.secondColumn() };
     }
     return queryAsPrincipal.read(principal, statement);
   };

@@ -44,7 +44,9 @@ function given() {
     const { now, finish, write } = values;
     const isMeant = (now ? which === "search" : true) && (finish ? which !== "search" : true);
     if (others.length === 0 && isMeant) return { which, flags: { now, finish, write } };
-  } catch {}
+  } catch {
+    // The usage names the known options.
+  }
   throw new CommandError(usage);
 }
 

@@ -5,7 +5,7 @@ import type { Config } from "../config.ts";
 import { openClient } from "../postgres/pools.ts";
 import {
   type ProcessRole,
-  lettingIn,
+  enableLoginSql,
   loginAfter,
   loginsOf,
   roleOfLogin,
@@ -73,7 +73,7 @@ export async function rotateLogins(config: Config, file: string | undefined): Pr
     });
     await setAsideSchema(file, lines);
     const statements = [...made].map(([role, { login, password }]) =>
-      lettingIn(login, role, password),
+      enableLoginSql(login, role, password),
     );
     try {
       // One message is one transaction.

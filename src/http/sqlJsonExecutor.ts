@@ -251,11 +251,11 @@ const collisionRetry = retry(handleWhen(isCollision), {
 });
 
 function wholeAnswer(
-  { text, beside }: TextAnswer,
+  { text, secondColumn }: TextAnswer,
   places: readonly HideablePlace[],
 ): WholeAnswer | null {
   if (text.length === 0) return null;
-  const hidden = beside === "" ? [] : hiddenFrom(places, missingPermissionsOf(beside));
+  const hidden = secondColumn === "" ? [] : hiddenFrom(places, missingPermissionsOf(secondColumn));
   return { data: text, hidden };
 }
 

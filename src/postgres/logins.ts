@@ -25,7 +25,7 @@ export function loginAfter(login: string, role: ProcessRole): string {
  * role from the first statement on, since a pooler could not switch roles.
  * @param password printable ASCII; empty keeps the present one
  */
-export function lettingIn(login: string, role: ProcessRole, password: string): string {
+export function enableLoginSql(login: string, role: ProcessRole, password: string): string {
   const name = pg.escapeIdentifier(login);
   const statements: string[] = [];
   if (login !== role)

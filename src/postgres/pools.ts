@@ -9,7 +9,7 @@ import { tracing } from "../telemetry/tracing.ts";
 
 const oldestMajorVersion = 18;
 /** Time limit of the version check, in milliseconds. */
-const lookMs = 10_000;
+const checkTimeoutMs = 10_000;
 /** TCP keep-alive, so that an idle connection notices a lost peer; in milliseconds. */
 const keepAlive = { keepAlive: true, keepAliveInitialDelayMillis: 10_000 };
 
@@ -25,7 +25,7 @@ export class DatabaseVersionError extends Error {
 export async function openClient(connectionString: string, answerMs: number): Promise<pg.Client> {
   const client = new pg.Client({
     connectionString,
-    connectionTimeoutMillis: lookMs,
+    connectionTimeoutMillis: checkTimeoutMs,
     ...keepAlive,
   });
   client.on("error", ignore);
@@ -57,7 +57,7 @@ async function checkVersion(client: pg.ClientBase): Promise<void> {
  * @throws DatabaseVersionError
  */
 export async function requireSupportedVersion(url: string): Promise<void> {
-  const client = await openClient(url, lookMs);
+  const client = await openClient(url, checkTimeoutMs);
   await client.end();
 }
 

@@ -63,7 +63,7 @@ export function runPipelined<Row>(
     const forget: string[] = [];
     const kept = statements.map(({ name, ...rest }) => {
       if (name === undefined || prepared === 0) return rest;
-      forget.push(...forgotten(client, name, prepared));
+      forget.push(...namesToClose(client, name, prepared));
       return { ...rest, name };
     });
     const last = kept.pop();
@@ -159,7 +159,7 @@ export function requestClient(
 const keptOf = new WeakMap<pg.ClientBase, { kept: LRUCache<string, true>; evicted: string[] }>();
 
 /** Records the use of a named statement; returns the names to close. */
-function forgotten(client: pg.ClientBase, name: string, most: number): string[] {
+function namesToClose(client: pg.ClientBase, name: string, most: number): string[] {
   let known = keptOf.get(client);
   if (!known) {
     const evicted: string[] = [];

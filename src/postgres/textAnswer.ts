@@ -7,7 +7,7 @@ export type TextStatement = Statement;
 export interface TextAnswer {
   text: Text;
   /** The second column; empty where there is none. */
-  beside: string;
+  secondColumn: string;
 }
 
 /** A short text as a string, a long one as UTF-8 buffers. */
@@ -23,11 +23,11 @@ const blockSize = 32_768;
 export function gather(statement: TextStatement): {
   statement: Statement;
   text: () => Text;
-  beside: () => string;
+  secondColumn: () => string;
 } {
   const blocks: Buffer[] = [];
   let block = "";
-  let beside = "";
+  let secondColumn = "";
   const encode = () => {
     blocks.push(Buffer.from(block));
     block = "";
@@ -37,11 +37,11 @@ export function gather(statement: TextStatement): {
       ...statement,
       onRow: ([piece, second]) => {
         block += piece ?? "";
-        beside = second ?? "";
+        secondColumn = second ?? "";
         if (block.length >= blockSize) encode();
       },
     },
-    beside: () => beside,
+    secondColumn: () => secondColumn,
     text: () => {
       if (blocks.length === 0) return block;
       if (block !== "") encode();

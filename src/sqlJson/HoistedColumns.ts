@@ -1,6 +1,6 @@
 import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
-import { type Part, selectSql } from "./listText.ts";
+import { type Part, selectSql } from "./listJson.ts";
 import { type Row, tableRow } from "./row.ts";
 import { type Text, textSql } from "./text.ts";
 

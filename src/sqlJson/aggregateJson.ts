@@ -5,10 +5,10 @@ import type { SQL } from "postgraphile/pg-sql2";
 import { sqlJsonFieldOf } from "./sqlJsonField.ts";
 import type { AskedGroups } from "./groupsPart.ts";
 import { jsonEncoderOf } from "./jsonEncoder.ts";
-import { type Part, arrayText, whereSql } from "./listText.ts";
+import { type Part, arrayJson, whereSql } from "./listJson.ts";
 import { tableRow } from "./row.ts";
 import { type Fragments, UnsupportedSelection, fieldOf, fieldsOf, typeOf } from "./selection.ts";
-import { type Text, objectText, orNull, textSql } from "./text.ts";
+import { type Text, objectJson, orNull, textSql } from "./text.ts";
 
 /** The rows that are aggregated. */
 export interface Counted {
@@ -68,7 +68,7 @@ export function groupsJson(
   const groups = sql`select ${textSql(object)}
     from ${from} as ${row.alias} cross join lateral (select ${made}) as ${group}${whereSql(row, matching)}
     group by ${values} order by row(${values}) ${limit}`;
-  return arrayText(sql`array(${groups})`, mayBeCut);
+  return arrayJson(sql`array(${groups})`, mayBeCut);
 }
 
 function keyText(value: SQL): Text {
@@ -84,7 +84,7 @@ function objectOf(
   row: SQL,
   keys: readonly Text[],
 ): Text {
-  return objectText(
+  return objectJson(
     fieldsOf(document, type, node.selectionSet).map(([key, child]) => {
       if (child.name.value === "__typename") return [key, [`"${type.name}"`]];
       const field = fieldOf(type, child);

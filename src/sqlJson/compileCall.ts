@@ -18,9 +18,9 @@ import { withMissingPermissions } from "./missingPermissions.ts";
 import { recordedAnswer } from "./recordedAnswer.ts";
 import { compiled } from "./compiledStatement.ts";
 import type { Row } from "./row.ts";
-import { rowText } from "./rowText.ts";
+import { rowJson } from "./rowJson.ts";
 import { fieldOf, fieldsOf, fragmentsOf, typeOf, unlessUnsupported } from "./selection.ts";
-import { objectText, textSql } from "./text.ts";
+import { objectJson, textSql } from "./text.ts";
 
 /** A mutation that the SQL-JSON path can run. */
 export interface Call {
@@ -62,10 +62,10 @@ export function compileCall(
     const guard = guardSql(guardOf(field));
 
     const result = resultRow(type);
-    const object = rowText(compilation, typeOf(field), node, result);
+    const object = rowJson(compilation, typeOf(field), node, result);
     const places = hideablePlaces(schema, asked, operationName);
     const { text } = recordedAnswer(
-      sql`select ${textSql(objectText([[key, object]]))} as data from ${result.alias}`,
+      sql`select ${textSql(objectJson([[key, object]]))} as data from ${result.alias}`,
       schema,
       document,
       operation,

@@ -21,14 +21,14 @@ import { type HideablePlace, hideablePlaces } from "../graphql/hiddenFields.ts";
 import { guardSql } from "./guardSql.ts";
 import { chunkRows } from "./chunkRows.ts";
 import { refusesNone, withMissingPermissions } from "./missingPermissions.ts";
-import { listText } from "./listText.ts";
-import { type Compiled, type Given, compiled, lateValue } from "./compiledStatement.ts";
+import { listJson } from "./listJson.ts";
+import { type Compiled, type RequestValues, compiled, requestValue } from "./compiledStatement.ts";
 import { recordedAnswer } from "./recordedAnswer.ts";
 import { markRootField } from "./splitRootFields.ts";
-import { pageText } from "./pageText.ts";
-import { type FieldPart, keptFieldPart } from "./fieldPart.ts";
+import { pageJson } from "./pageJson.ts";
+import { type FieldPart, cachedFieldPart } from "./fieldPart.ts";
 import { type Row, tableRow } from "./row.ts";
-import { rowText } from "./rowText.ts";
+import { rowJson } from "./rowJson.ts";
 import {
   UnsupportedSelection,
   fieldOf,
@@ -37,7 +37,7 @@ import {
   typeOf,
   unlessUnsupported,
 } from "./selection.ts";
-import { type Text, objectText, orNull, textSql } from "./text.ts";
+import { type Text, objectJson, orNull, textSql } from "./text.ts";
 import { coerceVariables } from "./variables.ts";
 
 /** A query that one SQL statement can answer. */
@@ -49,15 +49,15 @@ export interface Read {
     sent: Record<string, unknown>,
     /** The coerced variables where they are known; null where coercion failed. */
     coerced?: Record<string, unknown> | null,
-  ) => AskedRead | null;
+  ) => PreparedRead | null;
 }
 
 /** A query with resolved variables. */
-export interface AskedRead {
+export interface PreparedRead {
   /** Equal for all requests whose statements differ in parameters only. */
   key: string;
   /** The parameters of this request. */
-  given: Given;
+  given: RequestValues;
   /** Compiles the statement for this key; null where Grafast has to answer. */
   compile: () => CompiledRead | null;
 }
@@ -105,7 +105,7 @@ export function prepareRead(
         ...fragments,
         parts: new Map(
           [...parts].map(([key, { kind }]) => {
-            const bind: BindNth = (n) => lateValue(({ values }) => values.get(key)?.[n] ?? null);
+            const bind: BindNth = (n) => requestValue(({ values }) => values.get(key)?.[n] ?? null);
             return [key, { kind, bind }];
           }),
         ),
@@ -117,7 +117,7 @@ export function prepareRead(
         const text = rootText(compilation, root, key, node);
         return [key, beside ? markRootField(text) : text] as const;
       });
-      const answer = sql`select ${textSql(objectText(texts))} as data where ${guard}`;
+      const answer = sql`select ${textSql(objectJson(texts))} as data where ${guard}`;
       const { text, records } = recordedAnswer(answer, schema, document, operation);
       const mayBeLong = nodes.some(([key]) => {
         const kind = parts.get(key)?.kind.kind;
@@ -132,13 +132,13 @@ export function prepareRead(
     });
 
   const ask: Read["ask"] = (sent, given) =>
-    unlessUnsupported((): AskedRead => {
+    unlessUnsupported((): PreparedRead => {
       const coerced = given === undefined ? coerceVariables(schema, operation, sent) : given;
       if (!coerced) throw new UnsupportedSelection("variables");
       const parts = new Map(
         fields.map(([key, [field, node]]) => {
           const args = getArgumentValues(field, node, coerced);
-          return [key, keptFieldPart(`${owner} ${key}`, fragments, field, node, args)];
+          return [key, cachedFieldPart(`${owner} ${key}`, fragments, field, node, args)];
         }),
       );
       return {
@@ -178,23 +178,23 @@ function rootText(
     case "one": {
       const { rows, wanted } = asked;
       const row = tableRow(name);
-      const object = rowText(compilation, type, node, row);
+      const object = rowJson(compilation, type, node, row);
       return orNull([
         sql`(select ${textSql(object)} from ${rows.from} as ${row.alias} where ${wanted(row, bind)})`,
       ]);
     }
     case "list": {
       const { rows, part } = asked;
-      const object = (row: Row) => rowText(compilation, type, node, row);
-      return listText(rows.from, name, object, part(bind), true);
+      const object = (row: Row) => rowJson(compilation, type, node, row);
+      return listJson(rows.from, name, object, part(bind), true);
     }
     case "page":
-      return pageText(compilation, {
+      return pageJson(compilation, {
         type,
         node,
         page: asked,
         bind,
-        objectOf: (...of) => rowText(compilation, ...of),
+        objectOf: (...of) => rowJson(compilation, ...of),
         ...withinOf(fieldOf(root, node)),
       });
     case "groups":
@@ -223,10 +223,10 @@ function membersText(
     if (!member || child.arguments?.length) throw new UnsupportedSelection(name);
     if ("text" in member) return [key, [member.text]] as const;
     const of = typeOf(fieldOf(type, child));
-    const text = listText(member.from, name, (row) => rowText(compilation, of, child, row), {
+    const text = listJson(member.from, name, (row) => rowJson(compilation, of, child, row), {
       order: [],
     });
     return [key, text] as const;
   });
-  return objectText(parts);
+  return objectJson(parts);
 }

@@ -7,7 +7,7 @@ import type { TextStatement } from "../postgres/textAnswer.ts";
 import type { Bindable } from "../query/bind.ts";
 
 /** The parameters of a request for a statement that requests of the same shape share. */
-export interface Given {
+export interface RequestValues {
   /** The variables as sent, with defaults for missing ones. */
   variables: Record<string, unknown>;
   /** The root fields of this request's document by response key. */
@@ -16,10 +16,10 @@ export interface Given {
   values: ReadonlyMap<string, readonly Bindable[]>;
 }
 
-type Late = (given: Given) => Bindable;
+type Late = (given: RequestValues) => Bindable;
 
 /** A parameter that is computed for each request. */
-export function lateValue(late: Late): SQL {
+export function requestValue(late: Late): SQL {
   // pg-sql2 returns values as they were put in; only strings and these functions are put in.
   return sql.value(late as never);
 }
@@ -27,7 +27,7 @@ export function lateValue(late: Late): SQL {
 /** A statement without its parameters. */
 export interface Compiled {
   /** The statement with the parameters of a request. */
-  statementFor: (given: Given) => PreludeStatement & TextStatement;
+  statementFor: (given: RequestValues) => PreludeStatement & TextStatement;
   /** Length of the SQL text in characters. */
   length: number;
 }
@@ -41,7 +41,7 @@ export function compiled(statement: SQL, plansAnew = false): Compiled {
   const named = plansAnew ? {} : { name: hash("sha1", text, "base64url") };
   // pg-sql2 types values as unknown; see `lateValue` for what is put in.
   const kept = values as unknown as (Bindable | Late)[];
-  const statementFor = (given: Given) => ({
+  const statementFor = (given: RequestValues) => ({
     text,
     ...named,
     // Numbers and lists occur only in the last statement, whose parameters `pg` encodes.

@@ -7,7 +7,7 @@ import { LARGEST_LIST_PART, checkOffset, checkSize } from "../paging/pageArgumen
 import { type Bind, type BindNth, type Bindable, bindValue } from "../query/bind.ts";
 import { sqlJsonFieldOf, type Members, type Rows } from "./sqlJsonField.ts";
 import { type AskedGroups, groupsPart } from "./groupsPart.ts";
-import { type Part, reachOf, shapeOf } from "./listText.ts";
+import { type Part, readLimit, shapeOf } from "./listJson.ts";
 import { orderColumns } from "./orderColumns.ts";
 import { type AskedPage, type Shaped, pagePart } from "./pagePart.ts";
 import type { Row } from "./row.ts";
@@ -39,7 +39,7 @@ const keptParts = new LRUCache<string, FieldPart>({
 });
 
 /** A cached {@link fieldPart}. `owner` identifies the field of the document. @throws Error as fieldPart does */
-export function keptFieldPart(owner: string, ...asked: Parameters<typeof fieldPart>): FieldPart {
+export function cachedFieldPart(owner: string, ...asked: Parameters<typeof fieldPart>): FieldPart {
   const [, field, , args] = asked;
   // Computing this is as fast as looking it up.
   if (sqlJsonFieldOf(field.extensions)?.kind === "rootOne") return fieldPart(...asked);
@@ -134,7 +134,7 @@ function listPart(
   first: number | null,
   offset: number | null,
 ): FieldPart {
-  const reach = reachOf(first, offset);
+  const reach = readLimit(first, offset);
   const skip = (bind: BindNth) => (offset ? { skip: { by: bind(0), reach } } : {});
   return {
     shape: shapeOf(order, first, offset),

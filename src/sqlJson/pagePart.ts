@@ -12,7 +12,7 @@ import { type Condition, compileQuery } from "../query/compile.ts";
 import { type SearchKind, searchKind } from "../query/searchKind.ts";
 import { parseBoundQuery } from "../query/boundValues.ts";
 import type { PagedRows, Rows } from "./sqlJsonField.ts";
-import { type Part, reachOf, shapeOf } from "./listText.ts";
+import { type Part, readLimit, shapeOf } from "./listJson.ts";
 import { orderColumns } from "./orderColumns.ts";
 import type { Row } from "./row.ts";
 import { assertOnly } from "./selection.ts";
@@ -108,7 +108,7 @@ export function pagePart(
   const part = (bind: BindNth): ReturnType<AskedPage["part"]> => ({
     order: backwards ? order.map(opposite) : order,
     first: size,
-    ...(page.offset ? { skip: { by: bind(0), reach: reachOf(size, page.offset) } } : {}),
+    ...(page.offset ? { skip: { by: bind(0), reach: readLimit(size, page.offset) } } : {}),
     ...(search || ends.length > 0
       ? { condition: ({ alias }) => allOf(conditions(bind, alias)) }
       : {}),

@@ -4,7 +4,7 @@ import type { HideablePlace } from "../graphql/hiddenFields.ts";
 import { countLookup } from "../health/cacheCounts.ts";
 import { yieldToEventLoop } from "../process/yieldToEventLoop.ts";
 import type { TextStatement } from "../postgres/textAnswer.ts";
-import { type AskedRead, type CompiledRead, type Read, prepareRead } from "./compileRead.ts";
+import { type PreparedRead, type CompiledRead, type Read, prepareRead } from "./compileRead.ts";
 import { LazyCache } from "./LazyCache.ts";
 import { type Roots, rootsOf } from "./roots.ts";
 
@@ -86,7 +86,7 @@ export function makePlanCache(schema: () => GraphQLSchema, size: number): ReadPl
     const found = asked ? await compiledFor(asked) : null;
     return found && { ...found, places: read?.places ?? [] };
   };
-  const compiledFor = async (asked: AskedRead) => {
+  const compiledFor = async (asked: PreparedRead) => {
     countLookup("reads", reads.has(asked.key));
     const { compiled } = await reads.get(asked.key, () => ({ compiled: asked.compile() }));
     return compiled && { read: compiled.statementFor(asked.given), records: compiled.records };
@@ -114,7 +114,7 @@ export function makePlanCache(schema: () => GraphQLSchema, size: number): ReadPl
     partOf: async (query, except = new Set()) => {
       const found = await severalOf(query);
       if (!found) return null;
-      const asked = new Map<string, AskedRead>();
+      const asked = new Map<string, PreparedRead>();
       for (const key of found.roots.keys) {
         const one = except.has(key) ? null : await askedAlone(found, key, query);
         if (one) asked.set(key, one);

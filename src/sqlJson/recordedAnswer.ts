@@ -4,7 +4,7 @@ import type { SQL } from "postgraphile/pg-sql2";
 import { asksAuditIds, auditIdKey } from "../audit/auditIds.ts";
 import { type Place, placesOf } from "../audit/auditedPlaces.ts";
 import { argumentsOf, askedId } from "../audit/auditedReads.ts";
-import { type Given, lateValue } from "./compiledStatement.ts";
+import { type RequestValues, requestValue } from "./compiledStatement.ts";
 import { UnsupportedSelection } from "./selection.ts";
 
 /** An audit record; each part is SQL over `answer.json` and `seen`. */
@@ -83,9 +83,9 @@ export function recordedAnswer(
     const comesAlong = operation.operation !== "query";
     if (entityType !== null && comesAlong && idKey === null) throw new UnsupportedSelection(key);
     if (entityType !== null && !comesAlong) {
-      const id = ({ variables, nodes }: Given) =>
+      const id = ({ variables, nodes }: RequestValues) =>
         askedId(argumentsOf(nodes.get(key) ?? node, variables));
-      const known = ({ variables, nodes }: Given) => {
+      const known = ({ variables, nodes }: RequestValues) => {
         const given = argumentsOf(nodes.get(key) ?? node, variables);
         return JSON.stringify({
           operation: operationName,
@@ -95,9 +95,9 @@ export function recordedAnswer(
       };
       records.push({
         entityType: sql.literal(entityType),
-        entityId: lateValue(id),
+        entityId: requestValue(id),
         metadata: metadata(
-          lateValue(known),
+          requestValue(known),
           sql`jsonb_build_object('rows', ${countAt(key, pageKeys)})`,
         ),
       });

@@ -47,7 +47,7 @@ export function orNull(text: Text): Text {
 }
 
 /** The JSON of an object from the JSON of its members. @throws UnsupportedSelection when there are none */
-export function objectText(parts: readonly (readonly [string, Text])[]): Text {
+export function objectJson(parts: readonly (readonly [string, Text])[]): Text {
   if (parts.length === 0) throw new UnsupportedSelection("nothing selected");
   const members = parts.map(([key, text], index) => [
     index === 0 ? "{" : ",",

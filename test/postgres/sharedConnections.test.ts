@@ -72,7 +72,7 @@ async function judged(run: () => Promise<unknown>): Promise<void> {
 const many = <T>(count: number, make: (n: number) => Promise<T>) =>
   Promise.all(Array.from({ length: count }, (_none, n) => make(n)));
 
-test("What is quick shares two connections, and everyone has their own answer", async () => {
+test("runs fast statements on two connections with the right results", async () => {
   open();
   await judged(quick);
   const pids = new Set(await many(500, quick));
@@ -84,7 +84,7 @@ test("What is quick shares two connections, and everyone has their own answer", 
   expect(sharedConnections.waiting()).toBe(0);
 });
 
-test("Each is a transaction of its own: settings of one are not seen by the next, and what fails fails alone", async () => {
+test("isolates settings and errors of messages on one connection", async () => {
   open();
   const mark = (n: number) =>
     ask<string>(`mark ${n % 3}`, "select current_setting('office.mark') || 10 / $1::integer", [
@@ -103,7 +103,7 @@ test("Each is a transaction of its own: settings of one are not seen by the next
   });
 });
 
-test("What is sent after a message that fails does not count on what that one was to prepare", async () => {
+test("prepares a statement again after a failed message", async () => {
   open();
   // One statement at most stays prepared. The first part lasts until the others have been sent.
   const divide = (name: string, by: number) =>
@@ -129,7 +129,7 @@ test("What is sent after a message that fails does not count on what that one wa
   ]);
 });
 
-test("A statement that is given up for another before it has an answer is prepared again", async () => {
+test("prepares a statement again that was closed while pending", async () => {
   open({ max: 1 });
   // More names at once than stay prepared.
   const one = (n: number) =>
@@ -146,7 +146,7 @@ test("A statement that is given up for another before it has an answer is prepar
     expect((await many(4, one)).map(({ rows }) => rows[0]?.n)).toEqual([0, 1, 2, 3]);
 });
 
-test("What takes long goes alone, and keeps nobody waiting", async () => {
+test("runs slow statements on separate connections", async () => {
   open({}, 5);
   const slow = () => ask("slow", "select pg_sleep(0.4)");
   await judged(quick);
@@ -159,7 +159,7 @@ test("What takes long goes alone, and keeps nobody waiting", async () => {
   await sleepers;
 });
 
-test("Where what used to be quick holds both connections up, the others go round it", async () => {
+test("bypasses connections that a statement blocks", async () => {
   open();
   await judged(quick);
   await many(100, quick);
@@ -176,7 +176,7 @@ test("Where what used to be quick holds both connections up, the others go round
   await held;
 });
 
-test("Who waits for a connection of the pool gets one while the sharedConnections are never empty", async () => {
+test("gives a connection to a waiting pool caller under constant load", async () => {
   open({ max: 1 });
   await judged(quick);
   let goesOn = true;
@@ -192,7 +192,7 @@ test("Who waits for a connection of the pool gets one while the sharedConnection
   await busy;
 });
 
-test("Those in sharedConnections have their turns while others never leave a connection idle", async () => {
+test("runs shared statements while pool callers use every connection", async () => {
   open({ max: 3 });
   await judged(quick);
   let goesOn = true;
@@ -209,7 +209,7 @@ test("Those in sharedConnections have their turns while others never leave a con
   await busy;
 });
 
-test("A connection that breaks fails what was sent over it, and nothing after that", async () => {
+test("fails only the pending messages of a broken connection", async () => {
   open({ max: 1 });
   await judged(quick);
   const held = hold(30);
@@ -228,7 +228,7 @@ test("A connection that breaks fails what was sent over it, and nothing after th
   expect(pool.totalCount - pool.idleCount).toBe(0);
 });
 
-test("While new connections are refused, those that are there do the work, and few are asked for", async () => {
+test("uses the existing connections while new ones are refused", async () => {
   open();
   await judged(quick);
   const held = hold(0.3);
@@ -247,7 +247,7 @@ test("While new connections are refused, those that are there do the work, and f
   expect(refusals).toBeLessThan(10);
 });
 
-test("When the pool ends, those who still wait are told, and what is under way is done", async () => {
+test("rejects waiting callers and completes pending messages when the pool ends", async () => {
   open();
   await judged(quick);
   // Two connections are there.
@@ -264,7 +264,7 @@ test("When the pool ends, those who still wait are told, and what is under way i
   open();
 });
 
-test("Where no connection is to be had, all who wait are told what the pool says", async () => {
+test("rejects all waiting callers with the pool's error", async () => {
   open({ max: 1 });
   // To connect takes as long as it takes; what is cut short is to wait for the one that there is.
   (await pool.connect()).release();

@@ -25,24 +25,24 @@ test.each([
   ["nothing", "select null::text", ""],
   ["a short text", "select 'é🍷'", "é🍷"],
   ["a short text in pieces", "select n::text from generate_series(1, 12) as n", "123456789101112"],
-])("%s is a string", async (_name, text, expected) => {
+])("returns %s as a string", async (_name, text, expected) => {
   expect(await textOf({ text })).toBe(expected);
 });
 
-test("A long text is bytes, of which none is lost", async () => {
+test("returns a long text as complete buffers", async () => {
   const text = "select n || repeat('é🍷', n) from generate_series(1, 1000) as n";
   const expected = Array.from({ length: 1000 }, (_none, n) => `${n + 1}${"é🍷".repeat(n + 1)}`);
   const blocks = await textOf({ text });
   expect(Buffer.concat(blocks as Buffer[]).toString()).toBe(expected.join(""));
 });
 
-test("An error after some of it is told as such", async () => {
+test("rejects with an error that follows some rows", async () => {
   const text = "select repeat('x', 1000) || 1 / (1000 - n) from generate_series(1, 1000) as n";
   await expect(textOf({ text })).rejects.toMatchObject({ code: "22012" });
   expect(await textOf({ text: "select 'next'" })).toBe("next");
 });
 
-test("Others have a turn while a long text is read, however quickly it comes", async () => {
+test("lets other work run while it reads a long text", async () => {
   const perTurn = [0];
   let isRead = false;
   const count = () => {

@@ -44,7 +44,7 @@ describe("bound values", () => {
       expect(parseBoundQuery(text, null)).toEqual(parseQuery(text));
   });
 
-  test("are taken as they are, whatever they hold", () => {
+  test("accept any characters", () => {
     const text = fc
       .string({ unit: "grapheme", minLength: 1, maxLength: 60 })
       .filter((value) => value.trim() !== "" && !/[[\p{Cc}\p{Cs}]--[\t\n\r]]/v.test(value));

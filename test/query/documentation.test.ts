@@ -11,12 +11,12 @@ const errorBlock = /```errors\n([^]*?)\n```/.exec(page)?.[1] ?? "";
 const errors = [...errorBlock.matchAll(/^(\S.*)\n {2}(query: .*)$/gm)];
 
 describe("docs/query-language.md", () => {
-  test("every example of an operator can be parsed", () => {
+  test("every operator example parses", () => {
     expect(examples.length).toBeGreaterThan(25);
     for (const example of examples) expect(parseQuery(example)).toHaveProperty("kind");
   });
 
-  test("what it calls the same is the same", () => {
+  test("queries documented as equivalent are equivalent", () => {
     expect(pairs).toHaveLength(6);
     for (const [, left = "", right = ""] of pairs) {
       expect(withoutPositions(parseQuery(left))).toEqual(withoutPositions(parseQuery(right)));

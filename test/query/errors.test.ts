@@ -2,7 +2,7 @@ import { describe, expect, test } from "@jest/globals";
 import { parseQuery } from "../../src/query/parse.ts";
 import { refusal } from "../helpers/query/refusals.ts";
 
-describe("a query that cannot be understood is refused at the right place", () => {
+describe("an invalid query is rejected at the right position", () => {
   test.each([
     ["", 0, 0, "empty query"],
     [" \t\u3000", 0, 3, "empty query"],
@@ -130,7 +130,7 @@ describe("a query that cannot be understood is refused at the right place", () =
     });
   });
 
-  test("a long piece of the query is cut in the message, between characters", () => {
+  test("a long excerpt is truncated between characters", () => {
     const { message } = refusal(() => parseQuery(`${"😀".repeat(500)}:a`));
     expect(message.length).toBeLessThan(150);
     expect(message.isWellFormed()).toBe(true);

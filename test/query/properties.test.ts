@@ -65,7 +65,7 @@ describe("properties of the query language", () => {
     );
   });
 
-  test("any text either parses or is refused with a place within it", () => {
+  test("any text parses or is refused with a position within it", () => {
     const anyString = fc.oneof(
       fc.string({ unit: "binary", maxLength: 40 }),
       fc.string({ unit: fc.nat({ max: 0xffff }).map((unit) => String.fromCharCode(unit)) }),

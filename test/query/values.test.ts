@@ -84,7 +84,7 @@ describe("numbers", () => {
     "1e-301",
     "9".repeat(101),
     `${"9".repeat(99)}e300`,
-  ])("%j is too far out", (text) => {
+  ])("%j is out of range", (text) => {
     expect(reasonOf(parseDecimalValue, text)).toMatch(/ is beyond the numbers/);
   });
 });

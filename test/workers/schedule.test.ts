@@ -10,7 +10,7 @@ import { tenant, createQueueDatabase } from "../helpers/workers/queueDatabase.ts
 import type { WorkerProcess } from "../helpers/workers/workerProcess.ts";
 import { endWorkers, startWorkerProcess } from "../helpers/workers/workerProcess.ts";
 
-const tasksFolder = fileURLToPath(new URL("../../src/workers/tasks/", import.meta.url));
+const tasksFolder = fileURLToPath(new URL("../../src/workers/tasks", import.meta.url));
 
 describe("the task list", () => {
   test("contains each task under the name of its file", () => {

@@ -73,8 +73,8 @@ const uses: Record<string, () => Promise<() => Promise<unknown>>> = {
   },
 };
 
-describe("a silent database", () => {
-  test.each(Object.entries(uses))("ends the connection of %s in time", async (_name, begin) => {
+describe("an unresponsive database", () => {
+  test.each(Object.entries(uses))("destroys the connection of %s in time", async (_name, begin) => {
     const go = await begin();
     proxy.blackHole();
     const { ms, result } = await timed(() => go().catch((error: unknown) => error));
@@ -95,13 +95,13 @@ describe("a silent database", () => {
     }
   }
 
-  test("does not keep a connection that is closed", async () => {
+  test("does not keep a closed connection", async () => {
     const direct = await openClient(database.url, answerMs);
     const { ms } = await whileStopped(direct, () => direct.end());
     expect(ms).toBeLessThan(mostMs);
   });
 
-  test("does not keep a pool whose connections are closed", async () => {
+  test("does not keep a pool with closed connections", async () => {
     const pool = poolFor(database.url, "office_worker", 1, { answerMs });
     const { ms } = await whileStopped(pool, async () => {
       const closed = once(pool, "remove");
@@ -111,7 +111,7 @@ describe("a silent database", () => {
     expect(ms).toBeLessThan(mostMs);
   });
 
-  test("gives a pool's next caller another connection", async () => {
+  test("gives the pool's next caller another connection", async () => {
     const pool = poolFor(proxy.url, "office_worker", 1, { answerMs });
     const pid = async () =>
       (await pool.query<{ pid: number }>("select pg_backend_pid() as pid")).rows[0]?.pid;
@@ -123,7 +123,7 @@ describe("a silent database", () => {
     await pool.end();
   });
 
-  test("leaves a connection alone that waits for nothing", async () => {
+  test("keeps an idle connection", async () => {
     const end = performance.now() + 3 * answerMs;
     await waitFor("some time", () => performance.now() > end);
     expect((await client.query<{ one: number }>("select 1 as one")).rows).toEqual([{ one: 1 }]);

@@ -11,7 +11,7 @@ export interface Part {
   condition?: (row: Row) => SQL;
   order: readonly OrderColumn[];
   first?: number | null;
-  /** The offset: a parameter, bounded by {@link reachOf} together with `first`. */
+  /** The offset: a parameter, bounded by {@link readLimit} together with `first`. */
   skip?: { by: SQL; reach: number | null };
 }
 
@@ -19,7 +19,7 @@ export interface Part {
  * The last row that may be read, including the one that tells whether more follow, rounded up to a power of two. Null
  * where nothing is skipped, or all rows are read.
  */
-export function reachOf(first: number | null, offset: number | null): number | null {
+export function readLimit(first: number | null, offset: number | null): number | null {
   return !offset || first === null ? null : roundedUp(offset + first + 1);
 }
 
@@ -29,13 +29,13 @@ export function shapeOf(
   first: number | null,
   offset: number | null,
 ): string {
-  const skipped = offset ? `skip ${reachOf(first, offset)}` : "all";
+  const skipped = offset ? `skip ${readLimit(first, offset)}` : "all";
   const columns = order.map(({ attribute, direction }) => attribute + direction);
   return [first, skipped, ...columns].join(" ");
 }
 
 /** The JSON of a list of objects; with `mayBeCut`, with {@link cut} after each. */
-export function listText(
+export function listJson(
   from: SQL,
   name: string,
   object: (row: Row) => Text,
@@ -43,17 +43,17 @@ export function listText(
   mayBeCut = false,
 ): Text {
   const objects = selectSql(from, name, (row) => textSql(object(row)), part);
-  return arrayText(sql`array(${objects})`, mayBeCut);
+  return arrayJson(sql`array(${objects})`, mayBeCut);
 }
 
 /** The JSON of a list from an array with the JSON of its items. */
-export function arrayText(elements: SQL, mayBeCut: boolean): Text {
+export function arrayJson(elements: SQL, mayBeCut: boolean): Text {
   const comma = mayBeCut ? sql`',' || ${cut}` : sql`','`;
   return ["[", sql`array_to_string(${elements}, ${comma})`, "]"];
 }
 
 /** The conjunction of two optional conditions. */
-export function bothOf(
+export function conjunction(
   one: Part["condition"] | null,
   other: Part["condition"] | null,
 ): Pick<Part, "condition"> {

@@ -4,22 +4,22 @@ import type { SQL } from "postgraphile/pg-sql2";
 import { type Compilation, nestedKey } from "./compilation.ts";
 import { sqlJsonFieldOf } from "./sqlJsonField.ts";
 import { hasUnencodableValues } from "./jsonEncoder.ts";
-import { type Part, bothOf, listText } from "./listText.ts";
-import { pageText } from "./pageText.ts";
+import { type Part, conjunction, listJson } from "./listJson.ts";
+import { pageJson } from "./pageJson.ts";
 import { type Row, tableRow } from "./row.ts";
 import { UnsupportedSelection, fieldOf, fieldsOf, typeOf } from "./selection.ts";
-import { type Text, objectText, orNull, textSql } from "./text.ts";
+import { type Text, objectJson, orNull, textSql } from "./text.ts";
 
 type ObjectOf = [type: GraphQLObjectType, node: FieldNode, row: Row];
 
 /** The JSON of one row's object. @throws UnsupportedSelection */
-export function rowText(
+export function rowJson(
   compilation: Compilation,
   type: GraphQLObjectType,
   node: FieldNode,
   row: Row,
 ): Text {
-  return objectText(
+  return objectJson(
     fieldsOf(compilation, type, node.selectionSet).map(([key, child]) => [
       key,
       child.name.value === "__typename"
@@ -50,7 +50,7 @@ function fieldText(
     const text = sqlJson.write(sqlJson.call(row.whole()));
     return sqlJson.required ? orMissing(textSql(text)) : orNull(text);
   }
-  const object = (related: Row) => rowText(compilation, typeOf(field), node, related);
+  const object = (related: Row) => rowJson(compilation, typeOf(field), node, related);
   switch (sqlJson?.kind) {
     case "one": {
       const related = tableRow(node.name.value);
@@ -61,8 +61,8 @@ function fieldText(
     case "manyPage": {
       const within = (related: Row) => sqlJson.join(row, related);
       const list = (part: Part) => {
-        const own = { ...part, ...bothOf(within, part.condition) };
-        return listText(sqlJson.rows.from, node.name.value, object, own);
+        const own = { ...part, ...conjunction(within, part.condition) };
+        return listJson(sqlJson.rows.from, node.name.value, object, own);
       };
       if (sqlJson.kind === "many" && !node.arguments?.length)
         return list({ order: sqlJson.rows.order });
@@ -70,11 +70,11 @@ function fieldText(
       if (part?.kind.kind === "list") return list(part.kind.part(part.bind));
       if (part?.kind.kind !== "page") throw new UnsupportedSelection(node.name.value);
       const { kind: page, bind } = part;
-      const objectOf = (...of: ObjectOf) => rowText(compilation, ...of);
-      return pageText(compilation, { type: typeOf(field), node, page, bind, objectOf, within });
+      const objectOf = (...of: ObjectOf) => rowJson(compilation, ...of);
+      return pageJson(compilation, { type: typeOf(field), node, page, bind, objectOf, within });
     }
     case "computed":
-      return listText(sqlJson.call(row.whole()), node.name.value, object, { order: [] });
+      return listJson(sqlJson.call(row.whole()), node.name.value, object, { order: [] });
     default:
       throw new UnsupportedSelection(node.name.value);
   }

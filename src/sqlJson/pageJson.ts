@@ -6,11 +6,11 @@ import { type Compilation, nestedKey } from "./compilation.ts";
 import { cursorText } from "./cursorText.ts";
 import { type Counted, aggregatesJson, groupsJson } from "./aggregateJson.ts";
 import { HoistedColumns } from "./HoistedColumns.ts";
-import { type Part, arrayText, bothOf, listText, whereSql } from "./listText.ts";
+import { type Part, arrayJson, conjunction, listJson, whereSql } from "./listJson.ts";
 import type { AskedPage } from "./pagePart.ts";
 import { type Row, tableRow } from "./row.ts";
 import { UnsupportedSelection, fieldOf, fieldsOf, typeOf } from "./selection.ts";
-import { type Text, objectText } from "./text.ts";
+import { type Text, objectJson } from "./text.ts";
 
 /** A page and what is selected of it. */
 interface PageToWrite {
@@ -28,7 +28,7 @@ interface PageToWrite {
 type Member = readonly [string, FieldNode];
 
 /** The JSON of a connection: nodes, edges, cursors, total, page info, aggregates. @throws UnsupportedSelection */
-export function pageText(compilation: Compilation, page: PageToWrite): Text {
+export function pageJson(compilation: Compilation, page: PageToWrite): Text {
   return new PageWriter(compilation, page).text();
 }
 
@@ -56,7 +56,7 @@ class PageWriter {
     this.#name = node.name.value;
     this.#members = fieldsOf(compilation, type, node.selectionSet);
     const part = page.part(bind);
-    this.#part = { ...part, ...bothOf(within, part.condition) };
+    this.#part = { ...part, ...conjunction(within, part.condition) };
     this.#lists = this.#members.filter(([, { name }]) => ["nodes", "edges"].includes(name.value));
     const infos = new Set(
       this.#members
@@ -73,7 +73,7 @@ class PageWriter {
 
   text(): Text {
     const { from } = this.#asked.page.rows;
-    const text = objectText(this.#members.map((member) => [member[0], this.#member(member)]));
+    const text = objectJson(this.#members.map((member) => [member[0], this.#member(member)]));
     const { first } = this.#part;
     const read = { ...this.#part, first: this.#asksForMore ? first + 1 : first };
     return this.#found.around(text, from, this.#name, this.#isShared && first > 0 ? read : null);
@@ -94,7 +94,7 @@ class PageWriter {
           : ["null"];
       case "pageInfo": {
         const { inner, members } = this.#below(type, child);
-        return objectText(members.map(([key, { name }]) => [key, this.#info(inner, name.value)]));
+        return objectJson(members.map(([key, { name }]) => [key, this.#info(inner, name.value)]));
       }
       case "aggregates":
         return aggregatesJson(
@@ -120,10 +120,10 @@ class PageWriter {
     const { first } = this.#part;
     const mayBeCut = within === undefined;
     if (!this.#isShared || first === 0)
-      return listText(page.rows.from, this.#name, this.#shownBy(member), this.#part, mayBeCut);
+      return listJson(page.rows.from, this.#name, this.#shownBy(member), this.#part, mayBeCut);
     const read = this.#objects(member);
     const shown = this.#asksForMore ? sql`${read}[:${sql.literal(first)}]` : read;
-    return arrayText(page.backwards ? sql`array_reverse(${shown})` : shown, mayBeCut);
+    return arrayJson(page.backwards ? sql`array_reverse(${shown})` : shown, mayBeCut);
   }
 
   #info(info: GraphQLObjectType, field: string): Text {
@@ -190,7 +190,7 @@ class PageWriter {
   #edge(child: FieldNode, row: Row): Text {
     const { type, objectOf } = this.#asked;
     const { inner, members } = this.#below(type, child);
-    return objectText(
+    return objectJson(
       members.map(([key, field]) => {
         if (field.name.value === "__typename") return [key, [`"${inner.name}"`]];
         if (field.name.value === "cursor") return [key, this.#cursor(row)];
@@ -209,7 +209,7 @@ class PageWriter {
   /** All matching rows. */
   #counted(): Counted {
     const { page, bind, within } = this.#asked;
-    const matching = bothOf(within, page.matching(bind));
+    const matching = conjunction(within, page.matching(bind));
     return { from: page.rows.from, name: this.#name, matching };
   }
 }
