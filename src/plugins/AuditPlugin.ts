@@ -13,6 +13,7 @@ import type { Filter } from "../audit/auditFilter.ts";
 import type { Bind } from "../query/bind.ts";
 import type { SqlJsonField, Members } from "../sqlJson/sqlJsonField.ts";
 import { resource } from "../schema/resource.ts";
+import { UnsupportedSelection } from "../sqlJson/selection.ts";
 
 type Applied = ReturnType<typeof readFilter>;
 type FilteredStep = ObjectStep<{ filter: Step<Applied> }>;
@@ -29,7 +30,8 @@ export const SqlJsonAuditPlugin: GraphileConfig.Plugin = {
           kind: "rootObject",
           members: (args, asked, bind) => {
             // Grafast counts once for both.
-            if (asked.has("total") && asked.has("totalIsExact")) throw new Error("Counted twice");
+            if (asked.has("total") && asked.has("totalIsExact"))
+              throw new UnsupportedSelection("total with totalIsExact");
             return pageMembers(build, readFilter(args.input as Filter | null), bind);
           },
         };

@@ -4,6 +4,7 @@ import {
   type OperationDefinitionNode,
   getArgumentValues,
   getOperationAST,
+  isNonNullType,
 } from "graphql";
 import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
@@ -58,6 +59,8 @@ export function compileCall(
     const field = fieldOf(root, node);
     const sqlJson = sqlJsonFieldOf(field.extensions);
     if (sqlJson?.kind !== "call") return null;
+    // Where no row is a valid result, a missing row cannot be told from a refused guard.
+    if (!isNonNullType(field.type)) return null;
     const { call, type } = sqlJson;
     const guard = guardSql(guardOf(field));
 

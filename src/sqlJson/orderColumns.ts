@@ -3,6 +3,7 @@ import { getNamedType, isEnumType } from "graphql";
 import type { PgSelectQueryBuilder } from "postgraphile/@dataplan/pg";
 import type { OrderColumn } from "../paging/defaultOrder.ts";
 import type { Rows } from "./sqlJsonField.ts";
+import { UnsupportedSelection } from "./selection.ts";
 
 type Apply = (builder: Pick<PgSelectQueryBuilder, "orderBy" | "setOrderIsUnique">) => void;
 
@@ -29,17 +30,17 @@ export function namedColumns(
   type: GraphQLNamedType | null | undefined,
   values: readonly unknown[],
 ): OrderColumn[] {
-  if (!isEnumType(type)) throw new Error("The order is no enumeration");
+  if (!isEnumType(type)) throw new UnsupportedSelection("orderBy");
   return values.flatMap((value): OrderColumn[] => {
     const found = type.getValues().find((one) => one.value === value);
     // The library types `apply` for any builder; that of an order calls these two methods only.
     const apply = found?.extensions.grafast?.apply as unknown as Apply | undefined;
-    if (!apply) throw new Error("The order says nothing");
+    if (!apply) throw new UnsupportedSelection("orderBy");
     const named: OrderColumn[] = [];
     apply({
       orderBy(spec) {
         const { attribute, direction } = typeof spec === "object" ? spec : {};
-        if (attribute === undefined || !direction) throw new Error("The order is not of columns");
+        if (attribute === undefined || !direction) throw new UnsupportedSelection("orderBy");
         named.push({ attribute, direction });
       },
       setOrderIsUnique() {

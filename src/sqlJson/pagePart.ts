@@ -15,7 +15,7 @@ import type { PagedRows, Rows } from "./sqlJsonField.ts";
 import { type Part, readLimit, shapeOf } from "./listJson.ts";
 import { orderColumns } from "./orderColumns.ts";
 import type { Row } from "./row.ts";
-import { assertOnly } from "./selection.ts";
+import { UnsupportedSelection, assertOnly } from "./selection.ts";
 
 /** Resolved arguments: the SQL that they need and its parameters. */
 export interface Shaped {
@@ -70,7 +70,8 @@ export function pagePart(
   // Coercion has checked the types.
   const page = readPage({ first, last, offset, before, after } as PageArguments);
   const order = orderColumns(field, orderBy, rows);
-  if (query == null && queryValues != null) throw new Error("Grafast refuses it");
+  if (query == null && queryValues != null)
+    throw new UnsupportedSelection("queryValues without query");
   const search = query == null || !table ? null : searchOf(table, query as string, queryValues);
   const ends = endsOf(page, order, rows.resource);
   const size = page.first ?? page.last ?? 0;

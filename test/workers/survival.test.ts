@@ -215,7 +215,7 @@ describe("when the queue can never take jobs", () => {
       {},
       { constants: { worker: { heartbeatMs: 200 } } },
     );
-    await waitFor("the failure", () => stuck.output().includes("did not reach the database"));
+    await waitFor("the failure", () => stuck.output().includes("heartbeat failed"));
     await db.query("alter table graphile_worker.away rename to _private_tasks");
     const id = await db.enqueue("test_note", { name: "after all" });
     expect(await stuck.exited).toBe(1);
