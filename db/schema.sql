@@ -7705,7 +7705,7 @@ CREATE OR REPLACE FUNCTION missing_row()
  LANGUAGE plpgsql
 AS $function$
 begin
-  raise exception 'A required row is missing or not visible';
+  raise exception 'A required row is missing or not visible' using errcode = 'OFR03';
 end;
 $function$;
 grant execute on function missing_row() to office_api;

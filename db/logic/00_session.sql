@@ -46,7 +46,7 @@ comment on function fail is 'Raises OF400 (input), OF401 (login), OF403 (permiss
 
 create or replace function missing_row() returns text as $$
 begin
-  raise exception 'A required row is missing or not visible';
+  raise exception 'A required row is missing or not visible' using errcode = 'OFR03';
 end;
 $$ language plpgsql volatile;
 comment on function missing_row is 'Fails a statement that did not find a required row.';

@@ -59,6 +59,11 @@ export function isCollision(error: unknown): boolean {
   return isDatabaseError(error) && (error.code === "40001" || error.code === "40P01");
 }
 
+/** Whether a SQL-JSON statement met null where the schema promises a value (`missing_row` in db/logic/00_session.sql). */
+export function isMissingValue(error: DatabaseError): boolean {
+  return error.code === "OFR03";
+}
+
 /** Whether a prepared statement no longer fits the schema, as after a migration. */
 export function isStalePlan(error: DatabaseError): boolean {
   return (

@@ -16,7 +16,13 @@ import { rootFields } from "../graphql/rootFields.ts";
 import { type SqlJsonOutcome, countSqlJsonOutcome } from "../health/sqlJsonOutcomes.ts";
 import { type HiddenField, type HideablePlace, hiddenFrom } from "../graphql/hiddenFields.ts";
 import { yieldToEventLoop } from "../process/yieldToEventLoop.ts";
-import { isCollision, isDatabaseError, isOutage, isStalePlan } from "../errors/databaseErrors.ts";
+import {
+  isCollision,
+  isDatabaseError,
+  isMissingValue,
+  isOutage,
+  isStalePlan,
+} from "../errors/databaseErrors.ts";
 import type { ReadReplicaAsPrincipal } from "../auth/queryReplica.ts";
 import type { Principal, QueryAsPrincipal } from "../auth/queryAsPrincipal.ts";
 import type { Text, TextAnswer } from "../postgres/textAnswer.ts";
@@ -170,6 +176,12 @@ export function sqlJsonExecutor(options: SqlJsonExecutorOptions): RequestHandler
     return hasKey ? null : answerMutation(work, principal, isLong);
   };
 
+  const isQuery = ({ query, operationName }: GraphqlBody) => {
+    const { document } = documents.read(query);
+    const operation = document && getOperationAST(document, operationName);
+    return operation?.operation === OperationTypeNode.QUERY;
+  };
+
   /** Answers a database error. The statement reads all root fields, so the error stands at the first of them. */
   const sendError = (body: GraphqlBody, response: Response, error: DatabaseError) => {
     const { document } = documents.read(body.query);
@@ -224,6 +236,12 @@ export function sqlJsonExecutor(options: SqlJsonExecutorOptions): RequestHandler
           // After a lost connection nobody knows what was done, so nothing runs again.
           if (isOutage(error)) {
             next(error);
+            return;
+          }
+          // Grafast reads again to name the place of the missing value; a mutation is never run again.
+          if (isDatabaseError(error) && isMissingValue(error) && isQuery(body)) {
+            note(response, "unsupported");
+            next();
             return;
           }
           if (isDatabaseError(error) && !isStalePlan(error)) {
