@@ -27,9 +27,12 @@ export function inOrder(roles: readonly Role[]): Role[] {
     .toSorted(by("name"));
 }
 
-/** Compares texts as the database does here, by their bytes. */
+/** As the collation `display_order` of names and e-mail addresses. */
+const displayOrder = new Intl.Collator("da", { ignorePunctuation: false });
+
 function by<K extends string>(property: K) {
-  return (a: Record<K, string>, b: Record<K, string>) => (a[property] < b[property] ? -1 : 1);
+  return (a: Record<K, string>, b: Record<K, string>) =>
+    displayOrder.compare(a[property], b[property]);
 }
 
 /** The same for users, which have an email for this. */
