@@ -8,7 +8,7 @@ import { type Service, startService } from "../helpers/service.ts";
 const file = join(import.meta.dirname, "../../README.md");
 const recorded = /(<!-- conversation -->\n\n?```text\n)([\s\S]*?)(```)/;
 
-test("the README's table of settings is what the configuration knows; `npm run generate` rewrites it", async () => {
+test("the README's table of settings is generated from the configuration", async () => {
   const readme = await readFile(file, "utf8");
   expect(readme).toContain("<!-- settings -->");
   expect(withSettingsTable(readme)).toBe(readme);
