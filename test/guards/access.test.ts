@@ -27,7 +27,7 @@ afterAll(async () => {
   await fake.stop();
 });
 
-test("the page's tables of permissions are what the guards declare; `npm run generate` rewrites them", async () => {
+test("the page's tables of permissions are generated from the guards", async () => {
   const page = await readFile(file, "utf8");
   const { pool } = service.database;
   expect(page).toContain("<!-- permissions -->");
@@ -59,7 +59,7 @@ function asShown(answer: string): unknown {
   return parsed.errors ? { errors: parsed.errors.map(({ message }) => message) } : parsed;
 }
 
-test("The page's commands get the answers that it shows.", async () => {
+test("the page's commands return the responses that it shows", async () => {
   if (spawnSync("curl", ["--version"]).status !== 0) {
     console.warn("NOT TESTED: the commands in docs/access.md, since this machine has no curl");
     return;

@@ -17,15 +17,15 @@ const servedText = readFileSync(join(root, "schema.graphql"), "utf8");
 const gaps = contractGaps(contract, buildSchema(servedText));
 
 describe("The published contract", () => {
-  test("is served whole, but for what notYetServed.json lists", () => {
+  test("is served except for the entries of notYetServed.json", () => {
     expect(gaps.filter((gap) => !notYetServed.includes(gap))).toEqual([]);
   });
 
-  test("has no entry in notYetServed.json that is served already: take it out, the list only shrinks", () => {
+  test("has no entry in notYetServed.json that is already served", () => {
     expect(notYetServed.filter((entry) => !gaps.includes(entry))).toEqual([]);
   });
 
-  test("lists what is not yet served in order and once", () => {
+  test("has sorted and unique entries in notYetServed.json", () => {
     expect(notYetServed).toEqual([...new Set(notYetServed)].sort());
   });
 });

@@ -6,13 +6,13 @@ import { licencesPage } from "../../dev/licences.ts";
 
 const docs = join(import.meta.dirname, "../../docs");
 
-test("docs/licences.md names every package that production installs; `npm run generate` rewrites it", async () => {
+test("docs/licences.md names every package that production installs", async () => {
   const page = await licencesPage();
   expect(await readFile(join(docs, "licences.md"), "utf8")).toBe(page);
   expect(page).toMatch(/^\| postgraphile [\d.]+ \| MIT \|$/m);
 });
 
-test("no package of production is under a licence that asks for our own source, or states none", async () => {
+test("no production package has a copyleft licence or none", async () => {
   const rows = (await licencesPage()).split("\n").filter((line) => /^\| \S+ \d\S* \|/.test(line));
   const bound = rows.filter(
     (line) => /\bA?GPL|not stated|UNLICENSED/.test(line) && !/\bOR\b/.test(line),
@@ -21,7 +21,7 @@ test("no package of production is under a licence that asks for our own source, 
   expect(bound).toEqual([]);
 });
 
-test("advisories count from high on, unless an exception with a reason covers them until its day", async () => {
+test("advisories of severity high and above count unless an unexpired exception covers them", async () => {
   const advisory = (id: string, severity: string) => ({
     url: `https://github.com/advisories/${id}`,
     title: "Bad",

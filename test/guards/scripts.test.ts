@@ -54,7 +54,7 @@ function expectAllProducts(output: string): void {
   expect(output).not.toContain("Old wine");
 }
 
-test("the page has the examples that are run here", () => {
+test("the page has the examples that run here", () => {
   expect([...examples.keys()]).toEqual(["products.py", "codegen.ts", "src/products.ts"]);
 });
 

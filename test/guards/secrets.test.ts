@@ -16,18 +16,18 @@ test.each([
   ["an API token", makeToken("api")],
   ["a login code", `bol_${"x".repeat(43)}`],
   ["a signed link", `https://files.example/a?X-Amz-Signature=${"0f".repeat(32)}&x=1`],
-])("%s in a log is noticed, and not repeated", (_, secret) => {
+])("%s in a log is found, and not repeated", (_, secret) => {
   const read = () => expectNoSecrets("the log", `{"level":"info","msg":"${secret}"}`);
   expect(read).toThrow("the log holds a secret");
   expect(read).not.toThrow(secret);
 });
 
-test("What only looks like a token is none: its checksum does not fit.", () => {
+test("text with a wrong checksum is no token", () => {
   expect(() => expectNoSecrets("the log", `bos_${"x".repeat(51)}`)).not.toThrow();
 });
 
 test.each(["audit_log", "graphile_worker._private_jobs"])(
-  "A token in a row of %s is noticed.",
+  "a token in a row of %s is found",
   async (table) => {
     const client = await database.pool.connect();
     const plant: Record<string, string> = {

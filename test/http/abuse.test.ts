@@ -42,7 +42,7 @@ const countOf = (step: string) => attemptsAt(service, step);
 const leave = (attempts: number) => leaveAttempts(service, "devLogin", attempts);
 
 describe("Attempts to log in", () => {
-  test("are limited to thirty a minute for an address, whoever they are at and however they end", async () => {
+  test("are limited to thirty a minute per address, for all users and outcomes together", async () => {
     await leave(2);
     expect((await logIn("dora@example.com")).data.devLogin.token).toMatch(/^bos_/);
     expect(codesOf(await logIn(address()))).toEqual(["UNAUTHENTICATED"]);
@@ -65,7 +65,7 @@ describe("Attempts to log in", () => {
     expect(wait).toBeLessThanOrEqual(60);
   });
 
-  test("have a minute of their own from the first; then all are open again", async () => {
+  test("are allowed again a minute after the first one", async () => {
     await leave(0);
     expect(codesOf(await logIn("dora@example.com"))).toEqual(["RATE_LIMITED"]);
     await sql("update attempt_counts set started_at = started_at - interval '50 seconds'");
@@ -76,13 +76,13 @@ describe("Attempts to log in", () => {
     expect(await countOf("devLogin")).toEqual([1]);
   });
 
-  test("are not lost to a clock that is set back", async () => {
+  test("are counted correctly when the clock is set back", async () => {
     await leave(0);
     await sql("update attempt_counts set started_at = now() + interval '1 day'");
     expect((await logIn("dora@example.com")).errors).toBeUndefined();
   });
 
-  test("are limited for an account from all addresses together, however it is spelt", async () => {
+  test("are limited per account across all addresses, in every spelling", async () => {
     await sql(
       "select count_attempt('devLogin', '2001:db8::' || to_hex(i) || ':0:0:0:0:1', 'dora@example.com', 30) from generate_series(1, 28) i",
     );
@@ -113,7 +113,7 @@ describe("Attempts to log in", () => {
     expect(await sql("select from sessions where user_id = $1", [userId])).toHaveLength(2);
   });
 
-  test("count in a document that fails as a whole, and of one whose answer nobody asks for", async () => {
+  test("count in documents that fail and in those whose client disconnects", async () => {
     const half = await service.ask(
       `mutation ($email: String!) { devLogin(email: $email) { __typename } createRole(input: {name: "x", permissionKeys: []}) { id } }`,
       { variables: { email: address() } },
@@ -130,7 +130,7 @@ describe("Attempts to log in", () => {
     expect(await countOf("devLogin")).toEqual([]);
   });
 
-  test("are counted for two server processes together, fifty at once", async () => {
+  test("are counted across two server processes, with fifty concurrent requests", async () => {
     const answers = await Promise.all(
       Array.from({ length: 50 }, (_value, index) =>
         logIn(address(), index % 2 ? service : sibling),
@@ -142,7 +142,7 @@ describe("Attempts to log in", () => {
     expect(await countOf("devLogin")).toEqual([50]);
   });
 
-  test("cannot be multiplied by addresses that only a header tells", async () => {
+  test("cannot be multiplied by addresses in untrusted headers", async () => {
     await leave(0);
     for (const header of [
       "x-forwarded-for",
@@ -177,7 +177,7 @@ describe("Attempts to log in", () => {
     ]);
   });
 
-  test("beyond the limit are told in the log, and fill no audit log", async () => {
+  test("beyond the limit are logged and add no audit rows", async () => {
     await leave(0);
     const answer = await logIn(address());
     const correlationId = answer.headers.get("x-correlation-id");

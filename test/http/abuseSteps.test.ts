@@ -43,7 +43,7 @@ async function sql<T extends object>(text: string, values: unknown[] = []): Prom
 const leave = (step: string, attempts: number) => leaveAttempts(service, step, attempts);
 
 describe("Attempts to log in", () => {
-  test("of different steps are counted apart, so that a whole login is one of each", async () => {
+  test("are counted separately for each step of a login", async () => {
     await leave("devLogin", 0);
     const bootstrap = () =>
       service.ask(`mutation { bootstrapFirstUser(email: "mallory@example.com") { token } }`);
@@ -76,7 +76,7 @@ describe("Attempts to log in", () => {
   });
 });
 
-describe("Attempts at one account, from wherever they come,", () => {
+describe("Attempts at one account from any address", () => {
   /** Spends the attempts that an account has at a step. */
   const spend = (step: string, account: string) =>
     sql("select count_attempt($1, null, $2, 1) from generate_series(1, $3)", [
@@ -87,7 +87,7 @@ describe("Attempts at one account, from wherever they come,", () => {
   const claims = (sub: string) => verified("dora@example.com", sub);
   const issuer = () => fake.settings("main").issuer;
 
-  test("count at the return from a provider, by what the provider knows the person by", async () => {
+  test("count per account of the provider when the browser returns from it", async () => {
     const back = await goThrough(service, fake, { claims: claims("dora") });
     expect(back.status).toBe(303);
     expect(await attemptsAt(service, "callback", "account")).toEqual([1]);
@@ -99,7 +99,7 @@ describe("Attempts at one account, from wherever they come,", () => {
     expect(await refused.text()).toMatch(/Too many attempts to log in/);
   });
 
-  test("that are refused count as well, and someone else with the same address does not use them up", async () => {
+  test("count when they are refused, and not for another account with the same address", async () => {
     for (let attempt = 0; attempt < 3; attempt++)
       expect((await goThrough(service, fake, { claims: claims("mallory") })).status).toBe(403);
     expect(await attemptsAt(service, "callback", "account")).toEqual([3]);
@@ -108,7 +108,7 @@ describe("Attempts at one account, from wherever they come,", () => {
     expect((await goThrough(service, fake, { claims: claims("dora") })).status).toBe(303);
   });
 
-  test("count at the exchange of a code, by the user behind it, who keeps the code meanwhile", async () => {
+  test("count per user when a code is exchanged, and the code stays valid meanwhile", async () => {
     const code = await codeOf(await goThrough(service, fake, { claims: claims("dora") }));
     const [dora] = await sql<{ id: string }>(
       "select id from users where email = 'dora@example.com'",
@@ -123,7 +123,7 @@ describe("Attempts at one account, from wherever they come,", () => {
     expect((await exchange(service, code)).data.exchangeLoginCode.user.id).toBe(dora?.id);
   });
 
-  test("count each alias of a document, and codes that nobody has count for no account", async () => {
+  test("count each alias of a document, and unknown codes for no account", async () => {
     const code = await codeOf(await goThrough(service, fake, { claims: claims("dora") }));
     const aliases = Array.from(
       { length: 5 },
@@ -148,8 +148,8 @@ describe("Attempts at one account, from wherever they come,", () => {
   });
 });
 
-describe("What is kept of the attempts", () => {
-  test("names neither addresses nor people, and goes away by itself", async () => {
+describe("The stored attempts", () => {
+  test("name neither addresses nor people, and expire", async () => {
     await devLogin(service, "dora@example.com");
     const kept = await sql<{ text: string }>("select c::text as text from attempt_counts c");
     expect(kept).toHaveLength(2);
@@ -159,7 +159,7 @@ describe("What is kept of the attempts", () => {
     expect(await attemptsAt(service, "devLogin")).toEqual([1]);
   });
 
-  test("can be neither seen nor changed, nor added to, by a request", async () => {
+  test("can be neither read nor written by a request", async () => {
     for (const statement of [
       "select * from attempt_counts",
       "delete from attempt_counts",

@@ -78,8 +78,8 @@ const refused = [
   "products(first: 1000) { nodes { id } }",
 ];
 
-describe("A query of which some is answered by one statement", () => {
-  test("is answered as Grafast alone would, in the order of the document", async () => {
+describe("A query that SQL JSON answers in part", () => {
+  test("has Grafast's result, in the order of the document", async () => {
     const some = fc.tuple(
       fc.array(fc.constantFrom(...direct, ...indirect), { maxLength: 6 }),
       // Grafast alone refuses the page after a field that is refused as well.
@@ -102,7 +102,7 @@ describe("A query of which some is answered by one statement", () => {
     );
   }, 60_000);
 
-  test("leaves to Grafast what one statement cannot answer, and no more", async () => {
+  test("leaves only unsupported root fields to Grafast", async () => {
     const reads = makePlanCache(() => alone.schema, 10);
     const fields = [
       "roles { id }",
@@ -128,7 +128,7 @@ describe("A query of which some is answered by one statement", () => {
     expect(await rest()).toBe(await rest());
   });
 
-  test("keeps what callers may see where a guard refuses them another field", async () => {
+  test("keeps permitted fields when a guard refuses another field", async () => {
     const [{ data, errors }] = await both(
       `{ user(id: "${nobody}") { id } products(first: 1) { nodes { vintage } } roles { __typename } }`,
     );
@@ -140,7 +140,7 @@ describe("A query of which some is answered by one statement", () => {
     });
   });
 
-  test("records nothing as read where a refused field leaves no answer", async () => {
+  test("audits no reads when a refused field makes data null", async () => {
     const reads = async (query: string) => {
       const { data, errors, headers } = await service.ask(query, caller);
       const { rows } = await service.database.pool.query<{ type: string }>(
@@ -170,7 +170,7 @@ describe("A query of which some is answered by one statement", () => {
     });
   });
 
-  test("asks for nothing but what is refused where that leaves no answer", async () => {
+  test("executes only the refused field when it makes data null", async () => {
     const { data, errors } = await service.ask(
       `{ products(first: 1000) { nodes { id } } users { email } user(id: "${nobody}") { email } }`,
       caller,
@@ -181,7 +181,7 @@ describe("A query of which some is answered by one statement", () => {
     expect(told?.map(([, code]) => code)).not.toContain("BAD_USER_INPUT");
   });
 
-  test("takes what conditions leave of it, and fragments that only a part of it uses", async () => {
+  test("supports @skip and @include, and fragments of one part", async () => {
     for (const yes of [true, false]) {
       const [answer, expected] = await both(
         `query ($yes: Boolean!) { first: mySessions @include(if: $yes) { id } ...pages
@@ -194,7 +194,7 @@ describe("A query of which some is answered by one statement", () => {
     }
   });
 
-  test("is not answered at all to those whose login has ended", async () => {
+  test("is refused as a whole when the token has expired", async () => {
     const leaving = await service.login(permissions);
     const query = "{ products(first: 1) { nodes { id } } mySessions { id } }";
     expect((await service.ask(query, leaving)).data.mySessions).toHaveLength(1);

@@ -25,7 +25,7 @@ describe("the Authorization header", () => {
     ["in its usual form", (t: string) => `Bearer ${t}`],
     ["with a scheme in small letters", (t: string) => `bearer ${t}`],
     ["with spaces around the token", (t: string) => `  BEARER   ${t}  `],
-  ])("opens the door %s", async (_name, value) => {
+  ])("authenticates with %s", async (_name, value) => {
     expect((await askMe(["Authorization", value(token)])).json).toMatchObject({
       data: { me: { email: "dora@example.com" } },
     });
@@ -106,7 +106,7 @@ describe("the Authorization header", () => {
     expect(answer.headers["www-authenticate"]).toBe('Bearer error="invalid_token"');
   });
 
-  test("and nothing else carries a token", async () => {
+  test("is the only place of a token", async () => {
     const inBody = await send(service.url, {
       headers: [json],
       body: JSON.stringify({ query: "{ me { email } }", token, authorization: token }),
@@ -121,7 +121,7 @@ describe("the Authorization header", () => {
     expect(service.output()).not.toContain(token);
   });
 
-  test("of more than the server reads ends the request", async () => {
+  test("beyond Node's header limit ends the request", async () => {
     expect((await askMe(["Authorization", `Bearer ${"a".repeat(20_000)}`])).status).toBe(431);
   });
 });

@@ -21,7 +21,7 @@ afterAll(async () => {
 const post = (body: RawRequest["body"], headers = {}) =>
   send(service.url, { body: body ?? "", headers: { ...json, ...headers } });
 
-describe("a body that is no GraphQL request", () => {
+describe("an invalid body of a GraphQL request", () => {
   const refused: [string, string | Uint8Array, number, RegExp, string[]?][] = [
     ["empty", "", 400, /body is empty/],
     ["blank", "  ", 400, /not valid JSON/],
@@ -118,12 +118,12 @@ describe("a body that is no GraphQL request", () => {
     },
   );
 
-  test("of just the allowed size passes", async () => {
+  test("of exactly the allowed size is accepted", async () => {
     const answer = await post(padded(limit));
     expect(answer).toMatchObject({ status: 200, json: { data: { __typename: "Query" } } });
   });
 
-  test("is bounded by what it inflates to, however small it came", async () => {
+  test("is limited by its inflated size", async () => {
     const bomb = gzipSync(Buffer.alloc(50_000_000, 0x20), { level: 9 });
     expect(bomb.length).toBeLessThan(limit);
     const refused = await post(bomb, { "content-encoding": "gzip" });
@@ -155,7 +155,7 @@ describe("a body that is no GraphQL request", () => {
     "application/json; charset=iso-8859-1",
     'application/json; charset="utf-16"',
     "",
-  ])("is refused by its type: %p", async (type) => {
+  ])("is rejected with Content-Type %p", async (type) => {
     const answer = await send(service.url, {
       headers: type ? [["content-type", type]] : [],
       body: plain,
@@ -170,13 +170,13 @@ describe("a body that is no GraphQL request", () => {
     "application/json;charset=UTF-8",
     'Application/JSON; charset="utf-8"',
     "application/json; charset=utf8",
-  ])("is taken by its type: %p", async (type) => {
+  ])("is accepted with Content-Type %p", async (type) => {
     expect((await post(plain, { "content-type": type })).json).toMatchObject({
       data: { __typename: "Query" },
     });
   });
 
-  test("is refused before it is read whole, when its type or its length says enough", async () => {
+  test("is rejected before it is read when its headers are sufficient", async () => {
     const answer = await send(service.url, {
       headers: [
         ["content-type", "application/json"],

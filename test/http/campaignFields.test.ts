@@ -75,7 +75,7 @@ describe("a field of a campaign", () => {
     },
   );
 
-  test("may not be of another name", async () => {
+  test("is rejected under an unknown name", async () => {
     await calls.expectRefusal(() => calls.createWith({ titel: "x" }), /titel/, ["input", "titel"]);
     await calls.expectRefusal(() => calls.createWith({ id: randomUUID() }), /"id"/, [
       "input",
@@ -83,7 +83,7 @@ describe("a field of a campaign", () => {
     ]);
   });
 
-  test("may hold what people write", async () => {
+  test("accepts ordinary text", async () => {
     const answer = await calls.createWith({
       title: "  Été à l'Œuvre – 10 % 🍷 \u05e9\u05dc\u05d5\u05dd  ",
       note: "a\n\tb",
@@ -96,7 +96,7 @@ describe("a field of a campaign", () => {
     });
   });
 
-  test("with megabytes is refused in few words, and quickly", async () => {
+  test("with megabytes of text is rejected quickly, with a short message", async () => {
     const started = performance.now();
     await calls.expectRefusal(() => calls.createWith({ title: "x".repeat(5_000_000) }), /title/, [
       "input",
@@ -119,7 +119,7 @@ describe("a field of a campaign", () => {
     });
   });
 
-  test("is named by its argument, whatever the variable is called and wherever it stands", async () => {
+  test("is named by its argument for any name and place of the variable", async () => {
     const { service, token, userId } = calls;
     const ask = (query: string, variables: object) => () =>
       service.ask(query, { token, variables: { ...variables } });
@@ -163,7 +163,7 @@ describe("a field of a campaign", () => {
     });
   });
 
-  test("is named also where the document itself holds the wrong value", async () => {
+  test("is named when the invalid value is a literal", async () => {
     const literal = (fields: string) =>
       calls.service.ask(
         `mutation { createCampaign(input: { ${fields}, title: "x", price: "1", authorUserId: "${calls.userId}" }) { id } }`,

@@ -32,7 +32,7 @@ describe("cleaning up", () => {
     expect(rows).toEqual([]);
   });
 
-  test("makes nothing first, whatever form the operation has", async () => {
+  test("creates no tenant, in any form of the operation", async () => {
     for (const [query, operationName] of [
       ["mutation { cleanupTestRun }"],
       ["mutation Tidy { done: cleanupTestRun __typename }", "Tidy"],
@@ -50,7 +50,7 @@ describe("cleaning up", () => {
     expect(await tenantsOf(service)).not.toContain("unmade");
   });
 
-  test("ignores who asks: a token of the run, of nobody or of the main tenant", async () => {
+  test("ignores the token: the run's, an invalid or the main tenant's", async () => {
     const { token } = await bootstrap(service, run("whoever"), "one@example.com");
     const answer = await service.ask("mutation { cleanupTestRun }", {
       token,
@@ -67,7 +67,7 @@ describe("cleaning up", () => {
     "mutation { cleanupTestRun deleteAllCampaigns }",
     `mutation { bootstrapFirstUser(email: "a@example.com") { token } cleanupTestRun }`,
     "mutation { ...A cleanupTestRun } fragment A on Mutation { logout }",
-  ])("is not mixed with what would work in the tenant: %s", async (query) => {
+  ])("cannot be combined with operations in the tenant: %s", async (query) => {
     const answer = await service.ask(query, { headers: run("mixed") });
     expect(answer.errors).toMatchObject([
       {
@@ -78,7 +78,7 @@ describe("cleaning up", () => {
     expect(answer.data ?? null).toBeNull();
   });
 
-  test("needs the header, and leaves the main tenant alone", async () => {
+  test("requires the header, and leaves the main tenant unchanged", async () => {
     const answer = await service.ask("mutation { cleanupTestRun }");
     expect(answer.errors).toMatchObject([
       { message: expect.stringContaining("X-Test-run-id"), extensions: { code: "BAD_USER_INPUT" } },
@@ -89,7 +89,7 @@ describe("cleaning up", () => {
     expect(rows).toEqual([{ there: true }]);
   });
 
-  test("by one server is known to the other, which serves the run afresh", async () => {
+  test("by one server is seen by another, which creates the tenant again", async () => {
     for (let round = 0; round < 3; round++) {
       const { token } = await bootstrap(service, run("fresh"), "one@example.com");
       const { token: late, id } = await inviteAndLogin(token);
@@ -144,7 +144,7 @@ describe("cleaning up", () => {
     return { token: login.data.devLogin.token, id };
   }
 
-  test("while requests run in the tenant is no unexpected error for them", async () => {
+  test("during requests in the tenant causes no internal error", async () => {
     const codes = new Set<string>();
     const work = async (at: Service, round: number) => {
       const answer = await at.ask(
@@ -165,7 +165,7 @@ describe("cleaning up", () => {
     await cleanUp(service, "busy");
   });
 
-  test("while one request runs is told to it in words", async () => {
+  test("during a request answers that request CONFLICT", async () => {
     const { token } = await bootstrap(service, run("half"), "one@example.com");
     await service.database.pool.query("drop table backoffice_e2e_half.campaigns cascade");
     const answer = await service.ask("{ campaigns { id } }", { token, headers: run("half") });
@@ -179,7 +179,7 @@ describe("cleaning up", () => {
   });
 });
 
-test("Ten test tenants are made at once, by one server with few connections.", async () => {
+test("one server with few connections creates ten tenants at the same time", async () => {
   const ids = Array.from({ length: 10 }, (_value, index) => `many${index}`);
   // On a busy machine one of them may wait for a connection for too long, and is told to come again.
   const make = (id: string) =>

@@ -66,7 +66,7 @@ const rest = (method: string, path: string, token?: string) =>
     headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
   });
 
-describe("A token that has ended", () => {
+describe("An expired token", () => {
   const documents = [
     "{ me { email } }",
     "{ products { nodes { name } } }",
@@ -75,7 +75,7 @@ describe("A token that has ended", () => {
     `mutation { updateUser(id: "${id}", input: { name: "Ann" }) { name } }`,
     "mutation { logout }",
   ];
-  test.each(documents)("is refused in one way, whatever its end: %s", async (document) => {
+  test.each(documents)("is refused with the same message: %s", async (document) => {
     for (const [reason, token] of tokens) {
       const { status, headers, data, errors } = await service.ask(document, { token });
       expect([reason, status, headers.get("www-authenticate")]).toEqual([reason, 200, challenge]);
@@ -86,7 +86,7 @@ describe("A token that has ended", () => {
     }
   });
 
-  test("is refused the same in the schema of a test run", async () => {
+  test("is refused the same way in a test run", async () => {
     const { token } = await service.login([]);
     for (const headers of [run("ended"), run("never_made")]) {
       const answer = await service.ask("{ me { email } }", { token, headers });
@@ -104,7 +104,7 @@ describe("A token that has ended", () => {
     expect(headers.get("www-authenticate")).toBe(challenge);
   });
 
-  test("does not stand in the way of a login", async () => {
+  test("does not prevent a login", async () => {
     const answer = await service.ask(
       `mutation { devLogin(email: "nobody@example.com") { token } logout }`,
       { token: makeToken("session") },

@@ -29,7 +29,7 @@ const cases: Record<string, () => string> = {
   empty: () => "",
 };
 
-test("The answer to an address that is unknown, inactive or none is one and the same.", async () => {
+test("a login answers the same for unknown, inactive and malformed addresses", async () => {
   const answers = await Promise.all(
     Object.values(cases).map(async (email) => {
       const { status, data, errors } = await devLogin(email());
@@ -50,7 +50,7 @@ test("The answer to an address that is unknown, inactive or none is one and the 
     });
 });
 
-test("The answer to an unknown and to an inactive address takes the same time.", async () => {
+test("a login takes the same time for unknown and inactive addresses", async () => {
   const times: Record<string, number[]> = { unknown: [], inactive: [] };
   for (let round = -20; round < rounds; round++)
     // In turn, now the one first and now the other, so that a slow moment meets both.

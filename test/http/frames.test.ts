@@ -34,7 +34,7 @@ const post = (headers: string, content: string) =>
   `POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${headers}\r\n\r\n${content}`;
 const get = (headers: string) => `GET /healthz HTTP/1.1\r\n${headers}\r\n`;
 
-describe("a request whose frame is ambiguous or malformed", () => {
+describe("an ambiguous or malformed HTTP message", () => {
   test.each<[string, string, number]>([
     [
       "a length beside chunks",
@@ -71,17 +71,17 @@ describe("a request whose frame is ambiguous or malformed", () => {
     expect(await statusesOf(bytes)).toEqual([status]);
   });
 
-  test("is told that its body is too large although it asked whether to go on", async () => {
+  test("with Expect: 100-continue is rejected when the body is too large", async () => {
     const asked = post("Expect: 100-continue\r\nContent-Length: 999999999", "");
     expect((await statusesOf(asked)).at(-1)).toBe(413);
   });
 
-  test("opens no tunnel", async () => {
+  test("with CONNECT opens no tunnel", async () => {
     expect(await statusesOf("CONNECT inside:80 HTTP/1.1\r\nHost: inside:80\r\n\r\n")).toEqual([]);
   });
 });
 
-test("requests in a row on one connection are answered one by one, as many as there is room for", async () => {
+test("pipelined requests on one connection are answered in order, within the limit", async () => {
   const one = post(`Content-Length: ${body.length}`, body);
   const statuses = await statusesOf(one.repeat(3_000), 3_000);
   expect(statuses).toHaveLength(3_000);

@@ -69,7 +69,7 @@ describe("the address of a request", () => {
     expect((await auditRow(...headers))?.ip_address).toBe(expected);
   });
 
-  test("counts no header at all without trusted proxies", async () => {
+  test("ignores all headers without trusted proxies", async () => {
     const plain = await startService({ database: service.database });
     try {
       const id = randomUUID();
@@ -87,7 +87,7 @@ describe("the address of a request", () => {
     }
   });
 
-  test("stands beside the program's name, of which 500 characters are kept", async () => {
+  test("is stored with 500 characters of the User-Agent", async () => {
     expect((await auditRow(["User-Agent", "x".repeat(2_000)]))?.user_agent).toHaveLength(500);
     expect((await auditRow(["User-Agent", "Tür \u00ff"]))?.user_agent).toBeTruthy();
   });
@@ -118,7 +118,7 @@ describe("the correlation id", () => {
     expect(answer.json.errors[0].extensions.correlationId).toBe(answer.headers["x-correlation-id"]);
   });
 
-  test("with a line break never gets as far as the log", async () => {
+  test("with a line break is never logged", async () => {
     const { createConnection } = await import("node:net");
     const { hostname, port } = new URL(service.url);
     const answer = await new Promise<string>((resolve) => {
@@ -154,7 +154,7 @@ describe("with test mode off, the header X-Test-run-id", () => {
     }
   });
 
-  test("is missing for a clean-up, which says what to set", async () => {
+  test("is required by cleanupTestRun, whose message names the setting", async () => {
     const answer = await service.ask("mutation { cleanupTestRun }");
     expect(answer.errors).toMatchObject([
       {
@@ -165,12 +165,12 @@ describe("with test mode off, the header X-Test-run-id", () => {
   });
 });
 
-describe("an answer", () => {
+describe("a response", () => {
   test.each([
     ["of rows", "{ users { id } }"],
     ["with a new token", `mutation { devLogin(email: "dora@example.com") { token } }`],
     ["that is a refusal", "{ campaigns { id } }"],
-  ])("%s is kept by no cache", async (_what, query) => {
+  ])("%s is not cacheable", async (_what, query) => {
     const answer = await send(service.url, {
       headers: { authorization: `Bearer ${token}` },
       body: JSON.stringify({ query }),

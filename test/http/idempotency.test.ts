@@ -39,8 +39,8 @@ async function effects(name: string) {
 const once = { rows: 1, records: 1 };
 const some = () => ({ key: randomUUID(), name: `Reviewer ${randomUUID()}` });
 
-describe("A mutation that is sent again with its Idempotency-Key", () => {
-  test("is answered as the first time, and not done again", async () => {
+describe("A mutation repeated with its Idempotency-Key", () => {
+  test("gets the first response and has no second effect", async () => {
     const { key, name } = some();
     const first = await ask(key, create, { name });
     expect(first.errors).toBeUndefined();
@@ -60,7 +60,7 @@ describe("A mutation that is sent again with its Idempotency-Key", () => {
     expect(await effects(name)).toEqual({ rows: 0, records: 1 });
   });
 
-  test("is one with all of its fields, also with none of them new", async () => {
+  test("is identified by all of its fields", async () => {
     const { key, name } = some();
     const both = `mutation ($a: String!, $b: String!) { a: createReviewer(input: { name: $a }) { id } b: createReviewer(input: { name: $b }) { id } }`;
     const first = await ask(key, both, { a: name, b: `${name} b` });
@@ -70,7 +70,7 @@ describe("A mutation that is sent again with its Idempotency-Key", () => {
     expect([await effects(name), await effects(`${name} b`)]).toEqual([once, once]);
   });
 
-  test("takes effect once when twenty come at the same time", async () => {
+  test("takes effect once in twenty concurrent requests", async () => {
     const { key, name } = some();
     const answers = await Promise.all(Array.from({ length: 20 }, () => ask(key, create, { name })));
     const ids = new Set(answers.map(({ data, errors }) => data?.createReviewer?.id ?? errors));
@@ -99,7 +99,7 @@ describe("A mutation that is sent again with its Idempotency-Key", () => {
     expect(await effects("Someone else")).toEqual({ rows: 0, records: 0 });
   });
 
-  test("is done when it failed before: a failure keeps no key", async () => {
+  test("runs again after a failure, which stores no key", async () => {
     const { key, name } = some();
     await ask(randomUUID(), create, { name });
     expect(refusal(await ask(key, create, { name })).code).toBe("CONFLICT");
@@ -109,7 +109,7 @@ describe("A mutation that is sent again with its Idempotency-Key", () => {
     expect(refusal(await ask(key, create, { name: `${name}!` })).code).toBe("IDEMPOTENCY_CONFLICT");
   });
 
-  test("is done again a day later", async () => {
+  test("runs again a day later", async () => {
     const { key, name } = some();
     const first = await ask(key, create, { name });
     await service.database.pool.query(
@@ -121,7 +121,7 @@ describe("A mutation that is sent again with its Idempotency-Key", () => {
     expect((await ask(key, create, { name })).data).toEqual(later.data);
   });
 
-  test("does without a key what it always did, and a query takes no notice of one", async () => {
+  test("runs each time without a key; queries ignore the key", async () => {
     const { key, name } = some();
     const plain = () => service.ask(create, { token: staff.token, variables: { name } });
     expect((await plain()).errors).toBeUndefined();
@@ -135,7 +135,7 @@ describe("A mutation that is sent again with its Idempotency-Key", () => {
 });
 
 describe("An Idempotency-Key", () => {
-  test("is its owner's: another's of the same text is another, one's own sessions share it", async () => {
+  test("belongs to a user, across the user's sessions", async () => {
     const { key, name } = some();
     const first = await ask(key, create, { name });
     const other = await service.login(["reviewers.create"]);
@@ -147,7 +147,7 @@ describe("An Idempotency-Key", () => {
     expect((await ask(key, create, { name })).data).toEqual(first.data);
   });
 
-  test("is the tenant's: a test run knows none of others", async () => {
+  test("belongs to a tenant", async () => {
     const { key, name } = some();
     await ask(key, create, { name });
     const headers = run("idempotency");
@@ -161,7 +161,7 @@ describe("An Idempotency-Key", () => {
     await service.ask("mutation { cleanupTestRun }", { headers });
   });
 
-  test("shows nothing any more to whom a permission was taken meanwhile", async () => {
+  test("no longer shows fields whose permission was revoked", async () => {
     const { key, name } = some();
     const leaver = await service.login(["reviewers.create", "reviewers.read"]);
     await ask(key, create, { name }, leaver.token);
@@ -180,7 +180,7 @@ describe("An Idempotency-Key", () => {
     expect(refusal(await ask(key, create, { name }, leaver.token)).code).toBe("UNAUTHENTICATED");
   });
 
-  test("keeps no secret: who made a token and lost the answer is told so, and makes no second", async () => {
+  test("stores no new token: the repetition is refused and creates none", async () => {
     const key = randomUUID();
     const make = `mutation { createMyApiToken(input: { name: "Script" }) { id token name } }`;
     const first = await ask(key, make);
@@ -208,7 +208,7 @@ describe("An Idempotency-Key", () => {
     expect((await ask(other, quiet)).data).toEqual((await ask(other, quiet)).data);
   });
 
-  test("has no effect on logging in, which nobody does on someone's behalf", async () => {
+  test("is ignored by logins", async () => {
     const key = randomUUID();
     await service.login([], "anna@example.com");
     const login = () =>
@@ -262,7 +262,7 @@ describe("An Idempotency-Key", () => {
   });
 });
 
-test("What a mutation's answer showed of audited types is recorded each time that it is shown", async () => {
+test("a stored response is audited each time it is returned", async () => {
   const { token } = await service.login(await allPermissions(service.database));
   const key = randomUUID();
   const invite = `mutation ($roleId: ID!) { createInvitation(input: { email: "new@example.com", roleId: $roleId }) { id email } }`;

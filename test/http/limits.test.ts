@@ -26,7 +26,7 @@ afterAll(async () => {
 
 describe("a document beyond the limits", () => {
   test.each(hostileDocuments("users", "id", "User"))(
-    "is refused at once, with nobody else waiting: $name",
+    "is rejected at once, without delaying others: $name",
     async ({ query }) => {
       let done = false;
       const beats: number[] = [];
@@ -60,7 +60,7 @@ describe("a document beyond the limits", () => {
     },
   );
 
-  test("is refused without a look into the database, also for those who may do nothing", async () => {
+  test("is rejected without a query to the database, also for anonymous callers", async () => {
     const { rows: before } = await service.database.pool.query<{ n: string }>(
       "select count(*) n from audit_log",
     );
@@ -77,7 +77,7 @@ describe("a document beyond the limits", () => {
   });
 });
 
-test("The stock introspection query of graphql-js is answered in development.", async () => {
+test("the introspection query of graphql-js is answered in development", async () => {
   const answer = await service.ask(
     getIntrospectionQuery({
       inputValueDeprecation: true,
@@ -89,7 +89,7 @@ test("The stock introspection query of graphql-js is answered in development.", 
   expect(answer.data.__schema.types.length).toBeGreaterThan(20);
 });
 
-test("A document of many parts that stays within its limits is answered.", async () => {
+test("a large document within the limits is answered", async () => {
   const query = `
     query Screen($some: Int) {
       me { ...Person }

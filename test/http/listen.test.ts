@@ -7,7 +7,7 @@ import { listenForMany } from "../../src/http/listen.ts";
 
 const host = "127.0.0.1";
 
-test("Many new connections are taken within few turns of the event loop, answered, and ended when the server closes.", async () => {
+test("many new connections are accepted within few ticks", async () => {
   let connections = 0;
   const server = createServer((_request, response) => response.end("here"));
   server.on("connection", () => connections++);
@@ -31,7 +31,7 @@ test("Many new connections are taken within few turns of the event loop, answere
   expect(error).toMatchObject({ code: "ECONNREFUSED" });
 });
 
-test("A port that another server has is refused, also to one that would share it.", async () => {
+test("a port of another server is refused, even with reusePort", async () => {
   const first = createServer();
   const listening = await listenForMany(first, host, 0);
   const second = listenForMany(createServer(), host, listening.port);

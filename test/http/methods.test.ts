@@ -48,7 +48,7 @@ describe("methods", () => {
     ["PUT", "/graphql", {}],
     ["DELETE", "/graphql", page],
     ["PATCH", "/graphql", {}],
-  ])("%s %s is not how operations are sent", async (method, path, headers) => {
+  ])("%s %s is answered 405", async (method, path, headers) => {
     const answer = await send(service.url, { method, path, headers });
     expect(answer.status).toBe(405);
     expect(answer.headers.allow).toBe("POST");
@@ -62,7 +62,7 @@ describe("methods", () => {
     ["GET", "/ai/chat", "POST"],
     ["PUT", "/ai/conversations/1", "GET, HEAD, PATCH, DELETE"],
     ["PUT", "/ai/attachments/1", "GET, HEAD, DELETE"],
-  ])("%s %s is told what can be done there", async (method, path, allow) => {
+  ])("%s %s is answered 405 with Allow", async (method, path, allow) => {
     const answer = await send(service.url, { method, path });
     expect(answer).toMatchObject({ status: 405, headers: { allow } });
     expect(answer.json.errors[0]).toMatchObject({
@@ -70,14 +70,14 @@ describe("methods", () => {
       extensions: { code: "BAD_USER_INPUT" },
     });
   });
-  test("where nothing is, no method is told", async () => {
+  test("an unknown path has no Allow", async () => {
     for (const path of ["/exports", "/ai/chat/1/2/3", "/nothing"]) {
       const answer = await send(service.url, { method: "PUT", path });
       expect(answer.status).toBe(404);
       expect(answer.headers.allow).toBeUndefined();
     }
   });
-  test("an answer in another form is not to be had", async () => {
+  test("an unsupported Accept is answered 406", async () => {
     const answer = await post(plain, { accept: "application/xml" });
     expect(answer).toMatchObject({
       status: 406,
@@ -114,7 +114,7 @@ describe("methods", () => {
       expect(Object.keys(older.json)).toEqual(Object.keys(newer.json));
     },
   );
-  test("a subscription is refused as what it is, with its place", async () => {
+  test("a subscription is rejected with its location", async () => {
     const answer = await post(JSON.stringify({ query: "subscription { me { id } }" }));
     expect(answer).toMatchObject({
       status: 200,
@@ -135,7 +135,7 @@ describe("methods", () => {
   });
 });
 
-test("without a language model the assistant says that none is configured, to those who may use it", async () => {
+test("the assistant without a language model answers 503 to permitted callers", async () => {
   const { token } = await service.login(["ai.use"]);
   const message = { id: "m", role: "user", parts: [{ type: "text", text: "Hello" }] };
   const ask = (headers: Record<string, string>) =>

@@ -30,7 +30,7 @@ afterEach(async () => {
 
 const users = () => service.ask("{ users { id } }", { token });
 
-describe("a database that is away", () => {
+describe("a database that is down", () => {
   const expectUnavailable = (answer: Awaited<ReturnType<typeof users>>) => {
     expect(answer.status).toBe(503);
     expect(answer.headers.get("retry-after")).toBe("2");
@@ -41,7 +41,7 @@ describe("a database that is away", () => {
     expect(JSON.stringify(answer)).not.toMatch(/ECONN|127\.0\.0\.1|terminat|socket/);
   };
 
-  test("makes the server unready and every answer 503, until it is back", async () => {
+  test("makes the server unready and every response 503, until it is back", async () => {
     expect((await send(service.url, { method: "GET", path: "/readyz" })).status).toBe(200);
     await proxy.cut();
     const health = await send(service.url, { method: "GET", path: "/healthz" });
@@ -70,13 +70,13 @@ describe("a database that is away", () => {
     expect((await send(service.url, { method: "GET", path: "/readyz" })).status).toBe(200);
   });
 
-  test("that answers nothing but hangs up is away, too", async () => {
+  test("that only closes connections counts as down", async () => {
     await proxy.cut("hang up");
     for (let round = 0; round < 12; round++) expectUnavailable(await users());
     expect((await send(service.url, { method: "GET", path: "/readyz" })).status).toBe(503);
   });
 
-  test("is noticed by a request that is under way", async () => {
+  test("fails requests in progress with 503", async () => {
     await locked(database.pool, "campaigns", async () => {
       const answer = service.ask("{ campaigns { id } me { id } }", { token });
       await waitForWaiter(database.pool);
@@ -85,7 +85,7 @@ describe("a database that is away", () => {
     });
   });
 
-  test("that ends all connections is forgotten with the next request", async () => {
+  test("that closed all connections has no effect on the next request", async () => {
     await Promise.all(Array.from({ length: 10 }, users));
     await database.pool
       .query(
@@ -100,7 +100,7 @@ describe("a database that is away", () => {
     );
   });
 
-  test("never ends the process, nor puts a secret into its log", async () => {
+  test("neither ends the process nor logs a secret", async () => {
     expect(service.process.exitCode).toBeNull();
     await waitForOutput(service, "database unreachable");
     const log = service.output();
@@ -109,7 +109,7 @@ describe("a database that is away", () => {
   });
 });
 
-test("A server that starts before its database waits for it.", async () => {
+test("a server that starts before its database waits for it", async () => {
   await proxy.cut("hang up");
   const before = proxy.hungUp();
   const starting = startService({ database: { ...database, url: proxy.url } });

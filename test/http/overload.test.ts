@@ -51,7 +51,7 @@ const slow = () => service.ask("mutation { deleteAllCampaigns }", { token });
 const quick = (id: string) =>
   service.ask("{ campaigns { id } users { id } }", { token, headers: { "x-correlation-id": id } });
 
-test("Who comes when enough are worked on and enough wait is refused at once; the others get their turn, under their own names.", async () => {
+test("a request beyond the full queue is rejected at once; queued ones run under their own correlation ids", async () => {
   const { pool } = service.database;
   const waiting: Promise<Awaited<ReturnType<typeof quick>>>[] = [];
   await locked(pool, "campaigns", async (release) => {
@@ -104,7 +104,7 @@ test("Who comes when enough are worked on and enough wait is refused at once; th
   await allOver();
 });
 
-test("One whose client goes while it waits takes nobody's turn, and nothing is done for it.", async () => {
+test("a queued request whose client disconnects takes no slot", async () => {
   const { pool } = service.database;
   await locked(pool, "campaigns", async (release) => {
     const running = [slow(), slow()];
@@ -133,7 +133,7 @@ test("One whose client goes while it waits takes nobody's turn, and nothing is d
   expect(rows).toEqual([]);
 });
 
-test("One whose client goes while it is worked on keeps its turn until its statement has ended.", async () => {
+test("a running request whose client disconnects keeps its slot until its statement ends", async () => {
   const { pool } = service.database;
   await locked(pool, "campaigns", async (release) => {
     const gone = new AbortController();
@@ -162,7 +162,7 @@ test("One whose client goes while it is worked on keeps its turn until its state
 
 const limits = { atOnce: 1, waiting: 1, waitMs: 3_000, readMs: 15_000, leftMs: 30_000 };
 
-test("Of those who come in one turn of the event loop no more are let in than there is room for.", async () => {
+test("requests of one tick are admitted only up to the free slots and queue places", async () => {
   const { admit } = admissionControl(new Registry(), limits);
   const come = () => Array.from({ length: 4 }, () => admit(true)?.status);
   expect(come()).toEqual([undefined, undefined, 503, 503]);
@@ -210,7 +210,7 @@ async function stand(given: Partial<AdmissionLimits>) {
   };
 }
 
-test("One that waits for too long is refused, and one that sends its body slowly takes nobody's turn.", async () => {
+test("a request that waits too long is rejected, and a slow sender takes no slot", async () => {
   const { port, ask, release, close } = await stand({ waitMs: 100 });
   const head =
     "POST /quick HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{";
@@ -232,7 +232,7 @@ test("One that waits for too long is refused, and one that sends its body slowly
   }
 });
 
-test("While the first of those who wait has waited for half of the time, nobody is let in to wait in vain.", async () => {
+test("requests are rejected while the head of the queue has waited for half of the limit", async () => {
   const { ask, waiting, release, close } = await stand({ waiting: 9 });
   try {
     const first = ask("/quick");
@@ -255,7 +255,7 @@ test.each([
   ["at once", "/long"],
   ["in blocks", "/blocks"],
 ])(
-  "One that does not read its answer, sent %s, loses it, and its turn is another's.",
+  "a client that does not read its response, sent %s, is disconnected and frees its slot",
   async (_how, path) => {
     const { port, ask, release, close } = await stand({ readMs: 200, waitMs: 20_000 });
     await release();
@@ -271,7 +271,7 @@ test.each([
   },
 );
 
-test("Work that never ends for one who left does not keep its turn for ever.", async () => {
+test("endless work for a disconnected client frees its slot", async () => {
   const { port, ask, running, release, close } = await stand({ atOnce: 2, leftMs: 200 });
   const socket = createConnection(port, "127.0.0.1", () => socket.write(post("/never")));
   try {

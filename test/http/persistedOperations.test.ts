@@ -71,7 +71,7 @@ afterAll(async () => {
 });
 
 describe("with persisted operations only", () => {
-  test("a known hash is answered, with variables, also as documentId; the text of a known document, too", async () => {
+  test("a known document is answered by hash, documentId and text", async () => {
     expect((await send(byHash(whoAmI))).data).toMatchObject({ me: { email: expect.any(String) } });
     expect((await send({ ...byHash(page), variables: { first: 1 } })).data).toEqual({
       products: { nodes: [] },
@@ -82,7 +82,7 @@ describe("with persisted operations only", () => {
     expect((await send({ query: open })).data).toEqual({ __typename: "Query" });
   });
 
-  test("an unknown hash and an unknown text are PERSISTED_QUERY_NOT_FOUND, also together", async () => {
+  test("an unknown hash or text is PERSISTED_QUERY_NOT_FOUND", async () => {
     ({ token } = await service.login(["products.read"]));
     const other = "{ me { id } }";
     for (const body of [byHash(other), { query: other }, { query: other, ...byHash(other) }]) {
@@ -101,7 +101,7 @@ describe("with persisted operations only", () => {
     );
   });
 
-  test("a hash that is not the text's, or no hash, is refused by its place", async () => {
+  test("a hash that does not match is rejected with its path", async () => {
     const cases = [
       { query: open, ...byHash(page) },
       { extensions: { persistedQuery: { sha256Hash: "abc" } } },
@@ -114,7 +114,7 @@ describe("with persisted operations only", () => {
     expect(paths).toEqual([place, place, ["documentId"], ["documentId"]]);
   });
 
-  test("the metrics call an operation by the name in its document; the log tells of documents that do not fit", async () => {
+  test("metrics use the document's operation name, and invalid documents are logged", async () => {
     const samples = await scrape(operationsUrl(service.output()));
     expect(
       valueOf(samples, "office_graphql_operations_total", { operation: "WhoAmI", outcome: "ok" }),
@@ -129,8 +129,8 @@ describe("with persisted operations only", () => {
   });
 });
 
-describe("each principal's minute", () => {
-  test("what a request costs and what is left stand in extensions.cost and in the headers", async () => {
+describe("the rate limit of a caller", () => {
+  test("is shown in extensions.cost and in headers", async () => {
     ({ token } = await service.login(["products.read"]));
     const first = await send({ ...byHash(page), variables: { first: 1 } });
     expect(first.extensions?.cost).toEqual({
@@ -147,7 +147,7 @@ describe("each principal's minute", () => {
     });
   });
 
-  test("a second large operation is refused with 429, Retry-After and a code, another user's is not", async () => {
+  test("rejects a second large operation with 429, and not another user's", async () => {
     ({ token } = await service.login(["products.read"]));
     await send(byHash(page));
     const refused = await send(byHash(page));
@@ -160,7 +160,7 @@ describe("each principal's minute", () => {
     expect((await send(byHash(page))).data).toEqual({ products: { nodes: [] } });
   });
 
-  test("downloads count, too, for the same token; who is not logged in, or not any more, is counted by address", async () => {
+  test("counts downloads by token, and anonymous requests by address", async () => {
     const { token: own } = await service.login(["exports.read"]);
     const authorization = `Bearer ${own}`;
     const download = () =>
@@ -181,7 +181,7 @@ describe("each principal's minute", () => {
 });
 
 describe("the other modes", () => {
-  test("allow answers what it does not know; without documents, a hash alone is not supported", () => {
+  test("allow answers unknown documents; without documents a hash is not supported", () => {
     const known = new Map([[sha256(open), open]]);
     const allow = makeDocumentFinder(known, false);
     expect(allow({ query: "{ a }" })).toEqual({ query: "{ a }", persisted: false });
@@ -196,7 +196,7 @@ describe("the other modes", () => {
     );
   });
 
-  test("files that do not hold what they say keep the server from starting", async () => {
+  test("invalid files prevent the start", async () => {
     const place = join(folder, "odd.json");
     await writeFile(place, JSON.stringify({ [sha256("{ a }")]: "{ b }" }));
     await expect(readPersistedDocuments(place)).rejects.toThrow(/which is not its SHA-256/);

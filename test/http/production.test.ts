@@ -30,7 +30,7 @@ afterAll(async () => {
   await service.stop();
 });
 
-test("In production there is no playground.", async () => {
+test("production serves no playground", async () => {
   const accept = { accept: "text/html" };
   expect((await send(service.url, { method: "GET", headers: accept })).status).toBe(405);
   for (const path of [
@@ -48,7 +48,7 @@ test("In production there is no playground.", async () => {
   expect(start.text).not.toMatch(/"\/(?:graphql|docs\/)"/);
 });
 
-test("In production the assistant answers 503 until it is configured.", async () => {
+test("the assistant answers 503 until it is configured", async () => {
   const { token } = await service.login(["ai.use"]);
   const parts = [{ type: "text", text: "Hello?" }];
   const response = await fetch(`${service.url}/ai/chat`, {
@@ -62,7 +62,7 @@ test("In production the assistant answers 503 until it is configured.", async ()
   });
 });
 
-test("In production nobody logs in without a password.", async () => {
+test("production has no login without a password", async () => {
   await service.login([], "dora@example.com");
   const answer = await service.ask(`mutation { devLogin(email: "dora@example.com") { token } }`);
   expect(answer.errors).toMatchObject([
@@ -73,7 +73,7 @@ test("In production nobody logs in without a password.", async () => {
   ]);
 });
 
-test("In production the database has no function either that logs in without a password.", async () => {
+test("the production database has no function that logs in without a password", async () => {
   const { database } = service;
   const client = await database.pool.connect();
   const devLogin = () =>
@@ -102,7 +102,7 @@ test("In production the database has no function either that logs in without a p
   }
 }, 30_000);
 
-test("In production the schema cannot be read, neither by introspection nor by hints.", async () => {
+test("production reveals the schema neither by introspection nor by suggestions", async () => {
   for (const query of [
     getIntrospectionQuery(),
     `{ __schema { types { name } } }`,
@@ -141,7 +141,7 @@ test("In production the schema cannot be read, neither by introspection nor by h
   expect((await service.ask(`{ __typename }`)).data).toEqual({ __typename: "Query" });
 });
 
-test("In production the schema cannot be read in any disguise of introspection.", async () => {
+test("production rejects introspection in every form", async () => {
   const { token } = await service.login(["users.read"]);
   const fields = "types { name }";
   for (const query of [
@@ -160,7 +160,7 @@ test("In production the schema cannot be read in any disguise of introspection."
   }
 });
 
-test("In production no page of development is served, and no page is a playground.", async () => {
+test("production serves no pages of development", async () => {
   for (const path of [
     ...["/graphql", "/graphql/", "/graphql?query=%7B__typename%7D", "/GRAPHQL", "/graphql%2f"],
     ...[
@@ -182,7 +182,7 @@ test("In production no page of development is served, and no page is a playgroun
   }
 });
 
-test("In production a token counts in the Authorization header only, never as a cookie.", async () => {
+test("a token counts in the Authorization header only, never as a cookie", async () => {
   const { token } = await service.login(["users.read"]);
   const query = JSON.stringify({ query: "{ me { id } }", access_token: token });
   const places: [string, Record<string, string>][] = [
@@ -209,7 +209,7 @@ test("In production a token counts in the Authorization header only, never as a 
   expect((await service.ask("{ me { id } }", { token })).data.me).not.toBeNull();
 });
 
-test("In production no answer sets a cookie, and no foreign page may read one.", async () => {
+test("responses set no cookie and allow no foreign origin", async () => {
   const { token } = await service.login(["users.read"]);
   for (const path of ["/graphql", "/healthz", "/auth/callback/main", "/nothing"]) {
     const response = await fetch(`${service.url}${path}`, {

@@ -28,7 +28,7 @@ const campaign = (title: string, author: Person, more: object = {}) => ({
   ...more,
 });
 
-test("Changes of many people at once are each their own: who did it, what was refused, and nothing of what was.", async () => {
+test("concurrent changes of many users keep their own identity and errors", async () => {
   const permissions = ["campaigns.create", "campaigns.read", "users.read"];
   const people = [await service.login(permissions), await service.login(permissions)];
   const stranger = await service.login(["campaigns.read"]);
@@ -60,7 +60,7 @@ test("Changes of many people at once are each their own: who did it, what was re
   expect(inOrder(rows)).toEqual(inOrder(made));
 });
 
-test("A change that waits for another's lock holds up neither reads nor the changes that come later.", async () => {
+test("a change that waits for a lock delays neither reads nor later changes", async () => {
   const { pool } = service.database;
   const person = await service.login(["campaigns.create", "campaigns.read", "campaigns.update"]);
   const { token } = person;

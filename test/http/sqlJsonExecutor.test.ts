@@ -37,7 +37,7 @@ const create = `mutation Create($input: CreateCampaignInput!) { createCampaign(i
   title price color vintage note medium status scheduledAt product { name } author { id email roles { name } } } }`;
 
 describe("A caller", () => {
-  test("has no answer from the moment on at which the right to it is lost", async () => {
+  test("gets no data from the moment a permission is revoked", async () => {
     const { token, userId, roleId } = await service.login(["users.read"]);
     const codes = async () => {
       const answers = await Promise.all([users(token), users(token), users(token)]);
@@ -74,7 +74,7 @@ describe("A caller", () => {
     expect(await codes()).toEqual(["UNAUTHENTICATED"]);
   });
 
-  test("leaves nothing behind on the connection for whoever comes next", async () => {
+  test("leaves no state on the connection", async () => {
     const mighty = await service.login(["users.read", "roles.read"]);
     const other = await service.login(["campaigns.read"]);
     for (let round = 0; round < 3; round++) {
@@ -94,7 +94,7 @@ describe("A caller", () => {
     ]);
   });
 
-  test("with a token narrowed to scopes gets no more than these, and is recorded with the token", async () => {
+  test("with a scoped token gets only its scopes, and the audit names the token", async () => {
     const { userId } = await service.login(["users.read", "campaigns.create"]);
     const narrowed = await insertApiToken(database, userId, ["campaigns.create"]);
     expect((await users(narrowed.token)).errors?.[0]?.extensions.code).toBe("FORBIDDEN");
@@ -111,7 +111,7 @@ describe("A caller", () => {
 });
 
 describe("A query of one row by a variable", () => {
-  test("answers for each id that it is sent with, is recorded with it, and refuses what is none", async () => {
+  test("answers and audits each id, and rejects an invalid one", async () => {
     const { token, userId } = await service.login(["users.read"]);
     const other = await service.login([]);
     const one = async (id: unknown) => {
@@ -146,7 +146,7 @@ describe("A mutation that is one message", () => {
   const made = async (title: string) =>
     (await sql("select id from campaigns where title = $1", [title])).rows.length;
 
-  test("answers and records what the same mutation with a key does, which goes another way", async () => {
+  test("returns and audits the same as with an Idempotency-Key, which Grafast executes", async () => {
     for (const keys of [["campaigns.create"], ["campaigns.create", "users.read", "roles.read"]]) {
       const { token, userId } = await service.login(keys);
       const ask = async (title: string, headers: Record<string, string>) => {
@@ -171,7 +171,7 @@ describe("A mutation that is one message", () => {
     }
   });
 
-  test("says what is wrong with what it was given, and leaves the connection in order", async () => {
+  test("reports invalid input and keeps the connection usable", async () => {
     const { token, userId } = await service.login(["campaigns.create"]);
     for (const [variables, message] of [
       [campaign(userId, " "), /^title/],
@@ -249,7 +249,7 @@ describe("A mutation that is one message", () => {
     }
   });
 
-  test("is not done again where the connection broke before it was known what became of it", async () => {
+  test("is not repeated when the connection breaks with an unknown outcome", async () => {
     const { token, userId } = await service.login(["campaigns.create"]);
     let answer: unknown;
     await locked(database.pool, "campaigns", async (release) => {
@@ -282,7 +282,7 @@ describe("The header X-Answered-By", () => {
   });
 });
 
-describe("An answer too long to be written in one go", () => {
+describe("A response too long for one write", () => {
   // Each of the two lists is some megabytes, of which some rows are larger than what is written at once.
   const rows = 600;
   const noteOf = (n: number) =>
@@ -305,7 +305,7 @@ describe("An answer too long to be written in one go", () => {
   test.each([
     ["", query],
     [", also beside what Grafast answers", query.replace("{", "{ mySessions { id }")],
-  ])("has every row and every character, and is recorded once%s", async (_where, asked) => {
+  ])("is complete and audited once%s", async (_where, asked) => {
     const correlationId = randomUUID();
     const { data, errors, headers } = await service.ask(asked, {
       ...caller,
@@ -328,7 +328,7 @@ describe("An answer too long to be written in one go", () => {
     expect(records).toEqual([{ type: "User", id: caller.userId, rows }]);
   });
 
-  test("harms nobody when who asked for it goes away in the middle", async () => {
+  test("affects nobody else when its client disconnects", async () => {
     const before = service.output().length;
     for (let n = 0; n < 5; n++) {
       const leaving = new AbortController();

@@ -27,7 +27,7 @@ async function start(
   return { code, output, ms: performance.now() - started };
 }
 
-test("A server with several wrong settings says all of them in one report, without secrets or a stack.", async () => {
+test("a server with several invalid settings reports all of them, without secrets or a stack", async () => {
   const { code, output, ms } = await start({
     PORT: "70000",
     NODE_ENV: "produktion",
@@ -55,19 +55,19 @@ test("A server with several wrong settings says all of them in one report, witho
   expect(ms).toBeLessThan(10_000);
 });
 
-test("A server without a database says what provides one.", async () => {
+test("a server without a database names what provides one", async () => {
   const { code, output } = await start({ PORT: "0" });
   expect(code).toBe(1);
   expect(output).toMatch(/DATABASE_URL is required/);
 });
 
-test("A production server takes no default that is embedded.", async () => {
+test("a production server has no embedded defaults", async () => {
   const { code, output } = await start({ NODE_ENV: "production", PORT: "0" });
   expect(code).toBe(1);
   expect(output).toMatch(/DATABASE_URL is required in production/);
 });
 
-test("A wrong password ends the start, with the server's reason and not the password.", async () => {
+test("a wrong database password ends the start without logging it", async () => {
   const url = new URL(testDatabaseUrl);
   const { code, output } = await start({
     PORT: "0",
@@ -77,7 +77,7 @@ test("A wrong password ends the start, with the server's reason and not the pass
   expect(output).not.toContain("hunter2");
 });
 
-test("A production server refuses test mode, which makes schemas for whoever asks.", async () => {
+test("a production server refuses test mode", async () => {
   const { code, output } = await start({
     NODE_ENV: "production",
     ENABLE_E2E_TEST_MODE: "true",
@@ -89,7 +89,7 @@ test("A production server refuses test mode, which makes schemas for whoever ask
   expect(output).not.toMatch(/\n +at /);
 });
 
-test("A server outside production that the network can reach says so, and one that it cannot does not.", async () => {
+test("a development server warns only when the network can reach it", async () => {
   const warning = /"level":"warn"[^\n]*is open to the network[^\n]*HOST=127.0.0.1/;
   for (const [host, warned] of [
     ["0.0.0.0", true],
@@ -102,7 +102,7 @@ test("A server outside production that the network can reach says so, and one th
   }
 });
 
-test("The welcome repeats what the server warns of, and nothing where there is nothing.", () => {
+test("the banner repeats the server's warnings", () => {
   const shown = (warning: string | null) =>
     banner({ url: "http://0.0.0.0:4000", production: false, dataFolder: undefined, warning });
   const warning = exposureWarning({ host: "0.0.0.0", production: false });
@@ -110,7 +110,7 @@ test("The welcome repeats what the server warns of, and nothing where there is n
   expect(shown(null)).not.toContain("WARNING");
 });
 
-test("A port that is taken is told in a line.", async () => {
+test("a port in use is reported in one line", async () => {
   const holder = createServer();
   await new Promise<void>((resolve) => holder.listen(0, "127.0.0.1", resolve));
   const { port } = holder.address() as AddressInfo;
@@ -126,7 +126,7 @@ test("A port that is taken is told in a line.", async () => {
   }
 });
 
-test("A database that was not migrated is told in a line.", async () => {
+test("a database without migrations is reported in one line", async () => {
   const { code, output } = await start({ PORT: "0", DATABASE_URL: testDatabaseUrl });
   expect(code).toBe(1);
   expect(output).toMatch(/no schema "backoffice" of this release: run `npm run db:migrate` first/);

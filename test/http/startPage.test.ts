@@ -16,7 +16,7 @@ const linksOf = (html: string) =>
   [...html.matchAll(/<a href="([^"#]*)[^"]*"/g)].map(([, href = ""]) => href);
 
 describe("the start page", () => {
-  test("links to pages that are there", async () => {
+  test("links to existing pages", async () => {
     const answer = await page("/");
     expect(answer.status).toBe(200);
     expect(linksOf(answer.text)).toEqual(["/graphql", "/docs/", "/readyz"]);
@@ -34,7 +34,7 @@ describe("the start page", () => {
 });
 
 describe("the documentation", () => {
-  test("shows every page, and every link between pages leads to one", async () => {
+  test("serves every page, and links between pages are valid", async () => {
     const list = linksOf((await page("/docs/")).text).filter((href) => href.endsWith(".md"));
     expect(list.length).toBeGreaterThan(10);
     const seen = new Set<string>();
@@ -51,12 +51,12 @@ describe("the documentation", () => {
         expect([path, (await page(path)).status]).toEqual([path, 200]);
   });
 
-  test("shows HTML in a page as text", async () => {
+  test("escapes HTML in pages", async () => {
     const { text } = await page("/README.md");
     expect(text).not.toContain("<!-- settings -->");
   });
 
-  test("shows nothing but its pages", async () => {
+  test("serves nothing but its pages", async () => {
     for (const path of ["/docs/..%2fpackage.json", "/docs/advisories.json", "/package.json"])
       expect((await page(path)).status).toBe(404);
   });

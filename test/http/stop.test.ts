@@ -42,7 +42,7 @@ const refuses = () =>
     (error: unknown) => causeOf(error).includes("ECONNREFUSED"),
   );
 
-test("A server that is told to stop answers what is under way, takes nothing new, and exits with 0.", async () => {
+test("a stopping server finishes requests in progress and exits with 0", async () => {
   await start();
   await withSlowRequest(async (release, answer) => {
     const exit = exited();
@@ -60,7 +60,7 @@ test("A server that is told to stop answers what is under way, takes nothing new
   });
 }, 30_000);
 
-test("Connections on which nothing was ever asked do not hold it up at all.", async () => {
+test("connections without any request do not delay the stop", async () => {
   await start({ SHUTDOWN_TIMEOUT_SECONDS: "20" });
   const { hostname, port } = new URL(service.url);
   const sockets = Array.from({ length: 20 }, () => createConnection(Number(port), hostname));
@@ -78,7 +78,7 @@ test("Connections on which nothing was ever asked do not hold it up at all.", as
   expect(ms).toBeLessThan(12_000);
 }, 30_000);
 
-test("Connections that do nothing, or only begin to ask, do not hold it up.", async () => {
+test("idle connections and incomplete requests do not delay the stop", async () => {
   await start();
   const { hostname, port } = new URL(service.url);
   const sockets = [
@@ -104,7 +104,7 @@ test("Connections that do nothing, or only begin to ask, do not hold it up.", as
   for (const socket of sockets) socket.destroy();
 }, 30_000);
 
-test("A request that outlasts the time to finish is cut, and the server exits all the same.", async () => {
+test("a request beyond the time limit is cut off, and the server exits", async () => {
   await start();
   await withSlowRequest(async (_release, answer) => {
     const exit = exited();
@@ -118,7 +118,7 @@ test("A request that outlasts the time to finish is cut, and the server exits al
   });
 }, 30_000);
 
-test("Under load nothing that was taken is lost.", async () => {
+test("a stop under load loses no accepted request", async () => {
   await start();
   const outcomes: string[] = [];
   const exit = exited();
@@ -149,7 +149,7 @@ test("Under load nothing that was taken is lost.", async () => {
   expect(service.output().match(/"aborted":true/g) ?? []).toEqual([]);
 }, 30_000);
 
-test("While balancers learn that it goes, it answers whatever still comes, and each answer ends its connection.", async () => {
+test("during the shutdown delay requests are answered, each the last on its connection", async () => {
   await start({ SHUTDOWN_DELAY_MS: "1500" });
   const outcomes: string[] = [];
   let told = false;

@@ -60,13 +60,13 @@ const linesOf = (output: string) =>
     .filter((line) => line.startsWith("{"))
     .map((line) => JSON.parse(line) as Record<string, unknown>);
 
-test("no disk is full at first", async () => {
+test("a disk is not full at first", async () => {
   expect(await isFull(service.output())).toBe(0);
   expect(await isFull(worker.output())).toBe(0);
   expect(await isFull(worker.output(), "local disk")).toBe(0);
 });
 
-test("answers a change that finds no room with 503, logs it, and stays ready", async () => {
+test("a change on a full disk is answered 503 and logged, and the server stays ready", async () => {
   await service.database.pool.query(fullDisk);
   const answer = await service.ask(createRole, { token });
   expect(answer).toMatchObject({
@@ -100,7 +100,7 @@ test("shows a full disk in /health and the metrics of the server", async () => {
   expect(await isFull(service.output())).toBe(1);
 });
 
-test("shows a full disk that a job met in the log, /health and the metrics of the worker", async () => {
+test("a full disk in a job is shown by the worker's log, /health and metrics", async () => {
   await service.database.pool.query("select enqueue_job('expire_invitations', '{}', 'full')");
   await waitFor("the metric", async () => (await isFull(worker.output())) === 1);
   const line = await waitFor("the line", () =>
@@ -115,13 +115,13 @@ test.each([
   [{ severity: "ERROR", code: "XX000", message: "x: Disk quota exceeded" }, "has no room left"],
   [{ severity: "ERROR", code: "53200", message: "out of memory" }, "cannot be reached"],
   [{ severity: "FATAL", code: "57P03", message: "in recovery mode" }, "cannot be reached"],
-])("tells a command that meets %j what it is", (fields, what) => {
+])("a command that meets %j reports a full disk", (fields, what) => {
   const error = Object.assign(new Error(fields.message), fields);
   expect(isOutage(error)).toBe(true);
   expect(outageText("The database", error)).toMatch(`The database ${what}`);
 });
 
-test("says of a broken connection when the disk was full", () => {
+test("an error of a broken connection says when the disk was full", () => {
   noteDiskFull("database");
   const broken = Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
   expect(describeOutage(broken)).toEqual({
@@ -134,32 +134,35 @@ test.each([
   [507, "XMinioStorageFull"],
   [507, "InsufficientStorage"],
   [403, "QuotaExceeded"],
-])("tells a file store that answers %i %s from one that is away", async (status, code) => {
-  const store = createServer((request, response) => {
-    request.resume();
-    const isWrite = request.method === "PUT";
-    response.writeHead(isWrite ? status : 200, { "content-type": "application/xml" });
-    response.end(
-      isWrite
-        ? `<?xml version="1.0"?><Error><Code>${code}</Code><Message>no room</Message></Error>`
-        : `<?xml version="1.0"?><ListBucketResult><Name>b</Name><KeyCount>0</KeyCount></ListBucketResult>`,
-    );
-  });
-  store.listen(0, "127.0.0.1");
-  await once(store, "listening");
-  const endpoint = `http://127.0.0.1:${(store.address() as AddressInfo).port}`;
-  const env = { S3_ENDPOINT: endpoint, S3_ACCESS_KEY_ID: "k", S3_SECRET_ACCESS_KEY: "s" };
-  const files = makeS3Files(readConfig({ NODE_ENV: "test", ...env }).files);
-  const { signal } = new AbortController();
-  try {
-    for (let round = 0; round < 6; round++)
-      await expect(files.write("key", Readable.from([Buffer.from("a")]), signal)).rejects.toThrow(
-        "The file store is full",
+])(
+  "an object store that answers %i %s is distinguished from one that is down",
+  async (status, code) => {
+    const store = createServer((request, response) => {
+      request.resume();
+      const isWrite = request.method === "PUT";
+      response.writeHead(isWrite ? status : 200, { "content-type": "application/xml" });
+      response.end(
+        isWrite
+          ? `<?xml version="1.0"?><Error><Code>${code}</Code><Message>no room</Message></Error>`
+          : `<?xml version="1.0"?><ListBucketResult><Name>b</Name><KeyCount>0</KeyCount></ListBucketResult>`,
       );
-    expect(files.circuit()).toBe("closed");
-    expect(diskFullAt("files")).toBeInstanceOf(Date);
-  } finally {
-    files.close();
-    store.close();
-  }
-});
+    });
+    store.listen(0, "127.0.0.1");
+    await once(store, "listening");
+    const endpoint = `http://127.0.0.1:${(store.address() as AddressInfo).port}`;
+    const env = { S3_ENDPOINT: endpoint, S3_ACCESS_KEY_ID: "k", S3_SECRET_ACCESS_KEY: "s" };
+    const files = makeS3Files(readConfig({ NODE_ENV: "test", ...env }).files);
+    const { signal } = new AbortController();
+    try {
+      for (let round = 0; round < 6; round++)
+        await expect(files.write("key", Readable.from([Buffer.from("a")]), signal)).rejects.toThrow(
+          "The file store is full",
+        );
+      expect(files.circuit()).toBe("closed");
+      expect(diskFullAt("files")).toBeInstanceOf(Date);
+    } finally {
+      files.close();
+      store.close();
+    }
+  },
+);

@@ -32,7 +32,7 @@ function startLogging() {
   return { child, output: child.stdout!, exit: once(child, "exit") as Promise<[number | null]> };
 }
 
-test("A process writes what it has logged before it ends", async () => {
+test("a process flushes its log before it exits", async () => {
   const { child, output, exit } = startLogging();
   let text = "";
   output.setEncoding("utf8").on("data", (part: string) => (text += part));
@@ -47,7 +47,7 @@ test("A process writes what it has logged before it ends", async () => {
   );
 });
 
-test("A process whose log nobody reads any more ends all the same", async () => {
+test("a process exits although its log has no reader", async () => {
   const { child, output, exit } = startLogging();
   await once(output, "data");
   output.destroy();

@@ -61,7 +61,7 @@ afterAll(async () => {
 });
 
 describe("a server's /metrics", () => {
-  test("counts operations by first root field and outcome, whatever a client calls them", async () => {
+  test("counts operations by first root field and outcome, never by a client's names", async () => {
     const { token } = await service.login(["users.read"]);
     for (const name of ["Innocent", "Evil_42"]) {
       await service.ask(`query ${name} { me { email } }`, { token });
@@ -78,7 +78,7 @@ describe("a server's /metrics", () => {
     expect(valueOf(samples, "office_graphql_operation_seconds_count", { operation: "me" })).toBe(2);
   });
 
-  test("knows the looks into its caches: the second time a document is found", async () => {
+  test("counts cache hits", async () => {
     const before = await scrape(server);
     const document = "{ unknownToAll: __typename }";
     await service.ask(document);
@@ -93,7 +93,7 @@ describe("a server's /metrics", () => {
     ).toBeGreaterThan(0);
   });
 
-  test("has routes instead of addresses, event-loop delay, and the pool's connections and waits", async () => {
+  test("shows routes, event-loop delay and pools", async () => {
     await fetch(`${service.url}/exports/00000000-0000-4000-8000-000000000000/download`);
     await fetch(`${service.url}/no/such/place`);
     const samples = await scrape(server);
@@ -108,7 +108,7 @@ describe("a server's /metrics", () => {
     ).toBeGreaterThan(3);
   });
 
-  test("is not on the port that users reach", async () => {
+  test("is not served on the users' port", async () => {
     for (const path of ["/metrics", "/health"])
       expect((await fetch(service.url + path)).status).toBe(404);
     expect((await fetch(`${server}/graphql`, { method: "POST" })).status).toBe(405);
@@ -177,7 +177,7 @@ describe("the health page", () => {
     };
   };
 
-  test("says which outside system is down, and why, without addresses' secrets", async () => {
+  test("names the external system that is down, without credentials", async () => {
     const health = await look(server);
     expect([
       health.httpStatus,
@@ -197,7 +197,7 @@ describe("the health page", () => {
     expect(page).toContain("<h1>The server is degraded</h1>");
   });
 
-  test("of a worker shows the ERP's breaker, open after failures, as the metrics do", async () => {
+  test("of a worker shows the ERP's circuit breaker, as the metrics do", async () => {
     await service.database.pool.query("select queue_erp_run('IMPORT')");
     await waitFor(
       "the breaker to open",
@@ -219,7 +219,7 @@ describe("names and types of the metrics", () => {
     expect(namingFaults(await (await fetch(`${url()}/metrics`)).text())).toEqual([]);
   });
 
-  test("that break a rule are found", () => {
+  test("that break a rule are reported", () => {
     const text = [
       "# HELP a_total A.\n# TYPE a_total gauge\na_total 1",
       "# HELP b B.\n# TYPE b counter\nb 1",
@@ -272,7 +272,7 @@ describe("the sample dashboard and alerts", () => {
     ];
   }
 
-  test("ask for nothing that a server and a worker do not show: names, labels, their values, groupings", async () => {
+  test("use only metrics, labels and values that a process exports", async () => {
     const asked = await expressions();
     expect(asked.length).toBeGreaterThan(25);
     const missing = asked.flatMap(([title, expression]) => {
@@ -304,7 +304,7 @@ describe("the sample dashboard and alerts", () => {
     expect(missing).toEqual([]);
   });
 
-  test("the check sees a name, a label and a value that nobody shows, and what is no PromQL", () => {
+  test("the check reports unknown names, labels, values and invalid PromQL", () => {
     expect(needsOf('sum by (a, b) (rate(x{c="d", e=~"f"}[5m])) > 1')).toEqual({
       metrics: [
         {

@@ -75,14 +75,14 @@ test("ends a worker whose event loop is blocked and logs for how long", async ()
   blocked(worker.output(), "worker");
 });
 
-test("leaves a server alone that is blocked for less than the timeout", async () => {
+test("ignores a server that is blocked for less than the timeout", async () => {
   const server = await start(timeoutMs / 2);
   server.process.kill("SIGUSR2");
   const end = performance.now() + 2 * timeoutMs;
   await waitFor("answers", async () => (await isAlive(server)) && performance.now() > end);
 });
 
-test("leaves a server alone that was stopped by SIGSTOP", async () => {
+test("ignores a server that SIGSTOP stopped", async () => {
   const server = await start(0);
   server.process.kill("SIGSTOP");
   const stoppedUntil = performance.now() + 3 * timeoutMs;
@@ -92,7 +92,7 @@ test("leaves a server alone that was stopped by SIGSTOP", async () => {
   await waitFor("answers", async () => (await isAlive(server)) && performance.now() > end);
 });
 
-test("leaves a server alone that a debugger may halt", async () => {
+test("ignores a server that a debugger may halt", async () => {
   const server = await start(3 * timeoutMs, "--inspect=127.0.0.1:0");
   server.process.kill("SIGUSR2");
   const end = performance.now() + 3 * timeoutMs;

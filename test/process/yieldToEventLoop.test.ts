@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import { expect, test } from "@jest/globals";
 import { yieldToEventLoop } from "../../src/process/yieldToEventLoop.ts";
 
-test("Steps that take long come one at a time, and everyone else has a turn between two of them.", async () => {
+test("long steps run one per tick, with other work in between", async () => {
   const seen: string[] = [];
   let left = 3;
   const steps = Array.from({ length: left }, async () => {

@@ -101,7 +101,7 @@ afterAll(async () => {
   workflow.close();
 });
 
-test("one correlation id leads through log, database, audit row, job and trace, and the trace from the caller to the workflow", async () => {
+test("one correlation id connects log, database, audit row, job and trace", async () => {
   const { pool } = service.database;
   const correlationId = "order-4711/retry.1";
   const traceId = "0af7651916cd43dd8448eb211c80319c";
@@ -187,7 +187,7 @@ test("one correlation id leads through log, database, audit row, job and trace, 
   expect(JSON.stringify(spans)).not.toMatch(/000123|bos_/);
 });
 
-test("calls of the search engine, the file store and the mail server are spans of the job that makes them", async () => {
+test("calls of search engine, object store and mail server are spans of their job", async () => {
   const { pool } = service.database;
   const { token, roleId } = await service.login(["invitations.create", "roles.read"]);
   for (const task of ["check_search", "clean_exports"])
