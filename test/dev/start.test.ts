@@ -32,7 +32,7 @@ import { appendFileSync } from "node:fs";
 const note = (event) => appendFileSync("events", event + " " + process.pid + "\\n");
 `;
 const longRunning = (name: string) => `${note}
-import { onStop, reportReady } from "./lifecycle.ts";
+import { onStop, reportReady } from "./process/lifecycle.ts";
 import pg from "pg";
 const client = new pg.Client({ connectionString: process.env.DATABASE_URL });
 client.on("error", () => note("${name} lost the database"));
