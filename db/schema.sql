@@ -195,7 +195,7 @@ create type new_role as (
 );
 
 comment on column new_role.name is '@notNull
-Unique, whatever the case of its letters.';
+Unique without regard to case.';
 comment on column new_role.description is 'What the role is for.';
 
 comment on column new_role.permission_keys is '@notNull
@@ -756,7 +756,7 @@ comment on column api_tokens.name is 'What the token is for.';
 
 comment on column api_tokens.token_hash is '@secret
 SHA-256 of the token.';
-comment on column api_tokens.is_scoped is 'Whether the token is narrowed to its scopes. A token that is stays so, whatever becomes of the permissions that it names.';
+comment on column api_tokens.is_scoped is 'Whether the token is narrowed to its scopes. A scoped token stays scoped, even when its permissions are deleted.';
 comment on column api_tokens.scopes is 'The permission keys that the token is narrowed to; an empty list means unlimited: all that its owner holds.';
 comment on column api_tokens.expires_at is 'The token works until then.';
 comment on column api_tokens.last_used_at is 'When the token was last used, to the minute; null when it never was.';
@@ -1230,7 +1230,7 @@ comment on table departments is '@read departments.read
 @audit Department
 @defaultOrder name
 A part of the company that members of staff belong to.';
-comment on column departments.name is 'Unique, whatever the case of its letters.';
+comment on column departments.name is 'Unique without regard to case.';
 comment on column departments.description is 'What the department does.';
 comment on constraint departments_description_check on departments is 'must be 500 characters at most';
 comment on constraint departments_name_check on departments is 'must be 1 to 80 visible characters without spaces at its ends';
@@ -1642,7 +1642,7 @@ comment on table export_jobs is '@read exports.read
 @auditReads
 @connection
 @defaultOrder created_at desc, id desc
-An export that was asked for: on its way, ready to be downloaded, or ended otherwise. It shows to whoever asked for it only: a user in any of their sessions, or an API token.';
+An export that was asked for: on its way, ready to be downloaded, or ended otherwise. It shows only to the caller who asked for it: a user in any of their sessions, or an API token.';
 comment on column export_jobs.user_id is 'Who asked for it.';
 comment on column export_jobs.token_id is 'The API token that asked for it; null for a user''s session.';
 comment on column export_jobs.template_id is 'The template; null when it was deleted since.';
@@ -1782,7 +1782,7 @@ comment on table export_templates is '@read exports.read
 @audit ExportTemplate
 @defaultOrder name
 What an export looks like: columns of the service''s own layout, or an uploaded workbook.';
-comment on column export_templates.name is 'Unique, whatever the case of its letters.';
+comment on column export_templates.name is 'Unique without regard to case.';
 comment on column export_templates.description is 'What the template is for.';
 comment on column export_templates.kind is 'Whether it takes one product or several.';
 comment on constraint export_templates_description_check on export_templates is 'must be 500 characters at most';
@@ -3018,7 +3018,7 @@ comment on table reviewers is '@read reviewers.read
 @audit Reviewer
 @defaultOrder name
 A person or guide that rates wines.';
-comment on column reviewers.name is 'Unique, whatever the case of its letters.';
+comment on column reviewers.name is 'Unique without regard to case.';
 comment on constraint reviewers_name_check on reviewers is 'must be 1 to 200 visible characters without spaces at its ends';
 comment on index reviewers_name_key is 'A reviewer of this name exists already.';
 
@@ -3097,7 +3097,7 @@ comment on table roles is '@read roles.read
 @auditReads
 @defaultOrder name
 A named set of permissions that users hold.';
-comment on column roles.name is 'Unique, whatever the case of its letters.';
+comment on column roles.name is 'Unique without regard to case.';
 comment on column roles.description is 'What the role is for.';
 comment on column roles.is_system is 'A system role, such as Superadmin, can be neither changed nor deleted.';
 comment on constraint roles_description_check on roles is 'must be 500 characters at most';
@@ -3443,7 +3443,7 @@ comment on table users is '@read users.read
 @auditReads
 @defaultOrder email
 A member of staff.';
-comment on column users.email is 'Unique, whatever the case of its letters.';
+comment on column users.email is 'Unique without regard to case.';
 comment on column users.name is 'The name that colleagues see.';
 comment on column users.avatar_url is 'Address of a picture.';
 comment on column users.is_active is 'Only an active user can log in.';
@@ -3514,7 +3514,7 @@ comment on table wine_types is '@read products.read
 @audit WineType
 @defaultOrder name
 A kind of wine, such as red or sparkling, with the colour that stands for it.';
-comment on column wine_types.name is 'Unique, whatever the case of its letters.';
+comment on column wine_types.name is 'Unique without regard to case.';
 comment on column wine_types.color is 'The colour that stands for the type, as `#RRGGBB`.';
 comment on constraint wine_types_color_check on wine_types is 'must be a colour such as #7A0019';
 comment on constraint wine_types_name_check on wine_types is 'must be 1 to 80 visible characters without spaces at its ends';
@@ -9188,7 +9188,7 @@ AS $function$
 begin
   perform require_login();
   if not is_session() then
-    perform fail('OF403', 'This needs a session: log in; no API token suffices, whatever its scopes');
+    perform fail('OF403', 'This needs a session: log in; no API token suffices, with or without scopes');
   end if;
 end;
 $function$;

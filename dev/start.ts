@@ -116,7 +116,7 @@ function startEmulatorProcess(
   let names: string[] = [];
   return new Promise((resolve) => {
     emulators = supervise({
-      name: "process of the stand-ins",
+      name: "emulator process",
       spawn: () => startBehind("dev/runEmulators.ts", original, [`--erp-orders=${erpOrders}`]),
       log: say,
       // They have no work to finish.

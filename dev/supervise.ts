@@ -29,7 +29,7 @@ export interface Timing {
 
 /** A process that is kept running. */
 export interface Supervised {
-  /** Stops the process properly and starts it anew, with all failures forgotten. */
+  /** Stops the process and starts it again; resets the count of failures. */
   restart(): Promise<void>;
   /** Asks the process to stop (SIGTERM), kills it after `stopTimeoutMs`, and waits for its end. */
   stop(): Promise<void>;

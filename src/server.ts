@@ -6,7 +6,7 @@ import { tuneHeap } from "./process/heap.ts";
 import { startWatchdog } from "./process/watchdog.ts";
 
 /**
- * Runs a server process until it is told to stop. It exits with 1 when it cannot start.
+ * Runs a server process until SIGTERM or SIGINT. It exits with 1 when it cannot start.
  * @param overrides constants that a test replaces
  */
 export async function runServerProcess(

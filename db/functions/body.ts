@@ -51,7 +51,7 @@ const notWalked = new Set(["var", "target", "datatype", "default_val"]);
  */
 export function readBody(definition: string): Body {
   // The library has no types for the tree of PL/pgSQL.
-  const { plpgsql_funcs: functions } = parsePlPgSQLSync(definition) as unknown as {
+  const { plpgsql_funcs: functions } = parsePlPgSQLSync(definition) as {
     plpgsql_funcs: { PLpgSQL_function: { datums: Fields[]; action: Fields } }[];
   };
   const parsed = functions[0]?.PLpgSQL_function;
@@ -101,8 +101,8 @@ class BodyReader {
 
   #visit(kind: string, fields: Fields, line: number): void {
     if (kind === "PLpgSQL_expr") {
-      // The kind determines the fields.
-      this.#plan(fields as unknown as Expression, line);
+      // An expression has these two fields.
+      this.#plan({ query: String(fields.query), parseMode: Number(fields.parseMode) }, line);
       return;
     }
     if (typeof fields !== "object" || fields === null) return;

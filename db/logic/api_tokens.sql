@@ -31,7 +31,7 @@ create or replace function require_session() returns void as $$
 begin
   perform require_login();
   if not is_session() then
-    perform fail('OF403', 'This needs a session: log in; no API token suffices, whatever its scopes');
+    perform fail('OF403', 'This needs a session: log in; no API token suffices, with or without scopes');
   end if;
 end;
 $$ language plpgsql stable;

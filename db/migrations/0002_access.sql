@@ -29,7 +29,7 @@ comment on table roles is '@read roles.read
 @auditReads
 @defaultOrder name
 A named set of permissions that users hold.';
-comment on column roles.name is 'Unique, whatever the case of its letters.';
+comment on column roles.name is 'Unique without regard to case.';
 comment on column roles.description is 'What the role is for.';
 comment on column roles.is_system is 'A system role, such as Superadmin, can be neither changed nor deleted.';
 comment on constraint roles_name_check on roles is 'must be 1 to 80 visible characters without spaces at its ends';
@@ -72,7 +72,7 @@ comment on table departments is '@read departments.read
 @audit Department
 @defaultOrder name
 A part of the company that members of staff belong to.';
-comment on column departments.name is 'Unique, whatever the case of its letters.';
+comment on column departments.name is 'Unique without regard to case.';
 comment on column departments.description is 'What the department does.';
 comment on constraint departments_name_check on departments is
   'must be 1 to 80 visible characters without spaces at its ends';
@@ -108,7 +108,7 @@ comment on table users is '@read users.read
 @auditReads
 @defaultOrder email
 A member of staff.';
-comment on column users.email is 'Unique, whatever the case of its letters.';
+comment on column users.email is 'Unique without regard to case.';
 comment on column users.name is 'The name that colleagues see.';
 comment on column users.avatar_url is 'Address of a picture.';
 comment on column users.is_active is 'Only an active user can log in.';
@@ -300,7 +300,7 @@ comment on column attempt_counts.attempts is 'Attempts since `started_at`, refus
 -- The inputs of mutations. A composite type gives each field a type and a description.
 create type new_role as (name text, description text, permission_keys text[]);
 comment on column new_role.name is '@notNull
-Unique, whatever the case of its letters.';
+Unique without regard to case.';
 comment on column new_role.description is 'What the role is for.';
 comment on column new_role.permission_keys is '@notNull
 The keys that the role holds; you can give only what you hold yourself.';

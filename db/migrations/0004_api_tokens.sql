@@ -32,7 +32,7 @@ comment on column api_tokens.name is 'What the token is for.';
 comment on column api_tokens.token_hash is '@secret
 SHA-256 of the token.';
 comment on column api_tokens.is_scoped is
-  'Whether the token is narrowed to its scopes. A token that is stays so, whatever becomes of the permissions that it names.';
+  'Whether the token is narrowed to its scopes. A scoped token stays scoped, even when its permissions are deleted.';
 comment on column api_tokens.scopes is
   'The permission keys that the token is narrowed to; an empty list means unlimited: all that its owner holds.';
 comment on column api_tokens.expires_at is 'The token works until then.';

@@ -18,7 +18,7 @@ comment on table wine_types is '@read products.read
 @audit WineType
 @defaultOrder name
 A kind of wine, such as red or sparkling, with the colour that stands for it.';
-comment on column wine_types.name is 'Unique, whatever the case of its letters.';
+comment on column wine_types.name is 'Unique without regard to case.';
 comment on column wine_types.color is 'The colour that stands for the type, as `#RRGGBB`.';
 comment on constraint wine_types_name_check on wine_types is
   'must be 1 to 80 visible characters without spaces at its ends';
@@ -237,7 +237,7 @@ comment on table reviewers is '@read reviewers.read
 @audit Reviewer
 @defaultOrder name
 A person or guide that rates wines.';
-comment on column reviewers.name is 'Unique, whatever the case of its letters.';
+comment on column reviewers.name is 'Unique without regard to case.';
 comment on constraint reviewers_name_check on reviewers is
   'must be 1 to 200 visible characters without spaces at its ends';
 comment on index reviewers_name_key is 'A reviewer of this name exists already.';

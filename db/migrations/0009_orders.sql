@@ -1,4 +1,4 @@
--- Customers and orders as the ERP holds them, and the import issues of orders.
+-- Customers and orders as the ERP holds them.
 create table customers (
   id uuid primary key default uuidv7(),
   erp_customer_number text collate "C" not null,
@@ -412,83 +412,3 @@ comment on constraint order_lines_erp_warehouse_check on order_lines is 'must be
 comment on constraint order_lines_order_id_fkey on order_lines is '@foreignFieldName lines
 @behavior +manyRelation:resource:list';
 comment on constraint order_lines_product_id_fkey on order_lines is '@behavior +singularRelation:resource:single';
-
-create type order_import_issue_kind as enum ('MAPPING', 'DATA');
-comment on type order_import_issue_kind is
-  'Why an order could not be understood whole. MAPPING: a value that no mapping rule knows; DATA: something that the ERP has no answer for.';
-
--- One row for each cause in an order. The row stays when the cause is gone, with `resolved_at`, and is opened again
--- when the cause returns.
-create table order_import_issues (
-  id uuid primary key default uuidv7(),
-  order_id uuid not null references orders on delete cascade,
-  kind order_import_issue_kind not null,
-  code text collate "C" not null,
-  key text collate "C" not null,
-  message text not null,
-  value text,
-  path text,
-  occurrences integer not null default 1,
-  first_seen_at timestamptz not null default now(),
-  last_seen_at timestamptz not null default now(),
-  resolved_at timestamptz,
-  order_placed_at timestamptz not null,
-  order_is_superseded boolean not null,
-  created_at timestamptz not null default now(),
-  updated_at timestamptz not null default now(),
-  constraint order_import_issues_cause_key unique (order_id, code, key),
-  constraint order_import_issues_code_check check (code ~ '^[a-z_]+\.[a-z_]+$' and char_length(code) <= 80),
-  constraint order_import_issues_key_check check (char_length(key) <= 300),
-  constraint order_import_issues_message_check check (char_length(message) between 1 and 2000),
-  constraint order_import_issues_value_check check (char_length(value) <= 2000),
-  constraint order_import_issues_path_check check (char_length(path) <= 300),
-  constraint order_import_issues_occurrences_check check (occurrences > 0),
-  constraint order_import_issues_last_seen_at_check check (last_seen_at >= first_seen_at)
-);
--- Serves the groups, whose sums read only the index, and the latest orders of each cause.
-create index order_import_issues_groups_idx on order_import_issues (kind, code, key, order_placed_at desc, order_id)
-  include (occurrences, first_seen_at, last_seen_at)
-  where resolved_at is null and not order_is_superseded;
-create index order_import_issues_code_key_idx on order_import_issues (code, key);
-create index order_import_issues_key_idx on order_import_issues (key);
-comment on table order_import_issues is '@read orders.read erpsync.read
-@audit off because a row holds its own history: when it was first and last seen, and when it was resolved
-@root off
-@defaultOrder kind, code, key
-One cause for which an order could not be understood whole.';
-comment on column order_import_issues.kind is 'Whether a mapping rule is missing or the ERP has no answer.';
-comment on column order_import_issues.code is '@search exact
-What is wrong, such as `line_kind.unmapped`.';
-comment on column order_import_issues.key is '@search exact
-What it is wrong with, such as a product group; with the code it names the cause.';
-comment on column order_import_issues.message is 'The problem in words.';
-comment on column order_import_issues.value is 'The value as the ERP has it.';
-comment on column order_import_issues.path is 'Where in the order it was first met, such as `lines[2].productGroup`.';
-comment on column order_import_issues.occurrences is 'In how many places of the order it was met at the last import.';
-comment on column order_import_issues.first_seen_at is
-  'When an import first met it; kept when it is resolved and returns.';
-comment on column order_import_issues.last_seen_at is
-  'When an import of a changed order last met it; one that finds the order as it was changes nothing.';
-comment on column order_import_issues.resolved_at is 'When an import no longer met it; null while it is open.';
-comment on column order_import_issues.order_placed_at is '@internal
-Copy of the order''s `placed_at` for the index of the groups.';
-comment on column order_import_issues.order_is_superseded is '@internal
-Whether the order is superseded, copied for the index of the groups.';
-comment on constraint order_import_issues_cause_key on order_import_issues is 'The order has this issue already.';
-comment on constraint order_import_issues_code_check on order_import_issues is
-  'must be two words joined by a point, such as line_kind.unmapped';
-comment on constraint order_import_issues_key_check on order_import_issues is 'must be 300 characters at most';
-comment on constraint order_import_issues_message_check on order_import_issues is 'must be 1 to 2000 characters';
-comment on constraint order_import_issues_value_check on order_import_issues is 'must be 2000 characters at most';
-comment on constraint order_import_issues_path_check on order_import_issues is 'must be 300 characters at most';
-comment on constraint order_import_issues_occurrences_check on order_import_issues is 'must be 1 at least';
-comment on constraint order_import_issues_last_seen_at_check on order_import_issues is 'must not be before firstSeenAt';
-comment on constraint order_import_issues_order_id_fkey on order_import_issues is '@foreignFieldName importIssueHistory
-@behavior +manyRelation:resource:list';
-
-create type erp_order_health as (orders_with_mapping_issues integer, orders_with_data_issues integer);
-comment on type erp_order_health is 'How well orders come in from the ERP.';
-comment on column erp_order_health.orders_with_mapping_issues is '@notNull
-Orders that hold a value which no mapping rule knows.';
-comment on column erp_order_health.orders_with_data_issues is '@notNull
-Orders that lack something which only the ERP can supply.';

@@ -53,7 +53,7 @@ comment on table export_templates is '@read exports.read
 @audit ExportTemplate
 @defaultOrder name
 What an export looks like: columns of the service''s own layout, or an uploaded workbook.';
-comment on column export_templates.name is 'Unique, whatever the case of its letters.';
+comment on column export_templates.name is 'Unique without regard to case.';
 comment on column export_templates.description is 'What the template is for.';
 comment on column export_templates.kind is 'Whether it takes one product or several.';
 comment on constraint export_templates_name_check on export_templates is
@@ -142,7 +142,7 @@ comment on table export_jobs is '@read exports.read
 @auditReads
 @connection
 @defaultOrder created_at desc, id desc
-An export that was asked for: on its way, ready to be downloaded, or ended otherwise. It shows to whoever asked for it only: a user in any of their sessions, or an API token.';
+An export that was asked for: on its way, ready to be downloaded, or ended otherwise. It shows only to the caller who asked for it: a user in any of their sessions, or an API token.';
 comment on column export_jobs.user_id is 'Who asked for it.';
 comment on column export_jobs.token_id is 'The API token that asked for it; null for a user''s session.';
 comment on column export_jobs.template_id is 'The template; null when it was deleted since.';

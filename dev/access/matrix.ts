@@ -10,7 +10,7 @@ export const nobody = "no permission";
 
 /** What one caller reaches by one verb: `none`, `own`, `all` or so many of the rows; `no grant` when the right is missing. */
 type Cell = string;
-/** A cell for all callers of a role, or `otherwise` for a login without permissions and whoever is not named. */
+/** A cell for all callers of a role, or `otherwise` for a login without permissions and for callers not named. */
 type Verb = Cell | { otherwise: Cell; [cell: string]: Cell | string[] };
 /** Of one table: by role and verb; one cell where all verbs have the same. */
 export type TableAccess = Record<string, Cell | Record<string, Verb>>;

@@ -1,4 +1,4 @@
--- $1: the schemas to dump. Whatever else stands in them, by kind and name only: nothing that is made goes unnoticed.
+-- $1: the schemas to dump. All other objects, by kind and name only, so that no object is missed.
 select array_position($1::text[], n.nspname::text) as place, 'other objects' as section, i.type || ' ' || coalesce(i.name, '') as object, 1 as part,
   format('-- %s %s', i.type, coalesce(i.name, replace(i.identity, quote_ident(n.nspname) || '.', ''))) as text
 from pg_depend d

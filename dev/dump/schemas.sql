@@ -11,7 +11,7 @@ select 0 as place, 'roles' as section, r.rolname as object, 1 as part,
   ) as text
 from pg_roles r where r.rolname ~ '^office_'
 union all
--- Whoever administers the cluster has other memberships, which depend on the administrator's name.
+-- The administrator's memberships are left out, because they depend on the administrator's name.
 select 0, 'roles', m.rolname, 2, format(
   'grant %I to %I with inherit %s, set %s%s;', r.rolname, m.rolname, a.inherit_option::text, a.set_option::text,
   case when a.admin_option then ', admin true' end

@@ -13,7 +13,7 @@ interface Timed {
   after: number;
 }
 
-/** What a stand-in was told to do wrong and has not done yet. */
+/** Scripted faults of an emulator that have not happened yet. */
 export interface FaultQueue<Fault> {
   add(fault: Fault): void;
   clear(): void;

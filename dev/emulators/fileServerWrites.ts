@@ -10,9 +10,8 @@ import S3Object from "@20minutes/s3rver/lib/models/object.js";
 type Store = S3rver["store"];
 
 /**
- * Has the library's store write each file whole or not at all, and lets whatever goes wrong fail the request that it belongs to:
- * the library opens all parts of an upload at once and listens to one of them, so that an upload that was removed meanwhile, or a
- * full disk, ended the process.
+ * Makes the library's store write files atomically and turns write errors into failed requests. The library opens all
+ * parts of an upload at once and handles errors of one only: a removed upload or a full disk would end the process.
  */
 export function writeSafely(store: Store, directory: string): void {
   store.putContent = async (file, content) => {

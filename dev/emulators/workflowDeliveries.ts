@@ -32,7 +32,7 @@ export interface Deliveries {
   saved(): Promise<void>;
 }
 
-/** Reads what is kept in the folder; a file that cannot be read is begun anew. */
+/** Reads what is kept in the folder; a file that cannot be read is replaced. */
 export async function openDeliveries(folder: string): Promise<Deliveries> {
   const file = path.join(folder, "deliveries.json");
   await mkdir(folder, { recursive: true });

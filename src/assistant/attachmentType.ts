@@ -54,7 +54,7 @@ async function readWorkbook(bytes: Buffer) {
 
 /** Decodes a CSV file, in UTF-8 or in western Excel's encoding; null when it is not text. */
 export function decodeText(bytes: Buffer): string | null {
-  // eslint-disable-next-line no-control-regex -- control characters identify binary files
+  // eslint-disable-next-line no-control-regex -- the test for binary files
   const isText = (text: string) => !/[\u0000-\u0008\u000e-\u001f]/.test(text);
   try {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);

@@ -19,7 +19,7 @@ export interface AttemptSubject {
 }
 
 /**
- * Counts an attempt at a login step before it runs, for the address and for the account, whatever its outcome.
+ * Counts a login attempt for the address and for the account, before the step runs and regardless of its outcome.
  * @throws PublicError `RATE_LIMITED` with `retryAfter` in seconds, when either is over its limit per minute
  */
 export type CountAttempt = (

@@ -52,7 +52,7 @@ function refusalBy(guard: Guard, { identity, hasToken }: Caller): PublicError | 
   if (login === "session" && identity.sessionId === null)
     return new PublicError(
       "FORBIDDEN",
-      "This needs a session: log in; no API token suffices, whatever its scopes",
+      "This needs a session: log in; no API token suffices, with or without scopes",
     );
   if (typeof guard === "string") return null;
   const keys = permissionKeys(guard);

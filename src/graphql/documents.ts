@@ -43,8 +43,8 @@ export interface OperationSummary {
   /** Objects that it can request, estimated from page sizes. */
   cost: number;
   /**
-   * Whether a root field needs no login, such as a login itself. The operation then has no caller, whatever token comes
-   * with it.
+   * Whether a root field needs no login, such as a login itself. The operation then has no caller; a token sent with
+   * it is ignored.
    */
   isNobodys: boolean;
 }

@@ -1,7 +1,7 @@
 import type { GraphQLField, GraphQLObjectType } from "graphql";
 import { getNamedType, isObjectType } from "graphql";
 
-/** A permission that rows need: any of the keys; `permission` is named to callers who hold none. */
+/** The permission to read rows: one of the keys suffices. Errors name `permission`. */
 export interface Need {
   keys: readonly string[];
   permission: string;

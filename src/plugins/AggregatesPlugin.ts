@@ -148,7 +148,7 @@ export const AggregatesPlugin: GraphileConfig.Plugin = {
         if (scope.fieldName === "aggregates" && isAggregates(field.type))
           return {
             ...field,
-            description: "Figures about all rows that match, whatever the page.",
+            description: "Figures about all rows that match, on all pages.",
             plan: aggregatesPlan,
           };
         if (scope.fieldName === "keys" && scope.isPgAggregateKeys) {
@@ -162,7 +162,7 @@ export const AggregatesPlugin: GraphileConfig.Plugin = {
         return {
           ...field,
           description:
-            "Figures about groups of the rows that match, whatever the page, in the order of their keys.",
+            "Figures about groups of all rows that match, on all pages, in the order of their keys.",
           type: new GraphQLNonNull(getNullableType(field.type)),
           args: {
             groupBy: { ...groupBy, description: "By what; one key at least." },

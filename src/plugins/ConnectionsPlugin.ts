@@ -129,11 +129,11 @@ export const ConnectionsPlugin: GraphileConfig.Plugin = {
         const plan = field.plan as Plan;
         const paged = (...args: Parameters<Plan>) => {
           const fieldArgs = args[1] as FieldArgs;
-          // The generated plan of a connection field; the library types plans as returning any step.
-          const $connection = plan(...args) as unknown as Connection;
+          // The generated plan of a connection field; the library types plans as returning `Step`.
+          const $connection = plan(...args) as Connection;
           const $select = $connection.getSubplan();
           const $page = checkArguments(fieldArgs, search, scope.isRootQuery === true);
-          // Applied to the select: the connection would treat a page size of its own as a request for rows.
+          // Set on the select: the connection would take its page size for a request for rows.
           $select.setFirst(access($page, "first"));
           $select.setLast(access($page, "last"));
           $select.setOffset(access($page, "offset"));
@@ -183,8 +183,8 @@ function checkArguments(args: FieldArgs, search: Search | null, isRoot: boolean)
     const asked = askedOf(search, text, values);
     return { ...readPage(Object.fromEntries(entries) as PageArguments), search: asked };
   };
-  // A side effect always runs, whatever is selected, but is not allowed within lists. It is created after the select,
-  // which still waits for it: created before, it would keep nested lists out of the parent's statement.
+  // A side effect always runs, even when no rows are selected, but is not allowed within lists. It is created after the
+  // select, which still waits for it: created before, it would keep nested lists out of the parent's statement.
   const $all = [$text, $values, ...$page];
   return isRoot ? sideEffect($all, check) : lambda($all, check);
 }

@@ -95,7 +95,7 @@ function describe(
   if (!resource || resource.parameters) return undefined;
   if (scope.isPgManyRelationListField || scope.isPgManyRelationConnectionField)
     return `Its rows of \`${build.inflection.tableType(resource.codec)}\`, as far as the caller may see them.`;
-  // Fields with a guard of their own belong to plugins, which describe them.
+  // Fields with their own guard belong to plugins, which describe them.
   if (typeName !== "Query" || scope.guard !== undefined) return undefined;
   const what = firstSentence(resource.codec.description ?? resource.description);
   const type = build.inflection.tableType(resource.codec);

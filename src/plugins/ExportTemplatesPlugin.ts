@@ -72,7 +72,7 @@ export const ExportTemplatesPlugin: GraphileConfig.Plugin = extendSchema((build)
       """
       input CreateExportTemplateInput {
         """
-        Unique, whatever the case of its letters.
+        Unique without regard to case.
         """
         name: String!
         """
@@ -98,7 +98,7 @@ export const ExportTemplatesPlugin: GraphileConfig.Plugin = extendSchema((build)
       """
       input UpdateExportTemplateInput {
         """
-        Unique, whatever the case of its letters.
+        Unique without regard to case.
         """
         name: String
         """

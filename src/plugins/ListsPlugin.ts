@@ -85,8 +85,8 @@ export const ListsPlugin: GraphileConfig.Plugin = {
         if (columns.length === 0) return field;
         const plan = field.plan as Plan;
         const ordered = (...args: Parameters<Plan>) => {
-          // The generated plan of a list; the library types plans as returning any step.
-          const $select = plan(...args) as unknown as PgSelectStep;
+          // The generated plan of a list; the library types plans as returning `Step`.
+          const $select = plan(...args) as PgSelectStep;
           addDefaultOrder($select, args[1], columns);
           return $select;
         };

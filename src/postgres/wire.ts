@@ -16,7 +16,7 @@ interface Wire {
 
 /** A client's connection, below `pg`'s interface. */
 export function wireOf(client: ClientBase): Wire {
-  return client as unknown as Wire;
+  return client as ClientBase & Wire;
 }
 
 /** Whether the database owes the answer to a query. */

@@ -40,7 +40,7 @@ const phrases: readonly (readonly [RegExp, string])[] = [
     "What `$1` can be ordered by, upwards or downwards.",
   ],
   [/^Reads a single `(\w+)` that is related\b.*/, "The `$1` that it refers to."],
-  [/^A floating point number\b.*/, "A decimal number as text, exact whatever its length."],
+  [/^A floating point number\b.*/, "A decimal number as text, exact at any length."],
   [
     /^A signed eight-byte integer\..*/,
     "A whole number as text, since it may be greater than JavaScript's numbers hold.",

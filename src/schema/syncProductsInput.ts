@@ -43,7 +43,7 @@ export const syncProductsInput = gql`
     """
     vintage: Int
     """
-    Name of the wine type, whatever the case of its letters; it must exist.
+    Name of the wine type, in any case; it must exist.
     """
     wineType: String
     """
@@ -145,7 +145,7 @@ export const syncProductsInput = gql`
   """
   input SyncProductRatingInput {
     """
-    The reviewer's name, matched whatever the case of its letters; a reviewer is created when none matches.
+    The reviewer's name, matched without regard to case; a reviewer is created when none matches.
     """
     reviewerName: String!
     """

@@ -3,7 +3,7 @@ import type { Constants } from "./constants.ts";
 import type { Get, Need } from "./types.ts";
 import { httpUrl } from "./types.ts";
 
-/** The object store for files: any with the API of S3. */
+/** The object store for files, with the API of S3. */
 export const fileSettings = {
   S3_ENDPOINT: {
     schema: httpUrl,

@@ -15,8 +15,8 @@ export interface RunningService {
 export const runningServiceFile = (dataDir: string) => path.join(dataDir, "running.json");
 
 /**
- * The environment of a command. Outside production and without a database of its own, the settings of the service that runs with the
- * same data folder fill the gaps; without such a service it is unchanged.
+ * The environment of a command. Outside production, when no database is set, the settings of the running service with
+ * the same data folder fill the gaps. Without such a service the environment is unchanged.
  */
 export function environmentOfCommand(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const hasDatabase = environment["DATABASE_URL"] || environment["DATABASE_OWNER_URL"];

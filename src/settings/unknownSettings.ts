@@ -9,7 +9,7 @@ export interface UnknownSetting {
   isOurs: boolean;
 }
 
-/** Prefixes of settings that other software uses as well, in variables of its own. */
+/** Prefixes of our settings that variables of other software have as well. */
 const shared = new Set(
   ["AI", "ALLOWED", "COST", "DATABASE", "DATA", "ENABLE", "LOG", "MAIL", "MAX", "METRICS"]
     .concat(["PUBLIC", "QUEUE", "REQUESTS", "PRODUCT", "S3", "SESSION", "SMTP", "TRUSTED"])

@@ -40,7 +40,7 @@ export function compiled(statement: SQL, plansAnew = false): Compiled {
   const { text, values } = sql.compile(statement);
   const named = plansAnew ? {} : { name: hash("sha1", text, "base64url") };
   // pg-sql2 types values as unknown; see `lateValue` for what is put in.
-  const kept = values as unknown as (Bindable | Late)[];
+  const kept = values as (Bindable | Late)[];
   const statementFor = (given: RequestValues) => ({
     text,
     ...named,

@@ -33,8 +33,8 @@ export function namedColumns(
   if (!isEnumType(type)) throw new UnsupportedSelection("orderBy");
   return values.flatMap((value): OrderColumn[] => {
     const found = type.getValues().find((one) => one.value === value);
-    // The library types `apply` for any builder; that of an order calls these two methods only.
-    const apply = found?.extensions.grafast?.apply as unknown as Apply | undefined;
+    // The library types `apply` for every builder; an order's calls only these two methods.
+    const apply = found?.extensions.grafast?.apply as Apply | undefined;
     if (!apply) throw new UnsupportedSelection("orderBy");
     const named: OrderColumn[] = [];
     apply({

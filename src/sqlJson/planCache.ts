@@ -99,7 +99,7 @@ export function makePlanCache(schema: () => GraphQLSchema, size: number): ReadPl
     });
     return found;
   };
-  /** A root field resolved as a query of its own; null where Grafast has to answer it. */
+  /** A root field resolved as a separate query; null where Grafast has to answer it. */
   const askedAlone = async ({ roots, alone }: Several, key: string, query: Query) => {
     if (!alone.has(key)) {
       await yieldToEventLoop();

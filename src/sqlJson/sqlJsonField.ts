@@ -85,7 +85,7 @@ export function describeField(
   build: GraphileBuild.Build,
   scope: GraphileBuild.ScopeObjectFieldsField,
 ): SqlJsonField | undefined {
-  // Fields with a guard of their own belong to plugins.
+  // Fields with their own guard belong to plugins.
   if (scope.guard !== undefined) return undefined;
   const figure = aggregateOf(build, scope);
   if (figure) return figure;

@@ -138,7 +138,7 @@ async function faultsOf({ name, call, guard }: OpenFunction): Promise<string[]> 
       await expectRefusal(
         `a token (${Object.keys(actor).join()})`,
         { permissions: keys, ...actor },
-        "OF403: This needs a session: log in; no API token suffices, whatever its scopes",
+        "OF403: This needs a session: log in; no API token suffices, with or without scopes",
       );
   if (guard !== "principal")
     for (const key of isLogin ? more : guard.split(/[\s,]+/))

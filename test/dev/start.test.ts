@@ -143,8 +143,8 @@ async function pidOf(event: string): Promise<number> {
   return Number(found?.split(" ").at(-1));
 }
 
-/** The process of the stand-ins. */
-async function standInsOf(): Promise<number> {
+/** The emulator process. */
+async function emulatorProcess(): Promise<number> {
   const found = await findProcesses(`${folder}/dev/runEmulators.ts`);
   expect(found).toHaveLength(1);
   return found[0] ?? NaN;
@@ -177,7 +177,7 @@ test("one command migrates, starts everything, says where, and Ctrl-C ends it in
   expect(all).not.toContain("server lost the database");
 });
 
-test("worker and stand-ins step back behind the server, which has the flags of a start by hand, as the worker has", async () => {
+test("worker and emulators get lower priority than the server, and both have the flags of a manual start", async () => {
   const child = start();
   await running();
   const [server, worker] = [await pidOf("server ready"), await pidOf("worker ready")];
@@ -185,7 +185,7 @@ test("worker and stand-ins step back behind the server, which has the flags of a
   for (const name of ["server", "worker"])
     expect(all).toContain(`${name} has ${nodeFlags.join(" ")}`);
   expect(os.getPriority(server)).toBe(os.getPriority());
-  const emulators = await standInsOf();
+  const emulators = await emulatorProcess();
   const behind = [worker, emulators];
   for (const pid of behind) expect(os.getPriority(pid)).toBe(Math.max(10, os.getPriority()));
   // Empty, or not there, where the system does not share processors out among sessions.
@@ -200,15 +200,15 @@ test("worker and stand-ins step back behind the server, which has the flags of a
   expect(await exitOf(child)).toBe(0);
 });
 
-test("stand-ins that die come back, and server and worker start anew with what these say", async () => {
+test("restarts killed emulators, then server and worker with the new settings", async () => {
   const child = start();
   await running();
-  const emulators = await standInsOf();
+  const emulators = await emulatorProcess();
   const first = await keyOf();
   expect(first).toMatch(/^[\w-]{20,}$/);
   process.kill(emulators, "SIGKILL");
   await waitFor("a server with another key", async () => (await keyOf()) !== first);
-  expect(output).toContain("the process of the stand-ins ended (SIGKILL); it starts again in");
+  expect(output).toContain("the emulator process ended (SIGKILL); it starts again in");
   await waitFor(
     "both to start anew",
     async () => (await events()).filter((line) => /^(server|worker) ready /.test(line)).length >= 4,

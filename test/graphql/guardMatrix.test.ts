@@ -23,7 +23,7 @@ interface Cell {
 
 const loginRefusal = "You are not logged in";
 const scopedRefusal = "This needs a full login: a token narrowed to scopes does not suffice";
-const tokenRefusal = "This needs a session: log in; no API token suffices, whatever its scopes";
+const tokenRefusal = "This needs a session: log in; no API token suffices, with or without scopes";
 
 let service: Service;
 let keys: string[];

@@ -112,7 +112,7 @@ function found(key: string | undefined, done: boolean): unknown {
   return { key };
 }
 
-/** Sets properties by path, `salesOrderLines[0].quantity` for one, whatever the value: a tester may want a wrong one. */
+/** Sets properties by path, such as `salesOrderLines[0].quantity`. Values are not checked: tests set invalid ones. */
 function change(
   table: Table,
   key: string,

@@ -9,7 +9,7 @@ export interface Random {
   once(count: number): boolean;
 }
 
-/** Each set of parts has a sequence of its own, so that the thousandth order needs none before it. */
+/** Each set of parts has a separate sequence, so that an order can be generated without those before it. */
 export function randomOf(...parts: readonly (string | number)[]): Random {
   let state = createHash("sha256").update(parts.join("\n")).digest().readUInt32LE(0);
   // The generator named mulberry32.

@@ -28,7 +28,7 @@ export interface World {
   skew(ms: number): void;
   /** Places a new order; returns its number. */
   addOrder(fault: OrderFault | null, properties: Row): string;
-  /** Makes an order anew without its fault. False when there is none of this number. */
+  /** Generates an order again without its fault. False when no order has this number. */
   repair(number: string): boolean;
   /** Ends an order, with an invoice or without. False when there is none of this number. */
   endOrder(number: string, invoiced: boolean): boolean;

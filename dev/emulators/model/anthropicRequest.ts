@@ -3,7 +3,7 @@ import { ModelProblem } from "./problem.ts";
 import type { ChatMessage, ChatRequest, ContentPart } from "./protocol.ts";
 import { jsonSchema, parseBody } from "./protocol.ts";
 
-// The part of Anthropic's Messages protocol that clients use who bring tools of their own.
+// The part of Anthropic's Messages protocol that clients with their own tools use.
 
 const cache = { cache_control: z.unknown().optional() };
 const text = z.strictObject({
@@ -144,7 +144,7 @@ function blocksOf(said: Message | undefined): readonly Block[] {
   return said === undefined || typeof said.content === "string" ? [] : said.content;
 }
 
-/** A message of the one protocol as those of the other: results of tools are messages of their own there. */
+/** Converts a message to internal messages, in which tool results are separate messages. */
 function messagesOf(said: Message): ChatMessage[] {
   if (typeof said.content === "string") return [{ role: said.role, content: said.content }];
   if (said.role === "assistant") {

@@ -7,7 +7,7 @@ export interface IdPrefixes {
   call: string;
 }
 
-/** A finished answer, whatever it is sent in: its parts in the order in which they are streamed. */
+/** A complete answer, independent of the protocol: its parts in the order of streaming. */
 export interface Completion {
   id: string;
   created: number;

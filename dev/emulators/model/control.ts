@@ -25,9 +25,9 @@ export interface Controlled {
 const mannerSchema = z.strictObject({ manner: z.enum(["careful", "obedient"]) });
 
 /**
- * What the model does beyond the protocol, beneath `/_model`: shows what it was asked, makes it fail, and makes it obey whatever
+ * Routes beyond the protocol, below `/_model`: shows the requests, makes the model fail, and makes it obey the texts that
  * it reads.
- * @throws ModelProblem for what it does not know
+ * @throws ModelProblem for an unknown route or body
  */
 export function control(state: Controlled, method: string, path: string, body: unknown): unknown {
   const { faults } = state;

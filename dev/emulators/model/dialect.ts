@@ -15,7 +15,7 @@ export interface FrameOptions {
   isEndless: boolean;
 }
 
-/** A protocol that the model is spoken to in. Whatever is asked is understood and answered alike. */
+/** A protocol of requests to the model. The answers do not depend on it. */
 export interface Dialect {
   ids: IdPrefixes;
   /**
@@ -30,6 +30,6 @@ export interface Dialect {
   /** The answer in one, for those who do not want a stream. */
   whole(answer: Completion): { usage: object };
   problem(problem: ModelProblem): object;
-  /** A problem that is told in the midst of a stream. */
+  /** An error event within a stream. */
   problemFrame(problem: ModelProblem): Frame;
 }

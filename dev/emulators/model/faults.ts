@@ -55,9 +55,9 @@ export const faultSchema = z.discriminatedUnion("kind", [
     ...faultTiming,
     form: z.enum(["json", "schema"]).default("json"),
   }),
-  /** Asks for the same look-up again, whatever it gives. */
+  /** Repeats the same tool call, regardless of its result. */
   z.strictObject({ kind: z.literal("toolLoop"), ...faultTiming }),
-  /** Says and asks for exactly this, whatever the question: what a model under foreign control could do. */
+  /** Answers with exactly this text and these calls, as a model under an attacker's control could. */
   z.strictObject({
     kind: z.literal("say"),
     ...faultTiming,

@@ -56,7 +56,7 @@ function readArguments(tool: Tool, question: Question): Record<string, unknown> 
   const base: Facts = { ...facts, limit: most, topic: about(question) };
   if (text !== "") base["text"] = text;
   if (topic === "schema") base["name"] = identifier(words) ?? about(question);
-  // What has a parameter of its own need not stand in the query.
+  // Facts that a parameter takes are left out of the query.
   const { used } = fillArguments(tool, base);
   const rest = Object.fromEntries(Object.entries(facts).filter(([name]) => !used.has(name)));
   const languageless = ["schema", "field", "search", "issue", "template"].includes(topic);

@@ -114,7 +114,7 @@ function objectAt(text: string, start: number): Record<string, unknown> | null {
   return null;
 }
 
-/** What a text that speaks to the model wants done, with whatever tool comes nearest. */
+/** Calls that a text addressed to the model asks for, by the nearest tools. */
 function looseCalls(text: string, tools: readonly Tool[], now: Date): Call[] {
   if (!addressed.test(text)) return [];
   const clauses = unescaped(text)

@@ -1,4 +1,4 @@
-/** A refusal; each dialect has a form of its own for it. */
+/** An error response; each dialect has its own format. */
 export class ModelProblem extends Error {
   readonly status: number;
   readonly code: string | null;

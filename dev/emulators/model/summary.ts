@@ -87,7 +87,7 @@ function found({ name, arguments: given, result }: Done, { facts, words }: Quest
     key !== undefined &&
     rows === result.rows &&
     !rows.some((row) => Object.values(row).includes(key));
-  // Where all of them are here, those that only their producer's name has brought are told of apart.
+  // When all rows are here, rows that match only by their producer's name are listed separately.
   const apart = total === rows.length ? rows.filter((row) => isByProducer(row, words)) : [];
   const [count, meant] =
     apart.length === rows.length

@@ -8,7 +8,7 @@ export interface Call {
   /** Set for a scripted wrong id; generated otherwise. */
   id?: string | undefined;
   name: string;
-  /** An object; another text only where the model is told to do wrong. */
+  /** An object; a text only for a scripted fault. */
   arguments: Record<string, unknown> | string;
 }
 

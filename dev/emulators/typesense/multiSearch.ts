@@ -10,8 +10,8 @@ import { search } from "./search.ts";
 const mostSearches = 50;
 
 /**
- * What each entry's key imposes on it; null when one of them does not let in, which refuses all.
- * An entry may name a key of its own.
+ * The parameters that each entry's key embeds; null when a key is refused, which refuses all entries.
+ * An entry may name a separate key.
  */
 export function admitSearches(keys: Keys, exchange: Exchange): JsonObject[] | null {
   const action = "documents:search";
@@ -79,7 +79,7 @@ function readLimit(given: unknown): number {
   return /^\d{1,9}$/.test(String(given)) ? Number(given) : mostSearches;
 }
 
-/** What stands in the address holds for all entries, whatever they say. */
+/** Parameters of the URL override those of all entries. */
 function parametersOf(entry: JsonObject, { query }: Exchange): Record<string, string> {
   const { "x-typesense-api-key": _key, collection: _collection, ...own } = entry;
   const parameters: Record<string, string> = { ...query };

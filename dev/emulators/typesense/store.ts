@@ -29,7 +29,7 @@ export class Store {
   constructor(folder: string) {
     mkdirSync(folder, { recursive: true });
     this.#database = new DatabaseSync(path.join(folder, "engine.sqlite"));
-    // A lost last second is no harm: the service can build every collection anew.
+    // Losing the last second is harmless: the service can rebuild every collection.
     this.#database.exec(`
       pragma journal_mode = wal;
       pragma synchronous = normal;

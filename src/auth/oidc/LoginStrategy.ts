@@ -72,7 +72,7 @@ export class LoginStrategy extends Strategy {
     return url;
   }
 
-  /** A request with a stored attempt is a callback, whatever its query. */
+  /** A request with a stored attempt is a callback; its query does not matter. */
   override shouldInitiateAuthRequest(request: Request): boolean {
     return sessionOf(request)[sessionKey] === undefined;
   }
@@ -80,7 +80,7 @@ export class LoginStrategy extends Strategy {
   override authenticate(...args: Parameters<Strategy["authenticate"]>): void {
     const [request] = args;
     // Passport puts its actions on this object, which serves one request; its types leave that out.
-    const actions = this as unknown as {
+    const actions = this as this & {
       redirect: (url: string, status?: number) => void;
       error: (error: unknown) => void;
     };
@@ -118,5 +118,5 @@ export function lendSession(request: Request, remembered?: AttemptSecrets): void
 
 /** The object of `lendSession`. Express types have no session without a session library. */
 function sessionOf(request: Request): Record<string, unknown> {
-  return (request as unknown as { session: Record<string, unknown> }).session;
+  return (request as Request & { session: Record<string, unknown> }).session;
 }

@@ -71,7 +71,7 @@ async function discoverClient(provider: LoginProvider, timeoutMs: number): Promi
         // Without this the signature of an identity token would not be verified.
         enableNonRepudiationChecks,
         // The settings allow plain HTTP outside production only.
-        // eslint-disable-next-line @typescript-eslint/no-deprecated -- marked so only to stand out
+        // eslint-disable-next-line @typescript-eslint/no-deprecated -- deprecated only as a warning against use in production
         ...(issuer.protocol === "http:" ? [allowInsecureRequests] : []),
       ],
     },

@@ -47,7 +47,7 @@ export function makeAccessTokens(options: TokenOptions): AccessTokens {
   configuration.timeout = timeoutMs / 1000;
   configuration[customFetch] = boundedFetch;
   // The settings allow plain HTTP outside production only.
-  // eslint-disable-next-line @typescript-eslint/no-deprecated -- marked so only to stand out
+  // eslint-disable-next-line @typescript-eslint/no-deprecated -- deprecated only as a warning against use in production
   if (tokenUrl.startsWith("http:")) allowInsecureRequests(configuration);
 
   let current: { token: string; usableUntil: number } | null = null;

@@ -62,7 +62,7 @@ export async function beginAnswer(
       "select remove_ai_messages_after($1, $2) as found",
       [id, question],
     );
-    if (!rows[0]?.found) throw notFound("The conversation has no message to be answered anew");
+    if (!rows[0]?.found) throw notFound("The conversation has no message to be answered again");
     return begin(client, null, new Set());
   });
 
