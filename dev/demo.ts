@@ -72,7 +72,7 @@ async function report(
     "",
     changes.length === 0
       ? "The demo data is complete: nothing was added."
-      : `Added in ${seconds} s: ${changes.map(([what, count]) => `${count} ${what}`).join(", ")}.`,
+      : `Added in ${seconds} s: ${changes.map(([plural, count]) => `${count} ${count === 1 ? plural.slice(0, -1) : plural}`).join(", ")}.`,
     `The service has ${counts.products.totalCount} products, ${counts.orders.totalCount} orders with ${counts.issues.length} kinds of import issues, ${counts.campaigns.length} campaigns and ${counts.departments.length} departments.`,
     "",
     "Log in as one of these, without a password:",

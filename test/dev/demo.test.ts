@@ -143,7 +143,7 @@ test("adds nothing in a second run", async () => {
 
 test("adds what was deleted, and leaves the rest", async () => {
   await database.pool.query("delete from campaigns where title = 'Barolo week'");
-  expect((await runDemo()).output).toMatch(/Added in [\d.]+ s: 1 campaigns\./);
+  expect((await runDemo()).output).toMatch(/Added in [\d.]+ s: 1 campaign\./);
 });
 
 test("asks for a Superadmin where the service has other users", async () => {
@@ -153,5 +153,5 @@ test("asks for a Superadmin where the service has other users", async () => {
   const outcome = await runDemo();
   expect(outcome.code).toBe(1);
   expect(outcome.output).toContain("npm run demo -- --as you@example.com");
-  expect((await runDemo("--as", "someone@wine.example")).output).toContain("1 users");
+  expect((await runDemo("--as", "someone@wine.example")).output).toContain("1 user.");
 });

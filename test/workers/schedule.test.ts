@@ -132,16 +132,20 @@ describe("the scheduled tasks", () => {
     for (const name of ["fresh", "stale", "busy", "unknown"])
       await db.makeTenant(`${tenant}_e2e_${name}`);
     await db.query("select office_jobs.touch_tenant($1, 'fresh')", [`${tenant}_e2e_fresh`]);
-    for (const name of ["stale", "busy"])
-      await db.query(
-        "insert into office_jobs.tenants (tenant, run_id, last_used_at) values ($1, $2, now() - interval '25 hours')",
-        [`${tenant}_e2e_${name}`, name],
-      );
     const queued = await db.query<{ id: string }>(
       `select office_jobs.add('test_unknown', '{"tenant": "${tenant}_e2e_stale", "input": {}}') as id`,
     );
     await db.enqueue("test_gate", { name: "busy", gate: gate.url }, { in: `${tenant}_e2e_busy` });
     await waitFor("the job to run", () => gate.visits.length === 1);
+    // The schedule may sweep at any moment, and records tenants that have no row.
+    for (const name of ["stale", "busy"])
+      await db.query(
+        `insert into office_jobs.tenants (tenant, run_id, last_used_at)
+           values ($1, $2, now() - interval '25 hours')
+           on conflict (tenant) do update
+             set run_id = excluded.run_id, last_used_at = excluded.last_used_at`,
+        [`${tenant}_e2e_${name}`, name],
+      );
 
     await run("sweep_test_tenants");
     expect(await schemas()).toEqual([
