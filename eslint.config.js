@@ -5,7 +5,7 @@ const environmentMessage =
   "Only src/config.ts and the entry files read the environment. Take the value as a parameter.";
 
 export default tseslint.config(
-  { ignores: ["node_modules/", "data/", "coverage/"] },
+  { ignores: ["node_modules/", "data/", "coverage/", "admin/dist/"] },
   { linterOptions: { reportUnusedDisableDirectives: "error" } },
   eslint.configs.recommended,
   tseslint.configs.strictTypeChecked,

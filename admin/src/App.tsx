@@ -1,0 +1,29 @@
+import { useQuery } from "@tanstack/react-query";
+import { RouterProvider } from "@tanstack/react-router";
+import type { ReactNode } from "react";
+import { isUnauthenticated } from "./api/errors.ts";
+import { EntitiesContext } from "./meta/EntitiesContext.ts";
+import { LoginPage } from "./pages/LoginPage.tsx";
+import { router } from "./router.tsx";
+import { fetchEntities } from "./session.ts";
+import { Failure } from "./ui/Failure.tsx";
+import { Toasts } from "./ui/Toasts.tsx";
+
+/** The login page, or the console of whoever is logged in. */
+export function App(): ReactNode {
+  const entities = useQuery({
+    queryKey: ["console"],
+    queryFn: ({ signal }) => fetchEntities(signal),
+    staleTime: 60_000,
+  });
+  if (entities.data)
+    return (
+      <EntitiesContext value={entities.data}>
+        <RouterProvider router={router} />
+        <Toasts />
+      </EntitiesContext>
+    );
+  if (entities.isPending) return null;
+  if (isUnauthenticated(entities.error)) return <LoginPage />;
+  return <Failure error={entities.error} onAgain={() => void entities.refetch()} />;
+}

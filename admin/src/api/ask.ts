@@ -1,0 +1,126 @@
+import { ApiError, type ApiErrorDetail, UnreachableError } from "./errors.ts";
+
+export interface AskOptions {
+  signal?: AbortSignal;
+  /** Repeating the request with the same key changes nothing twice. */
+  idempotencyKey?: string;
+  /** Sets the session cookie from the answer of a login mutation. */
+  opensSession?: boolean;
+}
+
+interface WireError {
+  message: string;
+  extensions?: {
+    code?: string;
+    path?: (string | number)[];
+    position?: number;
+    length?: number;
+    conflict?: ApiErrorDetail["conflict"];
+  };
+}
+
+interface WireAnswer<T> {
+  data?: T | null;
+  errors?: WireError[];
+}
+
+/** The server's state as the last requests saw it. */
+type Reachability = "reachable" | "away";
+type Listener = (state: Reachability) => void;
+const listeners = new Set<Listener>();
+let reachability: Reachability = "reachable";
+
+/** Calls `listener` when the server goes away and when it is back. Returns how to stop. */
+export function onReachability(listener: Listener): () => void {
+  listeners.add(listener);
+  return () => void listeners.delete(listener);
+}
+
+export const currentReachability = (): Reachability => reachability;
+
+function note(state: Reachability): void {
+  if (state === reachability) return;
+  reachability = state;
+  for (const listener of listeners) listener(state);
+}
+
+/**
+ * Sends one GraphQL operation with the session cookie.
+ * @throws ApiError when the answer holds errors, UnreachableError when none came.
+ */
+export async function ask<T>(
+  query: string,
+  variables: Record<string, unknown> = {},
+  options: AskOptions = {},
+): Promise<T> {
+  const headers: Record<string, string> = {
+    "content-type": "application/json",
+    accept: "application/graphql-response+json",
+    "x-office-console": "1",
+  };
+  if (options.idempotencyKey !== undefined) headers["idempotency-key"] = options.idempotencyKey;
+  if (options.opensSession === true) headers["x-session"] = "cookie";
+  const response = await send({
+    method: "POST",
+    headers,
+    body: JSON.stringify({ query, variables }),
+    credentials: "same-origin",
+    ...(options.signal === undefined ? {} : { signal: options.signal }),
+  });
+  const correlationId = response.headers.get("x-correlation-id");
+  const answer = await readAnswer<T>(response);
+  if (answer.errors !== undefined && answer.errors.length > 0)
+    throw new ApiError(answer.errors.map(toDetail), correlationId);
+  if (answer.data === undefined || answer.data === null) throw new ApiError([], correlationId);
+  return answer.data;
+}
+
+async function send(request: RequestInit): Promise<Response> {
+  let response: Response;
+  try {
+    response = await fetch("/graphql", request);
+  } catch (error) {
+    if (error instanceof DOMException && error.name === "AbortError") throw error;
+    note("away");
+    throw new UnreachableError(error);
+  }
+  // A proxy in front of a server that is away, or a server that is stopping.
+  if ([502, 503, 504].includes(response.status)) {
+    note("away");
+    throw new UnreachableError(new Error(`status ${response.status}`));
+  }
+  note("reachable");
+  return response;
+}
+
+async function readAnswer<T>(response: Response): Promise<WireAnswer<T>> {
+  const text = await response.text();
+  try {
+    return JSON.parse(text) as WireAnswer<T>;
+  } catch {
+    throw new ApiError(
+      [
+        {
+          message: `The server answered ${response.status} without JSON.`,
+          code: "",
+          path: [],
+          position: null,
+          length: null,
+          conflict: null,
+        },
+      ],
+      response.headers.get("x-correlation-id"),
+    );
+  }
+}
+
+function toDetail({ message, extensions }: WireError): ApiErrorDetail {
+  return {
+    message,
+    code: extensions?.code ?? "",
+    path: extensions?.path ?? [],
+    position: extensions?.position ?? null,
+    length: extensions?.length ?? null,
+    conflict: extensions?.conflict ?? null,
+  };
+}

@@ -1,0 +1,138 @@
+import type { Entity, EntityField } from "../meta/catalogue.ts";
+
+// The only place that writes GraphQL text from the catalogue. Names come from the service, and are checked here all the same:
+// nothing else than a name can get into a document.
+
+function name(text: string): string {
+  if (!/^[A-Za-z_]\w*$/.test(text)) throw new Error(`"${text}" is no GraphQL name`);
+  return text;
+}
+
+/** The fields that show `field`: itself, or the row that it refers to by its id and name. */
+function selection(field: EntityField): string {
+  const own = name(field.name);
+  const { reference } = field;
+  if (reference?.field == null) return own;
+  return `${own} ${name(reference.field)} { id ${name(reference.nameField)} }`;
+}
+
+function selections(entity: Entity, fields: readonly EntityField[]): string {
+  const always = ["id", entity.nameField, entity.detailField, entity.colorField];
+  const texts = [...always.filter((field) => field !== null).map(name), ...fields.map(selection)];
+  if (hasVersion(entity)) texts.push("rowVersion");
+  return [...new Set(texts.join(" ").match(/\w+ \{[^}]*\}|\w+/g))].join(" ");
+}
+
+const hasVersion = (entity: Entity): boolean =>
+  entity.canUpdate?.takesVersion === true || entity.canDelete?.takesVersion === true;
+
+/** One page of rows, with the count of all that match when `$count` says so. */
+export function listDocument(
+  entity: Entity,
+  fields: readonly EntityField[],
+  orderBy: readonly string[],
+): string {
+  const order = orderBy.length === 0 ? "" : `, orderBy: [${orderBy.map(name).join(", ")}]`;
+  return `query List($query: String, $first: Int!, $offset: Int!, $count: Boolean!) {
+  page: ${name(entity.pagesField)}(query: $query, first: $first, offset: $offset, includeTotalCount: $count${order}) {
+    totalCount
+    nodes { ${selections(entity, fields)} }
+  }
+}`;
+}
+
+/** One row with all of its fields. */
+export function recordDocument(entity: Entity): string {
+  const fields = selections(entity, entity.fields);
+  if (entity.recordField !== null)
+    return `query Record($id: ID!) { row: ${name(entity.recordField)}(id: $id) { ${fields} } }`;
+  return `query Record($query: String!) { page: ${name(entity.pagesField)}(query: $query, first: 1) { nodes { ${fields} } } }`;
+}
+
+export function createDocument(entity: Entity): string {
+  const { field, inputType } = mutationOf(entity, "canCreate");
+  return `mutation Create($input: ${name(inputType)}!) { row: ${name(field)}(input: $input) { ${selections(entity, entity.fields)} } }`;
+}
+
+export function updateDocument(entity: Entity): string {
+  const { field, inputType, takesVersion } = mutationOf(entity, "canUpdate");
+  const [variable, argument] = takesVersion
+    ? [", $ifVersion: String", ", ifVersion: $ifVersion"]
+    : ["", ""];
+  return `mutation Update($id: ID!, $input: ${name(inputType)}!${variable}) { row: ${name(field)}(id: $id, input: $input${argument}) { ${selections(entity, entity.fields)} } }`;
+}
+
+export function deleteDocument(entity: Entity): string {
+  const mutation = entity.canDelete;
+  if (mutation === null) throw new Error(`${entity.name} cannot be deleted`);
+  const [variable, argument] = mutation.takesVersion
+    ? [", $ifVersion: String", ", ifVersion: $ifVersion"]
+    : ["", ""];
+  return `mutation Delete($id: ID!${variable}) { done: ${name(mutation.field)}(id: $id${argument}) }`;
+}
+
+function mutationOf(entity: Entity, verb: "canCreate" | "canUpdate") {
+  const mutation = entity[verb];
+  if (mutation?.inputType == null) throw new Error(`${entity.name} has no such mutation`);
+  return { ...mutation, inputType: mutation.inputType };
+}
+
+export const suggestionsDocument = `query Suggestions($entity: String!, $text: String!) {
+  suggestions(entity: $entity, text: $text, first: 8) { id name detail color }
+}`;
+
+export const searchFieldsDocument = `query SearchFields($type: String!) {
+  searchFields(type: $type) { name kind description isList isToMany isWordField operators values }
+}`;
+
+export const historyDocument = `query History($entity: String!, $id: ID!, $after: Cursor) {
+  history: recordHistory(entity: $entity, id: $id, after: $after) {
+    nodes {
+      id at operation correlationId source alsoChanged
+      by { id name }
+      changes { field before after isRestorable }
+    }
+    pageInfo { hasNextPage endCursor }
+  }
+}`;
+
+export const loginOptionsDocument = `{
+  loginOptions { title devLogin firstUser providers { id name url } }
+}`;
+
+export const bootstrapDocument = `mutation ($email: String!) {
+  session: bootstrapFirstUser(email: $email) { user { id } }
+}`;
+
+export const devLoginDocument = `mutation ($email: String!) {
+  session: devLogin(email: $email) { user { id } }
+}`;
+
+export const logoutDocument = `mutation { done: logout }`;
+
+export const catalogueDocument = `query Console($ifNot: String) {
+  console(ifNot: $ifNot) {
+    version title
+    me { permissions isSuperadmin user { id name email avatarUrl } }
+    entities {
+      name typeName title titleOne description group icon nameField detailField colorField
+      listField pagesField recordField defaultOrder hasHistory
+      canCreate { field inputType takesVersion }
+      canUpdate { field inputType takesVersion }
+      canDelete { field inputType takesVersion }
+      missing { verb permission description }
+      fields {
+        name title description kind widget unit isList isNullable onCreate onUpdate maxLength
+        orderBy searchName place section
+        values { value title tone }
+        reference { entity field nameField }
+      }
+      relations { field title entity by canCreate }
+    }
+    actions {
+      field entity title description permission tone
+      arguments { name title kind isRequired }
+    }
+    features
+  }
+}`;

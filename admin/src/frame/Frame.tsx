@@ -1,0 +1,135 @@
+import { Outlet, useNavigate } from "@tanstack/react-router";
+import {
+  type ReactNode,
+  Suspense,
+  lazy,
+  useMemo,
+  useRef,
+  useState,
+  useSyncExternalStore,
+} from "react";
+import { Dialog, Modal, ModalOverlay } from "react-aria-components";
+import { currentReachability, onReachability } from "../api/ask.ts";
+import { LoginForm } from "../pages/LoginPage.tsx";
+import { useEntities } from "../meta/EntitiesContext.ts";
+import { useSession } from "../session.ts";
+import { en } from "../text/en.ts";
+import { useKeys } from "../ui/keys.ts";
+import { showToast } from "../ui/Toasts.tsx";
+import { Navigation } from "./Navigation.tsx";
+import { FrameContext } from "./FrameContext.ts";
+
+const KeysDialog = lazy(async () => ({ default: (await import("./KeysDialog.tsx")).KeysDialog }));
+const Palette = lazy(async () => ({ default: (await import("./Palette.tsx")).Palette }));
+
+type Layer = "menu" | "keys" | "palette" | null;
+
+/** What every page stands in: the navigation beside it, and the dialogs that any page can open. */
+export function Frame(): ReactNode {
+  const [layer, setLayer] = useState<Layer>(null);
+  const navigate = useNavigate();
+  const entities = useEntities();
+  const session = useSession();
+  const goes = useRef(0);
+  const close = (isOpen: boolean) => {
+    if (!isOpen) setLayer(null);
+  };
+
+  const keys = useMemo(() => {
+    const goTo = (letter: string) => {
+      // Pressed within a second after g.
+      if (Date.now() - goes.current > 1_000) return false;
+      goes.current = 0;
+      if (letter === "t") void navigate({ to: "/" });
+      const entity = entities.catalogue.entities.find(({ title }) =>
+        title.toLowerCase().startsWith(letter),
+      );
+      if (letter !== "t" && entity)
+        void navigate({ to: "/$entity", params: { entity: entity.name }, search: {} });
+      return true;
+    };
+    const letters = Object.fromEntries(
+      "abcdefghijklmnopqrstuvwxyz"
+        .split("")
+        // Keys that pages use themselves; after g they count for the frame.
+        .filter((letter) => letter !== "g" && letter !== "y")
+        .map((letter) => [letter, () => void goTo(letter)]),
+    );
+    return {
+      ...letters,
+      g: () => {
+        goes.current = Date.now();
+      },
+      y: () => {
+        void navigator.clipboard
+          .writeText(location.href)
+          .then(() => showToast(en.record.linkCopied));
+      },
+      "?": () => setLayer("keys"),
+      "Mod+k": () => setLayer("palette"),
+    };
+  }, [entities, navigate]);
+  useKeys(keys);
+
+  const frame = useMemo(
+    () => ({
+      openMenu: () => setLayer("menu"),
+      openPalette: () => setLayer("palette"),
+      isGoing: () => Date.now() - goes.current <= 1_000,
+    }),
+    [],
+  );
+
+  return (
+    <FrameContext value={frame}>
+      <div className="frame">
+        <a className="button skip" href="#content">
+          {en.frame.skip}
+        </a>
+        <Navigation onKeys={() => setLayer("keys")} onPalette={() => setLayer("palette")} />
+        <Outlet />
+      </div>
+      <ModalOverlay
+        className="overlay overlay-left"
+        isDismissable
+        isOpen={layer === "menu"}
+        onOpenChange={close}
+      >
+        <Modal className="sheet">
+          <Dialog aria-label={en.frame.navigation}>
+            <Navigation
+              onKeys={() => setLayer("keys")}
+              onPalette={() => setLayer("palette")}
+              onGo={() => setLayer(null)}
+            />
+          </Dialog>
+        </Modal>
+      </ModalOverlay>
+      <Suspense>
+        {layer === "keys" && <KeysDialog onOpenChange={close} />}
+        {layer === "palette" && <Palette onOpenChange={close} />}
+      </Suspense>
+      <ModalOverlay className="overlay" isOpen={session === "ended"} isKeyboardDismissDisabled>
+        <Modal className="dialog">
+          <Dialog aria-label={en.login.ended}>
+            <h2>{en.login.ended}</h2>
+            <p>{en.login.endedHint}</p>
+            <LoginForm heading="none" />
+          </Dialog>
+        </Modal>
+      </ModalOverlay>
+    </FrameContext>
+  );
+}
+
+/** Says that the server is away, above the content. */
+export function AwayBar(): ReactNode {
+  const state = useSyncExternalStore(onReachability, currentReachability);
+  return (
+    state === "away" && (
+      <div className="bar" role="alert">
+        {en.frame.away}
+      </div>
+    )
+  );
+}

@@ -1,0 +1,124 @@
+import { Link } from "@tanstack/react-router";
+import type { ReactNode } from "react";
+import { Button, Menu, MenuItem, MenuTrigger, Popover, Separator } from "react-aria-components";
+import { ask } from "../api/ask.ts";
+import { logoutDocument } from "../api/documents.ts";
+import type { Entity } from "../meta/catalogue.ts";
+import { useEntities } from "../meta/EntitiesContext.ts";
+import { setPreferences, usePreferences } from "../preferences.ts";
+import { forgetSession } from "../session.ts";
+import { en } from "../text/en.ts";
+import { Icon } from "../ui/icons.tsx";
+
+interface NavigationProps {
+  onKeys: () => void;
+  onPalette: () => void;
+  /** A link was followed. */
+  onGo?: () => void;
+}
+
+/** The lists under the headings of their tables, in the order of the catalogue. */
+function groupsOf(entities: readonly Entity[]): [heading: string, entities: Entity[]][] {
+  const groups = new Map<string, Entity[]>();
+  for (const entity of entities) {
+    const heading = entity.group ?? en.frame.other;
+    groups.set(heading, [...(groups.get(heading) ?? []), entity]);
+  }
+  // Tables that name no group come last.
+  const other = groups.get(en.frame.other);
+  if (other && groups.delete(en.frame.other)) groups.set(en.frame.other, other);
+  return [...groups];
+}
+
+export function Navigation({ onKeys, onPalette, onGo }: NavigationProps): ReactNode {
+  const { catalogue } = useEntities();
+  return (
+    <nav className="navigation" aria-label={en.frame.navigation}>
+      <div className="brand">
+        <img src="/admin/icon.svg" alt="" />
+        {catalogue.title}
+      </div>
+      <Button className="button" onPress={onPalette}>
+        <Icon name="search" />
+        {en.frame.search}
+        <kbd className="dim">Ctrl K</kbd>
+      </Button>
+      <ul>
+        <li>
+          <Link to="/" activeOptions={{ exact: true }} onClick={onGo}>
+            {en.frame.today}
+          </Link>
+        </li>
+      </ul>
+      {groupsOf(catalogue.entities).map(([heading, entities]) => (
+        <section key={heading}>
+          <h2>{heading}</h2>
+          <ul>
+            {entities.map((entity) => (
+              <li key={entity.name}>
+                <Link
+                  to="/$entity"
+                  params={{ entity: entity.name }}
+                  search={{}}
+                  activeOptions={{ includeSearch: false }}
+                  onClick={onGo}
+                >
+                  {entity.title}
+                </Link>
+              </li>
+            ))}
+          </ul>
+        </section>
+      ))}
+      <div className="navigation-foot">
+        <Account onKeys={onKeys} />
+      </div>
+    </nav>
+  );
+}
+
+const themes = ["system", "light", "dark"] as const;
+
+function Account({ onKeys }: { onKeys: () => void }): ReactNode {
+  const { me } = useEntities().catalogue;
+  const { theme } = usePreferences();
+  const logOut = async () => {
+    await ask(logoutDocument);
+    forgetSession();
+    // A new page, so that nothing of the session stays in memory.
+    location.assign("/admin/");
+  };
+  return (
+    <MenuTrigger>
+      <Button className="button button-quiet" aria-label={en.frame.account}>
+        <Icon name="person" />
+        {me.user.name ?? me.user.email}
+      </Button>
+      <Popover className="menu-popover">
+        <Menu
+          aria-label={en.frame.account}
+          onAction={(key) => {
+            if (key === "keys") onKeys();
+            else if (key === "logOut") void logOut();
+            else setPreferences({ theme: themes.find((name) => name === key) ?? "system" });
+          }}
+        >
+          {themes.map((name) => (
+            <MenuItem key={name} id={name} className="menu-item" textValue={en.frame.themes[name]}>
+              {en.frame.themes[name]}
+              {name === theme && <span className="dim">✓</span>}
+            </MenuItem>
+          ))}
+          <Separator />
+          <MenuItem id="keys" className="menu-item" textValue={en.frame.keys}>
+            {en.frame.keys}
+            <span className="dim">?</span>
+          </MenuItem>
+          <MenuItem id="logOut" className="menu-item">
+            {en.frame.logOut}
+          </MenuItem>
+        </Menu>
+      </Popover>
+    </MenuTrigger>
+  );
+}

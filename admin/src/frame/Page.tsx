@@ -1,0 +1,49 @@
+import { type ReactNode, useEffect } from "react";
+import { Button } from "react-aria-components";
+import { useEntities } from "../meta/EntitiesContext.ts";
+import { en } from "../text/en.ts";
+import { Icon } from "../ui/icons.tsx";
+import { AwayBar } from "./Frame.tsx";
+import { useFrame } from "./FrameContext.ts";
+
+interface PageProps {
+  title: string;
+  /** Beside the title, such as a count. */
+  beside?: ReactNode;
+  actions?: ReactNode;
+  status?: ReactNode;
+  /** Fills the page instead of scrolling in it. */
+  isFilled?: boolean;
+  children: ReactNode;
+}
+
+/** Header, content and status line of one page. */
+export function Page({ title, beside, actions, status, isFilled, children }: PageProps): ReactNode {
+  const { openMenu } = useFrame();
+  const { catalogue } = useEntities();
+  useEffect(() => {
+    document.title = `${title} · ${catalogue.title}`;
+  }, [title, catalogue.title]);
+  return (
+    <main className="page" id="content" tabIndex={-1}>
+      <div>
+        <AwayBar />
+        <header className="page-header">
+          <Button
+            className="button button-quiet icon-button menu-button"
+            aria-label={en.frame.menu}
+            onPress={openMenu}
+          >
+            <Icon name="menu" />
+          </Button>
+          <h1>{title}</h1>
+          {beside !== undefined && <span className="dim">{beside}</span>}
+          <span className="grow" />
+          {actions}
+        </header>
+      </div>
+      {isFilled === true ? children : <div className="page-body">{children}</div>}
+      <footer className="status">{status}</footer>
+    </main>
+  );
+}

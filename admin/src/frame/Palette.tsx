@@ -1,0 +1,117 @@
+import { useQueries } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { type ReactNode, useMemo, useState } from "react";
+import {
+  Autocomplete,
+  Dialog,
+  Header,
+  Input,
+  ListBox,
+  ListBoxItem,
+  ListBoxSection,
+  Modal,
+  ModalOverlay,
+  SearchField,
+} from "react-aria-components";
+import { ask } from "../api/ask.ts";
+import { suggestionsDocument } from "../api/documents.ts";
+import { useEntities } from "../meta/EntitiesContext.ts";
+import { en } from "../text/en.ts";
+
+export interface Suggestion {
+  id: string;
+  name: string;
+  detail: string | null;
+  color: string | null;
+}
+
+/** Lists whose rows are searched as one types; each is a request. */
+const maxSearched = 6;
+
+/** Ctrl K: goes to a list, or to a row of any list by its name. */
+export function Palette({ onOpenChange }: { onOpenChange: (isOpen: boolean) => void }): ReactNode {
+  return (
+    <ModalOverlay className="overlay overlay-top" isDismissable isOpen onOpenChange={onOpenChange}>
+      <Modal className="dialog palette">
+        <Dialog aria-label={en.palette.title}>
+          <PaletteContent onClose={() => onOpenChange(false)} />
+        </Dialog>
+      </Modal>
+    </ModalOverlay>
+  );
+}
+
+function PaletteContent({ onClose }: { onClose: () => void }): ReactNode {
+  const { catalogue } = useEntities();
+  const navigate = useNavigate();
+  const [text, setText] = useState("");
+  const wanted = text.trim().toLowerCase();
+  const lists = useMemo(
+    () => catalogue.entities.filter(({ title }) => title.toLowerCase().includes(wanted)),
+    [catalogue, wanted],
+  );
+  const searched = wanted.length < 2 ? [] : catalogue.entities.slice(0, maxSearched);
+  const found = useQueries({
+    queries: searched.map(({ name }) => ({
+      queryKey: ["suggestions", name, wanted],
+      queryFn: ({ signal }: { signal: AbortSignal }) =>
+        ask<{ suggestions: Suggestion[] }>(
+          suggestionsDocument,
+          { entity: name, text: wanted },
+          { signal },
+        ),
+    })),
+  });
+  const go = (key: string) => {
+    const [entity = "", id] = key.split("/");
+    if (id === undefined) void navigate({ to: "/$entity", params: { entity }, search: {} });
+    else void navigate({ to: "/$entity/$id", params: { entity, id }, search: {} });
+    onClose();
+  };
+  return (
+    <Autocomplete inputValue={text} onInputChange={setText}>
+      <SearchField aria-label={en.palette.title} autoFocus>
+        <Input className="input" placeholder={en.palette.placeholder} />
+      </SearchField>
+      <ListBox
+        className="options"
+        aria-label={en.palette.title}
+        onAction={(key) => go(String(key))}
+        renderEmptyState={() => <p className="hint">{en.palette.nothing}</p>}
+      >
+        {lists.length > 0 && (
+          <ListBoxSection id="lists">
+            <Header className="label">{en.palette.lists}</Header>
+            {lists.map(({ name, title, group }) => (
+              <ListBoxItem key={name} id={name} className="option" textValue={title}>
+                {title}
+                <span className="dim">{group}</span>
+              </ListBoxItem>
+            ))}
+          </ListBoxSection>
+        )}
+        {searched.map((entity, index) => {
+          const rows = found[index]?.data?.suggestions ?? [];
+          return (
+            rows.length > 0 && (
+              <ListBoxSection key={entity.name} id={`rows-${entity.name}`}>
+                <Header className="label">{entity.title}</Header>
+                {rows.map(({ id, name, detail }) => (
+                  <ListBoxItem
+                    key={id}
+                    id={`${entity.name}/${id}`}
+                    className="option"
+                    textValue={name}
+                  >
+                    {name}
+                    <span className="dim">{detail}</span>
+                  </ListBoxItem>
+                ))}
+              </ListBoxSection>
+            )
+          );
+        })}
+      </ListBox>
+    </Autocomplete>
+  );
+}

@@ -1,0 +1,362 @@
+import { useVirtualizer } from "@tanstack/react-virtual";
+import {
+  type CSSProperties,
+  type KeyboardEvent,
+  type ReactNode,
+  useEffect,
+  useId,
+  useImperativeHandle,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from "react";
+import type { EntityField } from "../../meta/catalogue.ts";
+import { Cell, type Row, cellTitle, layoutOf } from "../../meta/kinds.tsx";
+import { en } from "../../text/en.ts";
+import { currentPreferences } from "../../preferences.ts";
+import { Icon } from "../../ui/icons.tsx";
+import { directionOf, nextOrder } from "./order.ts";
+import type { Rows } from "./useRows.ts";
+
+/** Rows beyond the visible ones. With the tallest window they keep the page below 80 rows. */
+const overscan = 6;
+const selectionWidth = 44;
+
+export interface GridHandle {
+  focus: () => void;
+}
+
+interface GridProps {
+  label: string;
+  columns: readonly EntityField[];
+  widths: Readonly<Record<string, number>>;
+  nameField: string;
+  rows: Rows;
+  order: readonly string[];
+  selection: Selection;
+  onSelection: (selection: Selection) => void;
+  onOrder: (order: string | undefined) => void;
+  onRange: (first: number, last: number) => void;
+  onWidth: (field: string, width: number) => void;
+  onOpen: (row: Row) => void;
+  onLook: (row: Row) => void;
+  handle?: React.Ref<GridHandle>;
+}
+
+/** Selected rows by id, or all that match the query. */
+export type Selection = ReadonlySet<string> | "all";
+
+/** 28, 36 or 44 pixels: the density and the kind of pointer decide. */
+function rowHeight(): number {
+  const height = getComputedStyle(document.documentElement).getPropertyValue("--row");
+  return Number.parseInt(height, 10) || 36;
+}
+
+/** A virtual grid (ARIA `grid`) over any number of rows: only those in sight are in the page. */
+export function Grid(props: GridProps): ReactNode {
+  const { label, columns, widths, rows, order, selection, onSelection, onRange } = props;
+  const total = rows.total ?? 0;
+  const scroller = useRef<HTMLDivElement>(null);
+  const id = useId();
+  const [height] = useState(rowHeight);
+  const [current, setCurrent] = useState({ row: 0, column: 0 });
+  const currentRow = Math.min(current.row, Math.max(0, total - 1));
+  const currentColumn = Math.min(current.column, columns.length);
+  const anchor = useRef<number | null>(null);
+
+  const virtualizer = useVirtualizer({
+    count: total,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => height,
+    overscan,
+    // The sticky head covers the first row's height.
+    scrollPaddingStart: 36,
+    paddingStart: 36,
+  });
+  const items = virtualizer.getVirtualItems();
+  const first = items[0]?.index ?? 0;
+  const last = items.at(-1)?.index ?? 0;
+  useEffect(() => onRange(first, last), [first, last, onRange]);
+  useImperativeHandle(props.handle, () => ({ focus: () => scroller.current?.focus() }), []);
+
+  const template = [
+    `${selectionWidth}px`,
+    ...columns.map((field, index) => {
+      const width = widths[field.name] ?? defaultWidth(field, props.nameField);
+      // The last column takes what is left.
+      return index === columns.length - 1 ? `minmax(${width}px, 1fr)` : `${width}px`;
+    }),
+  ].join(" ");
+  const style: CSSProperties & Record<"--columns", string> = { "--columns": template };
+
+  const isSelected = (row: Row | undefined) =>
+    selection === "all" || (row !== undefined && selection.has(row.id));
+  const toggle = (row: Row | undefined) => {
+    if (row === undefined) return;
+    const next = new Set(selection === "all" ? [] : selection);
+    if (!next.delete(row.id)) next.add(row.id);
+    onSelection(next);
+  };
+  const selectBetween = (from: number, to: number) => {
+    const next = new Set<string>();
+    for (let index = Math.min(from, to); index <= Math.max(from, to); index++) {
+      const row = rows.rowAt(index);
+      if (row) next.add(row.id);
+    }
+    onSelection(next);
+  };
+
+  const moveTo = (row: number, column: number, align: "auto" | "start" | "end" = "auto") => {
+    const next = {
+      row: Math.max(0, Math.min(total - 1, row)),
+      column: Math.max(0, Math.min(columns.length, column)),
+    };
+    setCurrent(next);
+    virtualizer.scrollToIndex(next.row, { align });
+  };
+
+  // A column out of sight comes into it, without moving the rows.
+  useLayoutEffect(() => {
+    const cell = document.getElementById(`${id}-${currentRow}-${currentColumn}`);
+    const box = scroller.current;
+    if (!cell || !box) return;
+    const right = cell.offsetLeft + cell.offsetWidth;
+    if (cell.offsetLeft < box.scrollLeft) box.scrollLeft = cell.offsetLeft;
+    else if (right > box.scrollLeft + box.clientWidth) box.scrollLeft = right - box.clientWidth;
+  }, [id, currentRow, currentColumn]);
+
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.target !== scroller.current || event.altKey) return;
+    const page = Math.max(1, Math.floor((scroller.current.clientHeight - height) / height) - 1);
+    const isMod = event.ctrlKey || event.metaKey;
+    const row = rows.rowAt(currentRow);
+    const step = (to: number) => {
+      if (event.shiftKey) {
+        anchor.current ??= currentRow;
+        selectBetween(anchor.current, Math.max(0, Math.min(total - 1, to)));
+      } else anchor.current = null;
+      moveTo(to, currentColumn);
+    };
+    const letters = currentPreferences().singleKeys;
+    const actions: Record<string, (() => void) | undefined> = {
+      ArrowDown: () => step(currentRow + 1),
+      ArrowUp: () => step(currentRow - 1),
+      ArrowRight: () => moveTo(currentRow, currentColumn + 1),
+      ArrowLeft: () => moveTo(currentRow, currentColumn - 1),
+      PageDown: () => step(currentRow + page),
+      PageUp: () => step(currentRow - page),
+      Home: () => (isMod ? moveTo(0, currentColumn, "start") : moveTo(currentRow, 0)),
+      End: () =>
+        isMod ? moveTo(total - 1, currentColumn, "end") : moveTo(currentRow, columns.length),
+      Enter: () => row && props.onOpen(row),
+      " ": () => row && props.onLook(row),
+      ...(isMod
+        ? { a: () => onSelection(selection === "all" ? new Set() : "all") }
+        : letters
+          ? {
+              j: () => step(currentRow + 1),
+              k: () => step(currentRow - 1),
+              x: () => toggle(row),
+              s: () => {
+                const field = columns[currentColumn - 1];
+                if (field && field.orderBy.length > 0) props.onOrder(nextOrder(field, order));
+              },
+            }
+          : {}),
+    };
+    const action = actions[event.key.length === 1 ? event.key.toLowerCase() : event.key];
+    if (!action) return;
+    event.preventDefault();
+    event.stopPropagation();
+    action();
+  };
+
+  return (
+    <div
+      ref={scroller}
+      className="grid"
+      role="grid"
+      tabIndex={0}
+      aria-label={label}
+      aria-rowcount={total + 1}
+      aria-colcount={columns.length + 1}
+      aria-multiselectable="true"
+      aria-busy={rows.isLoading}
+      aria-activedescendant={
+        currentRow >= first && currentRow <= last && total > 0
+          ? `${id}-${currentRow}-${currentColumn}`
+          : undefined
+      }
+      onKeyDown={onKeyDown}
+    >
+      {rows.isLoading && <div className="progress" />}
+      <div
+        className="grid-inner"
+        role="presentation"
+        style={{ ...style, height: virtualizer.getTotalSize() }}
+      >
+        <Head {...props} />
+        {items.map(({ index, start }) => {
+          const row = rows.rowAt(index);
+          return (
+            <div
+              key={index}
+              className={`grid-row${index === currentRow ? " is-current" : ""}`}
+              role="row"
+              aria-rowindex={index + 2}
+              aria-selected={isSelected(row)}
+              style={{ transform: `translateY(${start}px)` }}
+              onMouseDown={(event) => {
+                const cell =
+                  event.target instanceof Element && event.target.closest("[data-column]");
+                const column = cell instanceof HTMLElement ? Number(cell.dataset["column"]) : 0;
+                if (event.shiftKey) {
+                  event.preventDefault();
+                  selectBetween(currentRow, index);
+                } else if (event.ctrlKey || event.metaKey || column === 0) toggle(row);
+                setCurrent({ row: index, column });
+              }}
+              onDoubleClick={() => row && props.onOpen(row)}
+            >
+              <span
+                id={`${id}-${index}-0`}
+                className={cellClass(index === currentRow && currentColumn === 0)}
+                role="gridcell"
+                aria-colindex={1}
+                aria-label={en.list.select}
+                data-column={0}
+              >
+                <span className={isSelected(row) ? "box is-checked" : "box"} />
+              </span>
+              {columns.map((field, place) => (
+                <span
+                  key={field.name}
+                  id={`${id}-${index}-${place + 1}`}
+                  className={`${cellClass(index === currentRow && currentColumn === place + 1)}${
+                    layoutOf(field).isNumber === true ? " is-number" : ""
+                  }${field.name === props.nameField ? " is-name" : ""}`}
+                  role="gridcell"
+                  aria-colindex={place + 2}
+                  data-column={place + 1}
+                  title={row && cellTitle(field, row)}
+                >
+                  <span className="text">
+                    {row ? (
+                      <CellOrLink field={field} row={row} {...props} />
+                    ) : (
+                      <span className="ghost" />
+                    )}
+                  </span>
+                </span>
+              ))}
+            </div>
+          );
+        })}
+      </div>
+    </div>
+  );
+}
+
+const cellClass = (isCurrent: boolean) => `grid-cell${isCurrent ? " is-current" : ""}`;
+
+function defaultWidth(field: EntityField, nameField: string): number {
+  return field.name === nameField ? 280 : layoutOf(field).width;
+}
+
+/** The name of a row opens it by a click. */
+function CellOrLink({
+  field,
+  row,
+  nameField,
+  onOpen,
+}: Pick<GridProps, "nameField" | "onOpen"> & { field: EntityField; row: Row }): ReactNode {
+  if (field.name !== nameField) return <Cell field={field} row={row} />;
+  return (
+    <span
+      className="row-link"
+      onClick={(event) => !event.shiftKey && !event.ctrlKey && onOpen(row)}
+    >
+      <Cell field={field} row={row} />
+    </span>
+  );
+}
+
+function Head({
+  columns,
+  order,
+  selection,
+  onSelection,
+  onOrder,
+  onWidth,
+  widths,
+  nameField,
+}: GridProps) {
+  return (
+    <div className="grid-head" role="row" aria-rowindex={1}>
+      <span className="grid-title" role="columnheader" aria-colindex={1}>
+        <button
+          type="button"
+          tabIndex={-1}
+          aria-label={en.list.selectAll}
+          onClick={() => onSelection(selection === "all" ? new Set() : "all")}
+        >
+          <span className={selection === "all" ? "box is-checked" : "box"} />
+        </button>
+      </span>
+      {columns.map((field, place) => {
+        const direction = directionOf(field, order);
+        const isNumber = layoutOf(field).isNumber === true;
+        return (
+          <span
+            key={field.name}
+            className={`grid-title${isNumber ? " is-number" : ""}`}
+            role="columnheader"
+            aria-colindex={place + 2}
+            aria-sort={field.orderBy.length === 0 ? undefined : (direction ?? "none")}
+            title={field.description ?? undefined}
+          >
+            {field.orderBy.length === 0 ? (
+              <span className="text">{field.title}</span>
+            ) : (
+              <button
+                type="button"
+                tabIndex={-1}
+                aria-label={en.list.sortBy(field.title)}
+                onClick={() => onOrder(nextOrder(field, order))}
+              >
+                <span className="text">{field.title}</span>
+                {direction && <Icon name={direction === "ascending" ? "up" : "down"} />}
+              </button>
+            )}
+            <Sizer
+              width={widths[field.name] ?? defaultWidth(field, nameField)}
+              onWidth={(width) => onWidth(field.name, width)}
+            />
+          </span>
+        );
+      })}
+    </div>
+  );
+}
+
+/** The edge of a column, to drag. Widths can also be left to the console, so it needs no key. */
+function Sizer({ width, onWidth }: { width: number; onWidth: (width: number) => void }) {
+  const start = useRef<{ x: number; width: number } | null>(null);
+  return (
+    <span
+      className="grid-size"
+      aria-hidden="true"
+      onPointerDown={(event) => {
+        start.current = { x: event.clientX, width };
+        event.currentTarget.setPointerCapture(event.pointerId);
+      }}
+      onPointerMove={(event) => {
+        if (!start.current) return;
+        onWidth(Math.max(56, Math.round(start.current.width + event.clientX - start.current.x)));
+      }}
+      onPointerUp={() => {
+        start.current = null;
+      }}
+    />
+  );
+}

@@ -1,0 +1,219 @@
+import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import { type ReactNode, Suspense, lazy, useCallback, useMemo, useRef, useState } from "react";
+import { Button } from "react-aria-components";
+import { ApiError } from "../../api/errors.ts";
+import { useFrame } from "../../frame/FrameContext.ts";
+import { Page } from "../../frame/Page.tsx";
+import {
+  type Entity,
+  type EntityField,
+  defaultColumns,
+  fieldOf,
+  isColumn,
+} from "../../meta/catalogue.ts";
+import { useEntities } from "../../meta/EntitiesContext.ts";
+import type { Row } from "../../meta/kinds.tsx";
+import { setListPreference, usePreferences } from "../../preferences.ts";
+import type { ListSearch } from "../../router.tsx";
+import { en } from "../../text/en.ts";
+import { Failure } from "../../ui/Failure.tsx";
+import { Icon } from "../../ui/icons.tsx";
+import { useKeys } from "../../ui/keys.ts";
+import { ColumnsMenu } from "./ColumnsMenu.tsx";
+import { Grid, type GridHandle, type Selection } from "./Grid.tsx";
+import { NoList } from "./NoList.tsx";
+import { QueryField, type QueryFieldHandle } from "./QueryField.tsx";
+import { useRows } from "./useRows.ts";
+
+const RecordDrawer = lazy(async () => ({
+  default: (await import("../record/RecordDrawer.tsx")).RecordDrawer,
+}));
+
+export function ListPage(): ReactNode {
+  const { entity: name } = useParams({ from: "/$entity" });
+  const entity = useEntities().get(name);
+  // Another list starts anew: its selection and place belong to it.
+  return entity ? <List key={name} entity={entity} /> : <NoList name={name} />;
+}
+
+function columnsOf(entity: Entity, names: readonly string[]): EntityField[] {
+  const chosen = names.map((name) => fieldOf(entity, name)).filter((field) => field !== undefined);
+  const columns = chosen.filter(isColumn);
+  return columns.length > 0 ? columns : defaultColumns(entity);
+}
+
+function List({ entity }: { entity: Entity }): ReactNode {
+  const search = useSearch({ from: "/$entity" });
+  const navigate = useNavigate({ from: "/$entity" });
+  const frame = useFrame();
+  const preference = usePreferences().lists[entity.name];
+  const [range, setRange] = useState<readonly [number, number]>([0, 0]);
+  const [selection, setSelection] = useState<Selection>(new Set<string>());
+  const grid = useRef<GridHandle>(null);
+  const queryField = useRef<QueryFieldHandle>(null);
+
+  const columnNames = search.cols?.split(",") ?? preference?.columns ?? [];
+  const columns = columnsOf(entity, columnNames);
+  const order = search.order === undefined ? entity.defaultOrder : search.order.split(",");
+  const query = search.q ?? "";
+  const rows = useRows({
+    entity,
+    columns,
+    query,
+    order: search.order === undefined ? [] : order,
+    range,
+  });
+
+  const change = useCallback(
+    (next: ListSearch) => void navigate({ search: (before) => ({ ...before, ...next }) }),
+    [navigate],
+  );
+  const apply = (text: string) => {
+    setSelection(new Set<string>());
+    change({ q: text.trim() });
+  };
+  const open = (row: Row) =>
+    void navigate({ to: "/$entity/$id", params: { entity: entity.name, id: row.id }, search: {} });
+  const look = (row: Row) => change({ open: `${entity.name}/${row.id}` });
+  const onRange = useCallback((first: number, last: number) => setRange([first, last]), []);
+  const create = () =>
+    void navigate({ to: "/$entity/new", params: { entity: entity.name }, search: {} });
+
+  const keys = useMemo(
+    () => ({
+      "/": () => queryField.current?.focus(),
+      n: () => {
+        if (entity.canCreate && !frame.isGoing())
+          void navigate({ to: "/$entity/new", params: { entity: entity.name }, search: {} });
+      },
+    }),
+    [entity, frame, navigate],
+  );
+  useKeys(keys);
+
+  const queryError = rows.error instanceof ApiError && query !== "" ? rows.error : null;
+  const [openEntity, openId] = (search.open ?? "").split("/");
+  const selected = selection === "all" ? (rows.total ?? 0) : selection.size;
+  return (
+    <Page
+      title={entity.title}
+      beside={rows.total !== undefined && en.list.count(rows.total)}
+      isFilled
+      actions={
+        <>
+          <ColumnsMenu
+            entity={entity}
+            columns={columns}
+            onColumns={(names) => {
+              setListPreference(
+                entity.name,
+                names === undefined ? { columns: [] } : { columns: [...names] },
+              );
+              change({ cols: names?.join(",") ?? "" });
+            }}
+          />
+          {entity.canCreate && (
+            <Button className="button button-primary" onPress={create}>
+              <Icon name="plus" />
+              {en.list.new(entity.titleOne.toLowerCase())}
+            </Button>
+          )}
+        </>
+      }
+      status={
+        <>
+          <span role="status">
+            {rows.total !== undefined && !rows.isStale && en.list.found(rows.total)}
+          </span>
+          {selected > 0 && <span>{en.frame.selected(selected)}</span>}
+        </>
+      }
+    >
+      <div className="list">
+        <div className="query-bar">
+          <QueryField
+            handle={queryField}
+            entity={entity}
+            text={query}
+            error={queryError}
+            onApply={apply}
+            onLeave={() => grid.current?.focus()}
+          />
+        </div>
+        {rows.error !== null && rows.total === undefined && queryError === null ? (
+          <Failure error={rows.error} onAgain={rows.refetch} />
+        ) : rows.total === 0 && !rows.isLoading ? (
+          <NoRows entity={entity} query={query} onClear={() => apply("")} />
+        ) : (
+          <Grid
+            handle={grid}
+            label={entity.title}
+            columns={columns}
+            widths={preference?.widths ?? {}}
+            nameField={entity.nameField}
+            rows={rows}
+            order={order}
+            selection={selection}
+            onSelection={setSelection}
+            onOrder={(next) => change({ order: next ?? "" })}
+            onRange={onRange}
+            onWidth={(field, width) =>
+              setListPreference(entity.name, { widths: { ...preference?.widths, [field]: width } })
+            }
+            onOpen={open}
+            onLook={look}
+          />
+        )}
+      </div>
+      {openEntity !== undefined && openId !== undefined && (
+        <Suspense>
+          <RecordDrawer
+            entity={openEntity}
+            id={openId}
+            onClose={() => {
+              change({ open: "" });
+              grid.current?.focus();
+            }}
+          />
+        </Suspense>
+      )}
+    </Page>
+  );
+}
+
+function NoRows({
+  entity,
+  query,
+  onClear,
+}: {
+  entity: Entity;
+  query: string;
+  onClear: () => void;
+}): ReactNode {
+  if (query !== "")
+    return (
+      <div className="empty">
+        <h2>{en.list.noMatch}</h2>
+        <p>
+          <code>{query}</code>
+        </p>
+        <Button className="button" onPress={onClear}>
+          {en.list.clear}
+        </Button>
+      </div>
+    );
+  const missing = entity.missing.find(({ verb }) => verb === "create");
+  return (
+    <div className="empty">
+      <h2>{en.list.empty(entity.title)}</h2>
+      {entity.description !== null && <p>{entity.description}</p>}
+      <p className="dim">
+        {entity.canCreate
+          ? en.list.emptyMayCreate(entity.titleOne)
+          : missing
+            ? en.list.emptyMayNot(missing.permission)
+            : en.list.emptyPlain}
+      </p>
+    </div>
+  );
+}

@@ -1,0 +1,79 @@
+import { en } from "../text/en.ts";
+import type { EntityField } from "./catalogue.ts";
+
+const dateFormat = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeZone: "UTC" });
+const timeFormat = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short" });
+const numberFormat = new Intl.NumberFormat("en-GB");
+const relativeFormat = new Intl.RelativeTimeFormat("en-GB", { numeric: "auto" });
+
+/** Years and numbers that only identify are shown without separators. */
+const plainNumber = /(^|[a-z])(year|vintage|number|position|id)$/i;
+
+export function formatDate(text: string): string {
+  const date = new Date(`${text.slice(0, 10)}T00:00:00Z`);
+  return Number.isNaN(date.getTime()) ? text : dateFormat.format(date);
+}
+
+export function formatTime(text: string): string {
+  const date = new Date(text);
+  return Number.isNaN(date.getTime()) ? text : timeFormat.format(date);
+}
+
+const steps: readonly [limit: number, seconds: number, unit: Intl.RelativeTimeFormatUnit][] = [
+  [60, 1, "second"],
+  [3_600, 60, "minute"],
+  [86_400, 3_600, "hour"],
+  [604_800, 86_400, "day"],
+];
+
+/** "2 hours ago" within a week, the date beyond. */
+export function formatAgo(text: string, now: number = Date.now()): string {
+  const seconds = (now - new Date(text).getTime()) / 1_000;
+  if (Number.isNaN(seconds)) return text;
+  for (const [limit, size, unit] of steps)
+    if (Math.abs(seconds) < limit) return relativeFormat.format(-Math.round(seconds / size), unit);
+  return formatDate(text);
+}
+
+/** A decimal as the service sends it, as text: grouped by thousands, with all of its digits. */
+export function formatDecimal(text: string): string {
+  const match = /^(-?)(\d+)(\.\d+)?$/.exec(text);
+  if (!match) return text;
+  const [, sign = "", whole = "", fraction = ""] = match;
+  return `${sign}${whole.replace(/\B(?=(\d{3})+$)/g, ",")}${fraction}`;
+}
+
+/** One line of text for any value of `field`. */
+export function formatValue(field: EntityField, value: unknown): string {
+  if (value === null || value === undefined || value === "") return en.none;
+  if (Array.isArray(value)) return value.map((item) => formatValue(field, item)).join(", ");
+  switch (field.kind) {
+    case "BOOLEAN":
+      return value === true ? en.yes : en.no;
+    case "INTEGER":
+      return plainNumber.test(field.name) ? textOf(value) : numberFormat.format(Number(value));
+    case "DECIMAL":
+      return formatDecimal(textOf(value));
+    case "DATE":
+      return formatDate(textOf(value));
+    case "TIME":
+      return formatTime(textOf(value));
+    case "ENUM":
+      return field.values.find((item) => item.value === value)?.title ?? textOf(value);
+    default:
+      return textOf(value);
+  }
+}
+
+/** `value` with its unit, such as "750 ml". */
+export function formatWithUnit(field: EntityField, value: unknown): string {
+  const text = formatValue(field, value);
+  return field.unit === null || text === en.none ? text : `${text} ${field.unit}`;
+}
+
+export function textOf(value: unknown): string {
+  if (typeof value === "string") return value;
+  if (value === null || value === undefined) return "";
+  if (typeof value === "number" || typeof value === "boolean") return String(value);
+  return JSON.stringify(value);
+}

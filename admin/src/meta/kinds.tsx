@@ -1,0 +1,89 @@
+import type { ReactNode } from "react";
+import { formatAgo, formatTime, formatValue, formatWithUnit, textOf } from "./format.ts";
+import type { EntityField } from "./catalogue.ts";
+
+/** A row as the service answers it. */
+export type Row = Record<string, unknown> & { id: string; rowVersion?: string };
+
+/** How a kind of field is laid out: its width in a list in pixels, and whether it stands at the right. */
+interface Layout {
+  width: number;
+  isNumber?: true;
+}
+
+const layouts: Record<EntityField["kind"], Layout> = {
+  TEXT: { width: 180 },
+  INTEGER: { width: 96, isNumber: true },
+  DECIMAL: { width: 112, isNumber: true },
+  BOOLEAN: { width: 88 },
+  DATE: { width: 124 },
+  TIME: { width: 132 },
+  ENUM: { width: 132 },
+  REFERENCE: { width: 160 },
+  JSON: { width: 240 },
+  FILE: { width: 160 },
+};
+
+export const layoutOf = (field: EntityField): Layout => layouts[field.kind];
+
+/** The row that a reference of `row` leads to, when it is set and the caller may see it. */
+export function referredRow(
+  field: EntityField,
+  row: Row,
+): { id: string; name: string; color: string | null } | null {
+  const { reference } = field;
+  if (reference === null) return null;
+  const referred = reference.field === null ? null : row[reference.field];
+  if (typeof referred === "object" && referred !== null && "id" in referred) {
+    const named: Record<string, unknown> = { ...referred };
+    return {
+      id: textOf(named["id"]),
+      name: textOf(named[reference.nameField]) || textOf(named["id"]),
+      color: null,
+    };
+  }
+  const id = row[field.name];
+  return typeof id === "string" ? { id, name: id, color: null } : null;
+}
+
+/** What a list shows of `field` in `row`. */
+export function cellText(field: EntityField, row: Row): string {
+  if (field.kind === "REFERENCE") return referredRow(field, row)?.name ?? "—";
+  if (field.kind === "TIME") {
+    const value = row[field.name];
+    return typeof value === "string" ? formatAgo(value) : "—";
+  }
+  return formatWithUnit(field, row[field.name]);
+}
+
+/** The full text behind a shortened cell. */
+export function cellTitle(field: EntityField, row: Row): string | undefined {
+  const value = row[field.name];
+  if (field.kind === "TIME" && typeof value === "string") return formatTime(value);
+  if (field.kind === "TEXT" && typeof value === "string" && value.length > 20) return value;
+  return undefined;
+}
+
+export function Cell({ field, row }: { field: EntityField; row: Row }): ReactNode {
+  const value = row[field.name];
+  if (field.kind === "ENUM" && typeof value === "string") {
+    const tone = field.values.find((item) => item.value === value)?.tone ?? "none";
+    return <span className={`badge badge-${tone}`}>{formatValue(field, value)}</span>;
+  }
+  if (field.kind === "BOOLEAN")
+    return <span className={value === true ? "yes" : "dim"}>{formatValue(field, value)}</span>;
+  if (field.widget === "color" && typeof value === "string")
+    return (
+      <span className="color">
+        <ColorDot color={value} />
+        {value}
+      </span>
+    );
+  const text = cellText(field, row);
+  return text === "—" ? <span className="dim">{text}</span> : text;
+}
+
+/** A dot in a colour of the data, with a line around it. Never the only sign of anything. */
+export function ColorDot({ color }: { color: string }): ReactNode {
+  return <span className="dot" style={{ backgroundColor: color }} aria-hidden="true" />;
+}

@@ -1,0 +1,110 @@
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { type SubmitEvent, type ReactNode, useId, useState } from "react";
+import { Button, Input } from "react-aria-components";
+import { ask } from "../api/ask.ts";
+import { bootstrapDocument, devLoginDocument, loginOptionsDocument } from "../api/documents.ts";
+import { queryClient, setSession } from "../session.ts";
+import { en } from "../text/en.ts";
+import { Failure } from "../ui/Failure.tsx";
+
+interface LoginOptions {
+  title: string;
+  devLogin: boolean;
+  firstUser: boolean;
+  providers: { id: string; name: string; url: string }[];
+}
+
+/** The whole page, while nobody is logged in. */
+export function LoginPage(): ReactNode {
+  return (
+    <main className="login">
+      <div className="card">
+        <LoginForm />
+      </div>
+    </main>
+  );
+}
+
+/** All ways in that the service offers. Also stands in the dialog over a page whose session has ended. */
+export function LoginForm({ heading = "h1" }: { heading?: "h1" | "none" }): ReactNode {
+  const options = useQuery({
+    queryKey: ["loginOptions"],
+    queryFn: ({ signal }) =>
+      ask<{ loginOptions: LoginOptions }>(loginOptionsDocument, {}, { signal }),
+    select: ({ loginOptions }) => loginOptions,
+    staleTime: 0,
+  });
+  if (options.isError)
+    return <Failure error={options.error} onAgain={() => void options.refetch()} />;
+  if (!options.data) return <p>{en.loading}</p>;
+  const { title, devLogin, firstUser, providers } = options.data;
+  const hasDirect = devLogin || firstUser;
+  return (
+    <>
+      {heading === "h1" && <h1>{title}</h1>}
+      {providers.map((provider) => (
+        <a key={provider.id} className="button button-primary" href={returningTo(provider.url)}>
+          {en.login.with(provider.name)}
+        </a>
+      ))}
+      {providers.length > 0 && hasDirect && <div className="divider">{en.login.orDevelopment}</div>}
+      {hasDirect && <DirectLogin isFirst={firstUser} />}
+      {providers.length === 0 && !hasDirect && <p>{en.login.noWay}</p>}
+    </>
+  );
+}
+
+/** The provider's login returns to the page that was asked for. */
+function returningTo(address: string): string {
+  const url = new URL(address, location.href);
+  url.searchParams.set("returnTo", location.href);
+  return url.href;
+}
+
+function DirectLogin({ isFirst }: { isFirst: boolean }): ReactNode {
+  const [email, setEmail] = useState(isFirst ? "you@example.com" : "");
+  const id = useId();
+  const login = useMutation({
+    mutationFn: () =>
+      ask(isFirst ? bootstrapDocument : devLoginDocument, { email }, { opensSession: true }),
+    onSuccess: async () => {
+      setSession("open");
+      await queryClient.refetchQueries({ queryKey: ["console"] });
+      void queryClient.invalidateQueries();
+    },
+  });
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault();
+    if (!login.isPending) login.mutate();
+  };
+  return (
+    <form onSubmit={submit}>
+      {isFirst && <p>{en.login.nobody}</p>}
+      <div className="field">
+        <label className="label" htmlFor={id}>
+          {en.login.email}
+        </label>
+        <Input
+          id={id}
+          className="input"
+          type="email"
+          autoComplete="username"
+          required
+          autoFocus
+          value={email}
+          aria-invalid={login.isError}
+          aria-describedby={login.isError ? `${id}-error` : undefined}
+          onChange={(event) => setEmail(event.target.value)}
+        />
+      </div>
+      {login.isError && (
+        <p className="error" role="alert" id={`${id}-error`}>
+          {login.error.message}
+        </p>
+      )}
+      <Button className="button button-primary" type="submit" isDisabled={login.isPending}>
+        {isFirst ? en.login.first : en.login.submit}
+      </Button>
+    </form>
+  );
+}

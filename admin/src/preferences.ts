@@ -1,0 +1,61 @@
+import { useSyncExternalStore } from "react";
+
+export type Theme = "system" | "light" | "dark";
+
+/** What the console keeps in the browser about its look. Never data. */
+interface Preferences {
+  theme: Theme;
+  singleKeys: boolean;
+  /** Chosen columns and their widths, by list. */
+  lists: Record<string, ListPreference>;
+}
+
+export interface ListPreference {
+  columns?: string[];
+  widths?: Record<string, number>;
+}
+
+const key = "console.preferences";
+const listeners = new Set<() => void>();
+let preferences: Preferences = read();
+
+function read(): Preferences {
+  const fallback: Preferences = { theme: "system", singleKeys: true, lists: {} };
+  try {
+    const kept = JSON.parse(localStorage.getItem(key) ?? "{}") as Partial<Preferences>;
+    return { ...fallback, ...kept };
+  } catch {
+    return fallback;
+  }
+}
+
+export function setPreferences(change: Partial<Preferences>): void {
+  preferences = { ...preferences, ...change };
+  try {
+    localStorage.setItem(key, JSON.stringify(preferences));
+  } catch {
+    // Without storage they hold until the page is closed.
+  }
+  applyTheme();
+  for (const listener of listeners) listener();
+}
+
+export function setListPreference(list: string, change: ListPreference): void {
+  const { lists } = preferences;
+  setPreferences({ lists: { ...lists, [list]: { ...lists[list], ...change } } });
+}
+
+export function applyTheme(): void {
+  const { theme } = preferences;
+  if (theme === "system") delete document.documentElement.dataset["theme"];
+  else document.documentElement.dataset["theme"] = theme;
+}
+
+export const currentPreferences = (): Preferences => preferences;
+
+export function usePreferences(): Preferences {
+  return useSyncExternalStore((listener) => {
+    listeners.add(listener);
+    return () => void listeners.delete(listener);
+  }, currentPreferences);
+}

@@ -1,0 +1,91 @@
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+} from "@tanstack/react-router";
+import { Frame } from "./frame/Frame.tsx";
+import { ListPage } from "./generic/list/ListPage.tsx";
+import { TodayPage } from "./pages/TodayPage.tsx";
+
+/** The state of a list, all of which is its address. */
+export interface ListSearch {
+  q?: string;
+  order?: string;
+  cols?: string;
+  /** `entity/id` of the row in the drawer. */
+  open?: string;
+}
+
+export interface RecordSearch {
+  tab?: string;
+  open?: string;
+}
+
+const text = (value: unknown): string | undefined =>
+  typeof value === "string" && value !== "" ? value : undefined;
+
+function only<K extends string>(keys: readonly K[], search: Record<string, unknown>) {
+  const found: { [key in K]?: string } = {};
+  for (const key of keys) {
+    const value = text(search[key]);
+    if (value !== undefined) found[key] = value;
+  }
+  return found;
+}
+
+const root = createRootRoute({ component: Frame });
+
+const today = createRoute({ getParentRoute: () => root, path: "/", component: TodayPage });
+
+export const listRoute = createRoute({
+  getParentRoute: () => root,
+  path: "$entity",
+  component: ListPage,
+  validateSearch: (search: Record<string, unknown>): ListSearch =>
+    only(["q", "order", "cols", "open"], search),
+});
+
+export const newRoute = createRoute({
+  getParentRoute: () => root,
+  path: "$entity/new",
+  // Values of fields that the new row starts with, such as the row it is made for.
+  validateSearch: (search: Record<string, unknown>): Record<string, string | undefined> =>
+    only(Object.keys(search), search),
+  component: lazyRouteComponent(() => import("./generic/record/NewPage.tsx"), "NewPage"),
+});
+
+export const recordRoute = createRoute({
+  getParentRoute: () => root,
+  path: "$entity/$id",
+  validateSearch: (search: Record<string, unknown>): RecordSearch => only(["tab", "open"], search),
+  component: lazyRouteComponent(() => import("./generic/record/RecordPage.tsx"), "RecordPage"),
+});
+
+/** Plain addresses: every value is text, and stands as it is. */
+function parseSearch(search: string): Record<string, string> {
+  return Object.fromEntries(new URLSearchParams(search));
+}
+
+function stringifySearch(search: Record<string, unknown>): string {
+  const parameters = new URLSearchParams();
+  for (const [key, value] of Object.entries(search))
+    if (typeof value === "string" && value !== "") parameters.set(key, value);
+  // Colons and commas of query texts stay readable.
+  const query = parameters.toString().replaceAll("%3A", ":").replaceAll("%2C", ",");
+  return query === "" ? "" : `?${query}`;
+}
+
+export const router = createRouter({
+  routeTree: root.addChildren([today, listRoute, newRoute, recordRoute]),
+  basepath: "/admin",
+  defaultPreload: "intent",
+  parseSearch,
+  stringifySearch,
+});
+
+declare module "@tanstack/react-router" {
+  interface Register {
+    router: typeof router;
+  }
+}

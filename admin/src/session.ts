@@ -1,0 +1,96 @@
+import { MutationCache, QueryCache, QueryClient } from "@tanstack/react-query";
+import { useSyncExternalStore } from "react";
+import { ask } from "./api/ask.ts";
+import { catalogueDocument } from "./api/documents.ts";
+import { ApiError, isUnauthenticated } from "./api/errors.ts";
+import { type Catalogue, Entities } from "./meta/catalogue.ts";
+
+/** `ended`: the service no longer knows the session, while a page is open. */
+type SessionState = "open" | "ended";
+
+let state: SessionState = "open";
+const listeners = new Set<() => void>();
+
+export function setSession(next: SessionState): void {
+  if (next === state) return;
+  state = next;
+  for (const listener of listeners) listener();
+}
+
+export function useSession(): SessionState {
+  return useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    () => state,
+  );
+}
+
+function noteError(error: unknown): void {
+  if (isUnauthenticated(error)) setSession("ended");
+}
+
+export const queryClient = new QueryClient({
+  queryCache: new QueryCache({
+    onError: (error, query) => {
+      // Without a catalogue there is no page to keep: the login page shows instead.
+      if (query.queryKey[0] !== "console") noteError(error);
+    },
+  }),
+  mutationCache: new MutationCache({ onError: noteError }),
+  defaultOptions: {
+    queries: {
+      staleTime: 30_000,
+      refetchOnWindowFocus: true,
+      // The service's refusals are final; only silence is worth another try.
+      retry: (count, error) => !(error instanceof ApiError) && count < 2,
+    },
+    mutations: { retry: false },
+  },
+});
+
+const catalogueKey = "console.catalogue";
+
+function keptCatalogue(): Catalogue | null {
+  try {
+    const text = localStorage.getItem(catalogueKey);
+    if (text === null) return null;
+    const kept = JSON.parse(text) as { build: string; catalogue: Catalogue };
+    // A catalogue of another build may have another shape.
+    return kept.build === build ? kept.catalogue : null;
+  } catch {
+    return null;
+  }
+}
+
+/** The address of this script, which changes with its content. */
+const build = import.meta.url;
+
+/** Asks for the catalogue; the kept one is used where the service says that it is current. */
+export async function fetchEntities(signal: AbortSignal): Promise<Entities> {
+  const kept = keptCatalogue();
+  const { console: fresh } = await ask<{ console: Catalogue | null }>(
+    catalogueDocument,
+    { ifNot: kept?.version ?? null },
+    { signal },
+  );
+  const catalogue = fresh ?? kept;
+  if (catalogue === null) throw new Error("The service gave no catalogue.");
+  if (fresh !== null) keep({ build, catalogue: fresh });
+  return new Entities(catalogue);
+}
+
+function keep(value: { build: string; catalogue: Catalogue }): void {
+  try {
+    localStorage.setItem(catalogueKey, JSON.stringify(value));
+  } catch {
+    // Storage is full or switched off: the next start asks for all of it.
+  }
+}
+
+/** Forgets what the browser keeps of the person who logs out. */
+export function forgetSession(): void {
+  localStorage.removeItem(catalogueKey);
+  queryClient.clear();
+}

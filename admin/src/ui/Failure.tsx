@@ -1,0 +1,33 @@
+import type { ReactNode } from "react";
+import { Button } from "react-aria-components";
+import { ApiError } from "../api/errors.ts";
+import { en } from "../text/en.ts";
+
+/** An error in words, with the number of its request for those who look into the log. */
+export function Failure({
+  error,
+  title,
+  onAgain,
+}: {
+  error: unknown;
+  title?: string;
+  onAgain?: () => void;
+}): ReactNode {
+  const correlationId = error instanceof ApiError ? error.correlationId : null;
+  return (
+    <div className="empty" role="alert">
+      <h2>{title ?? en.list.failed}</h2>
+      <p>{error instanceof Error ? error.message : String(error)}</p>
+      {correlationId !== null && (
+        <p className="hint">
+          {en.list.correlation} <code>{correlationId}</code>
+        </p>
+      )}
+      {onAgain && (
+        <Button className="button" onPress={onAgain}>
+          {en.again}
+        </Button>
+      )}
+    </div>
+  );
+}

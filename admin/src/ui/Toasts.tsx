@@ -1,0 +1,74 @@
+import { type ReactNode, useSyncExternalStore } from "react";
+import { Button } from "react-aria-components";
+import { en } from "../text/en.ts";
+import { Icon } from "./icons.tsx";
+
+export interface Toast {
+  id: number;
+  text: string;
+  tone: "plain" | "bad";
+  action?: { label: string; run: () => void };
+}
+
+let toasts: readonly Toast[] = [];
+let lastId = 0;
+const listeners = new Set<() => void>();
+
+function set(next: readonly Toast[]): void {
+  toasts = next;
+  for (const listener of listeners) listener();
+}
+
+export function dismissToast(id: number): void {
+  set(toasts.filter((toast) => toast.id !== id));
+}
+
+/** Shows a line of text; those without an action go after some seconds. Returns its id. */
+export function showToast(
+  text: string,
+  options: { tone?: Toast["tone"]; action?: Toast["action"]; ms?: number } = {},
+): number {
+  const { tone = "plain", action, ms = tone === "bad" ? 12_000 : 6_000 } = options;
+  lastId += 1;
+  const id = lastId;
+  set([...toasts, { id, text, tone, ...(action === undefined ? {} : { action }) }]);
+  setTimeout(() => dismissToast(id), ms);
+  return id;
+}
+
+export function Toasts(): ReactNode {
+  const shown = useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    () => toasts,
+  );
+  return (
+    <div className="toasts" role="status" aria-live="polite">
+      {shown.map(({ id, text, tone, action }) => (
+        <div key={id} className={`toast toast-${tone}`}>
+          <span>{text}</span>
+          {action && (
+            <Button
+              className="button"
+              onPress={() => {
+                dismissToast(id);
+                action.run();
+              }}
+            >
+              {action.label}
+            </Button>
+          )}
+          <Button
+            className="button button-quiet icon-button"
+            aria-label={en.close}
+            onPress={() => dismissToast(id)}
+          >
+            <Icon name="close" />
+          </Button>
+        </div>
+      ))}
+    </div>
+  );
+}
