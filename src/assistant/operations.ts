@@ -99,7 +99,7 @@ export function makeOperations(options: OperationsOptions): Operations {
       );
       if (errors) throw badUserInput(messageOf(errors));
       const root = schema().getRootType(operation.operation);
-      for (const node of rootFields(document, operation.selectionSet)) {
+      for (const node of rootFields(document, operation)) {
         const field = root?.getFields()[node.name.value];
         checkGuard(field ? guardOf(field) : [], requestContext);
       }

@@ -23,12 +23,6 @@ const hidden: FieldNode = {
 };
 
 const known = new WeakMap<DocumentNode, Map<string | null, DocumentNode>>();
-const made = new WeakSet<DocumentNode>();
-
-/** Whether a document selects ids for the audit log only. */
-export function asksAuditIds(document: DocumentNode): boolean {
-  return made.has(document);
-}
 
 /**
  * Adds ids to nested rows of audited types, so that their audit record can name the row. Returns the same document
@@ -66,7 +60,7 @@ function ask(
   // Arguments name the row of a root field of a query.
   for (const place of places) collect(place, operation.operation !== "query");
   if (nodes.size === 0) return document;
-  const asking = visit(document, {
+  return visit(document, {
     Field(node) {
       const { selectionSet } = node;
       if (!selectionSet || !nodes.has(node)) return undefined;
@@ -74,8 +68,6 @@ function ask(
       return { ...node, selectionSet: { ...selectionSet, selections } };
     },
   });
-  made.add(asking);
-  return asking;
 }
 
 /** Removes the ids that were added for the audit log from a result. */

@@ -39,7 +39,8 @@ export function passesGuard(guard: Guard, caller: Caller): boolean {
   return refusalBy(guard, caller) === null;
 }
 
-function refusalBy(guard: Guard, { identity, hasToken }: Caller): PublicError | null {
+/** The error by which a guard refuses the caller; null when it does not. */
+export function refusalBy(guard: Guard, { identity, hasToken }: Caller): PublicError | null {
   if (guard === "public") return null;
   if (!identity) return new UnauthenticatedError(hasToken);
   if (guard === "principal") return null;

@@ -3,10 +3,9 @@ import {
   type DirectiveNode,
   type DocumentNode,
   type OperationDefinitionNode,
-  Kind,
   visit,
 } from "graphql";
-import { isCondition } from "./conditions.ts";
+import { isCondition, valueOf } from "./conditions.ts";
 
 /** A document after @skip and @include were applied for some variables. */
 export interface Unconditional {
@@ -46,23 +45,6 @@ function conditionsOf(document: DocumentNode): readonly DirectiveNode[] {
     },
   });
   return found;
-}
-
-/** The value of the condition; undefined where it is not a boolean. */
-function valueOf(
-  condition: DirectiveNode,
-  { variableDefinitions = [] }: OperationDefinitionNode,
-  given: Readonly<Record<string, unknown>>,
-): boolean | undefined {
-  const value = condition.arguments?.find(({ name }) => name.value === "if")?.value;
-  if (value?.kind === Kind.BOOLEAN) return value.value;
-  if (value?.kind !== Kind.VARIABLE) return undefined;
-  const name = value.name.value;
-  const definition = variableDefinitions.find(({ variable }) => variable.name.value === name);
-  const { defaultValue } = definition ?? {};
-  const sent = Object.hasOwn(given, name) ? given[name] : undefined;
-  if (sent === undefined && defaultValue?.kind === Kind.BOOLEAN) return defaultValue.value;
-  return definition && typeof sent === "boolean" ? sent : undefined;
 }
 
 function prune(document: DocumentNode, value: Value): DocumentNode | null {

@@ -181,7 +181,7 @@ function summariesOf(
   const summaries = new Map<string, OperationSummary>();
   for (const node of document.definitions) {
     if (node.kind !== Kind.OPERATION_DEFINITION) continue;
-    const fields = rootFields(document, node.selectionSet).map((field) => field.name.value);
+    const fields = rootFields(document, node).map((field) => field.name.value);
     const declared = schema.getRootType(node.operation)?.getFields() ?? {};
     const name = node.name?.value ?? "";
     summaries.set(name, {
@@ -201,7 +201,7 @@ function cleanUpsOf(document: DocumentNode): Set<string> {
   const cleanUps = new Set<string>();
   for (const node of document.definitions) {
     if (node.kind !== Kind.OPERATION_DEFINITION) continue;
-    const fields = rootFields(document, node.selectionSet)
+    const fields = rootFields(document, node)
       .map((field) => field.name.value)
       .filter((name) => name !== "__typename");
     if (!fields.includes("cleanupTestRun")) continue;

@@ -1,12 +1,11 @@
 /**
- * How the SQL-JSON path ended for a GraphQL operation: it answered all or a part of it; it left the operation to Grafast because it
- * does not support it; or its compiler failed, which is a defect.
+ * How the SQL-JSON path ended for a GraphQL operation: it answered it; it left it to Grafast because it does not support
+ * it or a guard refused the caller; or its compiler failed, which is a defect.
  */
-export type SqlJsonOutcome = "answered" | "partly" | "unsupported" | "failed";
+export type SqlJsonOutcome = "answered" | "unsupported" | "failed";
 
 const counts: Record<SqlJsonOutcome, number> = {
   answered: 0,
-  partly: 0,
   unsupported: 0,
   failed: 0,
 };

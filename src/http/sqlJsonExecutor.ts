@@ -10,7 +10,6 @@ import {
 import type { DatabaseError } from "pg";
 import { anonymousSettings, requestSettings } from "../auth/identity.ts";
 import type { Config } from "../config.ts";
-import type { PartialAnswer } from "../graphql/partialAnswer.ts";
 import type { Documents } from "../graphql/documents.ts";
 import { rootFields } from "../graphql/rootFields.ts";
 import { type SqlJsonOutcome, countSqlJsonOutcome } from "../health/sqlJsonOutcomes.ts";
@@ -26,16 +25,10 @@ import {
 import type { ReadReplicaAsPrincipal } from "../auth/queryReplica.ts";
 import type { Principal, QueryAsPrincipal } from "../auth/queryAsPrincipal.ts";
 import type { Text, TextAnswer } from "../postgres/textAnswer.ts";
-import { splitRootFields } from "../sqlJson/splitRootFields.ts";
 import { type Call, compileCall } from "../sqlJson/compileCall.ts";
 import { LazyCache } from "../sqlJson/LazyCache.ts";
-import { missingPermissionsOf } from "../sqlJson/missingPermissions.ts";
-import {
-  type PartialRead,
-  type Query,
-  type ReadStatement,
-  makePlanCache,
-} from "../sqlJson/planCache.ts";
+import { rightsOf } from "../sqlJson/callerRights.ts";
+import { type Query, type ReadStatement, makePlanCache } from "../sqlJson/planCache.ts";
 import { coerceByParts, coerceVariables } from "../sqlJson/variables.ts";
 import { applySkipInclude } from "../graphql/applySkipInclude.ts";
 import { currentScope } from "../context/requestScope.ts";
@@ -65,24 +58,21 @@ interface SqlJsonExecutorOptions {
 type Work = { call: Call; given: Record<string, unknown> } | { query: Query };
 
 /** The JSON of `data`, and the fields hidden in it. */
-interface WholeAnswer {
+interface Answer {
   data: Text;
   hidden: readonly HiddenField[];
 }
 
-/** The whole result, or some of its root fields. Null when Grafast executes everything. */
-type Answer = WholeAnswer | PartialAnswer | null;
-
 /**
  * Answers an operation with one message to the database whose result is the response's JSON: it authenticates, checks
  * guards and policies, and writes the audit log. It handles queries of rows and mutations that call a function. All
- * other root fields and operations, and everything that is refused or fails, are left to Grafast.
+ * other operations, and those that a guard refuses, are left to Grafast.
  */
 export function sqlJsonExecutor(options: SqlJsonExecutorOptions): RequestHandler {
   const { config, documents, schema, queryAsPrincipal, readAs, publicError } = options;
   const settings = requestSettings(config);
   const { planCache } = config.limits;
-  const reads = makePlanCache(schema, planCache);
+  const findRead = makePlanCache(schema, planCache);
   const calls = new LazyCache<{ call: Call | null }>(planCache);
 
   const workOf = async (body: GraphqlBody): Promise<Work | null> => {
@@ -111,46 +101,16 @@ export function sqlJsonExecutor(options: SqlJsonExecutorOptions): RequestHandler
   const run = (principal: Principal, { read, records }: ReadStatement) =>
     readAs && !records ? readAs(principal, read) : queryAsPrincipal.read(principal, read);
 
-  const answerPart = async (part: PartialRead | null, principal: Principal): Promise<Answer> => {
-    if (!part) return null;
-    const { text } = await run(principal, part);
-    if (text.length === 0) return null;
-    const texts = splitRootFields(text);
-    return {
-      rest: part.rest,
-      texts: new Map(part.keys.map((key, index) => [key, texts[index] ?? ""])),
-    };
-  };
-
-  const answerQuery = async (query: Query, principal: Principal): Promise<Answer> => {
-    const whole = await reads.whole(query);
-    const found = whole && wholeAnswer(await run(principal, whole), whole.places);
-    if (found) return found;
-    const part = whole ? null : await reads.partOf(query);
-    if (!whole && !part) return null;
-    const answer = await answerPart(part, principal);
-    if (answer) return answer;
-    // A guard refused at least one field: Grafast executes only the refused ones, for their errors.
-    const roots = await reads.rootsOf(query);
-    if (!roots) return null;
-    const refused = JSON.parse(
-      String((await queryAsPrincipal.read(principal, roots.refused)).text),
-    ) as string[];
-    // A refused non-null field makes `data` null: the other fields are neither read nor audited.
-    if (refused.some((key) => roots.required.has(key)))
-      return {
-        rest: await reads.only(query, roots, refused),
-        texts: new Map(),
-        isRefused: true,
-      };
-    return answerPart(await reads.partOf(query, new Set(refused)), principal);
+  const answerQuery = async (query: Query, principal: Principal): Promise<Answer | null> => {
+    const found = await findRead(query);
+    return found && answerOf(await run(principal, found), found.places);
   };
 
   const answerMutation = async (
     { call, given }: { call: Call; given: Record<string, unknown> },
     principal: Principal,
     isLong: boolean,
-  ): Promise<Answer> => {
+  ): Promise<Answer | null> => {
     const coerced = isLong
       ? await coerceByParts(schema(), call.operation, given, yieldToEventLoop)
       : coerceVariables(schema(), call.operation, given);
@@ -159,7 +119,7 @@ export function sqlJsonExecutor(options: SqlJsonExecutorOptions): RequestHandler
     const statements = call.statements(given, coerced);
     if (!statements) return null;
     if (isLong) await yieldToEventLoop();
-    return wholeAnswer(await queryAsPrincipal(principal, statements), call.places);
+    return answerOf(await queryAsPrincipal(principal, statements), call.places);
   };
 
   const answer = async (
@@ -167,7 +127,7 @@ export function sqlJsonExecutor(options: SqlJsonExecutorOptions): RequestHandler
     principal: Principal,
     isLong = false,
     hasKey = false,
-  ): Promise<Answer> => {
+  ): Promise<Answer | null> => {
     if (isLong) await yieldToEventLoop();
     const work = await workOf(body);
     if (!work) return null;
@@ -186,7 +146,7 @@ export function sqlJsonExecutor(options: SqlJsonExecutorOptions): RequestHandler
   const sendError = (body: GraphqlBody, response: Response, error: DatabaseError) => {
     const { document } = documents.read(body.query);
     const operation = document && getOperationAST(document, body.operationName);
-    const nodes = operation ? rootFields(document, operation.selectionSet) : [];
+    const nodes = operation ? rootFields(document, operation) : [];
     const fields = operation && schema().getRootType(operation.operation)?.getFields();
     const keys = nodes.map(({ alias, name }) => alias?.value ?? name.value);
     const shown = publicError(
@@ -201,9 +161,7 @@ export function sqlJsonExecutor(options: SqlJsonExecutorOptions): RequestHandler
   const note = (response: Response, outcome: SqlJsonOutcome) => {
     countSqlJsonOutcome(outcome);
     if (config.production) return;
-    const by = { answered: "sql-json", partly: "sql-json, grafast" } as const;
-    const name = outcome === "answered" || outcome === "partly" ? by[outcome] : "grafast";
-    response.setHeader("X-Answered-By", name);
+    response.setHeader("X-Answered-By", outcome === "answered" ? "sql-json" : "grafast");
   };
 
   return (request, response, next) => {
@@ -223,14 +181,9 @@ export function sqlJsonExecutor(options: SqlJsonExecutorOptions): RequestHandler
       .execute(() => answer(body, principal, isLong, hasKey))
       .then(
         (found) => {
-          if (found && "data" in found) {
-            note(response, "answered");
-            send(response, found);
-            return;
-          }
-          note(response, found ? "partly" : "unsupported");
-          if (found) response.locals.answeredPart = found;
-          next();
+          note(response, found ? "answered" : "unsupported");
+          if (found) send(response, found);
+          else next();
         },
         (error: unknown) => {
           // After a lost connection nobody knows what was done, so nothing runs again.
@@ -268,16 +221,17 @@ const collisionRetry = retry(handleWhen(isCollision), {
   backoff: new ExponentialBackoff({ initialDelay: 25, maxDelay: 1_000 }),
 });
 
-function wholeAnswer(
+/** Null where a guard refused the caller. */
+function answerOf(
   { text, secondColumn }: TextAnswer,
   places: readonly HideablePlace[],
-): WholeAnswer | null {
+): Answer | null {
   if (text.length === 0) return null;
-  const hidden = secondColumn === "" ? [] : hiddenFrom(places, missingPermissionsOf(secondColumn));
+  const hidden = secondColumn === "" ? [] : hiddenFrom(places, rightsOf(secondColumn));
   return { data: text, hidden };
 }
 
-function send(response: Response, { data, hidden }: WholeAnswer): void {
+function send(response: Response, { data, hidden }: Answer): void {
   const [start, end] = ['{"data":', `${extensionsOf(hidden)}}`];
   if (typeof data === "string") {
     response.end(start + data + end);

@@ -59,7 +59,7 @@ export function makeRegistry(systems: ExternalSystems, port: number | null): Reg
   });
   new Counter({
     name: "office_sql_json_operations_total",
-    help: "GraphQL operations by how the SQL-JSON path ended: answered, partly, unsupported (left to Grafast), failed",
+    help: "GraphQL operations by how the SQL-JSON path ended: answered, unsupported (left to Grafast), failed",
     labelNames: ["outcome"],
     registers: [registry],
     collect() {

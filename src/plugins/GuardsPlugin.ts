@@ -1,14 +1,12 @@
-import { PgSelectStep } from "postgraphile/@dataplan/pg";
-import { ConnectionStep, type FieldPlanResolver, context, sideEffect } from "postgraphile/grafast";
 import {
   type Guard,
   type Login,
-  checkGuard,
   loginIn,
   parseGuard,
   permissionKeys,
   readGuard,
 } from "../auth/guards.ts";
+import { executeAllowed } from "../graphql/executeAllowed.ts";
 
 declare global {
   namespace GraphileBuild {
@@ -44,12 +42,17 @@ const logins: Readonly<Record<Login, string>> = {
 };
 
 /**
- * Puts the declared guard before each root field and into its description. A root field without one fails the build
- * with its name: deny by default.
+ * Checks the declared guard of each root field before an operation runs, and shows it in the field's description. A root
+ * field without one fails the build with its name: deny by default.
  */
 export const GuardsPlugin: GraphileConfig.Plugin = {
   name: "GuardsPlugin",
   version: "1.0.0",
+  grafast: {
+    middleware: {
+      execute: (next, { args }) => executeAllowed(args, next),
+    },
+  },
   schema: {
     hooks: {
       build(build) {
@@ -60,7 +63,6 @@ export const GuardsPlugin: GraphileConfig.Plugin = {
         );
       },
 
-      // Last in the preset, so that the guard wraps the plans of all other plugins.
       GraphQLObjectType_fields_field(field, build, hookContext) {
         const { scope, Self } = hookContext;
         if (!scope.isRootQuery && !scope.isRootMutation) return field;
@@ -75,7 +77,6 @@ export const GuardsPlugin: GraphileConfig.Plugin = {
           (scope.guard === undefined && tags?.auditReads !== undefined && scope.pgFieldResource
             ? build.inflection.tableType(scope.pgFieldResource.codec)
             : undefined);
-        const { plan } = field;
         return {
           ...field,
           description: [field.description, describeGuard(guard)].filter(Boolean).join("\n\n"),
@@ -83,9 +84,6 @@ export const GuardsPlugin: GraphileConfig.Plugin = {
             ...field.extensions,
             office: { guard, auditReads, outsideTransaction: scope.outsideTransaction },
           },
-          plan: scope.isPgFieldConnection
-            ? guardedConnection(guard, plan as Plan)
-            : guardedPlan(guard, plan as Plan | undefined),
         };
       },
 
@@ -100,39 +98,3 @@ export const GuardsPlugin: GraphileConfig.Plugin = {
     },
   },
 };
-
-type Plan = FieldPlanResolver;
-
-function guardedPlan(guard: Guard, plan: Plan | undefined): Plan | undefined {
-  if (guard === "public" || !plan) return plan;
-  return (...args) => {
-    // A side effect that throws stops the later steps of this field only.
-    guardStep(guard);
-    return plan(...args);
-  };
-}
-
-/**
- * As above for a connection, whose select waits for the guard instead: created after the side effect, it could not
- * inline the statements of nested lists.
- */
-function guardedConnection(guard: Guard, plan: Plan): Plan {
-  if (guard === "public") return plan;
-  return (...args) => {
-    const $connection = plan(...args);
-    if (!($connection instanceof ConnectionStep))
-      throw new Error("A connection is planned as none");
-    const $select: unknown = $connection.getSubplan();
-    if (!($select instanceof PgSelectStep))
-      throw new Error("A connection without a select has no guard");
-    $select.apply(guardStep(guard));
-    return $connection;
-  };
-}
-
-function guardStep(guard: Guard) {
-  return sideEffect(context().get("requestContext"), (requestContext) => {
-    checkGuard(guard, requestContext);
-    return null;
-  });
-}

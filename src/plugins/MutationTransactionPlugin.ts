@@ -71,7 +71,7 @@ function fieldsOf({ schema, document, operationName }: GrafastExecutionArgs): Fi
   const operation = getOperationAST(document, operationName);
   if (operation?.operation !== "mutation") return null;
   const known = schema.getMutationType()?.getFields() ?? {};
-  const asked = rootFields(document, operation.selectionSet);
+  const asked = rootFields(document, operation);
   const outside = asked.some((node) => {
     const office = known[node.name.value]?.extensions.office as
       { outsideTransaction?: boolean } | undefined;

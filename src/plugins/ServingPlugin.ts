@@ -1,6 +1,5 @@
-import { type DocumentNode, type ExecutionResult, GraphQLError } from "graphql";
+import { type ExecutionResult, GraphQLError } from "graphql";
 import type { GrafastExecutionArgs } from "postgraphile/grafast";
-import { partialAnswerOf, executeRest, fillPlaces } from "../graphql/partialAnswer.ts";
 import type { Documents } from "../graphql/documents.ts";
 import { withHidden } from "../graphql/hiddenInAnswer.ts";
 import { rejectedStatus } from "../graphql/rejectedStatus.ts";
@@ -19,7 +18,7 @@ function noteRejection(): void {
 }
 
 /**
- * Executes parsed documents, or the unanswered rest of them, and sets the HTTP status: 503 when the database was
+ * Executes parsed documents and sets the HTTP status: 503 when the database was
  * unavailable during the operation, otherwise 200, since only well-formed GraphQL requests get here.
  */
 export function makeServingPlugin(documents: Documents): GraphileConfig.Plugin {
@@ -34,17 +33,12 @@ export function makeServingPlugin(documents: Documents): GraphileConfig.Plugin {
           event.getExecutionConfig = async function (context) {
             const config = await getExecutionConfig.call(this, context);
             const execute = async (args: GrafastExecutionArgs) => {
-              const part = partialAnswerOf(args.requestContext ?? {});
-              const whole = args.document;
-              const run = (document: DocumentNode) => {
-                args.document = document;
-                return inSpan("graphql.execute", "internal", {}, () => config.execute(args));
-              };
+              const run = () => config.execute(args);
               try {
-                const result = await executeRest(part, whole, run);
+                const result = await inSpan("graphql.execute", "internal", {}, run);
                 if (Symbol.asyncIterator in result) return result;
                 if (!("data" in result)) noteRejection();
-                return withCost(withHidden({ ...args, document: whole }, result));
+                return withCost(withHidden(args, result));
               } catch (error) {
                 // A thrown error that is not part of a result would reach the caller unmasked.
                 noteRejection();
@@ -60,12 +54,9 @@ export function makeServingPlugin(documents: Documents): GraphileConfig.Plugin {
         async processRequest(next, event) {
           const result = await next();
           if (result?.type !== "buffer" || event.requestDigest.method !== "POST") return result;
-          const part = partialAnswerOf(event.requestDigest.requestContext);
-          const buffer = part ? fillPlaces(part, result.buffer) : result.buffer;
           const scope = currentScope();
           const headers = {
             ...result.headers,
-            "content-length": String(buffer.length),
             ...(scope?.challenge !== undefined && { "www-authenticate": scope.challenge }),
             ...(scope?.replayed && { "idempotent-replayed": "true" }),
           };
@@ -74,12 +65,11 @@ export function makeServingPlugin(documents: Documents): GraphileConfig.Plugin {
               ...result,
               statusCode: 503,
               headers: { ...headers, "retry-after": "2" },
-              buffer,
             };
           const statusCode = scope?.rejected
             ? rejectedStatus(result.headers["content-type"], scope.failure)
             : 200;
-          return { ...result, statusCode, headers, buffer };
+          return { ...result, statusCode, headers };
         },
       },
     },

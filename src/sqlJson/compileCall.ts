@@ -15,7 +15,7 @@ import type { Statements } from "../auth/queryAsPrincipal.ts";
 import { sqlJsonFieldOf } from "./sqlJsonField.ts";
 import { type HideablePlace, hideablePlaces } from "../graphql/hiddenFields.ts";
 import { guardSql } from "./guardSql.ts";
-import { withMissingPermissions } from "./missingPermissions.ts";
+import { withRights } from "./callerRights.ts";
 import { recordedAnswer } from "./recordedAnswer.ts";
 import { compiled } from "./compiledStatement.ts";
 import type { Row } from "./row.ts";
@@ -45,10 +45,11 @@ export interface Call {
  */
 export function compileCall(
   schema: GraphQLSchema,
-  asked: DocumentNode,
+  document: DocumentNode,
   operationName: string | null | undefined,
 ): Call | null {
-  const document = withAuditIds(schema, asked, operationName);
+  // Grafast adds ids to rows of audited types that were selected without, and removes them.
+  if (withAuditIds(schema, document, operationName) !== document) return null;
   const operation = getOperationAST(document, operationName);
   const root = schema.getMutationType();
   if (operation?.operation !== "mutation" || !root || operation.directives?.length) return null;
@@ -66,14 +67,14 @@ export function compileCall(
 
     const result = resultRow(type);
     const object = rowJson(compilation, typeOf(field), node, result);
-    const places = hideablePlaces(schema, asked, operationName);
+    const places = hideablePlaces(schema, document, operationName);
     const { text } = recordedAnswer(
       sql`select ${textSql(objectJson([[key, object]]))} as data from ${result.alias}`,
       schema,
       document,
       operation,
     );
-    const { statementFor } = compiled(withMissingPermissions(text, places));
+    const { statementFor } = compiled(withRights(text, places));
     const statements: Call["statements"] = (given, coerced) =>
       unlessUnsupported(() => {
         const args = getArgumentValues(field, node, coerced);

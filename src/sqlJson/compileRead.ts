@@ -13,18 +13,17 @@ import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
 import { withAuditIds } from "../audit/auditIds.ts";
 import { withDefaults } from "../audit/auditedReads.ts";
-import { type Guard, guardOf } from "../auth/guards.ts";
+import { guardOf } from "../auth/guards.ts";
 import type { BindNth } from "../query/bind.ts";
 import { type Compilation, nestedFields } from "./compilation.ts";
 import { type Members, sqlJsonFieldOf } from "./sqlJsonField.ts";
 import { type HideablePlace, hideablePlaces } from "../graphql/hiddenFields.ts";
 import { guardSql } from "./guardSql.ts";
 import { chunkRows } from "./chunkRows.ts";
-import { refusesNone, withMissingPermissions } from "./missingPermissions.ts";
+import { refusesNone, withRights } from "./callerRights.ts";
 import { listJson } from "./listJson.ts";
 import { type Compiled, type RequestValues, compiled, requestValue } from "./compiledStatement.ts";
 import { recordedAnswer } from "./recordedAnswer.ts";
-import { markRootField } from "./splitRootFields.ts";
 import { pageJson } from "./pageJson.ts";
 import { type FieldPart, cachedFieldPart } from "./fieldPart.ts";
 import { type Row, tableRow } from "./row.ts";
@@ -73,17 +72,16 @@ let prepared = 0;
 
 /**
  * Prepares a query for one statement that checks the guards, records reads of audited types and returns the JSON of
- * `data`. Returns null for what Grafast has to answer, such as directives and fields of plugins. With `beside`, root
- * fields are marked for {@link splitRootFields} and these guards must allow the caller as well. Tests compare the
- * results with Grafast's.
+ * `data`. Returns null for what Grafast has to answer, such as directives and fields of plugins. Tests compare the results
+ * with Grafast's.
  */
 export function prepareRead(
   schema: GraphQLSchema,
-  asked: DocumentNode,
+  document: DocumentNode,
   operationName: string | null | undefined,
-  beside?: readonly Guard[],
 ): Read | null {
-  const document = withAuditIds(schema, asked, operationName);
+  // Grafast adds ids to rows of audited types that were selected without, and removes them.
+  if (withAuditIds(schema, document, operationName) !== document) return null;
   const operation = getOperationAST(document, operationName);
   const root = schema.getQueryType();
   if (operation?.operation !== "query" || !root || operation.directives?.length) return null;
@@ -94,10 +92,10 @@ export function prepareRead(
     ...nestedFields(fragments, root, operation.selectionSet),
   ]);
   if (!nodes || !fields) return null;
-  const places = hideablePlaces(schema, asked, operationName);
+  const places = hideablePlaces(schema, document, operationName);
   const byKey = new Map(nodes);
   const owner = String(++prepared);
-  const selection = `${beside ? `apart ${JSON.stringify(beside)} ` : ""}${operationName ?? ""}\n${selectionOf(document, new Set(byKey.values()))}`;
+  const selection = `${operationName ?? ""}\n${selectionOf(document, new Set(byKey.values()))}`;
 
   const compile = (parts: ReadonlyMap<string, FieldPart>) =>
     unlessUnsupported((): CompiledRead => {
@@ -110,13 +108,11 @@ export function prepareRead(
           }),
         ),
       };
-      const own = nodes.map(([, node]) => guardOf(fieldOf(root, node)));
-      const guards = [...own, ...(beside ?? [])].map(guardSql);
+      const guards = nodes.map(([, node]) => guardSql(guardOf(fieldOf(root, node))));
       const guard = sql.join([...guards, ...refusesNone(places)], " and ");
-      const texts = nodes.map(([key, node]) => {
-        const text = rootText(compilation, root, key, node);
-        return [key, beside ? markRootField(text) : text] as const;
-      });
+      const texts = nodes.map(
+        ([key, node]) => [key, rootText(compilation, root, key, node)] as const,
+      );
       const answer = sql`select ${textSql(objectJson(texts))} as data where ${guard}`;
       const { text, records } = recordedAnswer(answer, schema, document, operation);
       const mayBeLong = nodes.some(([key]) => {
@@ -126,7 +122,7 @@ export function prepareRead(
       const plansAnew = Array.from(parts.values()).some((part) => part.plansAnew);
       const whole = mayBeLong ? chunkRows(text) : text;
       return {
-        ...compiled(beside ? whole : withMissingPermissions(whole, places), plansAnew),
+        ...compiled(withRights(whole, places), plansAnew),
         records,
       };
     });

@@ -1,7 +1,6 @@
 import type { DocumentNode, GraphQLSchema, OperationDefinitionNode } from "graphql";
 import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
-import { asksAuditIds, auditIdKey } from "../audit/auditIds.ts";
 import { type Place, placesOf } from "../audit/auditedPlaces.ts";
 import { argumentsOf, askedId } from "../audit/auditedReads.ts";
 import { type RequestValues, requestValue } from "./compiledStatement.ts";
@@ -27,8 +26,7 @@ interface Along {
 
 /**
  * Extends a statement that returns `data` so that it also writes the audit records that `readsOf` makes of a response.
- * Ids that were added for the records are removed from the response. @throws UnsupportedSelection for places that
- * cannot be counted this way
+ * @throws UnsupportedSelection for places that cannot be counted this way
  */
 export function recordedAnswer(
   answer: SQL,
@@ -135,18 +133,9 @@ export function recordedAnswer(
     );
   const places =
     seen.length > 0 ? sql`, lateral (select ${sql.join(seen, ", ")} offset 0) as seen` : sql.blank;
-  const text = sql`select ${asksAuditIds(document) ? withoutIds(sql`answer.data`) : sql`answer.data`} as data, record_reads(array[${list("entityType")}], array[${list("entityId")}]::text[], array[${list("metadata")}])
+  const text = sql`select answer.data as data, record_reads(array[${list("entityType")}], array[${list("entityId")}]::text[], array[${list("metadata")}])
     from (select data, data::jsonb as json from (${fenced}) as answer offset 0) as answer${places}`;
   return { text, records: true };
-}
-
-/**
- * Removes the ids that were added for the audit records. A quote within a JSON string is escaped, so the pattern
- * matches keys only.
- */
-function withoutIds(data: SQL): SQL {
-  const id = `"${auditIdKey}":(null|"[^"]*")`;
-  return sql`regexp_replace(${data}, ${sql.literal(`,${id}|${id},?`)}, '', 'g')`;
 }
 
 /** A member of a JSON path. */
