@@ -34,7 +34,7 @@ const campaign = (author: string, title: string) => ({
   },
 });
 const create = `mutation Create($input: CreateCampaignInput!) { createCampaign(input: $input) {
-  title price color vintage note medium status scheduledAt product { name } author { id email roles { name } } } }`;
+  title price color vintage note medium status scheduledAt product { name } author { id email roles { id name } } } }`;
 
 describe("A caller", () => {
   test("gets no data from the moment a permission is revoked", async () => {
