@@ -12,6 +12,7 @@ import {
 import type { GrafastExecutionArgs } from "postgraphile/grafast";
 import { guardOf, refusalBy } from "../auth/guards.ts";
 import type { RequestInfo } from "../auth/identity.ts";
+import { coerceVariables } from "./coerceVariables.ts";
 import { rootFields } from "./rootFields.ts";
 
 type Execute<Result> = () => Result | Promise<Result>;
@@ -37,9 +38,11 @@ export async function executeAllowed<Result extends object>(
   const root = operation && schema.getRootType(operation.operation);
   if (!root) return execute();
   const { requestContext } = contextValue as { requestContext: RequestInfo };
-  const fields = Map.groupBy(rootFields(document, operation, variableValues ?? {}), keyOf);
+  const given = variableValues ?? {};
+  const fields = Map.groupBy(rootFields(document, operation, given), keyOf);
   const refused = refusedOf(root, fields, requestContext);
-  if (refused.size === 0) return execute();
+  // Grafast words what is wrong with the variables, for every caller alike.
+  if (refused.size === 0 || !coerceVariables(schema, operation, given)) return execute();
   const errors = Array.from(refused.values(), ({ error }) => error);
   if (Array.from(refused.values()).some(({ isRequired }) => isRequired))
     return { data: null, errors };

@@ -29,7 +29,7 @@ import { type Call, compileCall } from "../sqlJson/compileCall.ts";
 import { LazyCache } from "../sqlJson/LazyCache.ts";
 import { rightsOf } from "../sqlJson/callerRights.ts";
 import { type Query, type ReadStatement, makePlanCache } from "../sqlJson/planCache.ts";
-import { coerceByParts, coerceVariables } from "../sqlJson/variables.ts";
+import { coerceByParts, coerceVariables } from "../graphql/coerceVariables.ts";
 import { applySkipInclude } from "../graphql/applySkipInclude.ts";
 import { currentScope } from "../context/requestScope.ts";
 import { sendBlocks } from "./sendBlocks.ts";

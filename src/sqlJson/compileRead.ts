@@ -37,7 +37,7 @@ import {
   unlessUnsupported,
 } from "./selection.ts";
 import { type Text, objectJson, orNull, textSql } from "./text.ts";
-import { coerceVariables } from "./variables.ts";
+import { coerceVariables } from "../graphql/coerceVariables.ts";
 
 /** A query that one SQL statement can answer. */
 export interface Read {

@@ -33,7 +33,7 @@ import { messageOf } from "../../src/health/externalSystems.ts";
 import { readCursor } from "../../src/paging/cursors.ts";
 import { compileQuery } from "../../src/query/compile.ts";
 import { parseQuery } from "../../src/query/parse.ts";
-import { coerceVariables } from "../../src/sqlJson/variables.ts";
+import { coerceVariables } from "../../src/graphql/coerceVariables.ts";
 import { numberFormatProblem } from "../../src/xlsx/numberFormat.ts";
 import { toSheetName } from "../../src/xlsx/sheetNames.ts";
 import { textElement, xmlText } from "../../src/xlsx/xmlText.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
 import { type GraphQLScalarType, type OperationDefinitionNode, buildSchema, parse } from "graphql";
-import { coerceByParts, coerceVariables } from "../../src/sqlJson/variables.ts";
+import { coerceByParts, coerceVariables } from "../../src/graphql/coerceVariables.ts";
 
 const schema = buildSchema(`
   scalar Any
