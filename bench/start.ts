@@ -174,6 +174,7 @@ async function buildSchema(url: string): Promise<void> {
   const { schema } = await makeSchema(
     makePreset({
       config: readConfig({}),
+      publicUrl: () => "",
       pool,
       tenant: "backoffice",
       tenants: null,

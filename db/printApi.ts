@@ -11,6 +11,7 @@ export function developmentPreset(pool: pg.Pool, tenant: string): GraphileConfig
   return makePreset({
     // Uses the defaults of development, independent of this machine's environment.
     config: readConfig({}),
+    publicUrl: () => "",
     pool,
     tenant,
     tenants: null,

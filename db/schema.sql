@@ -4014,6 +4014,17 @@ $function$;
 grant execute on function authenticate_api_token(bytea) to office_server;
 comment on function authenticate_api_token(bytea) is 'The owner and effective permissions of a live API token; no row for an unknown, revoked or expired one.';
 
+CREATE OR REPLACE FUNCTION awaits_first_user()
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+  select not exists (select from users)
+$function$;
+grant execute on function awaits_first_user() to office_api;
+comment on function awaits_first_user() is 'Whether there are no users yet, so that `bootstrapFirstUser` works.';
+
 CREATE OR REPLACE FUNCTION begin_ai_answer(conversation_id text, message_id text)
  RETURNS uuid
  LANGUAGE plpgsql

@@ -145,6 +145,7 @@ export function readConfig(
     persistedOperations: persistedOperationsConfig(get),
     session: sessionConfig(get),
     login: loginConfig(get, fixed.login),
+    console: fixed.console,
     invitationDays: fixed.invitationDays,
     invitationUrl: get("INVITATION_URL"),
     mail: mailConfig(get, fixed.mail),

@@ -17,6 +17,7 @@ import { ApiTokensPlugin } from "./plugins/ApiTokensPlugin.ts";
 import { AuditPlugin, SqlJsonAuditPlugin } from "./plugins/AuditPlugin.ts";
 import { BehaviorCachePlugin } from "./plugins/BehaviorCachePlugin.ts";
 import { SqlJsonMePlugin, makeAuthPlugin } from "./plugins/AuthPlugin.ts";
+import { makeLoginOptionsPlugin } from "./plugins/LoginOptionsPlugin.ts";
 import { makeLoginPlugin } from "./plugins/LoginPlugin.ts";
 import { ConnectionsPlugin } from "./plugins/ConnectionsPlugin.ts";
 import { DescriptionsPlugin } from "./plugins/DescriptionsPlugin.ts";
@@ -64,6 +65,8 @@ export interface PresetOptions {
   tenant: string;
   tenants: Tenants | null;
   constraints: ReadonlyMap<string, Constraint>;
+  /** The address at which browsers reach the server; known when it listens. */
+  publicUrl: () => string;
   /** Null or absent when no search engine is configured. */
   engine?: SearchEngine | null;
   /** Null or absent without a replica. */
@@ -126,6 +129,7 @@ export function makePreset(options: PresetOptions): GraphileConfig.Preset {
         tenants,
       }),
       makeLoginPlugin({ session: config.session, countAttempt }),
+      makeLoginOptionsPlugin({ config, publicUrl: options.publicUrl }),
       ApiTokensPlugin,
       AuditPlugin,
       SqlJsonAuditPlugin,

@@ -60,6 +60,11 @@ $$ language plpgsql volatile security definer set search_path from current;
 comment on function bootstrap_first_user is
   'Creates the first user, a Superadmin, with a session. When users exist, records the refusal and returns no row.';
 
+create or replace function awaits_first_user() returns boolean as $$
+  select not exists (select from users)
+$$ language sql stable security definer set search_path from current;
+comment on function awaits_first_user is 'Whether there are no users yet, so that `bootstrapFirstUser` works.';
+
 create or replace function dev_login(
   email text, token_hash bytea, idle_hours integer, max_days integer
 ) returns table (user_id uuid, permissions text[]) as $$
@@ -91,7 +96,7 @@ end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function end_session is 'Ends the caller''s session; an API token has none.';
 
-grant execute on function bootstrap_first_user, dev_login, end_session to office_api;
+grant execute on function bootstrap_first_user, awaits_first_user, dev_login, end_session to office_api;
 
 -- The request role cannot read the table; these functions return the columns that users may see.
 create or replace function live_sessions(user_id uuid) returns setof session_view as $$

@@ -73,8 +73,10 @@ export function makeOperations(options: OperationsOptions): Operations {
         contextValue: {},
         variableValues: variables as Record<string, unknown>,
         resolvedPreset: resolvedPreset(),
-        // The idempotency key of the request does not apply to the assistant's operations.
-        requestContext: { requestContext: { ...requestContext, idempotency: null } },
+        // Neither the idempotency key nor the cookie of the request applies to the assistant's operations.
+        requestContext: {
+          requestContext: { ...requestContext, idempotency: null, sessionCookie: undefined },
+        },
       });
       let result: ExecutionResult;
       try {

@@ -1,7 +1,7 @@
 import type { Config } from "../config.ts";
 import { tracing } from "../telemetry/tracing.ts";
 
-/** The principal of a request, found by its bearer token. */
+/** The principal of a request, found by its token. */
 export interface Identity {
   userId: string;
   /** The session; null for an API token. */
@@ -19,10 +19,19 @@ export interface IdempotencyKey {
   requestHash: Buffer;
 }
 
+/** The cookie that holds a browser's session token. */
+export interface SessionCookie {
+  /** Whether a login sets the cookie instead of returning the token: the header `X-Session: cookie`. */
+  isWanted: boolean;
+  set(token: string): void;
+  /** Removes the cookie from the browser when it is the credential of the request. */
+  clear(): void;
+}
+
 /** Facts about a request other than its body; part of the GraphQL context. */
 export interface RequestInfo {
   identity: Identity | null;
-  /** Whether a bearer token was sent. Without an identity the token is invalid. */
+  /** Whether a token was sent. Without an identity the token is invalid. */
   hasToken: boolean;
   /** The tenant schema: the live one or that of a test run. */
   tenant: string;
@@ -35,6 +44,8 @@ export interface RequestInfo {
   idempotency?: IdempotencyKey | null;
   /** Where a replica may answer: the mark that it must have replayed. */
   mark?: string | null;
+  /** Absent when the operation does not come directly from an HTTP request. */
+  sessionCookie?: SessionCookie | undefined;
 }
 
 /** The configuration that requests pass to the database. */

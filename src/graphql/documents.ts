@@ -4,6 +4,7 @@ import {
   type GraphQLSchema,
   Kind,
   NoSchemaIntrospectionCustomRule,
+  OperationTypeNode,
   type ValidationRule,
   getNamedType,
   isEnumType,
@@ -42,10 +43,9 @@ export interface OperationSummary {
   firstField: string;
   /** Objects that it can request, estimated from page sizes. */
   cost: number;
-  /**
-   * Whether a root field needs no login, such as a login itself. The operation then has no caller; a token sent with
-   * it is ignored.
-   */
+  /** Whether a root field needs no login. */
+  isPublic: boolean;
+  /** Whether it is a mutation with such a field: a login. It then has no caller; a token sent with it is ignored. */
   isNobodys: boolean;
 }
 
@@ -184,10 +184,14 @@ function summariesOf(
     const fields = rootFields(document, node).map((field) => field.name.value);
     const declared = schema.getRootType(node.operation)?.getFields() ?? {};
     const name = node.name?.value ?? "";
+    const isPublic = fields.some(
+      (field) => declared[field] && guardOf(declared[field]) === "public",
+    );
     summaries.set(name, {
       firstField: fields[0] ?? "",
       cost: costs.get(name) ?? 0,
-      isNobodys: fields.some((field) => declared[field] && guardOf(declared[field]) === "public"),
+      isPublic,
+      isNobodys: isPublic && node.operation === OperationTypeNode.MUTATION,
     });
   }
   return summaries;

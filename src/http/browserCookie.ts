@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { Request, Response } from "express";
+import { cookieValue } from "./cookieValue.ts";
 
 const valuePattern = /^[A-Za-z0-9_-]{43}$/;
 const lifetimeMs = 10 * 60 * 1000;
@@ -12,14 +13,8 @@ const nameFor = (secure: boolean) => (secure ? "__Host-office_login" : "office_l
  * grants nothing by itself: the login's state must match.
  */
 export function readBrowserCookie(request: Request, secure: boolean): string | null {
-  const prefix = `${nameFor(secure)}=`;
-  const values = (request.headers.cookie ?? "")
-    .split(";")
-    .map((pair) => pair.trim())
-    .filter((pair) => pair.startsWith(prefix))
-    .map((pair) => pair.slice(prefix.length));
-  const [value] = values;
-  return values.length === 1 && value !== undefined && valuePattern.test(value) ? value : null;
+  const value = cookieValue(request, nameFor(secure));
+  return value !== null && valuePattern.test(value) ? value : null;
 }
 
 /** Sets the browser's value for ten minutes. An existing value stays, so that logins in several tabs all finish. */

@@ -131,6 +131,7 @@ export function makeDocumentGate(
     const { persisted = false } = response.locals;
     response.locals.operation = labelOf(asked, persisted);
     response.locals.cost = asked?.summary.cost ?? 0;
+    response.locals.isPublic = asked?.summary.isPublic ?? false;
     response.locals.isNobodys = asked?.summary.isNobodys ?? false;
     const broken = response.locals.brokenVariable;
     if (document && broken) {

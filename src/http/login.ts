@@ -22,6 +22,7 @@ import type { LoginProvider } from "../settings/oidcProviders.ts";
 import { readPerson } from "../auth/oidc/readPerson.ts";
 import { isAllowedReturn, withCode } from "../settings/returnAddress.ts";
 import { runPassport } from "../auth/oidc/runPassport.ts";
+import { makeToken } from "../auth/tokens.ts";
 import type { Config } from "../config.ts";
 import { PublicError } from "../errors/PublicError.ts";
 import { isDatabaseError, isOutage } from "../errors/databaseErrors.ts";
@@ -30,6 +31,7 @@ import { ensureBrowserCookie, readBrowserCookie } from "./browserCookie.ts";
 import { sendChoice, sendDone } from "./loginPages.ts";
 import { problemPage } from "./problemPage.ts";
 import { testRunOf } from "./requestInfo.ts";
+import type { SessionCookies } from "./sessionCookie.ts";
 import { currentScope } from "../context/requestScope.ts";
 
 export interface LoginOptions {
@@ -39,6 +41,7 @@ export interface LoginOptions {
   tenant: string;
   /** Null when test mode is off: the header X-Test-run-id is rejected. */
   tenants: Tenants | null;
+  sessionCookies: SessionCookies;
   log: Logger;
   /** The address at which browsers reach the server; known when it listens. */
   publicUrl: () => string;
@@ -46,20 +49,22 @@ export interface LoginOptions {
 
 /**
  * The browser's part of a login: `/auth/login` redirects to a provider, `/auth/callback/<id>` receives the response and
- * redirects to the front end with a code. Errors are HTML pages.
+ * redirects to the front end with a code, or to the console with a session cookie. Errors are HTML pages.
  */
 export function login(options: LoginOptions): Router {
-  const { config, pool, tenant, tenants, log } = options;
+  const { config, pool, tenant, tenants, sessionCookies, log } = options;
   const { providers, timeoutMs } = config.login;
   const base = () => options.publicUrl().replace(/\/+$/, "");
   const secure = () => base().startsWith("https:");
   const clientOf = makeProviderClients(timeoutMs);
   const countAttempt = makeAttemptCounter(pool, config.limits.loginAttemptsPerMinute);
-  const store = makeLoginStore(pool, requestSettings(config));
+  const store = makeLoginStore(pool, requestSettings(config), config.session);
+  const consoleUrl = () => `${base()}/admin`;
   // Outside production a page of this server can replace a front end.
   const returnUrls = () => [
     ...config.login.returnUrls,
     ...(config.production ? [] : [`${base()}/auth/done`]),
+    consoleUrl(),
   ];
 
   const router = Router();
@@ -120,9 +125,15 @@ export function login(options: LoginOptions): Router {
       const code = makeLoginCode();
       const refused = await store.complete(info, person, code, destination);
       if (refused !== null) throw refusedLogin(refused);
-      response
-        .set({ "Cache-Control": "no-store", "Referrer-Policy": "no-referrer" })
-        .redirect(303, withCode(destination.returnTo, code));
+      response.set({ "Cache-Control": "no-store", "Referrer-Policy": "no-referrer" });
+      if (!isAllowedReturn(destination.returnTo, [consoleUrl()])) {
+        response.redirect(303, withCode(destination.returnTo, code));
+        return;
+      }
+      const token = makeToken("session");
+      if (!(await store.open(info, code, destination, token))) throw lostLogin();
+      sessionCookies.set(response, token);
+      response.redirect(303, destination.returnTo);
     });
   });
 
@@ -156,7 +167,7 @@ export function login(options: LoginOptions): Router {
       throw new LoginProblem(
         400,
         "The address to return to is not allowed",
-        "A login can return only to the addresses in ALLOWED_RETURN_URLS, written exactly so.",
+        "A login can return only to the console and to the addresses in ALLOWED_RETURN_URLS, written exactly so.",
       );
     return address;
   }

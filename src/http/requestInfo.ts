@@ -7,14 +7,17 @@ import { type TokenHash, withoutTokens } from "../auth/tokens.ts";
 import { PublicError, UnauthenticatedError } from "../errors/PublicError.ts";
 import { addressOf } from "./addressOf.ts";
 import { idempotencyKeyOf } from "./idempotencyKey.ts";
+import type { SessionCookies } from "./sessionCookie.ts";
 import { currentScope } from "../context/requestScope.ts";
 
 declare global {
   namespace Express {
     interface Locals {
       requestContext?: RequestInfo;
-      /** The bearer token of a request that is not authenticated yet; null without a token that can be valid. */
+      /** The token of a request that is not authenticated yet; null without a token that can be valid. */
       token?: TokenHash | null;
+      /** A root field of the operation needs no login. */
+      isPublic?: boolean;
       /** The operation runs anonymously, even with a token: it is a login. */
       isNobodys?: boolean;
     }
@@ -28,6 +31,7 @@ export interface RequestInfoOptions {
   /** Null when test mode is off: the header X-Test-run-id is rejected. */
   tenants: Tenants | null;
   idleHours: number;
+  sessionCookies: SessionCookies;
   /** Whether a replica may serve the request: its caller is read together with a WAL position. */
   maySkipPrimary?: (request: Request) => boolean;
 }
@@ -51,7 +55,8 @@ export function requestTenant(
   options: RequestInfoOptions,
   useOf: (request: Request, locals: Express.Locals) => TenantUse,
 ): RequestHandler {
-  return async (request, { locals }, next) => {
+  return async (request, response, next) => {
+    const { locals } = response;
     const idempotency = idempotencyKeyOf(request);
     const testRunId = testRunOf(request, options.tenants);
     const scope = currentScope();
@@ -63,7 +68,10 @@ export function requestTenant(
     const tenant = testTenant ?? options.mainTenant;
     // Tokens belong to one schema: without the test run's, the request is anonymous.
     const isOpen = testRunId === null || testTenant !== null;
-    const { token, isSent } = bearerCredential(request.rawHeaders);
+    const bearer = bearerCredential(request.rawHeaders);
+    const cookie = options.sessionCookies.read(request);
+    const token = bearer.token ?? cookie;
+    const isSent = bearer.isSent || cookie !== null;
     // A login runs anonymously even with a token: some clients always send one.
     const counts = !locals.isNobodys;
     locals.token = isOpen && counts ? token : null;
@@ -77,6 +85,7 @@ export function requestTenant(
       // A token sent in this header by mistake would be stored in the audit log.
       userAgent: withoutTokens((request.headers["user-agent"] ?? "").slice(0, 500)),
       idempotency,
+      sessionCookie: options.sessionCookies.of(request, response),
     };
     next();
   };

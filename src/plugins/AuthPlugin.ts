@@ -15,6 +15,7 @@ import type { Config } from "../config.ts";
 import { badUserInput, conflict, PublicError } from "../errors/PublicError.ts";
 import { type SqlJsonField, rowsOf } from "../sqlJson/sqlJsonField.ts";
 import { refuseSecondLogin } from "../auth/refuseSecondLogin.ts";
+import { type OpenedSession, keepInCookie } from "./keepInCookie.ts";
 import { resource } from "../schema/resource.ts";
 
 /** A way to log in: its SQL function, and the error when that returns no row. */
@@ -41,7 +42,7 @@ const devLogin: Login = {
     }),
 };
 
-type PayloadStep = ObjectStep<{ login: Step<{ token: string; id: string }> }>;
+type PayloadStep = ObjectStep<{ login: Step<OpenedSession> }>;
 
 /** How the SQL-JSON path reads `me`. */
 export const SqlJsonMePlugin: GraphileConfig.Plugin = {
@@ -113,7 +114,7 @@ export function makeAuthPlugin(options: {
       sideEffect($login, (made) => {
         if (!made) throw login.refusal();
       });
-      return object({ login: $login });
+      return object({ login: keepInCookie($login) });
     };
 
     return {
@@ -124,7 +125,8 @@ export function makeAuthPlugin(options: {
           """
           type AuthPayload {
             """
-            The session token: send it as \`Authorization: Bearer <token>\`. It is shown this once.
+            The session token: send it as \`Authorization: Bearer <token>\`. It is shown this once. Null with the header
+            \`X-Session: cookie\`: the session is then in a cookie that scripts cannot read.
             """
             token: String
             """
@@ -210,12 +212,18 @@ export function makeAuthPlugin(options: {
             bootstrapFirstUser: logIn(bootstrap),
             ...(offersDevLogin ? { devLogin: logIn(devLogin) } : {}),
             logout() {
-              return sideEffectWithPgClientTransaction(executor, null, async (client) => {
-                const { rows } = await client.query<{ ended: boolean }>({
-                  text: "select end_session() as ended",
-                });
-                return rows[0]?.ended === true;
-              });
+              const $requestContext = context().get("requestContext");
+              return sideEffectWithPgClientTransaction(
+                executor,
+                $requestContext,
+                async (client, { sessionCookie }) => {
+                  const { rows } = await client.query<{ ended: boolean }>({
+                    text: "select end_session() as ended",
+                  });
+                  sessionCookie?.clear();
+                  return rows[0]?.ended === true;
+                },
+              );
             },
             cleanupTestRun() {
               return sideEffect(context().get("requestContext"), async (requestContext) => {

@@ -33,6 +33,7 @@ import {
   requestIdentity,
   requestTenant,
 } from "../http/requestInfo.ts";
+import { makeSessionCookies } from "../http/sessionCookie.ts";
 import { sqlJsonExecutor } from "../http/sqlJsonExecutor.ts";
 import { startPage } from "../http/startPage.ts";
 import { traceRequests } from "../http/traceRequests.ts";
@@ -79,11 +80,17 @@ export async function mountRoutes(options: RouteOptions): Promise<Routes> {
   const { pool, constraints } = database;
   const { registry, log } = monitoring;
   const settings = requestSettings(config);
+  const sessionCookies = makeSessionCookies({
+    production: config.production,
+    publicUrl: options.publicUrl,
+    maxDays: config.session.maxDays,
+  });
   const info = {
     pool,
     mainTenant: config.database.schema,
     tenants,
     idleHours: config.session.idleHours,
+    sessionCookies,
   };
   const readContext = readRequestContext(info);
   const rateLimit = limitRate(config.limits);
@@ -134,7 +141,7 @@ export async function mountRoutes(options: RouteOptions): Promise<Routes> {
   await mountGraphql(app, { ...options, info, rateLimit, acquire: admission.acquire });
 
   // 5. All other routes: login, exports, the assistant.
-  app.use(login({ ...options, pool, tenant: config.database.schema, log }));
+  app.use(login({ ...options, pool, tenant: config.database.schema, sessionCookies, log }));
   const exportOptions = {
     pool,
     settings,
@@ -204,8 +211,8 @@ async function mountGraphql(app: Express, options: GraphqlOptions): Promise<void
     options.acquire,
     // Rejects invalid documents and variables before any look-up.
     gate,
-    requestTenant(info, (request, { isNobodys }) =>
-      cleansUp(request) ? "none" : isNobodys ? "create" : "existing",
+    requestTenant(info, (request, { isPublic }) =>
+      cleansUp(request) ? "none" : isPublic ? "create" : "existing",
     ),
     // By token needs no look-up and comes first; by address applies to anonymous requests only.
     rateLimit.byToken,

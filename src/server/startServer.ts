@@ -47,8 +47,10 @@ export async function startServer(
     ? createTenants(ownerPool, tenant, log, { extraSqlDir, ...gateways })
     : null;
 
+  let publicUrl = config.publicUrl ?? "";
   const api = await buildSchema({
     config,
+    publicUrl: () => publicUrl,
     pool,
     tenant,
     tenants,
@@ -61,7 +63,6 @@ export async function startServer(
 
   const uploads = makeUploadReader(config.uploads, monitoring);
   const drain = makeDrain();
-  let publicUrl = config.publicUrl ?? "";
   const { server, stopAssistant } = await mountRoutes({
     config,
     database,

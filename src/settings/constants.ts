@@ -40,6 +40,10 @@ export const constants = {
   /** Reading a workbook keeps a processor busy, and the server answers requests meanwhile. */
   uploads: { threads: 1, memoryMb: 512, timeoutMs: 15_000, waitMs: 15_000 },
   login: { timeoutMs: 5_000 },
+  console: {
+    /** The name of the service in the console. */
+    title: "Back office",
+  },
   mail: { timeoutMs: 30_000 },
   erp: {
     timeoutMs: minuteMs,

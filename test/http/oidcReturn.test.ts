@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { isAllowedReturn, isReturnPrefix } from "../../src/settings/returnAddress.ts";
 import { type FakeProvider, startFakeProvider } from "../helpers/fakeProvider.ts";
-import { frontEnd, startLoginService, visit } from "../helpers/loginFlow.ts";
+import { frontEnd, goThrough, startLoginService, visit } from "../helpers/loginFlow.ts";
 import { makeUser } from "../helpers/loginPeople.ts";
 import type { Service } from "../helpers/service.ts";
 
@@ -138,6 +138,58 @@ describe("the address that a login returns to", () => {
     const cookie = begun.headers.get("set-cookie")?.split(";")[0] ?? "";
     const back = await visit(service, `/auth/callback/main?${query.toString()}`, { cookie });
     expect(back.headers.get("location")).toMatch(/^https:\/\/app\.example\/signed-in\?code=bol_/);
+  });
+
+  describe("of the console", () => {
+    // The public address of the service in these tests.
+    const admin = "https://office.example/admin";
+
+    /** Logs a new user in, with this address to return to. */
+    async function logIn(returnTo: string) {
+      const email = `${randomUUID()}@example.com`;
+      const userId = await makeUser(service, email);
+      const claims = { sub: randomUUID(), email, email_verified: true };
+      const back = await goThrough(service, fake, { claims }, { query: { returnTo } });
+      return { userId, back };
+    }
+
+    test("is always allowed, gets a session cookie and no code", async () => {
+      const returnTo = `${admin}/products?q=country%3AItaly`;
+      const { userId, back } = await logIn(returnTo);
+      expect(back.status).toBe(303);
+      expect(back.headers.get("location")).toBe(returnTo);
+      const [cookie = ""] = back.headers.getSetCookie();
+      expect(cookie).toMatch(
+        /^__Host-office_session=bos_[\w-]+; Max-Age=1209600; Path=\/; .*HttpOnly; Secure; SameSite=Strict$/,
+      );
+      const headers = {
+        cookie: cookie.split(";")[0] ?? "",
+        "sec-fetch-site": "same-origin",
+        "x-office-console": "1",
+      };
+      const answer = await service.ask("{ me { id } }", { headers });
+      expect(answer.data.me.id).toBe(userId);
+    });
+
+    test("leaves no code behind", async () => {
+      await logIn(admin);
+      const { rows } = await service.database.pool.query(
+        "select from login_codes where return_to = $1",
+        [admin],
+      );
+      expect(rows).toEqual([]);
+    });
+
+    test.each([
+      "https://office.example/administration",
+      "https://office.example/",
+      "https://office.example/admin/../graphql",
+      "https://evil.example/admin",
+      "http://office.example/admin",
+    ])("is not %s", async (returnTo) => {
+      const query = new URLSearchParams({ provider: "main", returnTo });
+      expect((await visit(service, `/auth/login?${query.toString()}`)).status).toBe(400);
+    });
   });
 
   test("can be allowed only as a plain address", () => {

@@ -1,4 +1,5 @@
 import type { Pool } from "pg";
+import type { Config } from "../../config.ts";
 import type { RequestInfo, RequestSettings } from "../identity.ts";
 import { inRequestTransaction } from "../requestTransaction.ts";
 import { hashToken } from "../tokens.ts";
@@ -40,16 +41,27 @@ export interface LoginStore {
     code: string,
     destination: Destination,
   ): Promise<string | null>;
+  /**
+   * Opens a session with `token` for the code of a completed login. False for a code that is used or expired, or a user who was
+   * deactivated meanwhile.
+   */
+  open(info: RequestInfo, code: string, destination: Destination, token: string): Promise<boolean>;
 }
 
-export function makeLoginStore(pool: Pool, settings: RequestSettings): LoginStore {
-  /** Runs a statement as the server, in a transaction with the request's details for the audit log. */
+/** @param session the limits of the sessions that the store opens */
+export function makeLoginStore(
+  pool: Pool,
+  settings: RequestSettings,
+  session: Config["session"],
+): LoginStore {
+  /** Runs a statement in a transaction with the request's details for the audit log. */
   function run<Row extends object>(
     info: RequestInfo,
     text: string,
     values: unknown[],
+    as: "caller" | "server" = "server",
   ): Promise<Row[]> {
-    return inRequestTransaction(pool, info, settings, "server", async (client) => {
+    return inRequestTransaction(pool, info, settings, as, async (client) => {
       const { rows } = await client.query<Row>(text, values);
       return rows;
     });
@@ -104,6 +116,23 @@ export function makeLoginStore(pool: Pool, settings: RequestSettings): LoginStor
         ],
       );
       return row?.refused ?? null;
+    },
+
+    async open(info, code, { returnTo, challenge }, token) {
+      const rows = await run(
+        info,
+        "select from exchange_login_code($1, $2, $3, $4, $5, $6)",
+        [
+          hashToken(code),
+          returnTo,
+          challenge,
+          hashToken(token),
+          session.idleHours,
+          session.maxDays,
+        ],
+        "caller",
+      );
+      return rows.length > 0;
     },
   };
 }

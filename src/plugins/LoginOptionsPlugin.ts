@@ -1,0 +1,102 @@
+import { constant, lambda } from "postgraphile/grafast";
+import { extendSchema, gql } from "postgraphile/utils";
+import type { Config } from "../config.ts";
+import { resource } from "../schema/resource.ts";
+
+/** What a login page offers. */
+export function makeLoginOptionsPlugin({
+  config,
+  publicUrl,
+}: {
+  config: Pick<Config, "console" | "login" | "production">;
+  /** The address at which browsers reach the server; known when it listens. */
+  publicUrl: () => string;
+}): GraphileConfig.Plugin {
+  const { login, production } = config;
+  return extendSchema((build) => {
+    const { executor } = resource(build, "users");
+    const { loadOneWithPgClient } = build.dataplanPg;
+    return {
+      typeDefs: gql`
+        """
+        What a login page offers.
+        """
+        type LoginOptions {
+          """
+          The name of the service.
+          """
+          title: String!
+          """
+          A picture for the login page.
+          """
+          logoUrl: String
+          """
+          The identity providers, in the order of the settings.
+          """
+          providers: [LoginProvider!]!
+          """
+          Whether \`devLogin\` exists.
+          """
+          devLogin: Boolean!
+          """
+          Whether there are no users yet, so that \`bootstrapFirstUser\` works.
+          """
+          firstUser: Boolean!
+        }
+
+        """
+        An identity provider.
+        """
+        type LoginProvider {
+          """
+          The id in the settings.
+          """
+          id: String!
+          """
+          The name for people.
+          """
+          name: String!
+          """
+          The address that begins the login. A front end adds \`returnTo\`: the address at which the browser arrives after it.
+          """
+          url: String!
+        }
+
+        extend type Query {
+          """
+          How people log in here.
+          """
+          loginOptions: LoginOptions! @scope(guard: "public")
+        }
+      `,
+      objects: {
+        LoginOptions: {
+          plans: {
+            title: () => constant(config.console.title),
+            logoUrl: () => constant(null),
+            providers: () => lambda(constant(null), () => providers()),
+            devLogin: () => constant(!production),
+            firstUser: () =>
+              loadOneWithPgClient(executor, constant(true), async (client, asked) => {
+                const { rows } = await client.query<{ awaits: boolean }>({
+                  text: "select awaits_first_user() as awaits",
+                });
+                return asked.map(() => rows[0]?.awaits === true);
+              }),
+          },
+        },
+        Query: { plans: { loginOptions: () => constant({}) } },
+      },
+    };
+  }, "LoginOptionsPlugin");
+
+  /** The addresses are read at each request: the server does not know its own until it listens. */
+  function providers() {
+    const base = publicUrl().replace(/\/+$/, "");
+    return login.providers.map(({ id, name }) => ({
+      id,
+      name,
+      url: `${base}/auth/login?${new URLSearchParams({ provider: id }).toString()}`,
+    }));
+  }
+}
