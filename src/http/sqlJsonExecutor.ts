@@ -25,10 +25,9 @@ import {
 import type { ReadReplicaAsPrincipal } from "../auth/queryReplica.ts";
 import type { Principal, QueryAsPrincipal } from "../auth/queryAsPrincipal.ts";
 import type { Text, TextAnswer } from "../postgres/textAnswer.ts";
-import { type Call, compileCall } from "../sqlJson/compileCall.ts";
-import { LazyCache } from "../sqlJson/LazyCache.ts";
-import { rightsOf } from "../sqlJson/callerRights.ts";
-import { type Query, type ReadStatement, makePlanCache } from "../sqlJson/planCache.ts";
+import type { Call } from "../sqlJson/compileCall.ts";
+import { rightsOf } from "../sqlJson/statement.ts";
+import { type ReadStatement, makePlanCache } from "../sqlJson/planCache.ts";
 import { coerceByParts, coerceVariables } from "../graphql/coerceVariables.ts";
 import { applySkipInclude } from "../graphql/applySkipInclude.ts";
 import { currentScope } from "../context/requestScope.ts";
@@ -54,9 +53,6 @@ interface SqlJsonExecutorOptions {
   publicError: (error: GraphQLError) => GraphQLError;
 }
 
-/** What an operation is compiled to: the calls of a mutation, or a query. */
-type Work = { call: Call; given: Record<string, unknown> } | { query: Query };
-
 /** The JSON of `data`, and the fields hidden in it. */
 interface Answer {
   data: Text;
@@ -71,40 +67,10 @@ interface Answer {
 export function sqlJsonExecutor(options: SqlJsonExecutorOptions): RequestHandler {
   const { config, documents, schema, queryAsPrincipal, readAs, publicError } = options;
   const settings = requestSettings(config);
-  const { planCache } = config.limits;
-  const findRead = makePlanCache(schema, planCache);
-  const calls = new LazyCache<{ call: Call | null }>(planCache);
-
-  const workOf = async (body: GraphqlBody): Promise<Work | null> => {
-    const { query: text, operationName, variables } = body;
-    const { document: whole } = documents.read(text);
-    const operation = whole && getOperationAST(whole, operationName);
-    const given = variables ?? {};
-    const left = operation && applySkipInclude(whole, operation, given);
-    if (!left) return null;
-    const { document } = left;
-    const key = `${left.key}${operationName ?? ""}\n${text}`;
-    if (operation.operation !== OperationTypeNode.MUTATION) {
-      // Coerced once for all root fields.
-      let known: Record<string, unknown> | null | undefined;
-      const coerced = () =>
-        known === undefined ? (known = coerceVariables(schema(), operation, given)) : known;
-      return { query: { key, document, operationName, given, coerced } };
-    }
-    const { call } = await calls.get(key, () => {
-      const asked = document();
-      return { call: asked && compileCall(schema(), asked, operationName) };
-    });
-    return call && { call, given };
-  };
+  const plans = makePlanCache(schema, config.limits.planCache);
 
   const run = (principal: Principal, { read, records }: ReadStatement) =>
     readAs && !records ? readAs(principal, read) : queryAsPrincipal.read(principal, read);
-
-  const answerQuery = async (query: Query, principal: Principal): Promise<Answer | null> => {
-    const found = await findRead(query);
-    return found && answerOf(await run(principal, found), found.places);
-  };
 
   const answerMutation = async (
     { call, given }: { call: Call; given: Record<string, unknown> },
@@ -129,11 +95,22 @@ export function sqlJsonExecutor(options: SqlJsonExecutorOptions): RequestHandler
     hasKey = false,
   ): Promise<Answer | null> => {
     if (isLong) await yieldToEventLoop();
-    const work = await workOf(body);
-    if (!work) return null;
-    if ("query" in work) return answerQuery(work.query, principal);
-    // The response to an Idempotency-Key is stored by Grafast's mutation plugin.
-    return hasKey ? null : answerMutation(work, principal, isLong);
+    const { query: text, operationName, variables } = body;
+    const { document: whole } = documents.read(text);
+    const operation = whole && getOperationAST(whole, operationName);
+    const given = variables ?? {};
+    const left = operation && applySkipInclude(whole, operation, given);
+    if (!left) return null;
+    const { document } = left;
+    const asked = { key: `${left.key}${operationName ?? ""}\n${text}`, document, operationName };
+    if (operation.operation === OperationTypeNode.MUTATION) {
+      // The response to an Idempotency-Key is stored by Grafast's mutation plugin.
+      const call = hasKey ? null : await plans.call(asked);
+      return call && answerMutation({ call, given }, principal, isLong);
+    }
+    const coerced = coerceVariables(schema(), operation, given);
+    const found = await plans.read(asked, { given, coerced });
+    return found && answerOf(await run(principal, found), found.places);
   };
 
   const isQuery = ({ query, operationName }: GraphqlBody) => {

@@ -4,7 +4,7 @@ import type { SQL } from "postgraphile/pg-sql2";
 import { sql } from "postgraphile/pg-sql2";
 import { extendSchema, gql } from "postgraphile/utils";
 import { badUserInput, PublicError } from "../errors/PublicError.ts";
-import { namedColumns } from "../sqlJson/orderColumns.ts";
+import { namedColumns } from "../sqlJson/order.ts";
 import { makeSearch, type Search } from "../paging/connectionSearch.ts";
 import { defaultOrder, eachOnce, missingKey } from "../paging/defaultOrder.ts";
 import type { OrderColumn } from "../paging/defaultOrder.ts";

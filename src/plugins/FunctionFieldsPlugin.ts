@@ -1,12 +1,8 @@
 import type { GraphQLInputType, GraphQLOutputType } from "graphql";
 import type { PgCodecWithAttributes, PgResource } from "postgraphile/@dataplan/pg";
 import type { FieldArgs } from "postgraphile/grafast";
-import {
-  type FunctionResource,
-  callFunction,
-  sqlJsonCall,
-  inputParameter,
-} from "../sqlJson/functionCall.ts";
+import { sqlJsonCall } from "../sqlJson/compileCall.ts";
+import { type FunctionResource, callFunction, inputParameter } from "../schema/functionCall.ts";
 import { deprecation, graphqlType, inputField, isWritable } from "../schema/inputColumns.ts";
 
 function functionsOf(build: GraphileBuild.Build): FunctionResource[] {

@@ -6,22 +6,23 @@ import {
   getOperationAST,
   isNonNullType,
 } from "graphql";
+import type { PgResourceParameter } from "postgraphile/@dataplan/pg";
 import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
 import { withAuditIds } from "../audit/auditIds.ts";
 import { withDefaults } from "../audit/auditedReads.ts";
 import { guardOf } from "../auth/guards.ts";
 import type { Statements } from "../auth/queryAsPrincipal.ts";
-import { sqlJsonFieldOf } from "./sqlJsonField.ts";
+import { columnNames, toColumns } from "../schema/inputColumns.ts";
+import { type FunctionResource, inputParameter } from "../schema/functionCall.ts";
+import { type SqlJsonField, sqlJsonFieldOf } from "./sqlJsonField.ts";
 import { type HideablePlace, hideablePlaces } from "../graphql/hiddenFields.ts";
-import { guardSql } from "./guardSql.ts";
-import { withRights } from "./callerRights.ts";
+import { guardSql, withRights, compiled } from "./statement.ts";
 import { recordedAnswer } from "./recordedAnswer.ts";
-import { compiled } from "./compiledStatement.ts";
-import type { Row } from "./row.ts";
+import type { Row } from "./rows.ts";
 import { rowJson } from "./rowJson.ts";
 import { fieldOf, fieldsOf, fragmentsOf, typeOf, unlessUnsupported } from "./selection.ts";
-import { objectJson, textSql } from "./text.ts";
+import { objectJson, textSql } from "./jsonText.ts";
 
 /** A mutation that the SQL-JSON path can run. */
 export interface Call {
@@ -107,4 +108,40 @@ function resultRow(type: SQL): Row {
     column: (name) => sql`(${whole}).${sql.identifier(name)}`,
     whole: () => whole,
   };
+}
+
+/** How the SQL-JSON path calls a mutation function that returns one row of a table. */
+export function sqlJsonCall(
+  build: GraphileBuild.Build,
+  resource: FunctionResource,
+): { extensions?: { sqlJson: SqlJsonField } } {
+  const { codec, parameters } = resource;
+  if (!resource.isMutation || !resource.isUnique || !codec.attributes || codec.isAnonymous)
+    return {};
+  const input = inputParameter(resource);
+  const columns = input ? columnNames(build, input.codec) : new Map<string, string>();
+  const valueOf = (parameter: PgResourceParameter, args: Record<string, unknown>) => {
+    const { name, codec: of } = parameter;
+    if (parameter === input) {
+      const given = sql.value(JSON.stringify(toColumns(args.input, columns)));
+      return sql`jsonb_populate_record(null::${of.sqlType}, ${given}::jsonb)`;
+    }
+    const value =
+      name === "given"
+        ? Object.keys(toColumns(args.input, columns))
+        : args[build.inflection.camelCase(name ?? "")];
+    return sql`${sql.value(value == null ? null : of.toPg(value))}::${of.sqlType}`;
+  };
+  const callee = sql.identifier(resource.extensions?.pg?.name ?? resource.name);
+  const sqlJson: SqlJsonField = {
+    kind: "call",
+    type: codec.sqlType,
+    call(args) {
+      const passed = parameters.map(
+        (parameter) => sql`${sql.identifier(parameter.name ?? "")} => ${valueOf(parameter, args)}`,
+      );
+      return sql`${callee}(${sql.join(passed, ", ")})`;
+    },
+  };
+  return { extensions: { sqlJson } };
 }

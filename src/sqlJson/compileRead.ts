@@ -15,19 +15,6 @@ import { withAuditIds } from "../audit/auditIds.ts";
 import { withDefaults } from "../audit/auditedReads.ts";
 import { guardOf } from "../auth/guards.ts";
 import type { BindNth } from "../query/bind.ts";
-import { type Compilation, nestedFields } from "./compilation.ts";
-import { type Members, sqlJsonFieldOf } from "./sqlJsonField.ts";
-import { type HideablePlace, hideablePlaces } from "../graphql/hiddenFields.ts";
-import { guardSql } from "./guardSql.ts";
-import { chunkRows } from "./chunkRows.ts";
-import { refusesNone, withRights } from "./callerRights.ts";
-import { listJson } from "./listJson.ts";
-import { type Compiled, type RequestValues, compiled, requestValue } from "./compiledStatement.ts";
-import { recordedAnswer } from "./recordedAnswer.ts";
-import { pageJson } from "./pageJson.ts";
-import { type FieldPart, cachedFieldPart } from "./fieldPart.ts";
-import { type Row, tableRow } from "./row.ts";
-import { rowJson } from "./rowJson.ts";
 import {
   UnsupportedSelection,
   fieldOf,
@@ -36,7 +23,23 @@ import {
   typeOf,
   unlessUnsupported,
 } from "./selection.ts";
-import { type Text, objectJson, orNull, textSql } from "./text.ts";
+import { type Members, sqlJsonFieldOf } from "./sqlJsonField.ts";
+import { type HideablePlace, hideablePlaces } from "../graphql/hiddenFields.ts";
+import {
+  guardSql,
+  refusesNone,
+  withRights,
+  type Compiled,
+  type RequestValues,
+  compiled,
+  requestValue,
+} from "./statement.ts";
+import { chunkRows, type Text, objectJson, orNull, textSql } from "./jsonText.ts";
+import { listJson, type Row, tableRow } from "./rows.ts";
+import { recordedAnswer } from "./recordedAnswer.ts";
+import { pageJson } from "./pageJson.ts";
+import { type FieldPart, cachedFieldPart, type Compilation, nestedFields } from "./fieldPart.ts";
+import { rowJson } from "./rowJson.ts";
 import { coerceVariables } from "../graphql/coerceVariables.ts";
 
 /** A query that one SQL statement can answer. */
@@ -193,8 +196,6 @@ function rootText(
         objectOf: (...of) => rowJson(compilation, ...of),
         ...withinOf(fieldOf(root, node)),
       });
-    case "groups":
-      throw new UnsupportedSelection(name);
     case "object":
       return membersText(compilation, type, node, asked.members(bind));
   }

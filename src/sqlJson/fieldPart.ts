@@ -1,4 +1,13 @@
-import type { FieldNode, GraphQLField } from "graphql";
+import {
+  type FieldNode,
+  type GraphQLField,
+  type GraphQLObjectType,
+  type SelectionSetNode,
+  Kind,
+  getNamedType,
+  isObjectType,
+  print,
+} from "graphql";
 import { LRUCache } from "lru-cache";
 import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
@@ -6,12 +15,17 @@ import type { OrderColumn } from "../paging/defaultOrder.ts";
 import { LARGEST_LIST_PART, checkOffset, checkSize } from "../paging/pageArguments.ts";
 import { type Bind, type BindNth, type Bindable, bindValue } from "../query/bind.ts";
 import { sqlJsonFieldOf, type Members, type Rows } from "./sqlJsonField.ts";
-import { type AskedGroups, groupsPart } from "./groupsPart.ts";
-import { type Part, readLimit, shapeOf } from "./listJson.ts";
-import { orderColumns } from "./orderColumns.ts";
+import { type Part, readLimit, shapeOf, type Row } from "./rows.ts";
+import { orderColumns } from "./order.ts";
 import { type AskedPage, type Shaped, pagePart } from "./pagePart.ts";
-import type { Row } from "./row.ts";
-import { type Fragments, UnsupportedSelection, fieldsOf, assertOnly, typeOf } from "./selection.ts";
+import {
+  type Fragments,
+  UnsupportedSelection,
+  fieldOf,
+  fieldsOf,
+  assertOnly,
+  typeOf,
+} from "./selection.ts";
 
 type Arguments = Record<string, unknown>;
 
@@ -29,7 +43,6 @@ type FieldKind =
   | { kind: "one"; rows: Rows; wanted: (row: Row, bind: BindNth) => SQL }
   | { kind: "list"; rows: Rows; part: (bind: BindNth) => Part }
   | ({ kind: "page" } & AskedPage)
-  | ({ kind: "groups" } & AskedGroups)
   | { kind: "object"; members: (bind: BindNth) => Members };
 
 const keptParts = new LRUCache<string, FieldPart>({
@@ -100,13 +113,8 @@ export function fieldPart(
     case "manyPage": {
       const isAll = sqlJson.kind === "rootPage" && !sqlJson.within;
       const { page, ...shaped } = pagePart(sqlJson, field, args, isAll);
-      const showsFigures = namesOf(fragments, field, node).some((name) => figureNames.has(name));
-      const plansAnew = page.isPlannedSearch && (page.counts || showsFigures);
+      const plansAnew = page.isPlannedSearch && page.counts;
       return { ...shaped, plansAnew, kind: { kind: "page", ...page } };
-    }
-    case "groupedAggregates": {
-      const { groups, ...shaped } = groupsPart(sqlJson.resource, args);
-      return { ...shaped, kind: { kind: "groups", ...groups } };
     }
     case "rootObject": {
       const asked = new Set(namesOf(fragments, field, node));
@@ -116,8 +124,6 @@ export function fieldPart(
       throw new UnsupportedSelection(node.name.value);
   }
 }
-
-const figureNames: ReadonlySet<string> = new Set(["aggregates", "groupedAggregates"]);
 
 /** The names of the fields selected of a field's object. */
 function namesOf(
@@ -165,4 +171,40 @@ function objectPart(members: (bind: Bind) => Members): FieldPart {
       },
     },
   };
+}
+
+/** The input of a compilation. */
+export interface Compilation extends Fragments {
+  /**
+   * The resolved arguments of fields and their parameters: root fields by response key, others by {@link nestedKey}.
+   */
+  parts: ReadonlyMap<string, { kind: FieldPart["kind"]; bind: BindNth }>;
+}
+
+/** Identifies a field with its arguments, which resolve to the same values wherever they occur in a document. */
+export function nestedKey(type: GraphQLObjectType, node: FieldNode): string {
+  const { name, arguments: args } = node;
+  return `${type.name}.${print({ kind: Kind.FIELD, name, ...(args ? { arguments: args } : {}) })}`;
+}
+
+/**
+ * The fields below a selection that are pages or lists of related rows, by {@link nestedKey}. @throws
+ * UnsupportedSelection
+ */
+export function nestedFields(
+  fragments: Fragments,
+  type: GraphQLObjectType,
+  selectionSet: SelectionSetNode | undefined,
+  found = new Map<string, [GraphQLField<unknown, unknown>, FieldNode]>(),
+): typeof found {
+  for (const [, node] of fieldsOf(fragments, type, selectionSet)) {
+    if (!node.selectionSet) continue;
+    const field = fieldOf(type, node);
+    const kind = sqlJsonFieldOf(field.extensions)?.kind;
+    const isPart = kind === "many" && node.arguments?.length;
+    if (kind === "manyPage" || isPart) found.set(nestedKey(type, node), [field, node]);
+    const inner = getNamedType(field.type);
+    if (isObjectType(inner)) nestedFields(fragments, inner, node.selectionSet, found);
+  }
+  return found;
 }

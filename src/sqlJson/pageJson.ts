@@ -1,16 +1,22 @@
+import type { Compilation } from "./fieldPart.ts";
 import type { FieldNode, GraphQLObjectType } from "graphql";
 import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
 import type { BindNth } from "../query/bind.ts";
-import { type Compilation, nestedKey } from "./compilation.ts";
-import { cursorText } from "./cursorText.ts";
-import { type Counted, aggregatesJson, groupsJson } from "./aggregateJson.ts";
-import { HoistedColumns } from "./HoistedColumns.ts";
-import { type Part, arrayJson, conjunction, listJson, whereSql } from "./listJson.ts";
-import type { AskedPage } from "./pagePart.ts";
-import { type Row, tableRow } from "./row.ts";
 import { UnsupportedSelection, fieldOf, fieldsOf, typeOf } from "./selection.ts";
-import { type Text, objectJson } from "./text.ts";
+import { cursorText } from "./order.ts";
+import {
+  type Part,
+  arrayJson,
+  conjunction,
+  listJson,
+  whereSql,
+  type Row,
+  tableRow,
+  selectSql,
+} from "./rows.ts";
+import type { AskedPage } from "./pagePart.ts";
+import { type Text, objectJson, textSql } from "./jsonText.ts";
 
 /** A page and what is selected of it. */
 interface PageToWrite {
@@ -27,7 +33,7 @@ interface PageToWrite {
 /** A field of an object: response key and node. */
 type Member = readonly [string, FieldNode];
 
-/** The JSON of a connection: nodes, edges, cursors, total, page info, aggregates. @throws UnsupportedSelection */
+/** The JSON of a connection: nodes, edges, cursors, total, page info. @throws UnsupportedSelection */
 export function pageJson(compilation: Compilation, page: PageToWrite): Text {
   return new PageWriter(compilation, page).text();
 }
@@ -63,12 +69,12 @@ class PageWriter {
         .filter(([, child]) => child.name.value === "pageInfo")
         .flatMap(([, child]) => this.#below(type, child).members.map(([, { name }]) => name.value)),
     );
-    this.#asksForMore = infos.has(page.backwards ? "hasPreviousPage" : "hasNextPage");
+    this.#asksForMore = infos.has("hasNextPage");
     this.#asksForEnds = infos.has("startCursor") || infos.has("endCursor");
     this.#isShared =
       this.#asksForEnds ||
       this.#lists.length > 1 ||
-      (this.#lists.length === 1 && (this.#asksForMore || page.backwards));
+      (this.#lists.length === 1 && this.#asksForMore);
   }
 
   text(): Text {
@@ -80,7 +86,7 @@ class PageWriter {
   }
 
   #member(member: Member): Text {
-    const { type, page, within } = this.#asked;
+    const { type, page } = this.#asked;
     const [, child] = member;
     switch (child.name.value) {
       case "__typename":
@@ -89,26 +95,10 @@ class PageWriter {
       case "edges":
         return this.#rows(member);
       case "totalCount":
-        return page.counts
-          ? [this.#found.once("total", () => countSql(this.#counted()))]
-          : ["null"];
+        return page.counts ? [this.#found.once("total", () => this.#total())] : ["null"];
       case "pageInfo": {
         const { inner, members } = this.#below(type, child);
         return objectJson(members.map(([key, { name }]) => [key, this.#info(inner, name.value)]));
-      }
-      case "aggregates":
-        return aggregatesJson(
-          this.#compilation,
-          this.#below(type, child).inner,
-          child,
-          this.#counted(),
-        );
-      case "groupedAggregates": {
-        const part = this.#compilation.parts.get(nestedKey(type, child));
-        if (part?.kind.kind !== "groups") throw new UnsupportedSelection(child.name.value);
-        const groups = { ...part.kind, limit: part.kind.limit(part.bind), mayBeCut: !within };
-        const { inner } = this.#below(type, child);
-        return groupsJson(this.#compilation, inner, child, this.#counted(), groups);
       }
       default:
         throw new UnsupportedSelection(child.name.value);
@@ -123,24 +113,23 @@ class PageWriter {
       return listJson(page.rows.from, this.#name, this.#shownBy(member), this.#part, mayBeCut);
     const read = this.#objects(member);
     const shown = this.#asksForMore ? sql`${read}[:${sql.literal(first)}]` : read;
-    return arrayJson(page.backwards ? sql`array_reverse(${shown})` : shown, mayBeCut);
+    return arrayJson(shown, mayBeCut);
   }
 
   #info(info: GraphQLObjectType, field: string): Text {
-    const { backwards } = this.#asked.page;
     const { skip, first } = this.#part;
     switch (field) {
       case "__typename":
         return [`"${info.name}"`];
       case "hasNextPage":
-        return [backwards ? no : this.#more()];
+        return [this.#more()];
       case "hasPreviousPage":
         // As Grafast does: skipped rows count whether they exist or not, rows before a cursor do not.
-        return [backwards ? this.#more() : skip && first > 0 ? yes : no];
+        return [skip && first > 0 ? yes : no];
       case "startCursor":
-        return [this.#end(!backwards)];
+        return [this.#end(true)];
       case "endCursor":
-        return [this.#end(backwards)];
+        return [this.#end(false)];
       default:
         throw new UnsupportedSelection(field);
     }
@@ -158,13 +147,13 @@ class PageWriter {
     return sql`(cardinality(${read}) > ${sql.literal(first)})::text`;
   }
 
-  /** The cursor of the first or the last row read. */
-  #end(isFirstRead: boolean): SQL {
+  /** The cursor of the first or the last row. */
+  #end(isFirst: boolean): SQL {
     const { first } = this.#part;
     if (first === 0) return sql`'null'`;
     const read = this.#cursors();
     const last = sql`least(cardinality(${read}), ${sql.literal(first)})`;
-    return sql`coalesce(${read}[${isFirstRead ? sql`1` : last}], 'null')`;
+    return sql`coalesce(${read}[${isFirst ? sql`1` : last}], 'null')`;
   }
 
   #objects(member: Member): SQL {
@@ -206,18 +195,13 @@ class PageWriter {
     return { inner, members: fieldsOf(this.#compilation, inner, child.selectionSet) };
   }
 
-  /** All matching rows. */
-  #counted(): Counted {
+  /** The number of matching rows as text. */
+  #total(): SQL {
     const { page, bind, within } = this.#asked;
+    const row = tableRow(this.#name);
     const matching = conjunction(within, page.matching(bind));
-    return { from: page.rows.from, name: this.#name, matching };
+    return sql`(select count(*)::text from ${page.rows.from} as ${row.alias}${whereSql(row, matching)})`;
   }
-}
-
-/** The number of matching rows as text. */
-function countSql({ from, name, matching }: Counted): SQL {
-  const row = tableRow(name);
-  return sql`(select count(*)::text from ${from} as ${row.alias}${whereSql(row, matching)})`;
 }
 
 /** Whether rows follow those of a part, as text. */
@@ -226,4 +210,41 @@ function isThereSql(from: SQL, name: string, part: Part & { first: number }): SQ
   const first = sql.literal(part.first);
   const before = part.skip ? sql`${part.skip.by}::integer + ${first}` : first;
   return sql`(exists (select from ${from} as ${row.alias}${whereSql(row, part)} offset ${before}))::text`;
+}
+
+/** Columns of a subquery for expressions that the JSON of a row uses several times. */
+class HoistedColumns {
+  readonly #alias = sql.identifier(Symbol("found"));
+  readonly #columns = new Map<string, { select: (row: Row) => SQL; column: SQL }>();
+
+  /**
+   * Hoists an expression under the name `what` and returns its column; `select` gets the row that `around` selects
+   * from.
+   */
+  once(what: string, select: (row: Row) => SQL): SQL {
+    const known = this.#columns.get(what) ?? { select, column: sql.identifier(Symbol(what)) };
+    this.#columns.set(what, known);
+    return sql`${this.#alias}.${known.column}`;
+  }
+
+  /** The array with the JSON of each row of a part. */
+  ofRows(what: string, text: (row: Row) => Text): SQL {
+    return this.once(what, (row) => sql`coalesce(array_agg(${textSql(text(row))}), '{}')`);
+  }
+
+  /** Wraps the expression in a subquery that selects the hoisted columns, from the rows of `part` where it is given. */
+  around(text: Text, from: SQL, name: string, part: Part | null): Text {
+    const columns = [...this.#columns.values()];
+    if (columns.length === 0) return text;
+    const selects = (row: Row) =>
+      sql.join(
+        columns.map(({ select, column }) => sql`${select(row)} as ${column}`),
+        ", ",
+      );
+    const source = part
+      ? selectSql(from, name, selects, part)
+      : sql`select ${selects(tableRow(name))}`;
+    // Without the offset the planner would inline each column at each of its uses.
+    return [sql`(select ${textSql(text)} from (${source} offset 0) as ${this.#alias})`];
+  }
 }

@@ -1,20 +1,18 @@
 import type { GraphQLField } from "graphql";
-import type { PgResource } from "postgraphile/@dataplan/pg";
 import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
 import { type Bound, checkCursor } from "../paging/cursors.ts";
 import type { OrderColumn } from "../paging/defaultOrder.ts";
-import { type Page, type PageArguments, readPage } from "../paging/pageArguments.ts";
-import { opposite, pageConditions } from "../paging/pageConditions.ts";
+import { type PageArguments, readPage } from "../paging/pageArguments.ts";
+import { pageConditions } from "../paging/pageConditions.ts";
 import { type BindNth, type Bindable, bindValue } from "../query/bind.ts";
 import type { SearchTable } from "../query/catalogue.ts";
 import { type Condition, compileQuery } from "../query/compile.ts";
 import { type SearchKind, searchKind } from "../query/searchKind.ts";
 import { parseBoundQuery } from "../query/boundValues.ts";
 import type { PagedRows, Rows } from "./sqlJsonField.ts";
-import { type Part, readLimit, shapeOf } from "./listJson.ts";
-import { orderColumns } from "./orderColumns.ts";
-import type { Row } from "./row.ts";
+import { type Part, readLimit, shapeOf, type Row } from "./rows.ts";
+import { orderColumns } from "./order.ts";
 import { UnsupportedSelection, assertOnly } from "./selection.ts";
 
 /** Resolved arguments: the SQL that they need and its parameters. */
@@ -32,8 +30,6 @@ export interface AskedPage {
   rows: Rows;
   /** The order of the page. */
   order: readonly OrderColumn[];
-  /** Whether the page is read from its end, in the reverse order. */
-  backwards: boolean;
   /** The rows of the page. */
   part: (bind: BindNth) => Part & { first: number };
   /** The condition of all matching rows. */
@@ -54,37 +50,25 @@ export function pagePart(
   args: Record<string, unknown>,
   seeks: boolean,
 ): Shaped & { page: AskedPage } {
-  const {
-    query,
-    queryValues,
-    orderBy,
-    first,
-    last,
-    offset,
-    before,
-    after,
-    includeTotalCount,
-    ...rest
-  } = args;
+  const { query, queryValues, orderBy, first, offset, after, includeTotalCount, ...rest } = args;
   assertOnly(rest);
-  // Coercion has checked the types.
-  const page = readPage({ first, last, offset, before, after } as PageArguments);
+  // Coercion has checked the types. Pages from the end belong to Grafast.
+  const page = readPage({ first, offset, after } as PageArguments);
   const order = orderColumns(field, orderBy, rows);
   if (query == null && queryValues != null)
     throw new UnsupportedSelection("queryValues without query");
   const search = query == null || !table ? null : searchOf(table, query as string, queryValues);
-  const ends = endsOf(page, order, rows.resource);
-  const size = page.first ?? page.last ?? 0;
+  const size = page.first ?? 0;
   // Pages of text searches are found in steps, by one plan for all.
   const isPlannedSearch = search !== null && (search.kind === "values" || !seeks);
-  const backwards = page.first === null;
   const counts = includeTotalCount === true;
 
-  // Parameters in this order: offset, search, cursors.
+  // Parameters in this order: offset, search, cursor.
   const values: Bindable[] = [page.offset ?? 0, ...(search?.values ?? [])];
-  const starts = ends.map(
-    (end) => values.push(...end.values.map(([, value]) => value)) - end.values.length,
-  );
+  const cursor = page.after;
+  if (cursor) checkCursor("after", cursor, order, rows.resource);
+  const start = values.length;
+  if (cursor) values.push(...cursor.map(([, value]) => value));
 
   const searched = (bind: BindNth) =>
     search &&
@@ -98,51 +82,31 @@ export function pagePart(
   };
   const conditions = (bind: BindNth, row: SQL): SQL[] => {
     const matches = searched(bind);
-    const bounds = ends.map((end, index): Bound => {
-      const start = starts[index] ?? 0;
-      return { ...end, bind: (n) => bind(start + n) };
-    });
+    const bounds: Bound[] = cursor
+      ? [{ name: "after", values: cursor, bind: (n) => bind(start + n) }]
+      : [];
     const { resource } = rows;
     const asked = search && table && matches ? { table, kind: search.kind, matches } : null;
     return pageConditions({ resource, page, order, bounds, search: asked, isOfAll: seeks }, row);
   };
   const part = (bind: BindNth): ReturnType<AskedPage["part"]> => ({
-    order: backwards ? order.map(opposite) : order,
+    order,
     first: size,
     ...(page.offset ? { skip: { by: bind(0), reach: readLimit(size, page.offset) } } : {}),
-    ...(search || ends.length > 0
-      ? { condition: ({ alias }) => allOf(conditions(bind, alias)) }
-      : {}),
+    ...(search || cursor ? { condition: ({ alias }) => allOf(conditions(bind, alias)) } : {}),
   });
   return {
     shape: [
       shapeOf(order, size, page.offset),
-      backwards ? "from the end" : "",
       counts ? "counted" : "",
       // Null needs a comparison of a different form.
-      ...ends.map(
-        (end) => end.name + JSON.stringify(end.values.map(([, value]) => value === null)),
-      ),
+      cursor ? `after${JSON.stringify(cursor.map(([, value]) => value === null))}` : "",
       search?.shape,
     ].join(" "),
     values,
     isLasting: search?.isLasting ?? true,
-    page: { rows, order, backwards, counts, part, matching, isPlannedSearch },
+    page: { rows, order, counts, part, matching, isPlannedSearch },
   };
-}
-
-/** The start and end of a page from its cursors. @throws PublicError */
-function endsOf(
-  page: Page,
-  order: readonly OrderColumn[],
-  resource: PgResource,
-): Omit<Bound, "bind">[] {
-  return (["after", "before"] as const).flatMap((name) => {
-    const values = page[name];
-    if (!values) return [];
-    checkCursor(name, values, order, resource);
-    return [{ name, values }];
-  });
 }
 
 function allOf(conditions: readonly SQL[]): SQL {

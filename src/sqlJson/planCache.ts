@@ -1,20 +1,26 @@
 import type { DocumentNode, GraphQLSchema } from "graphql";
+import { LRUCache } from "lru-cache";
 import type { HideablePlace } from "../graphql/hiddenFields.ts";
 import { countLookup } from "../health/cacheCounts.ts";
 import type { TextStatement } from "../postgres/textAnswer.ts";
+import { yieldToEventLoop } from "../process/yieldToEventLoop.ts";
+import { type Call, compileCall } from "./compileCall.ts";
 import { type CompiledRead, type Read, prepareRead } from "./compileRead.ts";
-import { LazyCache } from "./LazyCache.ts";
 
-/** A query after @skip and @include were applied. */
-export interface Query {
-  /** Identifies the query. */
+/** An operation after @skip and @include were applied. */
+export interface Asked {
+  /** Identifies it. */
   key: string;
   /** Null where nothing is selected. */
   document: () => DocumentNode | null;
   operationName: string | null | undefined;
+}
+
+/** The variables of a query. */
+export interface Variables {
   given: Record<string, unknown>;
-  /** The coerced variables; null where coercion failed. */
-  coerced: () => Record<string, unknown> | null;
+  /** Coerced; null where coercion failed. */
+  coerced: Record<string, unknown> | null;
 }
 
 /** A statement, and whether it records reads. */
@@ -25,33 +31,75 @@ export interface ReadStatement {
   places: readonly HideablePlace[];
 }
 
-/** Finds the statement for a query; null where Grafast has to answer. */
-export type FindRead = (query: Query) => Promise<ReadStatement | null>;
+/** Finds what runs an operation; null where Grafast has to. */
+export interface PlanCache {
+  read: (query: Asked, variables: Variables) => Promise<ReadStatement | null>;
+  call: (mutation: Asked) => Promise<Call | null>;
+}
 
 /**
- * Caches the statements of queries.
+ * Caches compiled operations.
  *
  * @param schema returns the served schema
  * @param size the number of entries of each kind
  */
-export function makePlanCache(schema: () => GraphQLSchema, size: number): FindRead {
+export function makePlanCache(schema: () => GraphQLSchema, size: number): PlanCache {
+  const calls = new LazyCache<{ call: Call | null }>(size);
   const queries = new LazyCache<{ read: Read | null }>(size);
   // One statement serves all requests that differ in parameters only. In memory it takes about twice its text.
   const reads = new LazyCache<{ compiled: CompiledRead | null }>(
     size,
     ({ compiled }) => 2 * (compiled?.length ?? 0),
   );
-  return async ({ key, document, operationName, given, coerced }) => {
-    const { read } = await queries.get(key, () => {
-      const asked = document();
-      return { read: asked && prepareRead(schema(), asked, operationName) };
-    });
-    const asked = read?.ask(given, coerced());
-    if (!read || !asked) return null;
-    countLookup("reads", reads.has(asked.key));
-    const { compiled } = await reads.get(asked.key, () => ({ compiled: asked.compile() }));
-    if (!compiled) return null;
-    const { records, statementFor } = compiled;
-    return { read: statementFor(asked.given), records, places: read.places };
+  return {
+    async read({ key, document, operationName }, { given, coerced }) {
+      const { read } = await queries.get(key, () => {
+        const asked = document();
+        return { read: asked && prepareRead(schema(), asked, operationName) };
+      });
+      const asked = read?.ask(given, coerced);
+      if (!read || !asked) return null;
+      countLookup("reads", reads.has(asked.key));
+      const { compiled } = await reads.get(asked.key, () => ({ compiled: asked.compile() }));
+      if (!compiled) return null;
+      const { records, statementFor } = compiled;
+      return { read: statementFor(asked.given), records, places: read.places };
+    },
+    async call({ key, document, operationName }) {
+      const { call } = await calls.get(key, () => {
+        const asked = document();
+        return { call: asked && compileCall(schema(), asked, operationName) };
+      });
+      return call;
+    },
   };
+}
+
+/** A cache of values computed on demand, bounded by number and by total length of keys and values. */
+class LazyCache<T extends object> {
+  readonly #cache: LRUCache<string, T>;
+
+  /** @param lengthOf the length of a value in characters, without its key */
+  constructor(size: number, lengthOf: (made: T) => number = () => 0) {
+    this.#cache = new LRUCache({
+      max: size,
+      maxSize: size * 20_000,
+      sizeCalculation: (made, key) => key.length + lengthOf(made) + 1,
+    });
+  }
+
+  has(key: string): boolean {
+    return this.#cache.has(key);
+  }
+
+  /** Returns the cached value, or yields to the event loop and computes it. */
+  async get(key: string, make: () => T): Promise<T> {
+    const known = this.#cache.get(key);
+    if (known) return known;
+    await yieldToEventLoop();
+    // Another request may have computed it meanwhile.
+    let made = this.#cache.get(key);
+    if (!made) this.#cache.set(key, (made = make()));
+    return made;
+  }
 }

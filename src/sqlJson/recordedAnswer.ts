@@ -3,7 +3,7 @@ import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
 import { type Place, placesOf } from "../audit/auditedPlaces.ts";
 import { argumentsOf, askedId } from "../audit/auditedReads.ts";
-import { type RequestValues, requestValue } from "./compiledStatement.ts";
+import { type RequestValues, requestValue } from "./statement.ts";
 import { UnsupportedSelection } from "./selection.ts";
 
 /** An audit record; each part is SQL over `answer.json` and `seen`. */

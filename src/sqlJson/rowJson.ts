@@ -1,14 +1,12 @@
+import { type Compilation, nestedKey } from "./fieldPart.ts";
 import type { FieldNode, GraphQLObjectType } from "graphql";
 import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
-import { type Compilation, nestedKey } from "./compilation.ts";
-import { sqlJsonFieldOf } from "./sqlJsonField.ts";
-import { hasUnencodableValues } from "./jsonEncoder.ts";
-import { type Part, conjunction, listJson } from "./listJson.ts";
-import { pageJson } from "./pageJson.ts";
-import { type Row, tableRow } from "./row.ts";
 import { UnsupportedSelection, fieldOf, fieldsOf, typeOf } from "./selection.ts";
-import { type Text, objectJson, orNull, textSql } from "./text.ts";
+import { sqlJsonFieldOf } from "./sqlJsonField.ts";
+import { hasUnencodableValues, type Text, objectJson, orNull, textSql } from "./jsonText.ts";
+import { type Part, conjunction, listJson, type Row, tableRow } from "./rows.ts";
+import { pageJson } from "./pageJson.ts";
 
 type ObjectOf = [type: GraphQLObjectType, node: FieldNode, row: Row];
 

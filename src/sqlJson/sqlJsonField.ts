@@ -1,14 +1,13 @@
 import type { PgCodec, PgCodecWithAttributes, PgResource } from "postgraphile/@dataplan/pg";
 import { TYPES } from "postgraphile/@dataplan/pg";
+import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
 import { defaultOrder, eachOnce, missingKey, type OrderColumn } from "../paging/defaultOrder.ts";
 import { isView, lookUpKey } from "../schema/lookUpKey.ts";
 import type { Bind } from "../query/bind.ts";
 import type { SearchTable } from "../query/catalogue.ts";
-import { type SqlJsonAggregate, aggregateOf } from "./aggregateField.ts";
-import { jsonEncoderOf, type JsonEncoder } from "./jsonEncoder.ts";
-import type { Row } from "./row.ts";
-import { calledWith, valueFunction } from "./valueFunction.ts";
+import { jsonEncoderOf, type JsonEncoder } from "./jsonText.ts";
+import type { Row } from "./rows.ts";
 
 /** A table in a statement. */
 export interface Rows {
@@ -65,8 +64,7 @@ export type SqlJsonField =
   | { kind: "rootOwn"; rows: Rows; id: SQL }
   | { kind: "rootMany"; rows: Rows }
   /** A page of the rows of a table, or of those `within`. */
-  | ({ kind: "rootPage"; within?: (row: Row) => SQL } & PagedRows)
-  | SqlJsonAggregate;
+  | ({ kind: "rootPage"; within?: (row: Row) => SQL } & PagedRows);
 
 /** The rows of a connection. */
 export interface PagedRows {
@@ -87,8 +85,6 @@ export function describeField(
 ): SqlJsonField | undefined {
   // Fields with their own guard belong to plugins.
   if (scope.guard !== undefined) return undefined;
-  const figure = aggregateOf(build, scope);
-  if (figure) return figure;
   if (scope.pgFieldAttribute) return columnOf(build, scope);
   if (scope.pgRelationDetails) return relationOf(build, scope);
   const resource = scope.pgFieldResource as PgResource | undefined;
@@ -167,7 +163,6 @@ function relationOf(
   build: GraphileBuild.Build,
   scope: GraphileBuild.ScopeObjectFieldsField,
 ): SqlJsonField | undefined {
-  const { sql } = build;
   const { codec, relationName } = (scope.pgRelationDetails ?? {}) as {
     codec?: PgCodecWithAttributes;
     relationName?: string;
@@ -216,4 +211,25 @@ function computedOf(
   const isPlain = scope.isPgFieldSimpleCollection && parameters.length === 1;
   if (!isPlain || scope.isRootQuery || !codec.attributes) return undefined;
   return { kind: "computed", call: (row) => calledWith(resource, row) };
+}
+
+/** The function that computes a field of a row of type `codec`; PostGraphile does not note it at the field. */
+export function valueFunction(
+  build: GraphileBuild.Build,
+  codec: PgCodec,
+  fieldName: string,
+): PgResource | undefined {
+  return Object.values(build.input.pgRegistry.pgResources).find(
+    (resource) =>
+      resource.parameters?.length === 1 &&
+      resource.parameters[0]?.codec === codec &&
+      resource.isUnique &&
+      !resource.codec.attributes &&
+      build.inflection.computedAttributeField({ resource: resource as never }) === fieldName,
+  );
+}
+
+/** Calls a function with a row. */
+export function calledWith({ name, extensions }: PgResource, row: SQL): SQL {
+  return sql`${sql.identifier(extensions?.pg?.name ?? name)}(${row})`;
 }

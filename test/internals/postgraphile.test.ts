@@ -10,7 +10,7 @@ import type pg from "pg";
 import { developmentPreset, printApi } from "../../db/printApi.ts";
 import { poolFor } from "../../src/postgres/pools.ts";
 import type { OrderColumn } from "../../src/paging/defaultOrder.ts";
-import { cursorDigest } from "../../src/sqlJson/cursorText.ts";
+import { cursorDigest } from "../../src/sqlJson/order.ts";
 import { type TestDatabase, createDatabase } from "../helpers/database.ts";
 import { contractOf, requireMethods } from "../helpers/internals/contract.ts";
 import { contextOf, requestOf, sessionWith } from "../helpers/requestOf.ts";
@@ -79,7 +79,7 @@ test("build.behavior is assigned once, and the schema is the same without our ca
 });
 
 test("a cursor begins with the digest that cursorText.ts computes", async () => {
-  const requireThat = contractOf("@dataplan/pg", "src/sqlJson/cursorText.ts");
+  const requireThat = contractOf("@dataplan/pg", "src/sqlJson/order.ts");
   await database.pool.query(
     "insert into products (erp_product_number, name) values ('P1', 'One'), ('P2', 'Two')",
   );
@@ -107,7 +107,7 @@ test("a cursor begins with the digest that cursorText.ts computes", async () => 
 });
 
 test("an order's enumeration value has an apply function for its columns", () => {
-  const requireThat = contractOf("graphile-build-pg", "src/sqlJson/orderColumns.ts");
+  const requireThat = contractOf("graphile-build-pg", "src/sqlJson/order.ts");
   const type = api.schema.getType("ProductOrderBy");
   const value = isEnumType(type) ? type.getValues().find(({ name }) => name === "NAME_ASC") : null;
   const apply = value?.extensions.grafast?.apply as unknown as
@@ -123,7 +123,7 @@ test("an order's enumeration value has an apply function for its columns", () =>
 });
 
 test("sql.value passes a value of any type through compile", () => {
-  const requireThat = contractOf("pg-sql2", "src/sqlJson/compiledStatement.ts");
+  const requireThat = contractOf("pg-sql2", "src/sqlJson/statement.ts");
   const late = () => 1;
   const { values } = sql.compile(sql`select ${sql.value(late as never)}`);
   requireThat("compile returns the same value", (values as unknown[])[0] === late);

@@ -2,6 +2,8 @@ import { hash } from "node:crypto";
 import type { FieldNode } from "graphql";
 import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
+import { type Guard, loginIn, permissionKeys } from "../auth/guards.ts";
+import type { HideablePlace, Rights } from "../graphql/hiddenFields.ts";
 import type { PreludeStatement } from "../postgres/PipelinedQuery.ts";
 import type { TextStatement } from "../postgres/textAnswer.ts";
 import type { Bindable } from "../query/bind.ts";
@@ -50,4 +52,41 @@ export function compiled(statement: SQL, plansAnew = false): Compiled {
     ) as PreludeStatement["values"],
   });
   return { statementFor, length: text.length };
+}
+
+const isSomebody = sql`current_user_id() is not null`;
+const logins = { login: sql`not is_scoped()`, session: sql`is_session()` } as const;
+
+/** The SQL condition of a guard; equivalent to `checkGuard`. */
+export function guardSql(guard: Guard): SQL {
+  if (guard === "public") return sql.true;
+  if (guard === "principal") return isSomebody;
+  const login = loginIn(guard);
+  const asked = [isSomebody, ...(login === undefined ? [] : [logins[login]])];
+  if (typeof guard === "string") return sql.join(asked, " and ");
+  const keys = permissionKeys(guard);
+  if (keys.length === 0) return sql.false;
+  const held = keys.map((key) => sql`has_permission(${sql.literal(key)})`);
+  return sql.join([...asked, ...held], " and ");
+}
+
+/** Adds the caller's rights to a statement as a column, where they decide what its fields show. */
+export function withRights(answer: SQL, places: readonly HideablePlace[]): SQL {
+  if (!places.some(({ needs }) => needs.length > 0)) return answer;
+  const scoped = sql`current_setting('office.scoped', true)`;
+  const permissions = sql`current_setting('office.permissions', true)`;
+  return sql`select answer.data, ${scoped} || ',' || ${permissions} as rights from (${answer}) as answer`;
+}
+
+/** Reads the column of {@link withRights}. */
+export function rightsOf(column: string): Rights {
+  const [scoped, ...keys] = column.split(",");
+  const held = new Set(keys);
+  return { holds: (key) => held.has(key), isScoped: scoped === "true" };
+}
+
+/** The condition that no hideable field must be an error for the caller; otherwise the statement returns no row. */
+export function refusesNone(places: readonly HideablePlace[]): SQL[] {
+  const keys = new Set(places.flatMap(({ scopedKey }) => scopedKey ?? []));
+  return Array.from(keys, (key) => sql`(not is_scoped() or has_permission(${sql.literal(key)}))`);
 }

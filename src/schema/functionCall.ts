@@ -6,8 +6,7 @@ import type {
 } from "postgraphile/@dataplan/pg";
 import { type FieldArgs, lambda } from "postgraphile/grafast";
 import type { SQL } from "postgraphile/pg-sql2";
-import type { SqlJsonField } from "./sqlJsonField.ts";
-import { columnNames, toColumns } from "../schema/inputColumns.ts";
+import { columnNames, toColumns } from "./inputColumns.ts";
 
 /** A function in the database. */
 export type FunctionResource = PgResource<string, PgCodec, never, readonly PgResourceParameter[]>;
@@ -23,43 +22,6 @@ interface Passed {
 export function inputParameter(resource: FunctionResource) {
   const parameter = resource.parameters.find((p) => p.name === "input" && p.codec.attributes);
   return parameter as (PgResourceParameter & { codec: PgCodecWithAttributes }) | undefined;
-}
-
-/** How the SQL-JSON path calls a mutation function that returns one row of a table. */
-export function sqlJsonCall(
-  build: GraphileBuild.Build,
-  resource: FunctionResource,
-): { extensions?: { sqlJson: SqlJsonField } } {
-  const { sql } = build;
-  const { codec, parameters } = resource;
-  if (!resource.isMutation || !resource.isUnique || !codec.attributes || codec.isAnonymous)
-    return {};
-  const input = inputParameter(resource);
-  const columns = input ? columnNames(build, input.codec) : new Map<string, string>();
-  const valueOf = (parameter: PgResourceParameter, args: Record<string, unknown>) => {
-    const { name, codec: of } = parameter;
-    if (parameter === input) {
-      const given = sql.value(JSON.stringify(toColumns(args.input, columns)));
-      return sql`jsonb_populate_record(null::${of.sqlType}, ${given}::jsonb)`;
-    }
-    const value =
-      name === "given"
-        ? Object.keys(toColumns(args.input, columns))
-        : args[build.inflection.camelCase(name ?? "")];
-    return sql`${sql.value(value == null ? null : of.toPg(value))}::${of.sqlType}`;
-  };
-  const callee = sql.identifier(resource.extensions?.pg?.name ?? resource.name);
-  const sqlJson: SqlJsonField = {
-    kind: "call",
-    type: codec.sqlType,
-    call(args) {
-      const passed = parameters.map(
-        (parameter) => sql`${sql.identifier(parameter.name ?? "")} => ${valueOf(parameter, args)}`,
-      );
-      return sql`${callee}(${sql.join(passed, ", ")})`;
-    },
-  };
-  return { extensions: { sqlJson } };
 }
 
 /** The step that calls the function, for a mutation in a transaction. */
