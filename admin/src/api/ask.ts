@@ -6,6 +6,8 @@ export interface AskOptions {
   idempotencyKey?: string;
   /** Sets the session cookie from the answer of a login mutation. */
   opensSession?: boolean;
+  /** Arrives even when the page is closed right after. */
+  outlivesPage?: boolean;
 }
 
 interface WireError {
@@ -65,6 +67,7 @@ export async function ask<T>(
     headers,
     body: JSON.stringify({ query, variables }),
     credentials: "same-origin",
+    keepalive: options.outlivesPage === true,
     ...(options.signal === undefined ? {} : { signal: options.signal }),
   });
   const correlationId = response.headers.get("x-correlation-id");

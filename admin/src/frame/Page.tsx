@@ -8,6 +8,8 @@ import { useFrame } from "./FrameContext.ts";
 
 interface PageProps {
   title: string;
+  /** Above the title, such as the list that a row belongs to. */
+  before?: ReactNode;
   /** Beside the title, such as a count. */
   beside?: ReactNode;
   actions?: ReactNode;
@@ -18,7 +20,15 @@ interface PageProps {
 }
 
 /** Header, content and status line of one page. */
-export function Page({ title, beside, actions, status, isFilled, children }: PageProps): ReactNode {
+export function Page({
+  title,
+  before,
+  beside,
+  actions,
+  status,
+  isFilled,
+  children,
+}: PageProps): ReactNode {
   const { openMenu } = useFrame();
   const { catalogue } = useEntities();
   useEffect(() => {
@@ -36,7 +46,10 @@ export function Page({ title, beside, actions, status, isFilled, children }: Pag
           >
             <Icon name="menu" />
           </Button>
-          <h1>{title}</h1>
+          <div className="page-title">
+            {before !== undefined && <div className="crumb">{before}</div>}
+            <h1>{title}</h1>
+          </div>
           {beside !== undefined && <span className="dim">{beside}</span>}
           <span className="grow" />
           {actions}

@@ -1,5 +1,85 @@
-import type { ReactNode } from "react";
+import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import { type ReactNode, useEffect, useMemo } from "react";
+import { Page } from "../../frame/Page.tsx";
+import type { Entity } from "../../meta/catalogue.ts";
+import { useEntities } from "../../meta/EntitiesContext.ts";
+import { en } from "../../text/en.ts";
+import { useKeys } from "../../ui/keys.ts";
+import { NoList } from "../list/NoList.tsx";
+import { FormFields } from "./FormFields.tsx";
+import { LeaveGuard, SaveButton } from "./RecordView.tsx";
+import { focusField, useRecordForm } from "./useRecordForm.ts";
+import type { FormValues } from "./values.ts";
 
+/** The form of a new row. The address can fill in fields, such as the row that it is made for. */
 export function NewPage(): ReactNode {
-  return null;
+  const { entity: name } = useParams({ from: "/$entity/new" });
+  const entity = useEntities().get(name);
+  if (!entity) return <NoList name={name} />;
+  if (!entity.canCreate) {
+    const missing = entity.missing.find(({ verb }) => verb === "create");
+    return (
+      <Page title={en.list.new(entity.titleOne.toLowerCase())}>
+        <p className="empty" role="alert">
+          {missing ? en.list.missing(missing.permission, missing.description) : en.record.readOnly}
+        </p>
+      </Page>
+    );
+  }
+  return <NewRecord entity={entity} />;
+}
+
+function NewRecord({ entity }: { entity: Entity }): ReactNode {
+  const search = useSearch({ from: "/$entity/new" });
+  const navigate = useNavigate({ from: "/$entity/new" });
+  const initial = useMemo(() => {
+    const values: FormValues = {};
+    for (const { name, onCreate } of entity.fields) {
+      const value = search[name];
+      if (value !== undefined && onCreate !== "NO") values[name] = value;
+    }
+    return values;
+  }, [entity, search]);
+  const form = useRecordForm({
+    entity,
+    row: null,
+    initial,
+    onSaved: (row) =>
+      void navigate({
+        to: "/$entity/$id",
+        params: { entity: entity.name, id: row.id },
+        search: {},
+        replace: true,
+        // The edits are saved: there is nothing to ask about.
+        ignoreBlocker: true,
+      }),
+  });
+  const { save } = form;
+  const keys = useMemo(() => ({ "Mod+s": () => save() }), [save]);
+  useKeys(keys);
+  useEffect(() => {
+    const first = entity.fields.find(
+      ({ name, onCreate }) => onCreate !== "NO" && initial[name] === undefined,
+    );
+    if (first) focusField(first.name);
+  }, [entity, initial]);
+  return (
+    <Page
+      title={en.list.new(entity.titleOne.toLowerCase())}
+      before={
+        <Link to="/$entity" params={{ entity: entity.name }} search={{}}>
+          {entity.title}
+        </Link>
+      }
+      actions={<SaveButton form={form} />}
+    >
+      <LeaveGuard form={form} />
+      {form.problem && (
+        <p className="error" role="alert">
+          {form.problem.message}
+        </p>
+      )}
+      <FormFields entity={entity} row={null} form={form} />
+    </Page>
+  );
 }

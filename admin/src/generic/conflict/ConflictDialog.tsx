@@ -1,0 +1,93 @@
+import { type ReactNode, useState } from "react";
+import { Button, Dialog, Heading, Modal, ModalOverlay } from "react-aria-components";
+import { type Entity, fieldOf } from "../../meta/catalogue.ts";
+import { formatAgo } from "../../meta/format.ts";
+import { en } from "../../text/en.ts";
+import type { FormValue } from "../record/values.ts";
+import type { Clash } from "./merge.ts";
+
+export interface ConflictState {
+  clashes: readonly Clash<FormValue>[];
+  changedBy: string | null;
+  changedAt: string | null;
+}
+
+type Side = "mine" | "theirs";
+
+interface ConflictDialogProps {
+  entity: Entity;
+  conflict: ConflictState;
+  /** How a value is shown, such as the name of the row that an id refers to. */
+  show: (field: string, value: FormValue | undefined) => string;
+  onChoose: (choices: ReadonlyMap<string, Side>) => void;
+  onCancel: () => void;
+}
+
+/** Asks, for each field that two people changed, which value stands. */
+export function ConflictDialog({
+  entity,
+  conflict,
+  show,
+  onChoose,
+  onCancel,
+}: ConflictDialogProps): ReactNode {
+  const [choices, setChoices] = useState<ReadonlyMap<string, Side>>(new Map());
+  const all = (side: Side) => onChoose(new Map(conflict.clashes.map(({ field }) => [field, side])));
+  const who = conflict.changedBy ?? en.conflict.somebody;
+  const when = conflict.changedAt === null ? "" : formatAgo(conflict.changedAt);
+  return (
+    <ModalOverlay
+      className="overlay"
+      isOpen
+      isDismissable
+      onOpenChange={(isOpen) => {
+        if (!isOpen) onCancel();
+      }}
+    >
+      <Modal className="dialog conflict">
+        <Dialog role="alertdialog">
+          <Heading slot="title">{en.conflict.title}</Heading>
+          <p>{en.conflict.hint(who, when)}</p>
+          {conflict.clashes.map(({ field, base, mine, theirs }) => (
+            <fieldset key={field} className="clash">
+              <legend>{fieldOf(entity, field)?.title ?? field}</legend>
+              {(["mine", "theirs"] as const).map((side) => (
+                <label key={side}>
+                  <input
+                    type="radio"
+                    name={field}
+                    checked={choices.get(field) === side}
+                    onChange={() => setChoices(new Map([...choices, [field, side]]))}
+                  />
+                  <span className="dim">{en.conflict[side]}</span>
+                  <span>{show(field, side === "mine" ? mine : theirs)}</span>
+                </label>
+              ))}
+              <p className="hint">
+                {en.conflict.was} {show(field, base)}
+              </p>
+            </fieldset>
+          ))}
+          <div className="actions">
+            <Button className="button" onPress={onCancel}>
+              {en.cancel}
+            </Button>
+            <Button className="button" onPress={() => all("theirs")}>
+              {en.conflict.takeTheirs}
+            </Button>
+            <Button className="button" onPress={() => all("mine")}>
+              {en.conflict.saveMine}
+            </Button>
+            <Button
+              className="button button-primary"
+              isDisabled={choices.size < conflict.clashes.length}
+              onPress={() => onChoose(choices)}
+            >
+              {en.conflict.save}
+            </Button>
+          </div>
+        </Dialog>
+      </Modal>
+    </ModalOverlay>
+  );
+}

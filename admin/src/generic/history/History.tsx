@@ -1,0 +1,172 @@
+import { useInfiniteQuery } from "@tanstack/react-query";
+import type { ReactNode } from "react";
+import { Button } from "react-aria-components";
+import { ask } from "../../api/ask.ts";
+import { historyDocument } from "../../api/documents.ts";
+import { type Entity, type EntityField, fieldOf } from "../../meta/catalogue.ts";
+import { formatAgo, formatTime, formatWithUnit, textOf } from "../../meta/format.ts";
+import { en } from "../../text/en.ts";
+import { Failure } from "../../ui/Failure.tsx";
+import { Icon } from "../../ui/icons.tsx";
+import { wordDifferences } from "./words.ts";
+
+interface FieldChange {
+  field: string;
+  before: unknown;
+  after: unknown;
+  isRestorable: boolean;
+}
+
+interface RecordChange {
+  id: string;
+  at: string;
+  operation: string;
+  correlationId: string | null;
+  source: string;
+  alsoChanged: number;
+  by: { id: string; name: string | null } | null;
+  changes: FieldChange[];
+}
+
+interface HistoryPage {
+  history: {
+    nodes: RecordChange[];
+    pageInfo: { hasNextPage: boolean; endCursor: string | null };
+  };
+}
+
+interface HistoryProps {
+  entity: Entity;
+  id: string;
+  /** Puts an old value into the form; absent where the caller may not change the row. */
+  onRestore?: (field: EntityField, value: unknown) => void;
+}
+
+/** What became of one row, newest first. */
+export function History({ entity, id, onRestore }: HistoryProps): ReactNode {
+  const history = useInfiniteQuery({
+    queryKey: ["history", entity.name, id],
+    queryFn: ({ pageParam, signal }) =>
+      ask<HistoryPage>(historyDocument, { entity: entity.name, id, after: pageParam }, { signal }),
+    initialPageParam: null as string | null,
+    getNextPageParam: ({ history: { pageInfo } }) =>
+      pageInfo.hasNextPage ? pageInfo.endCursor : null,
+    staleTime: 0,
+  });
+  if (history.isError)
+    return <Failure error={history.error} onAgain={() => void history.refetch()} />;
+  if (!history.data) return <p className="dim">{en.loading}</p>;
+  const changes = history.data.pages.flatMap((page) => page.history.nodes);
+  if (changes.length === 0) return <p className="dim">{en.history.empty}</p>;
+  return (
+    <>
+      <ol className="history">
+        {changes.map((change) => (
+          <li key={change.id}>
+            <p>
+              <time dateTime={change.at} title={formatTime(change.at)} className="dim">
+                {formatAgo(change.at)}
+              </time>{" "}
+              {whoDid(change)}
+              {change.alsoChanged > 0 && (
+                <span className="dim"> {en.history.also(change.alsoChanged)}</span>
+              )}
+            </p>
+            {change.operation.toUpperCase().startsWith("UPDATE") && (
+              <ul>
+                {change.changes.map((item) => (
+                  <Change key={item.field} entity={entity} change={item} onRestore={onRestore} />
+                ))}
+              </ul>
+            )}
+          </li>
+        ))}
+      </ol>
+      {history.hasNextPage && (
+        <Button className="button" onPress={() => void history.fetchNextPage()}>
+          {en.history.more}
+        </Button>
+      )}
+    </>
+  );
+}
+
+const sources: Record<string, string> = {
+  assistant: en.history.assistant,
+  import: en.history.import,
+  psql: en.history.database,
+};
+
+/** Who, how and what, as one sentence. */
+function whoDid({ by, source, operation }: RecordChange): string {
+  const who = by?.name ?? (source === "psql" ? en.conflict.somebody : en.history.service);
+  const how = sources[source.toLowerCase()] ?? "";
+  const verb = operation.toUpperCase();
+  const did =
+    verb.startsWith("INSERT") || verb.startsWith("CREATE")
+      ? en.history.created
+      : verb.startsWith("DELETE")
+        ? en.history.deleted
+        : en.history.changedIt;
+  return [who, did, how].filter((part) => part !== "").join(" ");
+}
+
+function Change({
+  entity,
+  change: { field: name, before, after, isRestorable },
+  onRestore,
+}: {
+  entity: Entity;
+  change: FieldChange;
+  onRestore: HistoryProps["onRestore"];
+}): ReactNode {
+  const field = fieldOf(entity, name);
+  const title = field?.title ?? name;
+  return (
+    <li>
+      <span className="label">{title}</span> <Values field={field} before={before} after={after} />
+      {field && isRestorable && onRestore && field.onUpdate !== "NO" && (
+        <Button
+          className="button button-quiet icon-button"
+          aria-label={en.history.putBack(title)}
+          onPress={() => onRestore(field, before)}
+        >
+          <Icon name="revert" />
+        </Button>
+      )}
+    </li>
+  );
+}
+
+function Values({
+  field,
+  before,
+  after,
+}: {
+  field: EntityField | undefined;
+  before: unknown;
+  after: unknown;
+}): ReactNode {
+  const isText = typeof before === "string" && typeof after === "string";
+  if (isText && (field === undefined || field.kind === "TEXT") && /\s/.test(before + after))
+    return wordDifferences(before, after).map(({ kind, text }, index) =>
+      kind === "same" ? (
+        <span key={index}>{text}</span>
+      ) : kind === "added" ? (
+        <ins key={index}>{text}</ins>
+      ) : (
+        <del key={index}>{text}</del>
+      ),
+    );
+  return (
+    <>
+      <del>{shown(field, before)}</del> → <ins>{shown(field, after)}</ins>
+    </>
+  );
+}
+
+function shown(field: EntityField | undefined, value: unknown): string {
+  // References come with the name of their row.
+  if (typeof value === "object" && value !== null && "name" in value) return textOf(value.name);
+  return field ? formatWithUnit(field, value) : textOf(value) || en.none;
+}

@@ -1,0 +1,199 @@
+import { type ReactNode, useId } from "react";
+import { Input, TextArea } from "react-aria-components";
+import type { EntityField } from "../../meta/catalogue.ts";
+import { formatWithUnit } from "../../meta/format.ts";
+import { ColorDot, type Row, referredRow } from "../../meta/kinds.tsx";
+import { en } from "../../text/en.ts";
+import { Icon } from "../../ui/icons.tsx";
+import { ReferenceEditor } from "./ReferenceEditor.tsx";
+import type { FormValue } from "./values.ts";
+
+export interface EditorProps {
+  field: EntityField;
+  value: FormValue;
+  /** The row as loaded; null while it is made. */
+  row: Row | null;
+  use: "NO" | "OPTIONAL" | "REQUIRED";
+  error: string | undefined;
+  /** The value before, in words, when it was changed. */
+  before: string | undefined;
+  readOnlyReason: string;
+  onChange: (value: FormValue) => void;
+  onRevert: () => void;
+  onOpenReference?: ((entity: string, id: string) => void) | undefined;
+}
+
+/** Label, editor, unit, hint and error of one field. */
+export function Editor(props: EditorProps): ReactNode {
+  const { field, use, error, before } = props;
+  const id = useId();
+  const describedBy = [
+    field.description !== null && `${id}-hint`,
+    error !== undefined && `${id}-error`,
+  ].filter((item) => item !== false);
+  return (
+    <div className="field" data-field={field.name}>
+      <div className="field-head">
+        {use === "NO" ? (
+          <span className="label" id={`${id}-label`}>
+            {field.title}
+          </span>
+        ) : (
+          <label className="label" htmlFor={id} id={`${id}-label`}>
+            {field.title}
+            {use === "REQUIRED" && <span aria-hidden="true"> *</span>}
+          </label>
+        )}
+        {before !== undefined && (
+          <span className="changed">
+            {en.record.changed}, {en.record.was(before)}
+            <button
+              type="button"
+              className="link-button"
+              aria-label={en.record.revert(field.title)}
+              onClick={props.onRevert}
+            >
+              <Icon name="revert" />
+            </button>
+          </span>
+        )}
+      </div>
+      {use === "NO" ? (
+        <ReadOnly {...props} labelId={`${id}-label`} />
+      ) : (
+        <div className="with-unit">
+          <Control {...props} id={id} describedBy={describedBy.join(" ") || undefined} />
+          {field.unit !== null && <span className="unit">{field.unit}</span>}
+        </div>
+      )}
+      {error !== undefined && (
+        <p className="error" id={`${id}-error`}>
+          {error}
+        </p>
+      )}
+      {field.description !== null && (
+        <p className="hint" id={`${id}-hint`}>
+          {field.description}
+        </p>
+      )}
+    </div>
+  );
+}
+
+function ReadOnly({
+  field,
+  row,
+  readOnlyReason,
+  labelId,
+  onOpenReference,
+}: EditorProps & { labelId: string }): ReactNode {
+  const referred = row && referredRow(field, row);
+  const text = referred ? referred.name : row ? formatWithUnit(field, row[field.name]) : en.none;
+  return (
+    <p className="read-only" aria-labelledby={labelId} title={readOnlyReason} role="group">
+      {field.widget === "color" && text !== en.none && <ColorDot color={text} />}
+      <span>{text}</span>
+      {referred && field.reference && onOpenReference && (
+        <button
+          type="button"
+          className="link-button"
+          aria-label={en.record.open(referred.name)}
+          onClick={() => field.reference && onOpenReference(field.reference.entity, referred.id)}
+        >
+          <Icon name="open" />
+        </button>
+      )}
+    </p>
+  );
+}
+
+type ControlProps = EditorProps & { id: string; describedBy: string | undefined };
+
+/** The editor of a kind and widget. */
+function Control(props: ControlProps): ReactNode {
+  const { field, value, id, describedBy, error, use, onChange } = props;
+  const common = {
+    id,
+    name: field.name,
+    "aria-invalid": error !== undefined,
+    "aria-describedby": describedBy,
+    "aria-required": use === "REQUIRED",
+  };
+  const text = typeof value === "string" ? value : String(value);
+  if (typeof value === "boolean")
+    return (
+      <input
+        {...common}
+        type="checkbox"
+        className="checkbox"
+        checked={value}
+        onChange={(event) => onChange(event.target.checked)}
+      />
+    );
+  if (field.kind === "REFERENCE" && field.reference)
+    return <ReferenceEditor {...props} reference={field.reference} />;
+  if (field.kind === "ENUM" || field.kind === "BOOLEAN") {
+    const values =
+      field.kind === "ENUM"
+        ? field.values
+        : [
+            { value: "true", title: en.yes },
+            { value: "false", title: en.no },
+          ];
+    return (
+      <select
+        {...common}
+        className="input"
+        value={text}
+        onChange={(event) => onChange(event.target.value)}
+      >
+        {(field.isNullable || text === "") && <option value="">{en.none}</option>}
+        {values.map((item) => (
+          <option key={item.value} value={item.value}>
+            {item.title}
+          </option>
+        ))}
+      </select>
+    );
+  }
+  if (field.isList || field.kind === "JSON" || isLong(field))
+    return (
+      <TextArea
+        {...common}
+        className={field.kind === "JSON" ? "input code" : "input"}
+        rows={Math.min(12, Math.max(3, text.split("\n").length))}
+        value={text}
+        onChange={(event) => onChange(event.target.value)}
+      />
+    );
+  return (
+    <>
+      {field.widget === "color" && text !== "" && <ColorDot color={text} />}
+      <Input
+        {...common}
+        className={field.kind === "INTEGER" || field.kind === "DECIMAL" ? "input number" : "input"}
+        type={inputType(field)}
+        inputMode={
+          field.kind === "INTEGER" ? "numeric" : field.kind === "DECIMAL" ? "decimal" : undefined
+        }
+        step={field.kind === "TIME" ? 1 : undefined}
+        maxLength={field.maxLength ?? undefined}
+        autoComplete="off"
+        value={text}
+        onChange={(event) => onChange(event.target.value)}
+      />
+    </>
+  );
+}
+
+function isLong({ widget, maxLength, kind }: EntityField): boolean {
+  if (kind !== "TEXT") return false;
+  return widget === "long" || widget === "markdown" || widget === "code" || (maxLength ?? 0) > 500;
+}
+
+function inputType({ kind, widget }: EntityField): string {
+  if (kind === "DATE") return "date";
+  if (kind === "TIME") return "datetime-local";
+  if (widget === "email" || widget === "url") return widget;
+  return "text";
+}

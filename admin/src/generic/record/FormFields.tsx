@@ -1,0 +1,66 @@
+import type { ReactNode } from "react";
+import type { Entity, EntityField } from "../../meta/catalogue.ts";
+import { formatValue } from "../../meta/format.ts";
+import { type Row, referredRow } from "../../meta/kinds.tsx";
+import { en } from "../../text/en.ts";
+import { Editor } from "./Editor.tsx";
+import type { RecordForm } from "./useRecordForm.ts";
+import type { FormValue } from "./values.ts";
+
+interface FormFieldsProps {
+  entity: Entity;
+  row: Row | null;
+  form: RecordForm;
+  onOpenReference?: (entity: string, id: string) => void;
+}
+
+/** A form value in words. */
+export function showFormValue(field: EntityField, value: FormValue | undefined): string {
+  if (value === undefined || value === "") return en.record.empty;
+  if (field.kind === "BOOLEAN") return String(value) === "true" ? en.yes : en.no;
+  return formatValue(field, value);
+}
+
+/** The editors of all fields, by section. */
+export function FormFields({ entity, row, form, onOpenReference }: FormFieldsProps): ReactNode {
+  const missing = entity.missing.find(({ verb }) => verb === (row ? "update" : "create"));
+  const sections = new Map<string, EntityField[]>();
+  for (const field of entity.fields) {
+    const use = row ? field.onUpdate : field.onCreate;
+    // What the service fills in shows once the row is there.
+    if (row === null && use === "NO") continue;
+    const section = field.section ?? "";
+    sections.set(section, [...(sections.get(section) ?? []), field]);
+  }
+  return [...sections].map(([section, fields]) => (
+    <section key={section} className="card section" aria-label={section || en.record.fields}>
+      {section !== "" && <h2>{section}</h2>}
+      <div className="section-fields">
+        {fields.map((field) => {
+          const use = row ? (entity.canUpdate ? field.onUpdate : "NO") : field.onCreate;
+          const isDirty = form.dirty.includes(field.name) && row !== null;
+          return (
+            <Editor
+              key={field.name}
+              field={field}
+              row={row}
+              use={use}
+              value={form.values[field.name] ?? ""}
+              error={form.errors[field.name]}
+              before={isDirty ? beforeText(field, row, form) : undefined}
+              readOnlyReason={missing ? en.record.needs(missing.permission) : en.record.readOnly}
+              onChange={(value) => form.set(field.name, value)}
+              onRevert={() => form.revert(field.name)}
+              onOpenReference={onOpenReference}
+            />
+          );
+        })}
+      </div>
+    </section>
+  ));
+}
+
+function beforeText(field: EntityField, row: Row | null, form: RecordForm): string {
+  const referred = row && referredRow(field, row);
+  return referred ? referred.name : showFormValue(field, form.before(field));
+}

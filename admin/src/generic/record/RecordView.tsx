@@ -1,0 +1,275 @@
+import { useQuery } from "@tanstack/react-query";
+import { useBlocker } from "@tanstack/react-router";
+import { type ReactNode, useEffect, useMemo } from "react";
+import {
+  Button,
+  Dialog,
+  Heading,
+  Modal,
+  ModalOverlay,
+  Tab,
+  TabList,
+  TabPanel,
+  Tabs,
+} from "react-aria-components";
+import type { Entity, EntityRelation } from "../../meta/catalogue.ts";
+import { fieldOf } from "../../meta/catalogue.ts";
+import { useEntities } from "../../meta/EntitiesContext.ts";
+import { textOf } from "../../meta/format.ts";
+import { type Row, referredRow } from "../../meta/kinds.tsx";
+import { en } from "../../text/en.ts";
+import { Failure } from "../../ui/Failure.tsx";
+import { useKeys } from "../../ui/keys.ts";
+import { ConflictDialog } from "../conflict/ConflictDialog.tsx";
+import { History } from "../history/History.tsx";
+import { deleteLater } from "./deleteLater.ts";
+import { FormFields, showFormValue } from "./FormFields.tsx";
+import { RelatedList } from "./RelatedList.tsx";
+import {
+  type RecordForm,
+  fetchRecord,
+  focusField,
+  recordKey,
+  useRecordForm,
+} from "./useRecordForm.ts";
+import { toFormValue } from "./values.ts";
+
+interface RecordViewProps {
+  entity: Entity;
+  id: string;
+  tab: string;
+  onTab: (tab: string) => void;
+  onOpen: (entity: string, id: string) => void;
+  /** The row will be deleted: the place that shows it goes. */
+  onGone: () => void;
+  /** Puts title, actions and content into the page or the drawer. */
+  frame: (parts: RecordParts) => ReactNode;
+}
+
+export interface RecordParts {
+  title: string;
+  detail?: ReactNode;
+  actions?: ReactNode;
+  status?: ReactNode;
+  content: ReactNode;
+}
+
+/** One row: its fields, the rows that refer to it, its history. */
+export function RecordView(props: RecordViewProps): ReactNode {
+  const { entity, id, frame } = props;
+  const record = useQuery({
+    queryKey: recordKey(entity.name, id),
+    queryFn: ({ signal }) => fetchRecord(entity, id, signal),
+    staleTime: 0,
+  });
+  if (record.isError)
+    return frame({
+      title: entity.titleOne,
+      content: (
+        <Failure
+          title={en.list.failed}
+          error={record.error}
+          onAgain={() => void record.refetch()}
+        />
+      ),
+    });
+  if (record.data === undefined) return frame({ title: entity.titleOne, content: null });
+  if (record.data === null)
+    return frame({
+      title: entity.titleOne,
+      content: (
+        <div className="empty" role="alert">
+          <h2>{en.record.notFound}</h2>
+          <p>{en.record.notFoundHint}</p>
+        </div>
+      ),
+    });
+  return <LoadedRecord key={id} {...props} row={record.data} />;
+}
+
+export function nameOf(entity: Entity, row: Row): string {
+  return textOf(row[entity.nameField]) || row.id;
+}
+
+function LoadedRecord({
+  entity,
+  row,
+  tab,
+  onTab,
+  onOpen,
+  onGone,
+  frame,
+}: RecordViewProps & { row: Row }): ReactNode {
+  const entities = useEntities();
+  const form = useRecordForm({ entity, row, onSaved: () => undefined });
+  const name = nameOf(entity, row);
+  const relations = entity.relations.filter((relation) => entities.get(relation.entity));
+  const selected =
+    tab === "history" || relations.some(({ field }) => field === tab) ? tab : "fields";
+
+  const { save } = form;
+  const keys = useMemo(
+    () => ({
+      "Mod+s": () => save(),
+      h: () => onTab("history"),
+      e: () => {
+        onTab("fields");
+        const first = entity.fields.find((field) => field.onUpdate !== "NO");
+        if (first) focusField(first.name);
+      },
+    }),
+    [save, onTab, entity],
+  );
+  useKeys(keys);
+
+  const remove = () => {
+    deleteLater({ entity, row, name });
+    onGone();
+  };
+
+  const detail = entity.detailField === null ? null : textOf(row[entity.detailField]);
+  return frame({
+    title: name,
+    detail,
+    actions: (
+      <>
+        {entity.canDelete && (
+          <Button className="button button-danger" onPress={remove}>
+            {en.record.delete}
+          </Button>
+        )}
+        {form.dirty.length > 0 && (
+          <Button className="button" onPress={() => form.revert()}>
+            {en.record.discard}
+          </Button>
+        )}
+        {entity.canUpdate && <SaveButton form={form} />}
+      </>
+    ),
+    content: (
+      <>
+        <LeaveGuard form={form} />
+        {form.conflict && (
+          <ConflictDialog
+            entity={entity}
+            conflict={form.conflict}
+            show={(fieldName, value) => {
+              const field = fieldOf(entity, fieldName);
+              if (!field) return textOf(value);
+              const referred = referredRow(field, row);
+              if (referred && referred.id === value) return referred.name;
+              return showFormValue(field, value);
+            }}
+            onChoose={form.resolve}
+            onCancel={form.cancelConflict}
+          />
+        )}
+        {form.problem && (
+          <p className="error" role="alert">
+            {form.problem.message}
+          </p>
+        )}
+        <Tabs
+          className="tabs"
+          selectedKey={selected}
+          onSelectionChange={(key) => onTab(String(key))}
+        >
+          <TabList className="tab-list" aria-label={name}>
+            <Tab id="fields" className="tab">
+              {en.record.fields}
+            </Tab>
+            {relations.map(({ field, title }) => (
+              <Tab key={field} id={field} className="tab">
+                {title}
+              </Tab>
+            ))}
+            {entity.hasHistory && (
+              <Tab id="history" className="tab">
+                {en.record.history}
+              </Tab>
+            )}
+          </TabList>
+          <TabPanel id="fields" className="tab-panel">
+            <FormFields entity={entity} row={row} form={form} onOpenReference={onOpen} />
+          </TabPanel>
+          {relations.map((relation: EntityRelation) => (
+            <TabPanel key={relation.field} id={relation.field} className="tab-panel">
+              <RelatedList relation={relation} id={row.id} onOpen={onOpen} />
+            </TabPanel>
+          ))}
+          {entity.hasHistory && (
+            <TabPanel id="history" className="tab-panel">
+              <History
+                entity={entity}
+                id={row.id}
+                {...(entity.canUpdate
+                  ? {
+                      onRestore: (field, value) => {
+                        form.set(field.name, toFormValue(field, value));
+                        onTab("fields");
+                        focusField(field.name);
+                      },
+                    }
+                  : {})}
+              />
+            </TabPanel>
+          )}
+        </Tabs>
+      </>
+    ),
+  });
+}
+
+export function SaveButton({ form }: { form: RecordForm }): ReactNode {
+  const count = form.dirty.length;
+  return (
+    <Button
+      className="button button-primary"
+      isDisabled={count === 0}
+      isPending={form.isSaving}
+      onPress={form.save}
+    >
+      {en.record.save}
+      {count > 0 && <span> · {count}</span>}
+      <kbd>Ctrl S</kbd>
+    </Button>
+  );
+}
+
+/** Asks before edits are lost: by a link, by Back, or by closing the tab. */
+export function LeaveGuard({ form }: { form: RecordForm }): ReactNode {
+  const isDirty = form.dirty.length > 0;
+  const blocker = useBlocker({
+    // Another tab of the same record, or a drawer above it, leaves nothing.
+    shouldBlockFn: ({ current, next }) => isDirty && current.pathname !== next.pathname,
+    enableBeforeUnload: isDirty,
+    withResolver: true,
+  });
+  const isBlocked = blocker.status === "blocked";
+  // Saved from the dialog: there is nothing left to ask about.
+  useEffect(() => {
+    if (isBlocked && !isDirty) blocker.proceed();
+  }, [isBlocked, isDirty, blocker]);
+  if (!isBlocked) return null;
+  return (
+    <ModalOverlay className="overlay" isOpen onOpenChange={() => blocker.reset()} isDismissable>
+      <Modal className="dialog">
+        <Dialog role="alertdialog">
+          <Heading slot="title">{en.record.leaveTitle}</Heading>
+          <p>{en.record.leaveHint(form.dirty.length)}</p>
+          <div className="actions">
+            <Button className="button" autoFocus onPress={() => blocker.reset()}>
+              {en.record.stay}
+            </Button>
+            <Button className="button button-danger" onPress={() => blocker.proceed()}>
+              {en.record.discard}
+            </Button>
+            <Button className="button button-primary" onPress={form.save}>
+              {en.record.saveAndLeave}
+            </Button>
+          </div>
+        </Dialog>
+      </Modal>
+    </ModalOverlay>
+  );
+}

@@ -1,0 +1,86 @@
+import { useNavigate } from "@tanstack/react-router";
+import { type ReactNode, useCallback, useState } from "react";
+import { Button } from "react-aria-components";
+import { type EntityRelation, defaultColumns } from "../../meta/catalogue.ts";
+import { useEntities } from "../../meta/EntitiesContext.ts";
+import { en } from "../../text/en.ts";
+import { Failure } from "../../ui/Failure.tsx";
+import { Icon } from "../../ui/icons.tsx";
+import { Grid, type Selection } from "../list/Grid.tsx";
+import { useRows } from "../list/useRows.ts";
+
+interface RelatedListProps {
+  relation: EntityRelation;
+  /** The row that the others refer to. */
+  id: string;
+  onOpen: (entity: string, id: string) => void;
+}
+
+const nothingSelected: Selection = new Set<string>();
+
+/** Rows of another table that refer to the record: the list of that table, with the reference fixed. */
+export function RelatedList({ relation, id, onOpen }: RelatedListProps): ReactNode {
+  const entity = useEntities().get(relation.entity);
+  if (!entity) throw new Error(`${relation.entity} is not in the catalogue`);
+  const navigate = useNavigate();
+  const [range, setRange] = useState<readonly [number, number]>([0, 0]);
+  const [order, setOrder] = useState<string | undefined>();
+  const onRange = useCallback((first: number, last: number) => setRange([first, last]), []);
+  // The reference itself would say the same in every row.
+  const referring = relation.by.replace(/\.id$/, "");
+  const columns = defaultColumns(entity).filter(
+    ({ name, reference }) => name !== referring && reference?.field !== referring,
+  );
+  const rows = useRows({
+    entity,
+    columns,
+    query: `${relation.by}:${id}`,
+    order: order === undefined ? [] : [order],
+    range,
+  });
+  const field = entity.fields.find(
+    ({ name, reference }) =>
+      name === referring || name === relation.by || reference?.field === referring,
+  );
+  const create = () => {
+    if (field)
+      void navigate({
+        to: "/$entity/new",
+        params: { entity: entity.name },
+        search: { [field.name]: id },
+      });
+  };
+  return (
+    <div className="related">
+      <div className="actions">
+        {entity.canCreate && field && (
+          <Button className="button" onPress={create}>
+            <Icon name="plus" />
+            {en.list.new(entity.titleOne.toLowerCase())}
+          </Button>
+        )}
+      </div>
+      {rows.error !== null ? (
+        <Failure error={rows.error} onAgain={rows.refetch} />
+      ) : rows.total === 0 ? (
+        <p className="dim">{en.list.empty(entity.title)}</p>
+      ) : (
+        <Grid
+          label={relation.title}
+          columns={columns}
+          widths={{}}
+          nameField={entity.nameField}
+          rows={rows}
+          order={order === undefined ? entity.defaultOrder : [order]}
+          selection={nothingSelected}
+          onSelection={() => undefined}
+          onOrder={setOrder}
+          onRange={onRange}
+          onWidth={() => undefined}
+          onOpen={(row) => onOpen(entity.name, row.id)}
+          onLook={(row) => onOpen(entity.name, row.id)}
+        />
+      )}
+    </div>
+  );
+}

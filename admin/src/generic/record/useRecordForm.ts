@@ -1,0 +1,273 @@
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { ask } from "../../api/ask.ts";
+import { createDocument, recordDocument, updateDocument } from "../../api/documents.ts";
+import { ApiError } from "../../api/errors.ts";
+import { type Entity, type EntityField, fieldOf } from "../../meta/catalogue.ts";
+import type { Row } from "../../meta/kinds.tsx";
+import { en } from "../../text/en.ts";
+import { showToast } from "../../ui/Toasts.tsx";
+import type { ConflictState } from "../conflict/ConflictDialog.tsx";
+import { merge } from "../conflict/merge.ts";
+import {
+  type FormValue,
+  type FormValues,
+  ValueError,
+  dirtyNames,
+  toFormValues,
+  toInputValue,
+} from "./values.ts";
+
+interface RowAnswer {
+  row?: Row | null;
+  page?: { nodes: Row[] };
+}
+
+/** The row `id`, or null where it does not exist or the caller may not see it. */
+export async function fetchRecord(
+  entity: Entity,
+  id: string,
+  signal?: AbortSignal,
+): Promise<Row | null> {
+  const answer = await ask<RowAnswer>(
+    recordDocument(entity),
+    entity.recordField === null ? { query: `id:${id}` } : { id },
+    signal === undefined ? {} : { signal },
+  );
+  return answer.row ?? answer.page?.nodes[0] ?? null;
+}
+
+export const recordKey = (entity: string, id: string) => ["record", entity, id] as const;
+
+export interface RecordForm {
+  values: FormValues;
+  dirty: readonly string[];
+  errors: Readonly<Record<string, string>>;
+  /** Errors that belong to no field. */
+  problem: Error | null;
+  isSaving: boolean;
+  conflict: ConflictState | null;
+  set: (field: string, value: FormValue) => void;
+  revert: (field?: string) => void;
+  save: () => void;
+  resolve: (choices: ReadonlyMap<string, "mine" | "theirs">) => void;
+  cancelConflict: () => void;
+  before: (field: EntityField) => FormValue | undefined;
+}
+
+interface FormOptions {
+  entity: Entity;
+  /** The row as it is loaded; null while a new one is made. */
+  row: Row | null;
+  /** Values that a new row starts with. */
+  initial?: FormValues;
+  onSaved: (row: Row) => void;
+}
+
+/** What the form was loaded with: the base of every comparison. */
+interface Base {
+  row: Row | null;
+  values: FormValues;
+}
+
+/** Theirs while a conflict is open. */
+interface OpenConflict extends ConflictState {
+  theirs: Row;
+  merged: FormValues;
+}
+
+/** State of the form of one row: edits, errors by field, saving with the version that was loaded, and conflicts. */
+export function useRecordForm({ entity, row, initial, onSaved }: FormOptions): RecordForm {
+  const queryClient = useQueryClient();
+  const fields = entity.fields.filter((field) => (row ? field.onUpdate : field.onCreate) !== "NO");
+  const start = (from: Row | null): Base => ({
+    row: from,
+    values: toFormValues(fields, from ?? {}),
+  });
+  const [base, setBase] = useState(() => start(row));
+  const [values, setValues] = useState<FormValues>(() => ({ ...base.values, ...initial }));
+  const [errors, setErrors] = useState<Record<string, string>>({});
+  const [problem, setProblem] = useState<Error | null>(null);
+  const [conflict, setConflict] = useState<OpenConflict | null>(null);
+  const dirty = dirtyNames(fields, base.values, values);
+
+  // The row was loaded again: fields that nobody edits here follow it.
+  if (row !== null && row !== base.row && conflict === null) {
+    const next = start(row);
+    const { values: merged, clashes } = merge(base.values, values, next.values);
+    // With a clash the old base stays, so that saving meets the conflict and asks.
+    if (clashes.length === 0) {
+      setBase(next);
+      setValues(merged);
+    } else if (base.row !== null && base.row.id !== row.id) {
+      setBase(next);
+      setValues(next.values);
+    }
+  }
+
+  const inputOf = (from: FormValues, edited: FormValues): Record<string, unknown> => {
+    const input: Record<string, unknown> = {};
+    const found: Record<string, string> = {};
+    for (const field of fields) {
+      const value = edited[field.name];
+      const isNew = row === null && value !== "" && value !== undefined;
+      if (value === undefined || (value === from[field.name] && !isNew)) continue;
+      try {
+        input[field.name] = toInputValue(field, value);
+      } catch (error) {
+        if (!(error instanceof ValueError)) throw error;
+        found[field.name] = error.message;
+      }
+    }
+    if (Object.keys(found).length > 0) throw new FieldErrors(found);
+    return input;
+  };
+
+  const send = async (from: Base, edited: FormValues): Promise<Row> => {
+    const input = inputOf(from.values, edited);
+    const options = { idempotencyKey: crypto.randomUUID() };
+    const answer =
+      from.row === null
+        ? await ask<{ row: Row }>(createDocument(entity), { input }, options)
+        : await ask<{ row: Row }>(
+            updateDocument(entity),
+            { id: from.row.id, input, ifVersion: from.row.rowVersion ?? null },
+            options,
+          );
+    return answer.row;
+  };
+
+  const mutation = useMutation({
+    mutationFn: ({ from, edited }: { from: Base; edited: FormValues; note?: string }) =>
+      send(from, edited),
+    onMutate: () => {
+      setErrors({});
+      setProblem(null);
+    },
+    onSuccess: (saved, { note }) => {
+      const next = start(saved);
+      setBase(next);
+      setValues(next.values);
+      setConflict(null);
+      queryClient.setQueryData(recordKey(entity.name, saved.id), saved);
+      void queryClient.invalidateQueries({ queryKey: ["rows"] });
+      void queryClient.invalidateQueries({ queryKey: ["history", entity.name, saved.id] });
+      showToast(note ?? (row === null ? en.record.created(entity.titleOne) : en.record.saved));
+      onSaved(saved);
+    },
+    onError: (error, { from, edited }) => {
+      void handle(error, from, edited);
+    },
+  });
+
+  const handle = async (error: Error, from: Base, edited: FormValues): Promise<void> => {
+    if (error instanceof FieldErrors) {
+      showErrors(error.byField);
+      return;
+    }
+    if (!(error instanceof ApiError)) {
+      setProblem(error);
+      return;
+    }
+    const detail = error.errors.find((item) => item.conflict !== null);
+    if (detail?.conflict && from.row !== null) {
+      const theirs = await fetchRecord(entity, from.row.id).catch(() => null);
+      if (theirs === null) {
+        setProblem(error);
+        return;
+      }
+      const their = start(theirs);
+      const { values: merged, clashes, taken } = merge(from.values, edited, their.values);
+      const changedBy = detail.conflict.changedBy?.name ?? null;
+      if (clashes.length === 0) {
+        const titles = taken.map((name) => fieldOf(entity, name)?.title ?? name).join(", ");
+        const note = en.conflict.merged(titles, changedBy ?? en.conflict.somebody);
+        mutation.mutate({ from: their, edited: merged, note });
+        return;
+      }
+      setConflict({ clashes, changedBy, changedAt: detail.conflict.changedAt, theirs, merged });
+      return;
+    }
+    const byField: Record<string, string> = {};
+    for (const { path, message } of error.errors) {
+      const name = path.findLast((part) => typeof part === "string" && fieldOf(entity, part));
+      if (typeof name === "string") byField[name] ??= message;
+    }
+    showErrors(byField);
+    if (Object.keys(byField).length === 0) setProblem(error);
+  };
+
+  const showErrors = (byField: Record<string, string>) => {
+    setErrors(byField);
+    const first = fields.find(({ name }) => byField[name] !== undefined);
+    if (first) focusField(first.name);
+  };
+
+  return {
+    values,
+    dirty,
+    errors,
+    problem,
+    isSaving: mutation.isPending,
+    conflict,
+    set: (field, value) => {
+      setValues((current) => ({ ...current, [field]: value }));
+      setErrors(({ [field]: _fixed, ...rest }) => rest);
+    },
+    revert: (field) => {
+      setValues((current) =>
+        field === undefined ? base.values : { ...current, [field]: base.values[field] ?? "" },
+      );
+      setErrors({});
+      setProblem(null);
+    },
+    save: () => {
+      if (mutation.isPending) return;
+      const missing = fields.filter(
+        (field) =>
+          (row ? field.onUpdate : field.onCreate) === "REQUIRED" && values[field.name] === "",
+      );
+      if (missing.length > 0)
+        return showErrors(
+          Object.fromEntries(missing.map(({ name, title }) => [name, `${title} is needed`])),
+        );
+      mutation.mutate({ from: base, edited: values });
+    },
+    resolve: (choices) => {
+      if (!conflict) return;
+      const edited = { ...conflict.merged };
+      for (const { field, mine, theirs } of conflict.clashes) {
+        const value = choices.get(field) === "theirs" ? theirs : mine;
+        if (value !== undefined) edited[field] = value;
+      }
+      const from = start(conflict.theirs);
+      setBase(from);
+      setValues(edited);
+      setConflict(null);
+      if (dirtyNames(fields, from.values, edited).length > 0) mutation.mutate({ from, edited });
+    },
+    cancelConflict: () => setConflict(null),
+    before: (field) => base.values[field.name],
+  };
+}
+
+/** Values that their kinds do not allow, found before anything is sent. */
+class FieldErrors extends Error {
+  readonly byField: Record<string, string>;
+
+  constructor(byField: Record<string, string>) {
+    super("Some fields cannot be sent.");
+    this.byField = byField;
+  }
+}
+
+/** Puts the focus into the editor of a field, when it is there. */
+export function focusField(name: string): void {
+  // After the error has been rendered.
+  setTimeout(() => {
+    const editor = document.querySelector<HTMLElement>(
+      `[data-field="${CSS.escape(name)}"] :is(input, select, textarea)`,
+    );
+    editor?.focus();
+  });
+}

@@ -1,0 +1,74 @@
+import type { EntityField } from "../../meta/catalogue.ts";
+import { textOf } from "../../meta/format.ts";
+import type { Row } from "../../meta/kinds.tsx";
+
+/** What an editor holds: text for most kinds, a truth value for switches. Empty text is null. */
+export type FormValue = string | boolean;
+export type FormValues = Record<string, FormValue>;
+
+/** A point in time as `<input type="datetime-local">` takes it: local, to the second. */
+function toLocalTime(text: string): string {
+  const date = new Date(text);
+  if (Number.isNaN(date.getTime())) return "";
+  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
+}
+
+/** The value of `field` as its editor shows it. */
+export function toFormValue(field: EntityField, value: unknown): FormValue {
+  if (field.kind === "BOOLEAN" && !field.isNullable) return value === true;
+  if (value === null || value === undefined) return "";
+  if (field.kind === "TIME") return toLocalTime(textOf(value));
+  if (field.kind === "JSON") return JSON.stringify(value, null, 2);
+  if (field.isList && Array.isArray(value)) return value.map(textOf).join("\n");
+  return textOf(value);
+}
+
+export function toFormValues(fields: readonly EntityField[], row: Partial<Row>): FormValues {
+  return Object.fromEntries(
+    fields.map((field) => [field.name, toFormValue(field, row[field.name])]),
+  );
+}
+
+/** A text that the kind of its field does not allow. */
+export class ValueError extends Error {}
+
+/** The value that a mutation takes. @throws ValueError in words for the person who typed it. */
+export function toInputValue(field: EntityField, value: FormValue): unknown {
+  if (typeof value === "boolean") return value;
+  const text = value;
+  if (field.isList) {
+    const lines = text.split("\n").filter((line) => line.trim() !== "");
+    return lines.map((line) => toInputValue({ ...field, isList: false }, line));
+  }
+  if (text === "") return null;
+  switch (field.kind) {
+    case "INTEGER":
+      if (!/^\s*[-+]?\d+\s*$/.test(text)) throw new ValueError("A whole number, such as 12");
+      return Number(text);
+    case "DECIMAL":
+      if (!/^\s*[-+]?\d+(\.\d+)?\s*$/.test(text))
+        throw new ValueError("A decimal number, such as 12.50");
+      return text.trim();
+    case "BOOLEAN":
+      return text === "true";
+    case "TIME":
+      return new Date(text).toISOString();
+    case "JSON":
+      try {
+        return JSON.parse(text) as unknown;
+      } catch (error) {
+        throw new ValueError(error instanceof Error ? error.message : "No JSON");
+      }
+    default:
+      return text;
+  }
+}
+
+/** Names of the fields whose value differs from that of `base`. */
+export function dirtyNames(
+  fields: readonly EntityField[],
+  base: FormValues,
+  values: FormValues,
+): string[] {
+  return fields.map(({ name }) => name).filter((name) => values[name] !== base[name]);
+}
