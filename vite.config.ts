@@ -37,6 +37,8 @@ export default defineConfig({
   base: "/admin/",
   plugins: [precompress()],
   oxc: { jsx: { runtime: "automatic" } },
+  // `npx vite` beside a running `npm start`.
+  server: { proxy: { "/graphql": "http://127.0.0.1:4100", "/auth": "http://127.0.0.1:4100" } },
   build: {
     outDir: "dist",
     emptyOutDir: true,

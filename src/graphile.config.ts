@@ -19,6 +19,7 @@ import { BehaviorCachePlugin } from "./plugins/BehaviorCachePlugin.ts";
 import { SqlJsonMePlugin, makeAuthPlugin } from "./plugins/AuthPlugin.ts";
 import { makeLoginOptionsPlugin } from "./plugins/LoginOptionsPlugin.ts";
 import { makeLoginPlugin } from "./plugins/LoginPlugin.ts";
+import { ConsoleCataloguePlugin, ConsolePlugin } from "./plugins/ConsolePlugin.ts";
 import { ConnectionsPlugin } from "./plugins/ConnectionsPlugin.ts";
 import { DescriptionsPlugin } from "./plugins/DescriptionsPlugin.ts";
 import { DataExportPlugin } from "./plugins/DataExportPlugin.ts";
@@ -135,6 +136,8 @@ export function makePreset(options: PresetOptions): GraphileConfig.Preset {
       SqlJsonAuditPlugin,
       SqlJsonMePlugin,
       SearchFieldsPlugin,
+      ConsoleCataloguePlugin,
+      ConsolePlugin,
       makeSearchPlugin({
         nodes: config.search.publicNodes ?? [],
         prefix: config.search.prefix,

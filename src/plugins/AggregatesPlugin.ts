@@ -7,6 +7,7 @@ import { groupKeys, keysPlan, orderGroups } from "../schema/groupKeys.ts";
 import { innerCodec, isHidden } from "../schema/columns.ts";
 import { LARGEST_GROUPS, checkGroups } from "../paging/groupArguments.ts";
 import { checkOffset } from "../paging/pageArguments.ts";
+import { hasPages } from "../schema/pages.ts";
 import { plainWords } from "../schema/plainWords.ts";
 
 declare global {
@@ -52,13 +53,10 @@ export const AggregatesPlugin: GraphileConfig.Plugin = {
         override: {
           after: ["override"],
           callback(behavior, resource) {
-            const { computed, connection } = (resource.extensions?.tags ?? {}) as Record<
-              string,
-              unknown
-            >;
+            const { computed } = (resource.extensions?.tags ?? {}) as Record<string, unknown>;
             const joins = resource.parameters
               ? computed !== undefined && resource.parameters.length === 1
-              : connection !== undefined;
+              : hasPages(resource);
             return joins ? behavior : [behavior, "-aggregate", "-aggregates", "-groupedAggregates"];
           },
         },

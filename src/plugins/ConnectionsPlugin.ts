@@ -23,6 +23,7 @@ import { DEFAULT_PAGE, LARGEST_PAGE, readPage } from "../paging/pageArguments.ts
 import type { Page, PageArguments } from "../paging/pageArguments.ts";
 import { pageConditions } from "../paging/pageConditions.ts";
 import { type AskedSearch, type Search, makeSearch } from "../paging/connectionSearch.ts";
+import { hasPages } from "../schema/pages.ts";
 import { makeSearchTables } from "../schema/searchTables.ts";
 
 declare global {
@@ -158,7 +159,7 @@ function isOfTable(scope: {
 }
 
 function isSearched(resource: PgResource | undefined): resource is PgResource {
-  return resource?.extensions?.tags?.connection !== undefined;
+  return hasPages(resource);
 }
 
 /** The checked arguments of a connection. */

@@ -6,6 +6,7 @@ import { badUserInput } from "../errors/PublicError.ts";
 import { listFields } from "../query/catalogue.ts";
 import { hasBeginnings, isOrdered } from "../query/conditions.ts";
 import { nearest } from "../text/suggest.ts";
+import { hasPages } from "../schema/pages.ts";
 import { type Guard, checkGuard, parseGuard, readGuard } from "../auth/guards.ts";
 
 interface Searchable {
@@ -161,32 +162,29 @@ export const SearchFieldsPlugin: GraphileConfig.Plugin = extendSchema((build) =>
 function searchableTables(build: GraphileBuild.Build): Map<string, Searchable> {
   const resources = Object.values(build.pgResources as Record<string, PgResource>);
   return new Map(
-    resources
-      .filter(
-        ({ parameters, extensions }) => !parameters && extensions?.tags?.connection !== undefined,
-      )
-      .map((resource) => [
-        build.inflection.allRowsConnection(resource as never),
-        {
-          // Refuses everybody where the tag is missing; the schema lint rejects such a table.
-          guard: parseGuard(readGuard(resource.extensions?.tags)) ?? [],
-          fields: listFields(build.searchTable(resource)).map(({ name, field, toMany }) => ({
-            name,
-            kind: field.kind.toUpperCase(),
-            operators: [
-              ":",
-              "IN",
-              "*",
-              ...(isOrdered(field.kind) ? ordered : []),
-              ...(hasBeginnings(field.kind) ? ["word*"] : []),
-            ],
-            isWordField: field.word && !name.includes("."),
-            values: [...(field.values?.keys() ?? [])],
-            isList: field.list,
-            isToMany: toMany,
-            description: field.description ?? null,
-          })),
-        },
-      ]),
+    resources.filter(hasPages).map((resource) => [
+      // The plural, also where the pages stand beside a plain list.
+      build.inflection.allRowsList(resource as never),
+      {
+        // Refuses everybody where the tag is missing; the schema lint rejects such a table.
+        guard: parseGuard(readGuard(resource.extensions?.tags)) ?? [],
+        fields: listFields(build.searchTable(resource)).map(({ name, field, toMany }) => ({
+          name,
+          kind: field.kind.toUpperCase(),
+          operators: [
+            ":",
+            "IN",
+            "*",
+            ...(isOrdered(field.kind) ? ordered : []),
+            ...(hasBeginnings(field.kind) ? ["word*"] : []),
+          ],
+          isWordField: field.word && !name.includes("."),
+          values: [...(field.values?.keys() ?? [])],
+          isList: field.list,
+          isToMany: toMany,
+          description: field.description ?? null,
+        })),
+      },
+    ]),
   );
 }

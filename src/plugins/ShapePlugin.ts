@@ -1,5 +1,6 @@
 import type { PgResource } from "postgraphile/@dataplan/pg";
 import { lookUpKey } from "../schema/lookUpKey.ts";
+import { hasPages, isConnection } from "../schema/pages.ts";
 import { literal, otherScalars, parseId, parseInstant, specifications } from "../schema/scalars.ts";
 
 function lowerFirst(name: string): string {
@@ -37,7 +38,9 @@ export const ShapePlugin: GraphileConfig.Plugin = {
         return this.camelCase(this.pluralize(this._singularizedResourceName(resource)));
       },
       allRowsConnection(_previous, _options, resource) {
-        return this.camelCase(this.pluralize(this._singularizedResourceName(resource)));
+        const name = this._singularizedResourceName(resource);
+        // Beside a plain list, which has the plural.
+        return this.camelCase(isConnection(resource) ? this.pluralize(name) : `${name}-pages`);
       },
       rowByUnique(_previous, _options, { resource }) {
         return lowerFirst(this.tableType(resource.codec));
@@ -80,19 +83,12 @@ export const ShapePlugin: GraphileConfig.Plugin = {
                 "-query:resource:connection",
                 "-query:resource:single",
               ];
-            return tags.connection === undefined
-              ? [
-                  behavior,
-                  "query:resource:list",
-                  "-query:resource:connection",
-                  "query:resource:single",
-                ]
-              : [
-                  behavior,
-                  "-query:resource:list",
-                  "query:resource:connection",
-                  "query:resource:single",
-                ];
+            return [
+              behavior,
+              isConnection(resource) ? "-query:resource:list" : "query:resource:list",
+              hasPages(resource) ? "query:resource:connection" : "-query:resource:connection",
+              "query:resource:single",
+            ];
           },
         },
       },

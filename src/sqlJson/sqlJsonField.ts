@@ -6,6 +6,7 @@ import { defaultOrder, eachOnce, missingKey, type OrderColumn } from "../paging/
 import { isView, lookUpKey } from "../schema/lookUpKey.ts";
 import type { Bind } from "../query/bind.ts";
 import type { SearchTable } from "../query/catalogue.ts";
+import { hasPages } from "../schema/pages.ts";
 import { jsonEncoderOf, type JsonEncoder } from "./jsonText.ts";
 import type { Row } from "./rows.ts";
 
@@ -123,7 +124,7 @@ function rowOf(build: GraphileBuild.Build, resource: PgResource): SqlJsonField |
 
 /** The rows of a table's connection. */
 export function pagedRows(build: GraphileBuild.Build, resource: PgResource): PagedRows {
-  const isSearched = resource.extensions?.tags?.connection !== undefined;
+  const isSearched = hasPages(resource);
   return { rows: rowsOf(resource), table: isSearched ? build.searchTable(resource) : null };
 }
 

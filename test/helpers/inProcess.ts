@@ -7,6 +7,7 @@ import { developmentPreset } from "../../db/printApi.ts";
 import { poolFor } from "../../src/postgres/pools.ts";
 import type { SearchTable } from "../../src/query/catalogue.ts";
 import type { TestDatabase } from "./database.ts";
+import { hasPages } from "../../src/schema/pages.ts";
 import { contextOf, requestOf, sessionWith } from "./requestOf.ts";
 
 /** The API of a database in this process, where the statements that go over its connections can be seen. */
@@ -83,7 +84,7 @@ function collecting(tables: Map<string, SearchTable>): GraphileConfig.Plugin {
       hooks: {
         init(state, build) {
           for (const resource of Object.values(build.pgResources as Record<string, PgResource>))
-            if (!resource.parameters && resource.extensions?.tags?.connection !== undefined)
+            if (hasPages(resource))
               tables.set(
                 build.inflection.allRowsConnection(resource as never),
                 build.searchTable(resource),

@@ -130,7 +130,7 @@ describe("the session cookie", () => {
     ["of a browser without Sec-Fetch-Site, from this origin", { "x-office-console": "1" }],
   ];
   test.each(accepted)("is a credential %s", async (_name, headers) => {
-    const origin = headers["sec-fetch-site"] === undefined ? { origin: service.url } : {};
+    const origin: Headers = headers["sec-fetch-site"] === undefined ? { origin: service.url } : {};
     const answer = await ask("{ me { id } }", withCookie({ ...headers, ...origin }));
     expect(answer.json).toMatchObject({ data: { me: { id: userId } } });
   });

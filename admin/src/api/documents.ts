@@ -9,18 +9,26 @@ function name(text: string): string {
 }
 
 /** The fields that show `field`: itself, or the row that it refers to by its id and name. */
-function selection(field: EntityField): string {
-  const own = name(field.name);
-  const { reference } = field;
-  if (reference?.field == null) return own;
-  return `${own} ${name(reference.field)} { id ${name(reference.nameField)} }`;
+function selection({ name: own, reference }: EntityField): string[] {
+  if (reference?.field == null) return [name(own)];
+  const shown = ["id", reference.nameField, reference.colorField].filter((part) => part !== null);
+  return [name(own), `${name(reference.field)} { ${unique(shown.map(name)).join(" ")} }`];
 }
 
+const unique = (texts: readonly string[]): string[] => [...new Set(texts)];
+
 function selections(entity: Entity, fields: readonly EntityField[]): string {
-  const always = ["id", entity.nameField, entity.detailField, entity.colorField];
-  const texts = [...always.filter((field) => field !== null).map(name), ...fields.map(selection)];
-  if (hasVersion(entity)) texts.push("rowVersion");
-  return [...new Set(texts.join(" ").match(/\w+ \{[^}]*\}|\w+/g))].join(" ");
+  const always = [entity.nameField, entity.detailField, entity.colorField].filter(
+    (field) => field !== null,
+  );
+  // Every row has an `id` for the console, also where another column is the key.
+  const key = entity.keyField === "id" ? "id" : `id: ${name(entity.keyField)}`;
+  return unique([
+    key,
+    ...always.map(name),
+    ...fields.filter(({ isInputOnly }) => !isInputOnly).flatMap(selection),
+    ...(hasVersion(entity) ? ["rowVersion"] : []),
+  ]).join(" ");
 }
 
 const hasVersion = (entity: Entity): boolean =>
@@ -113,26 +121,22 @@ export const logoutDocument = `mutation { done: logout }`;
 export const catalogueDocument = `query Console($ifNot: String) {
   console(ifNot: $ifNot) {
     version title
-    me { permissions isSuperadmin user { id name email avatarUrl } }
+    me { permissions user { id name email avatarUrl } }
+    closedEntities { name title permission }
     entities {
-      name typeName title titleOne description group icon nameField detailField colorField
-      listField pagesField recordField defaultOrder hasHistory
+      name typeName title titleOne description group icon keyField nameField detailField colorField
+      listField pagesField hasPages recordField defaultOrder hasHistory
       canCreate { field inputType takesVersion }
       canUpdate { field inputType takesVersion }
       canDelete { field inputType takesVersion }
       missing { verb permission description }
       fields {
-        name title description kind widget unit isList isNullable onCreate onUpdate maxLength
+        name title description kind widget unit isList isNullable isInputOnly onCreate onUpdate maxLength
         orderBy searchName place section
         values { value title tone }
-        reference { entity field nameField }
+        reference { entity field nameField colorField }
       }
-      relations { field title entity by canCreate }
+      relations { field title entity by }
     }
-    actions {
-      field entity title description permission tone
-      arguments { name title kind isRequired }
-    }
-    features
   }
 }`;

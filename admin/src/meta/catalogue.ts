@@ -4,14 +4,19 @@ export interface Catalogue {
   title: string;
   me: Me;
   entities: Entity[];
-  actions: EntityAction[];
-  features: string[];
+  closedEntities: ClosedEntity[];
+}
+
+/** A table that the caller may not read. */
+export interface ClosedEntity {
+  name: string;
+  title: string;
+  permission: string | null;
 }
 
 export interface Me {
   user: { id: string; name: string | null; email: string; avatarUrl: string | null };
   permissions: string[];
-  isSuperadmin: boolean;
 }
 
 /** A table that the caller may read. */
@@ -24,12 +29,15 @@ export interface Entity {
   description: string | null;
   group: string | null;
   icon: string | null;
+  /** The field that identifies a row: `id`, or a key. */
+  keyField: string;
   nameField: string;
   detailField: string | null;
   colorField: string | null;
   listField: string;
   /** The connection with `query`, `offset` and a count. */
   pagesField: string;
+  hasPages: boolean;
   recordField: string | null;
   defaultOrder: string[];
   canCreate: EntityMutation | null;
@@ -49,21 +57,12 @@ export interface EntityMutation {
 
 export interface MissingPermission {
   verb: string;
-  permission: string;
+  permission: string | null;
   description: string;
 }
 
 export type FieldKind =
-  | "TEXT"
-  | "INTEGER"
-  | "DECIMAL"
-  | "BOOLEAN"
-  | "DATE"
-  | "TIME"
-  | "ENUM"
-  | "REFERENCE"
-  | "JSON"
-  | "FILE";
+  "TEXT" | "INTEGER" | "DECIMAL" | "BOOLEAN" | "DATE" | "TIME" | "ENUM" | "REFERENCE" | "JSON";
 
 export type FieldUse = "NO" | "OPTIONAL" | "REQUIRED";
 
@@ -78,6 +77,8 @@ export interface EntityField {
   reference: EntityReference | null;
   isList: boolean;
   isNullable: boolean;
+  /** Only mutations have it; rows do not. */
+  isInputOnly: boolean;
   onCreate: FieldUse;
   onUpdate: FieldUse;
   maxLength: number | null;
@@ -99,6 +100,7 @@ export interface EntityReference {
   entity: string;
   field: string | null;
   nameField: string;
+  colorField: string | null;
 }
 
 /** Rows of another table that refer to a row of this one. */
@@ -108,18 +110,6 @@ export interface EntityRelation {
   entity: string;
   /** The field of the other table, as its query language names it, such as `supplier.id`. */
   by: string;
-  canCreate: boolean;
-}
-
-/** A mutation that shows as a button. */
-export interface EntityAction {
-  field: string;
-  entity: string | null;
-  title: string;
-  description: string | null;
-  permission: string[];
-  arguments: { name: string; title: string; kind: FieldKind; isRequired: boolean }[];
-  tone: string | null;
 }
 
 /** The catalogue with quick access by name. */
@@ -130,6 +120,11 @@ export class Entities {
   constructor(catalogue: Catalogue) {
     this.catalogue = catalogue;
     this.#byName = new Map(catalogue.entities.map((entity) => [entity.name, entity]));
+  }
+
+  /** The table `name`, when the caller may not read it. */
+  closed(name: string): ClosedEntity | undefined {
+    return this.catalogue.closedEntities.find((entity) => entity.name === name);
   }
 
   get(name: string): Entity | undefined {
@@ -149,13 +144,11 @@ export function defaultColumns(entity: Entity): EntityField[] {
     .toSorted((a, b) => (a.place ?? 0) - (b.place ?? 0));
   if (placed.length > 0) return placed;
   const name = fieldOf(entity, entity.nameField);
-  const others = shown.filter(
-    (field) => field !== name && field.name !== "id" && field.name !== "createdAt",
-  );
+  const others = shown.filter((field) => field !== name);
   return [...(name ? [name] : []), ...others].slice(0, 8);
 }
 
 /** Whether a list can show the field in one line. */
 export function isColumn(field: EntityField): boolean {
-  return field.kind !== "JSON" && field.kind !== "FILE" && !field.isList;
+  return field.kind !== "JSON" && !field.isList && !field.isInputOnly;
 }

@@ -21,7 +21,6 @@ const layouts: Record<EntityField["kind"], Layout> = {
   ENUM: { width: 132 },
   REFERENCE: { width: 160 },
   JSON: { width: 240 },
-  FILE: { width: 160 },
 };
 
 export const layoutOf = (field: EntityField): Layout => layouts[field.kind];
@@ -39,7 +38,7 @@ export function referredRow(
     return {
       id: textOf(named["id"]),
       name: textOf(named[reference.nameField]) || textOf(named["id"]),
-      color: null,
+      color: reference.colorField === null ? null : textOf(named[reference.colorField]) || null,
     };
   }
   const id = row[field.name];
@@ -77,6 +76,14 @@ export function Cell({ field, row }: { field: EntityField; row: Row }): ReactNod
       <span className="color">
         <ColorDot color={value} />
         {value}
+      </span>
+    );
+  const referred = field.kind === "REFERENCE" ? referredRow(field, row) : null;
+  if (referred?.color != null)
+    return (
+      <span className="color">
+        <ColorDot color={referred.color} />
+        {referred.name}
       </span>
     );
   const text = cellText(field, row);

@@ -70,8 +70,8 @@ export const en = {
     empty: (title: string) => `No ${title.toLowerCase()} yet`,
     emptyMayCreate: (one: string) =>
       `Press n, or the button above, to make the first ${one.toLowerCase()}.`,
-    emptyMayNot: (permission: string) =>
-      `You may look, but not add: that needs the permission ${permission}.`,
+    emptyMayNot: (permission: string | null) =>
+      `You may look, but not add: that needs the permission ${permission ?? "to do so"}.`,
     emptyPlain: "Rows appear here as soon as the service makes them.",
     noMatch: "Nothing matches this query",
     sorted: { ascending: "ascending", descending: "descending" },
@@ -81,8 +81,10 @@ export const en = {
     failed: "The list could not be loaded",
     correlation: "Request",
     missingTitle: (title: string) => `You may not see ${title}`,
-    missing: (permission: string, description: string) =>
-      `That needs the permission ${permission}: ${description} A Superadmin can give it to one of your roles.`,
+    missing: (permission: string | null) =>
+      permission === null
+        ? "That needs another kind of login."
+        : `That needs the permission ${permission}. A Superadmin can give it to one of your roles.`,
     unknown: (name: string) => `There is no list “${name}”`,
     unknownHint: "It may have another name, or your permissions do not open it.",
     didYouMean: (name: string) => `Did you mean ${name}?`,
@@ -115,7 +117,10 @@ export const en = {
     revert: (title: string) => `Take back the change of ${title}`,
     required: "required",
     readOnly: "This cannot be changed.",
-    needs: (permission: string) => `Changing this needs the permission ${permission}.`,
+    needs: (permission: string | null) =>
+      permission === null
+        ? "Changing this needs a session."
+        : `Changing this needs the permission ${permission}.`,
     open: (title: string) => `Open ${title}`,
     choose: "Type two letters",
     noChoice: "Nothing found",

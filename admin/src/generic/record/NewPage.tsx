@@ -21,7 +21,7 @@ export function NewPage(): ReactNode {
     return (
       <Page title={en.list.new(entity.titleOne.toLowerCase())}>
         <p className="empty" role="alert">
-          {missing ? en.list.missing(missing.permission, missing.description) : en.record.readOnly}
+          {missing ? en.list.missing(missing.permission) : en.record.readOnly}
         </p>
       </Page>
     );
