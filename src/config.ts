@@ -23,7 +23,7 @@ import {
 import { searchConfig, searchNeeds, searchProblems, searchSettings } from "./settings/search.ts";
 import { serverConfig, serverProblems, serverSettings } from "./settings/server.ts";
 import { metricsConfig, metricsSettings } from "./settings/metrics.ts";
-import { sqlJsonConfig, sqlJsonSettings } from "./settings/sqlJson.ts";
+import { sqlJsonConfig, sqlJsonProblems, sqlJsonSettings } from "./settings/sqlJson.ts";
 import { telemetryConfig, telemetrySettings } from "./settings/telemetry.ts";
 import type { ProcessRole, Setting, SettingGroup, Value } from "./settings/types.ts";
 import { findUnknownSettings } from "./settings/unknownSettings.ts";
@@ -168,6 +168,7 @@ export function readConfig(
     problems.push("DATABASE_URL is required in production: no embedded PostgreSQL starts there");
   problems.push(
     ...serverProblems(config),
+    ...sqlJsonProblems(config.sqlJson, production),
     ...persistedOperationsProblems(config.persistedOperations),
     ...loginProblems(config.login, production),
     ...erpProblems(config.erp, production),

@@ -6,8 +6,10 @@ import {
   makeQueryAsPrincipal,
 } from "../auth/queryAsPrincipal.ts";
 import { type ReadReplicaAsPrincipal, makeReadReplicaAsPrincipal } from "../auth/queryReplica.ts";
+import { explainReads } from "../auth/explainReads.ts";
 import type { Config } from "../config.ts";
 import { preparedStatements } from "../graphile.config.ts";
+import { makeWithRequestClient } from "../postgres/service.ts";
 import type { Api } from "./buildSchema.ts";
 import type { ServerDatabase } from "./openDatabase.ts";
 
@@ -26,9 +28,13 @@ export function makePrincipalReads(
   { schema, documents }: Api,
 ): PrincipalReads {
   const options = { prepared: preparedStatements(config), idleHours: config.session.idleHours };
-  const queryAsPrincipal = makeQueryAsPrincipal(pool, sharedConnections, options);
-  if (!replica) return { queryAsPrincipal, readAs: null, maySkipPrimary: () => false };
   const findPrincipal = makeFindPrincipal(pool, options);
+  const plain = makeQueryAsPrincipal(pool, sharedConnections, options);
+  const queryAsPrincipal =
+    config.sqlJson === "explain"
+      ? explainReads(plain, findPrincipal, makeWithRequestClient(pool, options.prepared))
+      : plain;
+  if (!replica) return { queryAsPrincipal, readAs: null, maySkipPrimary: () => false };
   return {
     queryAsPrincipal,
     readAs: makeReadReplicaAsPrincipal(queryAsPrincipal, findPrincipal, replica.reads),
