@@ -121,6 +121,13 @@ test("requires a database in production", () => {
   );
 });
 
+test("refuses to log plans in production", () => {
+  expect(problems({ NODE_ENV: "production", SQL_JSON: "explain" })).toContain(
+    "SQL_JSON cannot be explain in production",
+  );
+  expect(readConfig({ SQL_JSON: "explain" }).sqlJson).toBe("explain");
+});
+
 test("reports all settings that a process requires in production", () => {
   const lacks = (runs: readonly ("server" | "worker")[]) => {
     try {
