@@ -36,6 +36,7 @@ import { makeReplicaPlugin } from "./plugins/ReplicaPlugin.ts";
 import { SearchFieldsPlugin } from "./plugins/SearchFieldsPlugin.ts";
 import { makeSearchPlugin } from "./plugins/SearchPlugin.ts";
 import { ShapePlugin } from "./plugins/ShapePlugin.ts";
+import { SuggestionsPlugin } from "./plugins/SuggestionsPlugin.ts";
 import { SyncProductsPlugin } from "./plugins/SyncProductsPlugin.ts";
 import { TableMutationsPlugin } from "./plugins/TableMutationsPlugin.ts";
 import { VisibilityPlugin } from "./plugins/VisibilityPlugin.ts";
@@ -138,6 +139,7 @@ export function makePreset(options: PresetOptions): GraphileConfig.Preset {
       SearchFieldsPlugin,
       ConsoleCataloguePlugin,
       ConsolePlugin,
+      SuggestionsPlugin,
       makeSearchPlugin({
         nodes: config.search.publicNodes ?? [],
         prefix: config.search.prefix,

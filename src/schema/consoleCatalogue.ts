@@ -205,7 +205,6 @@ function entityOf(
     update: mutationOf(schema, "update", typeName),
     delete: mutationOf(schema, "delete", typeName),
   };
-  const { nameField, detailField } = labelOf(build, table);
   const fields = fieldsOf(build, schema, { table, type, mutations, list: root.list, names });
   return {
     name: root.name,
@@ -215,10 +214,7 @@ function entityOf(
     description: table.codec.description ?? table.description ?? null,
     group: groupOf(tags).heading,
     icon: tagText(tags, "icon"),
-    keyField: keyOf(build, table) ?? nameField,
-    nameField,
-    detailField,
-    colorField: fields.find(({ widget }) => widget === "color")?.name ?? null,
+    ...labelFields(build, table),
     listField: root.list,
     pagesField: root.pages,
     hasPages: root.hasPages,
@@ -281,42 +277,57 @@ function mutationOf(schema: GraphQLSchema, verb: Verb, typeName: string): Catalo
   };
 }
 
-/** The field that identifies a row: its id, or the only column of another key. */
-function keyOf(build: GraphileBuild.Build, { codec, uniques }: Table): string | null {
-  const keys = uniques.filter(({ attributes }) => attributes.length === 1);
-  const key = keys.find(({ isPrimary }) => isPrimary) ?? keys[0];
-  const column = codec.attributes["id"] === undefined ? key?.attributes[0] : "id";
-  return column === undefined ? null : build.inflection.attribute({ attributeName: column, codec });
+/** The columns that identify and name a row of a table. */
+export interface LabelColumns {
+  /** The id, or the only column of another key, or the name. */
+  key: string;
+  /** The tag `@label`, or a column with a usual name. */
+  name: string;
+  detail: string | null;
+  color: string | null;
 }
 
-/** Which fields name a row: the tag `@label`, or a column with a usual name. */
-function labelOf(
-  build: GraphileBuild.Build,
-  table: Table,
-): { nameField: string; detailField: string | null } {
-  const { codec } = table;
-  const columns = Object.entries(codec.attributes)
+/** Which columns identify and name a row. @throws Error where the tag `@label` names no column */
+export function labelColumns(resource: PgResource): LabelColumns {
+  const { attributes } = resource.codec as PgCodecWithAttributes;
+  const columns = Object.entries(attributes)
     .filter(([, attribute]) => !isHidden(attribute))
     .map(([name]) => name);
-  const label = tagText(table.extensions?.tags, "label");
+  const label = tagText(resource.extensions?.tags, "label");
   const [first, second] = label?.split(/[\s,]+/) ?? [];
-  const column =
+  const wrong = [first, second].find((name) => name !== undefined && !columns.includes(name));
+  if (wrong !== undefined)
+    throw new Error(`The tag @label of ${resource.name} names ${wrong}, which is no column of it`);
+  const name =
     first ??
-    usualNames.find((name) => columns.includes(name)) ??
-    columns.find((name) => usualNames.some((usual) => name.endsWith(`_${usual}`))) ??
-    columns.find((name) => name === "id") ??
-    columns[0] ??
-    "id";
-  const apiName = (attributeName: string) => {
-    if (codec.attributes[attributeName] === undefined)
-      throw new Error(
-        `The tag @label of ${table.name} names the column ${attributeName}, which it does not have`,
-      );
-    return build.inflection.attribute({ attributeName, codec });
-  };
+    usualNames.find((usual) => columns.includes(usual)) ??
+    columns.find((column) => usualNames.some((usual) => column.endsWith(`_${usual}`))) ??
+    (columns.includes("id") ? "id" : columns[0]);
+  if (name === undefined) throw new Error(`${resource.name} has no column that the API shows`);
+  const keys = resource.uniques.filter(({ attributes: key }) => key.length === 1);
+  const key = keys.find(({ isPrimary }) => isPrimary) ?? keys[0];
+  const color = columns.find(
+    (column) =>
+      tagText(attributes[column]?.extensions?.tags as Tags | undefined, "widget") === "color",
+  );
   return {
-    nameField: apiName(column),
-    detailField: second === undefined ? null : apiName(second),
+    key: columns.includes("id") ? "id" : (key?.attributes[0] ?? name),
+    name,
+    detail: second ?? null,
+    color: color ?? null,
+  };
+}
+
+/** The same as fields of the API. */
+function labelFields(build: GraphileBuild.Build, table: Table) {
+  const { codec } = table;
+  const { key, name, detail, color } = labelColumns(table as PgResource);
+  const apiName = (attributeName: string) => build.inflection.attribute({ attributeName, codec });
+  return {
+    keyField: apiName(key),
+    nameField: apiName(name),
+    detailField: detail === null ? null : apiName(detail),
+    colorField: color === null ? null : apiName(color),
   };
 }
 
@@ -489,22 +500,15 @@ function referencesOf(
       relation as never,
       "singularRelation:resource:single",
     );
-    const remote = remoteResource as Table;
+    const { nameField, colorField } = labelFields(build, remoteResource as Table);
     found.set(column, {
       entity,
       field: isShown ? build.inflection.singleRelation(details) : null,
-      nameField: labelOf(build, remote).nameField,
-      colorField: colorColumn(build, remote),
+      nameField,
+      colorField,
     });
   }
   return found;
-}
-
-function colorColumn(build: GraphileBuild.Build, table: Table): string | null {
-  const found = Object.entries(table.codec.attributes).find(
-    ([, { extensions }]) => tagText(extensions?.tags as Tags | undefined, "widget") === "color",
-  );
-  return found ? build.inflection.attribute({ attributeName: found[0], codec: table.codec }) : null;
 }
 
 function relations(build: GraphileBuild.Build, table: Table): [string, PgCodecRelation][] {

@@ -1,0 +1,96 @@
+import type { PgResource } from "postgraphile/@dataplan/pg";
+import { sql } from "postgraphile/pg-sql2";
+import type { SQL } from "postgraphile/pg-sql2";
+import { bindValue } from "../query/bind.ts";
+import type { SearchTable } from "../query/catalogue.ts";
+import {
+  beginsWithText,
+  containsText,
+  isTooShortWithin,
+  wordsHaveWordBeginning,
+} from "../query/textSql.ts";
+import { defaultOrder } from "./defaultOrder.ts";
+import type { AskedSearch } from "./connectionSearch.ts";
+
+/** A row that a typed text may mean. */
+export interface Suggestion {
+  id: string;
+  name: string;
+  detail: string | null;
+  color: string | null;
+}
+
+/** The columns of a suggestion. */
+export interface SuggestionColumns {
+  key: string;
+  name: string;
+  detail: string | null;
+  color: string | null;
+}
+
+/** Rows that are looked at before they are ranked; what a broad text matches beyond them is not found. */
+const maxCandidates = 500;
+
+/** The statement that finds the candidates for `text`. An empty text gives the first rows of the list. */
+export function candidates(
+  resource: PgResource,
+  table: SearchTable,
+  columns: SuggestionColumns,
+  { text, search, first }: { text: string; search: AskedSearch | null; first: number },
+): SQL {
+  const row = sql.identifier(Symbol("row"));
+  const column = (name: string) => sql`${row}.${sql.identifier(name)}`;
+  const shown = sql.join(
+    [columns.key, columns.name, columns.detail, columns.color].map((name, place) => {
+      const alias = sql.identifier(["id", "name", "detail", "color"][place] ?? "");
+      return name === null ? sql`null::text as ${alias}` : sql`${column(name)}::text as ${alias}`;
+    }),
+    ", ",
+  );
+  const name = sql`${column(columns.name)}::text`;
+  const only = search === null ? sql.true : search.matches(row);
+  const from = sql`select ${shown} from ${resource.from as SQL} as ${row}`;
+  if (text === "") {
+    const order = defaultOrder(resource).map(({ attribute, direction }) =>
+      direction === "DESC" ? sql`${column(attribute)} desc` : sql`${column(attribute)}`,
+    );
+    const ordered = order.length === 0 ? sql.blank : sql` order by ${sql.join(order, ", ")}`;
+    return sql`${from} where ${only} and ${name} is not null${ordered} limit ${sql.value(first)}`;
+  }
+  const limit = sql` limit ${sql.value(maxCandidates)}`;
+  const beginning = sql`(${from} where ${beginsWithText(name, text, bindValue)} and ${only}${limit})`;
+  // The index within words serves three letters and more; the name alone decides which rows count.
+  if (table.words && !isTooShortWithin(text)) {
+    const words = wordsHaveWordBeginning(table.words(row), [text], bindValue);
+    return sql`${beginning} union (${from} where ${words} and ${only}${limit})`;
+  }
+  if (table.words) return beginning;
+  return sql`${beginning} union (${from} where ${containsText(name, text, bindValue)} and ${only}${limit})`;
+}
+
+/** Text without case and accents, as people compare names. */
+function folded(text: string): string {
+  return text.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase();
+}
+
+/** The best of the candidates: the whole name, its beginning, the beginning of a word; the shorter first. */
+export function ranked(found: readonly Suggestion[], text: string, first: number): Suggestion[] {
+  const wanted = folded(text.trim());
+  const rankOf = (name: string): number => {
+    const own = folded(name);
+    if (own === wanted) return 0;
+    if (own.startsWith(wanted)) return 1;
+    return own.split(/[^\p{L}\p{N}]+/u).some((word) => word.startsWith(wanted)) ? 2 : 3;
+  };
+  return found
+    .map((suggestion) => ({ suggestion, rank: rankOf(suggestion.name) }))
+    .filter(({ rank }) => rank < 3 || wanted === "")
+    .toSorted(
+      (a, b) =>
+        a.rank - b.rank ||
+        a.suggestion.name.length - b.suggestion.name.length ||
+        a.suggestion.name.localeCompare(b.suggestion.name, "en"),
+    )
+    .slice(0, first)
+    .map(({ suggestion }) => suggestion);
+}

@@ -1,0 +1,164 @@
+import type { PgResource } from "postgraphile/@dataplan/pg";
+import { type FieldArgs, type Step, context, lambda, object } from "postgraphile/grafast";
+import { extendSchema, gql } from "postgraphile/utils";
+import { checkGuard, parseGuard, readGuard } from "../auth/guards.ts";
+import { badUserInput } from "../errors/PublicError.ts";
+import { type Search, makeSearch } from "../paging/connectionSearch.ts";
+import { type Suggestion, candidates, ranked } from "../paging/suggestions.ts";
+import { labelColumns } from "../schema/consoleCatalogue.ts";
+import { hasPages } from "../schema/pages.ts";
+import { nearest } from "../text/suggest.ts";
+
+/** Longer texts name nothing. */
+const maxText = 200;
+const maxFirst = 50;
+
+interface Wanted {
+  entity: string;
+  text: string;
+  first: number;
+  query: string | null | undefined;
+}
+
+/** Typing ahead over the names of any table. */
+export const SuggestionsPlugin: GraphileConfig.Plugin = extendSchema((build) => {
+  const { loadOneWithPgClient } = build.dataplanPg;
+  const tables = new Map(
+    Object.values(build.pgResources as Record<string, PgResource>)
+      .filter(hasPages)
+      .map((table) => [build.inflection.allRowsList(table as never), table]),
+  );
+  const searches = new Map<string, Search>();
+  const executor = [...tables.values()][0]?.executor;
+  if (!executor) throw new Error("The schema has no table with a list");
+
+  const tableOf = (entity: string): PgResource => {
+    const table = tables.get(entity);
+    if (table) return table;
+    const known = nearest(entity, [...tables.keys()]);
+    throw badUserInput(
+      `entity must be one of ${(known.length > 0 ? known : [...tables.keys()]).join(", ")}`,
+      { path: ["entity"] },
+    );
+  };
+
+  const searchOf = (entity: string, query: string) => {
+    const search = searches.get(entity) ?? makeSearch(build.searchTable(tableOf(entity)));
+    searches.set(entity, search);
+    return search(query, null);
+  };
+
+  /** The arguments, once they are allowed and in bounds. */
+  const check = (wanted: Wanted, caller: Parameters<typeof checkGuard>[1]): Wanted => {
+    const table = tableOf(wanted.entity);
+    checkGuard(parseGuard(readGuard(table.extensions?.tags)) ?? [], caller);
+    if (wanted.text.length > maxText)
+      throw badUserInput(`text has at most ${maxText} characters`, { path: ["text"] });
+    if (wanted.first < 1 || wanted.first > maxFirst)
+      throw badUserInput(`first is between 1 and ${maxFirst}`, { path: ["first"] });
+    if (wanted.query != null) searchOf(wanted.entity, wanted.query);
+    return { ...wanted, text: wanted.text.trim() };
+  };
+
+  return {
+    typeDefs: gql`
+      """
+      A row that a typed text may mean.
+      """
+      type Suggestion {
+        """
+        The row's id, or the key that stands for it.
+        """
+        id: String!
+        """
+        Its name.
+        """
+        name: String!
+        """
+        What tells it from others of the same name.
+        """
+        detail: String
+        """
+        Its colour.
+        """
+        color: String
+      }
+
+      extend type Query {
+        """
+        Rows whose name is the text, begins with it, or has a word that begins with it, in this order, the shorter names first; an
+        empty text gives the first rows of the list. Looks at 500 rows at most. Needs the permission to read the table.
+        """
+        suggestions(
+          """
+          The table, as \`console\` and \`searchFields\` name it, such as \`products\`.
+          """
+          entity: String!
+          """
+          What was typed.
+          """
+          text: String!
+          """
+          This many, 50 at most.
+          """
+          first: Int! = 8
+          """
+          Only rows that match this search.
+          """
+          query: String
+        ): [Suggestion!]! @scope(guard: "principal")
+      }
+    `,
+    objects: {
+      Query: {
+        plans: {
+          suggestions(_$root: Step, args: FieldArgs) {
+            const $wanted = object({
+              entity: args.getRaw("entity"),
+              text: args.getRaw("text"),
+              first: args.getRaw("first"),
+              query: args.getRaw("query"),
+            }) as Step<Wanted>;
+            const $checked = lambda(
+              [$wanted, context().get("requestContext")],
+              ([wanted, caller]) => check(wanted, caller),
+            );
+            return loadOneWithPgClient(executor, $checked, (client, all) =>
+              Promise.all(
+                all.map(async ({ entity, text, first, query }) => {
+                  const table = tableOf(entity);
+                  const search = query == null ? null : searchOf(entity, query);
+                  const statement = build.sql.compile(
+                    candidates(table, build.searchTable(table), labelColumns(table), {
+                      text,
+                      search,
+                      first,
+                    }),
+                  );
+                  const { rows } = await client.query<Suggestion>({
+                    text: statement.text,
+                    values: [...statement.values],
+                  });
+                  const found = ranked(rows, text, first);
+                  if (table.extensions?.tags?.auditReads !== undefined && found.length > 0)
+                    await client.query({
+                      text: "select record_read($1, null, $2)",
+                      values: [
+                        build.inflection.tableType(table.codec),
+                        JSON.stringify({
+                          field: "suggestions",
+                          arguments: { entity, text },
+                          rows: found.length,
+                        }),
+                      ],
+                    });
+                  return found;
+                }),
+              ),
+            );
+          },
+        },
+      },
+    },
+  };
+}, "SuggestionsPlugin");
