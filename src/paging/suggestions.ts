@@ -75,7 +75,8 @@ function folded(text: string): string {
 
 /** The best of the candidates: the whole name, its beginning, the beginning of a word; the shorter first. */
 export function ranked(found: readonly Suggestion[], text: string, first: number): Suggestion[] {
-  const wanted = folded(text.trim());
+  const wanted = folded(text);
+  if (wanted === "") return found.slice(0, first);
   const rankOf = (name: string): number => {
     const own = folded(name);
     if (own === wanted) return 0;
@@ -84,7 +85,7 @@ export function ranked(found: readonly Suggestion[], text: string, first: number
   };
   return found
     .map((suggestion) => ({ suggestion, rank: rankOf(suggestion.name) }))
-    .filter(({ rank }) => rank < 3 || wanted === "")
+    .filter(({ rank }) => rank < 3)
     .toSorted(
       (a, b) =>
         a.rank - b.rank ||

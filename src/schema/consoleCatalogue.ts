@@ -366,6 +366,8 @@ function fieldsOf(
       {
         ...typed(field, tags),
         name,
+        // "The id of the wine type" says nothing beside the other row's name.
+        ...(reference ? { description: attribute.description ?? null } : {}),
         title: tagText(tags, "title") ?? titleOf(reference ? name.replace(/Id$/, "") : name),
         kind: reference ? ("REFERENCE" as const) : kindOf(field.type),
         reference,

@@ -94,6 +94,8 @@ export function ReferenceEditor({
           className="input"
           aria-describedby={describedBy}
           placeholder={en.record.choose}
+          // What is typed takes the place of the name that stands there.
+          onFocus={(event) => event.target.select()}
         />
         <Popover className="popover">
           <ListBox<Suggestion>
