@@ -1837,22 +1837,6 @@ Where the file is in the object store.';
 comment on column export_workbooks.fields is 'The fields that its placeholders name.';
 comment on constraint export_workbooks_file_name_check on export_workbooks is 'must be 1 to 200 visible characters without spaces at its ends';
 
-create table held_keys (
-  role_id uuid not null,
-  permission_keys text[] not null,
-  constraint held_keys_pkey PRIMARY KEY (role_id),
-  constraint held_keys_role_id_fkey FOREIGN KEY (role_id) REFERENCES roles(id) ON DELETE CASCADE
-);
-alter table held_keys enable row level security, force row level security;
-
-create policy held_keys_owner on held_keys for all to office_owner
-  using (true)
-  with check (true);
-
-comment on table held_keys is '@internal
-@audit off because it copies role_permissions
-The permission keys of a role in one row, which every request reads. A role without permissions may have no row.';
-
 create table idempotency_keys (
   principal text not null,
   key_hash bytea not null,
@@ -2557,7 +2541,7 @@ create table permissions (
   constraint permissions_pkey PRIMARY KEY (id)
 );
 alter table permissions enable row level security, force row level security;
-CREATE TRIGGER _500_keep_role_keys AFTER UPDATE ON permissions REFERENCING NEW TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION tg_permissions__keep_role_keys();
+CREATE TRIGGER _500_keep_user_keys AFTER UPDATE ON permissions REFERENCING NEW TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION tg_permissions__keep_user_keys();
 
 create policy permissions_held on permissions for select to office_api
   using ((key = ANY (( SELECT current_permissions() AS current_permissions)::text[])));
@@ -3348,6 +3332,23 @@ comment on column user_identities.issuer is 'The provider''s issuer identifier (
 comment on column user_identities.subject is 'The provider''s identifier of the person (`sub`), which it never gives to another person.';
 comment on column user_identities.email is 'The verified address that matched the user.';
 
+create table user_keys (
+  user_id uuid not null,
+  is_active boolean not null,
+  permission_keys text not null,
+  constraint user_keys_pkey PRIMARY KEY (user_id),
+  constraint user_keys_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
+);
+alter table user_keys enable row level security, force row level security;
+
+create policy user_keys_owner on user_keys for all to office_owner
+  using (true)
+  with check (true);
+
+comment on table user_keys is '@internal
+@audit off because it copies users, user_roles and role_permissions
+Whether a user is active, and the keys of their permissions, separated by commas. Triggers keep it; every request reads it.';
+
 create table user_roles (
   user_id uuid not null,
   role_id uuid not null,
@@ -3412,6 +3413,7 @@ CREATE TRIGGER _300_check_dots BEFORE INSERT OR UPDATE OF email ON users FOR EAC
 CREATE TRIGGER _500_end_invitations AFTER UPDATE OF is_active ON users FOR EACH ROW WHEN (old.is_active AND NOT new.is_active) EXECUTE FUNCTION tg_users__end_invitations();
 CREATE TRIGGER _500_end_logins AFTER UPDATE OF is_active ON users FOR EACH ROW WHEN (old.is_active AND NOT new.is_active) EXECUTE FUNCTION tg_users__end_logins();
 CREATE TRIGGER _500_forget_login_codes AFTER UPDATE OF is_active ON users FOR EACH ROW WHEN (old.is_active AND NOT new.is_active) EXECUTE FUNCTION tg_users__forget_login_codes();
+CREATE TRIGGER _500_keep_active AFTER INSERT OR UPDATE OF is_active ON users FOR EACH ROW EXECUTE FUNCTION tg_users__keep_active();
 CREATE TRIGGER _800_audit_delete AFTER DELETE ON users REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('User', 'id');
 CREATE TRIGGER _800_audit_insert AFTER INSERT ON users REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('User', 'id');
 CREATE TRIGGER _800_audit_update AFTER UPDATE ON users REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('User', 'id');
@@ -3994,9 +3996,9 @@ CREATE OR REPLACE FUNCTION authenticate(token_hash bytea, idle_hours integer)
  SECURITY DEFINER
  SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
-  select w.user_id, w.session_id, w.permissions, false
-  from use_session(authenticate.token_hash, authenticate.idle_hours) as w
-  where w.user_id is not null
+  select enter_with_session(authenticate.token_hash, authenticate.idle_hours);
+  select current_user_id(), current_setting('office.session_id')::uuid, current_permissions(), false
+  where current_user_id() is not null
 $function$;
 grant execute on function authenticate(bytea,integer) to office_server;
 comment on function authenticate(bytea,integer) is 'The user, session and effective permissions of a live session; no row for an unknown, ended or expired token.';
@@ -5831,14 +5833,27 @@ CREATE OR REPLACE FUNCTION enter_with_session(token_hash bytea, idle_hours integ
  SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
-  v_who record := use_session(enter_with_session.token_hash, enter_with_session.idle_hours);
+  v_user_id uuid;
+  v_session_id uuid;
+  v_used_at timestamptz;
+  v_keys text;
   v_settings text[];
 begin
+  select s.user_id, s.id, s.last_used_at, k.permission_keys into v_user_id, v_session_id, v_used_at, v_keys
+  from sessions s join user_keys k on k.user_id = s.user_id
+  where s.token_hash = enter_with_session.token_hash
+    and s.ended_at is null and s.expires_at > now() and s.idle_expires_at > now() and k.is_active;
+  -- Writes at most once a minute per session and never waits for another request.
+  if v_used_at < now() - interval '1 minute' then
+    update sessions s
+    set last_used_at = now(), idle_expires_at = now() + make_interval(hours => enter_with_session.idle_hours)
+    where s.id = (select id from sessions where id = v_session_id for update skip locked);
+  end if;
   v_settings := array[
-    set_config('office.user_id', coalesce(v_who.user_id::text, ''), true),
-    set_config('office.session_id', coalesce(v_who.session_id::text, ''), true),
+    set_config('office.user_id', coalesce(v_user_id::text, ''), true),
+    set_config('office.session_id', coalesce(v_session_id::text, ''), true),
     set_config('office.token_id', '', true),
-    set_config('office.permissions', coalesce(array_to_string(v_who.permissions, ','), ''), true),
+    set_config('office.permissions', coalesce(v_keys, ''), true),
     set_config('office.scoped', 'false', true)
   ];
 end;
@@ -7394,17 +7409,39 @@ grant execute on function keep_idempotent_answer(bytea,bytea,json) to office_api
 comment on function keep_idempotent_answer(bytea,bytea,json) is '@behavior -*
 Stores the response under the caller''s key in the same transaction; null when it contains a secret.';
 
-CREATE OR REPLACE FUNCTION keep_role_keys(role_ids uuid[])
+CREATE OR REPLACE FUNCTION keep_keys_of_holders(role_ids uuid[])
  RETURNS void
  LANGUAGE plpgsql
 AS $function$
 begin
-  perform from roles r where r.id = any (keep_role_keys.role_ids) order by r.id for no key update;
-  insert into held_keys (role_id, permission_keys)
-  select r.id, role_keys(array[r.id]) from roles r where r.id = any (keep_role_keys.role_ids)
-  on conflict (role_id) do update set permission_keys = excluded.permission_keys;
+  perform from roles r where r.id = any (keep_keys_of_holders.role_ids) order by r.id for no key update;
+  perform keep_user_keys(array(
+    select distinct ur.user_id from user_roles ur where ur.role_id = any (keep_keys_of_holders.role_ids)
+  ));
 end;
 $function$;
+comment on function keep_keys_of_holders(uuid[]) is 'Stores the keys of all users who hold one of the roles.';
+
+CREATE OR REPLACE FUNCTION keep_user_keys(user_ids uuid[])
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform from roles r
+  where r.id in (select ur.role_id from user_roles ur where ur.user_id = any (keep_user_keys.user_ids))
+  order by r.id for share;
+  perform from user_keys k where k.user_id = any (keep_user_keys.user_ids) order by k.user_id for no key update;
+  insert into user_keys (user_id, is_active, permission_keys)
+  select u.id, u.is_active,
+    array_to_string(role_keys(array(select ur.role_id from user_roles ur where ur.user_id = u.id)), ',')
+  from users u where u.id = any (keep_user_keys.user_ids)
+  order by u.id
+  -- Not is_active, which only changes of users write.
+  on conflict (user_id) do update set permission_keys = excluded.permission_keys
+  where user_keys.permission_keys <> excluded.permission_keys;
+end;
+$function$;
+comment on function keep_user_keys(uuid[]) is 'Stores the permission keys of users with each user.';
 
 CREATE OR REPLACE FUNCTION keys_in(tag text)
  RETURNS SETOF text
@@ -8065,16 +8102,6 @@ AS $function$
     select k, min(place) as place from regexp_split_to_table(btrim(permission_check.keys), '[\s,]+') with ordinality as t(k, place)
     group by k
   ) as keys
-$function$;
-
-CREATE OR REPLACE FUNCTION permissions_held(user_id uuid)
- RETURNS SETOF text
- LANGUAGE sql
- STABLE
-AS $function$
-  select unnest(h.permission_keys)
-  from held_keys h
-  where h.role_id = any (array(select ur.role_id from user_roles ur where ur.user_id = permissions_held.user_id))
 $function$;
 
 CREATE OR REPLACE FUNCTION placeholder_fields(kind export_template_kind)
@@ -11772,20 +11799,20 @@ end;
 $function$;
 comment on function tg_orders__copy_to_issues() is 'Updates the order columns copied to issues.';
 
-CREATE OR REPLACE FUNCTION tg_permissions__keep_role_keys()
+CREATE OR REPLACE FUNCTION tg_permissions__keep_user_keys()
  RETURNS trigger
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 begin
-  perform keep_role_keys(array(
+  perform keep_keys_of_holders(array(
     select rp.role_id from role_permissions rp where rp.permission_id in (select c.id from changed_rows c)
   ));
   return null;
 end;
 $function$;
-comment on function tg_permissions__keep_role_keys() is 'Updates the keys of roles when permission keys change.';
+comment on function tg_permissions__keep_user_keys() is 'Updates the keys of users when permission keys change.';
 
 CREATE OR REPLACE FUNCTION tg_role_permissions__touch_roles()
  RETURNS trigger
@@ -11794,12 +11821,12 @@ CREATE OR REPLACE FUNCTION tg_role_permissions__touch_roles()
  SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 begin
-  perform keep_role_keys(array(select c.role_id from changed_rows c));
+  perform keep_keys_of_holders(array(select c.role_id from changed_rows c));
   update roles r set updated_at = now() where r.id in (select c.role_id from changed_rows c);
   return null;
 end;
 $function$;
-comment on function tg_role_permissions__touch_roles() is 'Updates the keys and `updated_at` of roles whose permissions change.';
+comment on function tg_role_permissions__touch_roles() is 'Updates `updated_at` of roles whose permissions change, and the keys of their holders.';
 
 CREATE OR REPLACE FUNCTION tg_user_roles__touch_users()
  RETURNS trigger
@@ -11811,10 +11838,11 @@ begin
   -- Locks rows in the order of their ids to avoid deadlocks.
   perform from users u where u.id in (select c.user_id from changed_rows c) order by u.id for no key update;
   update users u set updated_at = now() where u.id in (select c.user_id from changed_rows c);
+  perform keep_user_keys(array(select distinct c.user_id from changed_rows c));
   return null;
 end;
 $function$;
-comment on function tg_user_roles__touch_users() is 'Updates `updated_at` of users whose roles change.';
+comment on function tg_user_roles__touch_users() is 'Updates `updated_at` and the keys of users whose roles change.';
 
 CREATE OR REPLACE FUNCTION tg_users__check_dots()
  RETURNS trigger
@@ -11884,6 +11912,20 @@ begin
 end;
 $function$;
 comment on function tg_users__forget_login_codes() is 'Removes the login codes of a deactivated user.';
+
+CREATE OR REPLACE FUNCTION tg_users__keep_active()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+begin
+  insert into user_keys (user_id, is_active, permission_keys) values (new.id, new.is_active, '')
+  on conflict (user_id) do update set is_active = excluded.is_active;
+  return null;
+end;
+$function$;
+comment on function tg_users__keep_active() is 'Stores whether a user is active where every request reads it.';
 
 CREATE OR REPLACE FUNCTION tg_wine_types__normalize_color()
  RETURNS trigger
@@ -12335,33 +12377,14 @@ begin
 end;
 $function$;
 
-CREATE OR REPLACE FUNCTION use_session(token_hash bytea, idle_hours integer, OUT user_id uuid, OUT session_id uuid, OUT permissions text[])
- RETURNS record
- LANGUAGE plpgsql
-AS $function$
-declare
-  v_used_at timestamptz;
-begin
-  select s.user_id, s.id, s.last_used_at, array(select h from permissions_held(s.user_id) as h)
-  into use_session.user_id, use_session.session_id, v_used_at, use_session.permissions
-  from sessions s
-  where s.token_hash = use_session.token_hash
-    and s.ended_at is null and s.expires_at > now() and s.idle_expires_at > now()
-    and (select u.is_active from users u where u.id = s.user_id);
-  -- Writes at most once a minute per session and never waits for another request.
-  if v_used_at < now() - interval '1 minute' then
-    update sessions s set last_used_at = now(), idle_expires_at = now() + make_interval(hours => use_session.idle_hours)
-    where s.id = (select id from sessions where id = use_session.session_id for update skip locked);
-  end if;
-end;
-$function$;
-
 CREATE OR REPLACE FUNCTION user_permissions(user_id uuid)
  RETURNS text[]
  LANGUAGE sql
  STABLE
 AS $function$
-  select array(select permissions_held(user_permissions.user_id))
+  select coalesce((
+    select string_to_array(nullif(k.permission_keys, ''), ',') from user_keys k where k.user_id = user_permissions.user_id
+  ), '{}')
 $function$;
 
 CREATE OR REPLACE FUNCTION user_sessions(user_id uuid)

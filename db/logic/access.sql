@@ -132,45 +132,78 @@ begin
 end;
 $$ language plpgsql volatile;
 
--- Waits for concurrent changes of the roles' permissions, so that later statements see them.
-create or replace function keep_role_keys(role_ids uuid[]) returns void as $$
+-- Stores the keys of users. Locks their roles first: changes of a role's permissions lock it exclusively, so each of two
+-- concurrent changes sees the other one. The second lock makes changes of the same user wait for each other. Each
+-- statement sees what was committed before it.
+create or replace function keep_user_keys(user_ids uuid[]) returns void as $$
 begin
-  perform from roles r where r.id = any (keep_role_keys.role_ids) order by r.id for no key update;
-  insert into held_keys (role_id, permission_keys)
-  select r.id, role_keys(array[r.id]) from roles r where r.id = any (keep_role_keys.role_ids)
-  on conflict (role_id) do update set permission_keys = excluded.permission_keys;
+  perform from roles r
+  where r.id in (select ur.role_id from user_roles ur where ur.user_id = any (keep_user_keys.user_ids))
+  order by r.id for share;
+  perform from user_keys k where k.user_id = any (keep_user_keys.user_ids) order by k.user_id for no key update;
+  insert into user_keys (user_id, is_active, permission_keys)
+  select u.id, u.is_active,
+    array_to_string(role_keys(array(select ur.role_id from user_roles ur where ur.user_id = u.id)), ',')
+  from users u where u.id = any (keep_user_keys.user_ids)
+  order by u.id
+  -- Not is_active, which only changes of users write.
+  on conflict (user_id) do update set permission_keys = excluded.permission_keys
+  where user_keys.permission_keys <> excluded.permission_keys;
 end;
 $$ language plpgsql volatile;
+comment on function keep_user_keys is 'Stores the permission keys of users with each user.';
+
+create or replace function keep_keys_of_holders(role_ids uuid[]) returns void as $$
+begin
+  perform from roles r where r.id = any (keep_keys_of_holders.role_ids) order by r.id for no key update;
+  perform keep_user_keys(array(
+    select distinct ur.user_id from user_roles ur where ur.role_id = any (keep_keys_of_holders.role_ids)
+  ));
+end;
+$$ language plpgsql volatile;
+comment on function keep_keys_of_holders is 'Stores the keys of all users who hold one of the roles.';
 
 -- Roles show their permissions and users show their roles as fields, so `updated_at` follows changes of both.
 create or replace function tg_role_permissions__touch_roles() returns trigger as $$
 begin
-  perform keep_role_keys(array(select c.role_id from changed_rows c));
+  perform keep_keys_of_holders(array(select c.role_id from changed_rows c));
   update roles r set updated_at = now() where r.id in (select c.role_id from changed_rows c);
   return null;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function tg_role_permissions__touch_roles is 'Updates the keys and `updated_at` of roles whose permissions change.';
+comment on function tg_role_permissions__touch_roles is 'Updates `updated_at` of roles whose permissions change, and the keys of their holders.';
 
-create or replace function tg_permissions__keep_role_keys() returns trigger as $$
+create or replace function tg_permissions__keep_user_keys() returns trigger as $$
 begin
-  perform keep_role_keys(array(
+  perform keep_keys_of_holders(array(
     select rp.role_id from role_permissions rp where rp.permission_id in (select c.id from changed_rows c)
   ));
   return null;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function tg_permissions__keep_role_keys is 'Updates the keys of roles when permission keys change.';
+comment on function tg_permissions__keep_user_keys is 'Updates the keys of users when permission keys change.';
 
 create or replace function tg_user_roles__touch_users() returns trigger as $$
 begin
   -- Locks rows in the order of their ids to avoid deadlocks.
   perform from users u where u.id in (select c.user_id from changed_rows c) order by u.id for no key update;
   update users u set updated_at = now() where u.id in (select c.user_id from changed_rows c);
+  perform keep_user_keys(array(select distinct c.user_id from changed_rows c));
   return null;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function tg_user_roles__touch_users is 'Updates `updated_at` of users whose roles change.';
+comment on function tg_user_roles__touch_users is 'Updates `updated_at` and the keys of users whose roles change.';
+
+create or replace function tg_users__keep_active() returns trigger as $$
+begin
+  insert into user_keys (user_id, is_active, permission_keys) values (new.id, new.is_active, '')
+  on conflict (user_id) do update set is_active = excluded.is_active;
+  return null;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function tg_users__keep_active is 'Stores whether a user is active where every request reads it.';
+select ensure_trigger('users', '_500_keep_active',
+  'after insert or update of is_active on %TABLE% for each row execute function tg_users__keep_active()');
 
 -- An updated row affects both its old and its new parent.
 select ensure_trigger(t.name, format('_500_touch_%s_%s', t.touched, e.name), format(
@@ -181,8 +214,8 @@ from (values ('role_permissions', 'roles'), ('user_roles', 'users')) as t(name, 
   (values
     ('insert', 'insert', 'new'), ('delete', 'delete', 'old'), ('update_from', 'update', 'old'), ('update_to', 'update', 'new')
   ) as e(name, event, side);
-select ensure_trigger('permissions', '_500_keep_role_keys', 'after update on %TABLE% referencing new table as changed_rows
-  for each statement execute function tg_permissions__keep_role_keys()');
+select ensure_trigger('permissions', '_500_keep_user_keys', 'after update on %TABLE% referencing new table as changed_rows
+  for each statement execute function tg_permissions__keep_user_keys()');
 
 create or replace function create_role(input new_role) returns roles as $$
 declare

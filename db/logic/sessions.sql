@@ -16,16 +16,10 @@ begin
 end;
 $$ language plpgsql volatile;
 
--- Runs in every request and is inlined into its query. Array operations are faster than joins for a few rows; duplicate
--- keys are harmless and cheaper than removing them.
-create or replace function permissions_held(user_id uuid) returns setof text as $$
-  select unnest(h.permission_keys)
-  from held_keys h
-  where h.role_id = any (array(select ur.role_id from user_roles ur where ur.user_id = permissions_held.user_id))
-$$ language sql stable;
-
 create or replace function user_permissions(user_id uuid) returns text[] as $$
-  select array(select permissions_held(user_permissions.user_id))
+  select coalesce((
+    select string_to_array(nullif(k.permission_keys, ''), ',') from user_keys k where k.user_id = user_permissions.user_id
+  ), '{}')
 $$ language sql stable;
 
 -- A refused login returns no row; an exception would roll back its audit record.
@@ -150,39 +144,6 @@ Ends a session; repeating this changes nothing. Users may end their own sessions
 
 grant execute on function my_sessions, user_sessions, revoke_session to office_api;
 
--- Finds a live session and updates its last use; all columns are null for an unknown, ended or expired token.
-create or replace function use_session(
-  token_hash bytea, idle_hours integer, out user_id uuid, out session_id uuid, out permissions text[]
-) as $$
-declare
-  v_used_at timestamptz;
-begin
-  select s.user_id, s.id, s.last_used_at, array(select h from permissions_held(s.user_id) as h)
-  into use_session.user_id, use_session.session_id, v_used_at, use_session.permissions
-  from sessions s
-  where s.token_hash = use_session.token_hash
-    and s.ended_at is null and s.expires_at > now() and s.idle_expires_at > now()
-    and (select u.is_active from users u where u.id = s.user_id);
-  -- Writes at most once a minute per session and never waits for another request.
-  if v_used_at < now() - interval '1 minute' then
-    update sessions s set last_used_at = now(), idle_expires_at = now() + make_interval(hours => use_session.idle_hours)
-    where s.id = (select id from sessions where id = use_session.session_id for update skip locked);
-  end if;
-end;
-$$ language plpgsql volatile;
-
--- Called by the server's login role before it switches to the request role; that role may execute nothing else.
-create or replace function authenticate(token_hash bytea, idle_hours integer) returns table (
-  user_id uuid, session_id uuid, permissions text[], scoped boolean
-) as $$
-  select w.user_id, w.session_id, w.permissions, false
-  from use_session(authenticate.token_hash, authenticate.idle_hours) as w
-  where w.user_id is not null
-$$ language sql volatile security definer set search_path from current;
-comment on function authenticate is
-  'The user, session and effective permissions of a live session; no row for an unknown, ended or expired token.';
-grant execute on function authenticate to office_server;
-
 -- A token's current permissions: its scopes, limited to what its owner holds. They are also limited by what its creator
 -- and the creating token hold, so that a creator never gains permissions of a colleague or keeps lost ones.
 create or replace function token_permissions(token_id uuid) returns text[] as $$
@@ -238,22 +199,48 @@ comment on function authenticate_api_token is
 grant execute on function authenticate_api_token to office_server;
 
 -- Authenticates and sets the identity of the current transaction, or none for an invalid token. Sets every setting, so
--- that no value of another request remains; assignments run no extra statement.
+-- that no value of another request remains; assignments run no extra statement. Runs in every request: one statement
+-- reads two rows by their keys.
 create or replace function enter_with_session(token_hash bytea, idle_hours integer) returns void as $$
 declare
-  v_who record := use_session(enter_with_session.token_hash, enter_with_session.idle_hours);
+  v_user_id uuid;
+  v_session_id uuid;
+  v_used_at timestamptz;
+  v_keys text;
   v_settings text[];
 begin
+  select s.user_id, s.id, s.last_used_at, k.permission_keys into v_user_id, v_session_id, v_used_at, v_keys
+  from sessions s join user_keys k on k.user_id = s.user_id
+  where s.token_hash = enter_with_session.token_hash
+    and s.ended_at is null and s.expires_at > now() and s.idle_expires_at > now() and k.is_active;
+  -- Writes at most once a minute per session and never waits for another request.
+  if v_used_at < now() - interval '1 minute' then
+    update sessions s
+    set last_used_at = now(), idle_expires_at = now() + make_interval(hours => enter_with_session.idle_hours)
+    where s.id = (select id from sessions where id = v_session_id for update skip locked);
+  end if;
   v_settings := array[
-    set_config('office.user_id', coalesce(v_who.user_id::text, ''), true),
-    set_config('office.session_id', coalesce(v_who.session_id::text, ''), true),
+    set_config('office.user_id', coalesce(v_user_id::text, ''), true),
+    set_config('office.session_id', coalesce(v_session_id::text, ''), true),
     set_config('office.token_id', '', true),
-    set_config('office.permissions', coalesce(array_to_string(v_who.permissions, ','), ''), true),
+    set_config('office.permissions', coalesce(v_keys, ''), true),
     set_config('office.scoped', 'false', true)
   ];
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function enter_with_session is 'Sets the transaction''s identity to the user of a live session, with effective permissions.';
+
+-- Called by the server's login role before it switches to the request role; that role may execute nothing else.
+create or replace function authenticate(token_hash bytea, idle_hours integer) returns table (
+  user_id uuid, session_id uuid, permissions text[], scoped boolean
+) as $$
+  select enter_with_session(authenticate.token_hash, authenticate.idle_hours);
+  select current_user_id(), current_setting('office.session_id')::uuid, current_permissions(), false
+  where current_user_id() is not null
+$$ language sql volatile security definer set search_path from current;
+comment on function authenticate is
+  'The user, session and effective permissions of a live session; no row for an unknown, ended or expired token.';
+grant execute on function authenticate to office_server;
 
 create or replace function enter_with_api_token(token_hash bytea) returns void as $$
 declare
