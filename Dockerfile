@@ -3,6 +3,15 @@ WORKDIR /app
 COPY package.json package-lock.json ./
 RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund
 
+FROM node:24.21.0-bookworm-slim AS console
+WORKDIR /app
+COPY package.json package-lock.json ./
+RUN npm ci --ignore-scripts --no-audit --no-fund
+COPY vite.config.ts tsconfig.json schema.graphql ./
+COPY dev/buildConsole.ts ./dev/
+COPY admin ./admin
+RUN node dev/buildConsole.ts
+
 FROM node:24.21.0-bookworm-slim
 # As process 1, Node could not be killed by its own watchdog: the kernel protects that process from its own container.
 RUN apt-get update && apt-get install -y --no-install-recommends tini && rm -rf /var/lib/apt/lists/*
@@ -12,6 +21,7 @@ COPY --from=dependencies /app/node_modules ./node_modules
 COPY package.json ./
 COPY db ./db
 COPY src ./src
+COPY --from=console /app/admin/dist ./admin/dist
 USER node
 EXPOSE 4000
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 \

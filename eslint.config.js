@@ -96,7 +96,7 @@ export default tseslint.config(
     },
   },
   {
-    files: ["test/helpers/*.js"],
+    files: ["test/helpers/**/*.js"],
     languageOptions: { globals: { process: "readonly", URL: "readonly" } },
   },
   {

@@ -36,8 +36,11 @@ let dataDir: string | undefined;
 /** The server's address, once it is ready. */
 let serverUrl: string | undefined;
 let migration: ChildProcess | undefined;
+let consoleBuild: ChildProcess | undefined;
 let stopWatching: (() => void) | undefined;
 let stoppingSince: number | undefined;
+/** The files of `admin` that a build is made from; not those that it writes. */
+const consoleSources = /^(?!dist\b).*\.(tsx?|css|html|svg)$/;
 /** Whether migrations may break callers of the API, those of watched files included. */
 let allowBreaking = false;
 
@@ -75,7 +78,9 @@ async function main(): Promise<void> {
 
   // Their files are in the folder that the database has locked.
   const emulatorsReady = startEmulatorProcess(config, env, flags["erp-orders"]);
+  const consoleReady = buildConsole(env);
   if (!(await migrate(env))) return shutDown(1);
+  await consoleReady;
   await emulatorsReady;
   if (stoppingSince !== undefined) return;
   announce(env);
@@ -83,7 +88,14 @@ async function main(): Promise<void> {
   if (flags.watch) {
     const { extraSqlDir } = config.database;
     const folders = ["src", "db", ...(extraSqlDir === undefined ? [] : [extraSqlDir])];
-    stopWatching = watchFolders(root, folders, (paths) => restartChildren(paths, env), say);
+    const watchers = [
+      watchFolders(root, folders, (paths) => restartChildren(paths, env), say),
+      // The server takes a new build by itself.
+      watchFolders(root, ["admin"], () => buildConsole(env), say, consoleSources),
+    ];
+    stopWatching = () => {
+      for (const stop of watchers) stop();
+    };
   }
 }
 
@@ -220,6 +232,14 @@ async function migrate(env: NodeJS.ProcessEnv): Promise<boolean> {
   return code === 0;
 }
 
+/** Builds the console when its sources have changed. The service runs without it: a failure is only printed. */
+async function buildConsole(env: NodeJS.ProcessEnv): Promise<void> {
+  consoleBuild = spawnNode("dev/buildConsole.ts", env, "ignore");
+  const [code] = (await once(consoleBuild, "exit")) as [number | null];
+  consoleBuild = undefined;
+  if (code !== 0 && stoppingSince === undefined) say("the build of the console failed");
+}
+
 /**
  * Starts a script in another process group, so that Ctrl-C in the terminal does not reach it: a signal of this process or the closed
  * channel stops it.
@@ -256,9 +276,9 @@ async function shutDown(exitCode: number): Promise<void> {
   setTimeout(() => process.exit(exitCode || 1), running.length > 0 ? 650_000 : 15_000).unref();
   try {
     stopWatching?.();
-    if (migration !== undefined) {
-      migration.kill("SIGTERM");
-      await once(migration, "exit");
+    for (const step of [migration, consoleBuild].filter((child) => child !== undefined)) {
+      step.kill("SIGTERM");
+      await once(step, "exit");
     }
     await Promise.all(running.map((child) => child.stop()));
     await stopEmbedded();
@@ -274,7 +294,7 @@ function onSignal(signal: NodeJS.Signals): void {
     say("\nstopping; Ctrl-C again kills everything");
     void shutDown(0);
   } else if (signal === "SIGINT" && Date.now() - stoppingSince > sameCtrlCMs) {
-    migration?.kill("SIGKILL");
+    for (const step of [migration, consoleBuild]) step?.kill("SIGKILL");
     for (const child of [...running, ...(emulators ? [emulators] : [])]) child.kill();
     // The database's guard process notices the exit and shuts the database down.
     process.exit(130);

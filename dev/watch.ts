@@ -4,8 +4,8 @@ import path from "node:path";
 const quietMs = 200;
 
 /**
- * Calls `onChange` with the changed paths (relative to `root`) when programs or SQL below the
- * folders were changed and nothing more has changed for 200 ms. Calls do not overlap: what changes
+ * Calls `onChange` with the changed paths (relative to `root`) when files below the folders that match
+ * `pattern` (programs and SQL) were changed and nothing more has changed for 200 ms. Calls do not overlap: what changes
  * meanwhile is the next call's. Returns a function that ends it. A path that cannot be watched is logged.
  */
 export function watchFolders(
@@ -13,6 +13,7 @@ export function watchFolders(
   folders: string[],
   onChange: (paths: string[]) => Promise<void>,
   log: (line: string) => void,
+  pattern = /\.(ts|sql)$/,
 ): () => void {
   const changed = new Set<string>();
   let timer: NodeJS.Timeout | undefined;
@@ -37,7 +38,7 @@ export function watchFolders(
   const watchers = folders.map((folder) => {
     const watcher = watch(path.resolve(root, folder), { recursive: true }, (_event, file) => {
       // The dump is written by a command of ours, not by hand.
-      if (file === null || !/\.(ts|sql)$/.test(file) || file === "schema.sql") return;
+      if (file === null || !pattern.test(file) || file === "schema.sql") return;
       changed.add(path.join(folder, file));
       plan();
     });

@@ -4,13 +4,19 @@ import { sendPage } from "./htmlPage.ts";
 
 /** What the server offers in a browser. */
 export interface StartPageOptions {
+  isConsoleBuilt: () => boolean;
+  /** Whether browsers go on to the console, when it is built. */
+  redirects: boolean;
   playground: boolean;
   documentation: boolean;
   login: boolean;
 }
 
-/** `GET /`: a page with links to everything that a browser can open. */
-export function startPage({ playground, documentation, login }: StartPageOptions): Router {
+const consoleLink = ["/admin", "Console", "work with the data in the browser"];
+
+/** `GET /`: goes on to the console, or shows a page with links to everything that a browser can open. */
+export function startPage(options: StartPageOptions): Router {
+  const { isConsoleBuilt, redirects, playground, documentation, login } = options;
   const links = [
     ...(playground
       ? [
@@ -27,17 +33,24 @@ export function startPage({ playground, documentation, login }: StartPageOptions
       : []),
     ["/readyz", "Health", "whether the service can answer, its database included"],
   ];
-  const items = links.map(
-    ([href = "", name = "", what = ""]) =>
-      `<li><a href="${escapeHtml(href)}">${escapeHtml(name)}</a>: ${escapeHtml(what)}</li>`,
-  );
-  const body = [
-    "<p>The service is running. Programs send GraphQL operations by <code>POST /graphql</code>.</p>",
-    `<ul>\n${items.join("\n")}\n</ul>`,
-  ].join("\n");
+  const pageWith = (shown: string[][]) => {
+    const items = shown.map(
+      ([href = "", name = "", what = ""]) =>
+        `<li><a href="${escapeHtml(href)}">${escapeHtml(name)}</a>: ${escapeHtml(what)}</li>`,
+    );
+    return [
+      "<p>The service is running. Programs send GraphQL operations by <code>POST /graphql</code>.</p>",
+      `<ul>\n${items.join("\n")}\n</ul>`,
+    ].join("\n");
+  };
 
   const router = Router();
   router.get("/", (_request, response) => {
+    if (isConsoleBuilt() && redirects) {
+      response.redirect(302, "/admin");
+      return;
+    }
+    const body = pageWith(isConsoleBuilt() ? [consoleLink, ...links] : links);
     sendPage(response, { status: 200, title: "Back office", body });
   });
   return router;

@@ -4,8 +4,8 @@ import { correlationIdOf } from "./correlation.ts";
 import type { AdmissionControl } from "./admissionControl.ts";
 import type { NodeHandler } from "./nodeHandler.ts";
 
-// Health checks are always admitted.
-const healthPattern = /^\/(healthz|readyz)\/?(\?|$)/i;
+// Health checks and the console's files, which are in memory, are always admitted.
+const admittedPattern = /^\/((healthz|readyz)\/?(\?|$)|admin([/?]|$))/i;
 const graphqlPattern = /^\/graphql\/?(\?|$)/i;
 
 /**
@@ -20,7 +20,7 @@ export function withAdmissionControl(
   return (request, response) => {
     const { url = "", method } = request;
     const refusal =
-      method === "OPTIONS" || healthPattern.test(url)
+      method === "OPTIONS" || admittedPattern.test(url)
         ? undefined
         : admit(method === "POST" && graphqlPattern.test(url));
     if (refusal === undefined) {

@@ -10,6 +10,7 @@ import type { VariableLimits } from "../graphql/checkVariables.ts";
 import { admissionControl } from "../http/admissionControl.ts";
 import { crossOrigin, securityHeaders } from "../http/answerHeaders.ts";
 import { assistant } from "../http/assistant/assistant.ts";
+import { loadConsole } from "../http/console.ts";
 import { correlation } from "../http/correlation.ts";
 import { makeDocumentFinder } from "../http/documentFinder.ts";
 import { loadDocumentation } from "../http/documentation.ts";
@@ -39,6 +40,7 @@ import { startPage } from "../http/startPage.ts";
 import { traceRequests } from "../http/traceRequests.ts";
 import { workbooks } from "../http/workbooks.ts";
 import { measureRequests } from "../metrics/requestMetrics.ts";
+import { nodeOrigin } from "../settings/search.ts";
 import { tracing } from "../telemetry/tracing.ts";
 import type { Tenants } from "../tenants/tenants.ts";
 import type { UploadReader } from "../uploads/uploadReader.ts";
@@ -129,8 +131,18 @@ export async function mountRoutes(options: RouteOptions): Promise<Routes> {
   app.use("/graphql", graphqlMethods(playground !== null));
   if (playground) app.use(playground);
   if (documentation) app.use(documentation);
+  const adminConsole = await loadConsole({
+    folder: config.console.folder,
+    connectTo: (config.search.publicNodes ?? []).map(nodeOrigin),
+    imagesFrom: config.console.imageHosts,
+    reloads: !config.production,
+    log,
+  });
+  app.use(adminConsole.router);
   app.use(
     startPage({
+      isConsoleBuilt: adminConsole.isBuilt,
+      redirects: config.production,
       playground: playground !== null,
       documentation: documentation !== null,
       login: config.login.providers.length > 0,

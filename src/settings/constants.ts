@@ -1,3 +1,5 @@
+import { resolve } from "node:path";
+
 const mebibyte = 1024 * 1024;
 const minuteMs = 60_000;
 
@@ -43,6 +45,9 @@ export const constants = {
   console: {
     /** The name of the service in the console. */
     title: "Back office",
+    /** Where `npm run admin:build` writes it. */
+    folder: resolve(import.meta.dirname, "../../admin/dist"),
+    imageHosts: [] as readonly string[],
   },
   mail: { timeoutMs: 30_000 },
   erp: {

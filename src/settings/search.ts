@@ -9,6 +9,11 @@ export interface SearchNode {
   protocol: "http" | "https";
 }
 
+/** The address of a node without a path, as the policy of a page names it. */
+export function nodeOrigin({ protocol, host, port }: SearchNode): string {
+  return new URL(`${protocol}://${host}:${port}`).origin;
+}
+
 const addresses = z.string().transform((text, context): SearchNode[] => {
   const nodes = text.split(",").map((part) => part.trim());
   return nodes.flatMap((node) => {

@@ -1,33 +1,21 @@
 import { randomUUID } from "node:crypto";
-import { existsSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { type Browser, type Page, chromium } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import {
   type IdentityProvider,
   startIdentityProvider,
 } from "../../dev/emulators/identityProvider.ts";
+import { launchBrowser } from "../helpers/console/browser.ts";
 import { type FrontEnd, startFrontEnd } from "../helpers/frontEnd.ts";
 import { type Service, startService } from "../helpers/service.ts";
 
-const executablePath = [
-  "/usr/bin/chromium",
-  "/usr/bin/chromium-browser",
-  "/usr/bin/google-chrome",
-].find((path) => existsSync(path));
-const why = "skipped: Chromium is not installed (`apt-get install chromium`)";
-
-describe(executablePath === undefined ? why : "in a real browser", () => {
-  const inBrowser = executablePath === undefined ? test.skip : test;
+describe("a login in a browser", () => {
   let provider: IdentityProvider;
   let frontEnd: FrontEnd;
   let service: Service;
   let browser: Browser;
 
   beforeAll(async () => {
-    if (executablePath === undefined) {
-      process.stderr.write(`\ntest/browser/login.test.ts: ${why}\n`);
-      return;
-    }
     provider = await startIdentityProvider({ port: 0 });
     frontEnd = await startFrontEnd();
     service = await startService({
@@ -38,10 +26,9 @@ describe(executablePath === undefined ? why : "in a real browser", () => {
       },
     });
     frontEnd.service = service.url;
-    browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
+    browser = await launchBrowser();
   });
   afterAll(async () => {
-    if (executablePath === undefined) return;
     await browser.close();
     await service.stop();
     await frontEnd.stop();
@@ -85,33 +72,30 @@ describe(executablePath === undefined ? why : "in a real browser", () => {
     }
   }
 
-  inBrowser(
-    "logs in an invited person through the provider and returns to the front end",
-    async () => {
-      const email = `${randomUUID()}@example.com`;
-      await invite(email);
-      await withPage(async (page) => {
-        await page.goto(frontEnd.origin);
-        await page.getByRole("button", { name: "Log in" }).click();
-        await logInAs(page, email, { name: "Åse Ødegård" });
-        await page.waitForURL(`${frontEnd.origin}/signed-in`);
-        const who = page.locator("#who");
-        await who.getByText("Åse").waitFor();
-        expect(JSON.parse((await who.textContent()) ?? "")).toEqual({
-          email,
-          name: "Åse Ødegård",
-          isActive: true,
-        });
-        const cookies = await page.context().cookies(service.url);
-        expect(cookies.find(({ name }) => name === "office_login")).toMatchObject({
-          httpOnly: true,
-          sameSite: "Lax",
-        });
+  test("logs in an invited person through the provider and returns to the front end", async () => {
+    const email = `${randomUUID()}@example.com`;
+    await invite(email);
+    await withPage(async (page) => {
+      await page.goto(frontEnd.origin);
+      await page.getByRole("button", { name: "Log in" }).click();
+      await logInAs(page, email, { name: "Åse Ødegård" });
+      await page.waitForURL(`${frontEnd.origin}/signed-in`);
+      const who = page.locator("#who");
+      await who.getByText("Åse").waitFor();
+      expect(JSON.parse((await who.textContent()) ?? "")).toEqual({
+        email,
+        name: "Åse Ødegård",
+        isActive: true,
       });
-    },
-  );
+      const cookies = await page.context().cookies(service.url);
+      expect(cookies.find(({ name }) => name === "office_login")).toMatchObject({
+        httpOnly: true,
+        sameSite: "Lax",
+      });
+    });
+  });
 
-  inBrowser("shows an uninvited person the reason and lets them log in as another", async () => {
+  test("shows an uninvited person the reason and lets them log in as another", async () => {
     const email = `${randomUUID()}@example.com`;
     await invite(email);
     await withPage(async (page) => {
@@ -140,7 +124,7 @@ describe(executablePath === undefined ? why : "in a real browser", () => {
     });
   });
 
-  inBrowser("shows how to exchange the code on the built-in page without a front end", async () => {
+  test("shows how to exchange the code on the built-in page without a front end", async () => {
     const email = `${randomUUID()}@example.com`;
     await invite(email);
     await withPage(async (page) => {
@@ -154,7 +138,7 @@ describe(executablePath === undefined ? why : "in a real browser", () => {
     });
   });
 
-  inBrowser("shows a page and creates no second session when the browser goes back", async () => {
+  test("shows a page and creates no second session when the browser goes back", async () => {
     const email = `${randomUUID()}@example.com`;
     await invite(email);
     await withPage(async (page) => {

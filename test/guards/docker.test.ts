@@ -196,9 +196,9 @@ describe("Dockerfile", () => {
     expect([...keywords].toSorted()).toEqual(known.toSorted());
   });
 
-  it("builds in two stages on pinned images of the Node that the project asks for", () => {
+  it("builds in three stages on pinned images of the Node that the project asks for", () => {
     const images = file.getFROMs().map((from) => from.getImage() ?? "");
-    expect(images).toHaveLength(2);
+    expect(images).toHaveLength(3);
     const { devDependencies } = z
       .object({ devDependencies: z.object({ node: z.string() }) })
       .parse(JSON.parse(read("package.json")));
@@ -277,6 +277,14 @@ describe("Dockerfile", () => {
           .map((one) => one.getValue()),
       );
     expect([...new Set(copied)].toSorted()).toEqual(allowed.toSorted());
-    expect(copied.filter((name) => /^(dev|test|bench|\.)/.test(name))).toEqual([]);
+  });
+
+  it("takes nothing of development into the image but the build of the console", () => {
+    const final = file.getFROMs().at(-1)?.getRange()?.start.line ?? 0;
+    const copies = file.getCOPYs().filter((copy) => (copy.getRange()?.start.line ?? 0) > final);
+    const copied = copies.map((copy) => copy.getArguments()[0]?.getValue() ?? "");
+    expect(copied.toSorted()).toEqual(
+      ["/app/admin/dist", "/app/node_modules", "db", "package.json", "src"].toSorted(),
+    );
   });
 });

@@ -38,6 +38,11 @@ export const realSearchEngine =
       }
     : null;
 
+/** The folder of the browser that the global set-up unpacked; empty with `CONSOLE_BROWSER`. */
+export const unpackedChromium = process.env.TEST_CHROMIUM ?? "";
+/** Another browser for the tests, the path of a Chromium; empty for the one that comes with the packages. */
+export const consoleBrowser = process.env.CONSOLE_BROWSER ?? "";
+
 /** From which the clients of the fault tests make what they do; a failing test names it. */
 export const faultSeed = process.env.FAULT_SEED ?? "vintage";
 

@@ -1,4 +1,5 @@
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { mkdtemp } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
@@ -8,6 +9,7 @@ import { migrate } from "../../db/migrate.ts";
 import { readEngineVersion } from "../../src/search/engineVersion.ts";
 import { startEmbeddedPostgres } from "../../dev/emulators/postgres.ts";
 import { startPoolerForAll } from "./pooler.ts";
+import { unpackChromium } from "./console/unpackChromium.js";
 import { startServerHosts } from "./serverHosts.js";
 
 const setupPgTest = createRequire(import.meta.url)("@databases/pg-test/jest/globalSetup");
@@ -36,12 +38,22 @@ async function analyse(url) {
   await client.end();
 }
 
+/** Builds the console and unpacks the browser that opens it. Tests that need no console run with a build that failed. */
+async function prepareBrowser() {
+  const root = join(import.meta.dirname, "../..");
+  const build = spawn(process.execPath, ["dev/buildConsole.ts"], { cwd: root, stdio: "inherit" });
+  const built = once(build, "exit");
+  if (!process.env.CONSOLE_BROWSER) process.env.TEST_CHROMIUM = await unpackChromium();
+  await built;
+}
+
 /**
  * One PostgreSQL for the whole run, with a migrated template that each test file copies: TEST_DATABASE_URL where it is set, a
  * container of @databases/pg-test where there is Docker, the embedded server otherwise. And a process for the servers of each
  * of jest's workers.
  */
 export default async function globalSetup({ maxWorkers }) {
+  const browser = prepareBrowser();
   const { TYPESENSE_URL: engine, TYPESENSE_API_KEY: apiKey } = process.env;
   if (engine && apiKey)
     process.env.TYPESENSE_VERSION = await readEngineVersion(new URL(engine).origin, {
@@ -88,4 +100,5 @@ export default async function globalSetup({ maxWorkers }) {
   const { hosts, ports } = await startServerHosts(maxWorkers);
   globalThis.serverHosts = hosts;
   process.env.TEST_SERVER_HOSTS = ports.join(",");
+  await browser;
 }

@@ -78,10 +78,10 @@ test("a request beyond the full queue is rejected at once; queued ones run under
       "x-content-type-options": "nosniff",
     });
     expect(ms).toBeLessThan(1_000);
-    // Other routes are refused as well, but neither the health checks nor the port of operators.
+    // Other routes are refused as well, but neither the health checks and the console nor the port of operators.
     const download = "/exports/00000000-0000-4000-8000-000000000000/download";
     expect((await send(service.url, { method: "GET", path: download })).status).toBe(503);
-    for (const path of ["/healthz", "/readyz"])
+    for (const path of ["/healthz", "/readyz", "/admin", "/admin/products"])
       expect((await send(service.url, { method: "GET", path })).status).toBe(200);
     expect((await refused("full")) ?? 0).toBe((before ?? 0) + 2);
 

@@ -43,9 +43,15 @@ test("production serves no playground", async () => {
     expect((await send(service.url, { method: "GET", path, headers: accept })).status).toBe(
       path === "/graphql/stream" ? 405 : 404,
     );
-  const start = await send(service.url, { method: "GET", path: "/", headers: accept });
-  expect(start.text).toContain("/readyz");
-  expect(start.text).not.toMatch(/"\/(?:graphql|docs\/)"/);
+});
+
+test("production leads browsers from / to the console", async () => {
+  const headers = { accept: "text/html" };
+  const start = await send(service.url, { method: "GET", path: "/", headers });
+  expect(start).toMatchObject({ status: 302, headers: { location: "/admin" } });
+  const page = await send(service.url, { method: "GET", path: "/admin", headers });
+  expect(page.status).toBe(200);
+  expect(page.headers["content-security-policy"]).toContain("require-trusted-types-for 'script'");
 });
 
 test("the assistant answers 503 until it is configured", async () => {

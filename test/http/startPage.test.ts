@@ -19,7 +19,7 @@ describe("the start page", () => {
   test("links to existing pages", async () => {
     const answer = await page("/");
     expect(answer.status).toBe(200);
-    expect(linksOf(answer.text)).toEqual(["/graphql", "/docs/", "/readyz"]);
+    expect(linksOf(answer.text)).toEqual(["/admin", "/graphql", "/docs/", "/readyz"]);
     for (const link of linksOf(answer.text)) expect((await page(link)).status).toBe(200);
   });
 

@@ -1,11 +1,11 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { chmod, cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { chmod, cp, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { DockerfileParser } from "dockerfile-ast";
+import { type Dockerfile, DockerfileParser, type From, type Instruction } from "dockerfile-ast";
 import type { EmbeddedPostgres } from "../../dev/emulators/postgres.ts";
 import { startEmbeddedPostgres } from "../../dev/emulators/postgres.ts";
 import { localCertificate } from "../helpers/certificate.ts";
@@ -75,16 +75,30 @@ async function waitUntilReady(server: Running, url: string): Promise<void> {
   });
 }
 
+/** Copies into a folder what a stage of the Dockerfile copies from the repository. */
+async function copyStage(file: Dockerfile, image: From, folder: string): Promise<void> {
+  const lineOf = (one: Instruction) => one.getRange()?.start.line ?? 0;
+  const next = file.getFROMs().find((from) => lineOf(from) > lineOf(image));
+  for (const copy of file.getCOPYs()) {
+    const isWithin = lineOf(copy) > lineOf(image) && (!next || lineOf(copy) < lineOf(next));
+    if (!isWithin || copy.getFromFlag() !== null) continue;
+    const names = copy.getArguments().map((one) => one.getValue());
+    for (const name of names.slice(0, -1))
+      await cp(join(root, name), join(folder, name), {
+        recursive: true,
+        filter: (source) => source !== join(root, "admin/dist"),
+      });
+  }
+}
+
 /** Copies and installs as the Dockerfile does; the cache of npm is asked first. */
 async function buildApp(): Promise<void> {
   app = await mkdtemp(join(tmpdir(), "production-"));
   const file = DockerfileParser.parse(await readFile(join(root, "Dockerfile"), "utf8"));
-  for (const copy of file.getCOPYs()) {
-    if (copy.getFromFlag() !== null) continue;
-    const names = copy.getArguments().map((one) => one.getValue());
-    for (const name of names.slice(0, -1))
-      await cp(join(root, name), join(app, name), { recursive: true });
-  }
+  const [packages, consoleStage, image] = file.getFROMs();
+  if (!packages || !consoleStage || !image) throw new Error("The Dockerfile has other stages");
+  await copyStage(file, packages, app);
+  await copyStage(file, image, app);
   const commands = file
     .getInstructions()
     .filter((one) => one.getKeyword() === "RUN")
@@ -92,6 +106,8 @@ async function buildApp(): Promise<void> {
   // The process that forwards signals in a container comes from Debian; here the tests start Node themselves.
   expect(commands).toEqual([
     expect.stringMatching(/^npm ci --omit=dev /),
+    expect.stringMatching(/^npm ci --ignore-scripts /),
+    "node dev/buildConsole.ts",
     expect.stringMatching(/^apt-get update && apt-get install -y --no-install-recommends tini /),
   ]);
   const install = spawn("sh", ["-c", commands[0] ?? ""], {
@@ -100,6 +116,13 @@ async function buildApp(): Promise<void> {
     env: npmEnvironment,
   });
   expect(await exitOf({ child: install, output: () => "" })).toBe(0);
+  const stage = await mkdtemp(join(tmpdir(), "production-console-"));
+  await copyStage(file, consoleStage, stage);
+  // What `npm ci` would install there.
+  await symlink(join(root, "node_modules"), join(stage, "node_modules"));
+  execFileSync(process.execPath, ["dev/buildConsole.ts"], { cwd: stage });
+  await cp(join(stage, "admin/dist"), join(app, "admin/dist"), { recursive: true });
+  await rm(stage, { recursive: true });
   dockerfileEnv = Object.fromEntries(
     file
       .getENVs()
@@ -250,6 +273,13 @@ test("migrates, logs in, answers, exports and stops", async () => {
   });
   const workbook = Buffer.from(await (await fetch(link.url)).arrayBuffer());
   expect(workbook.subarray(0, 2).toString()).toBe("PK");
+
+  const page = await fetch(`${url}/admin`);
+  expect(page.status).toBe(200);
+  expect(page.headers.get("content-security-policy")).not.toContain("unsafe");
+  const script = / src="(\/admin\/assets\/[^"]+)"/.exec(await page.text())?.[1] ?? "";
+  const { headers } = await fetch(`${url}${script}`, { headers: { "accept-encoding": "br" } });
+  expect(headers.get("content-encoding")).toBe("br");
 
   for (const { child } of [server, worker]) child.kill("SIGTERM");
   expect(await Promise.all([exitOf(server), exitOf(worker)])).toEqual([0, 0]);

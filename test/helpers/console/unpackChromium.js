@@ -1,0 +1,54 @@
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { npmEnvironment } from "../environment.ts";
+
+// The package unpacks into the folder for temporary files, so that a process of its own is needed. It leaves out the libraries
+// that a system without a desktop lacks unless it runs on Amazon's Linux.
+const script = `
+  import chromium, { inflate } from "@sparticuz/chromium";
+  await chromium.executablePath();
+  await inflate(process.argv[1]);
+`;
+
+const fonts = (folder) => `<?xml version="1.0"?>
+<!DOCTYPE fontconfig SYSTEM "fonts.dtd">
+<fontconfig>
+  <dir>${folder}/fonts/fonts</dir>
+  <dir>/usr/share/fonts</dir>
+  <cachedir>${folder}/font-cache</cachedir>
+</fontconfig>
+`;
+
+/**
+ * Unpacks the Chromium of the package @sparticuz/chromium, once for this installation of packages, with the shared libraries
+ * that it needs. Returns the folder.
+ */
+export async function unpackChromium() {
+  const root = join(import.meta.dirname, "../../..");
+  const source = dirname(fileURLToPath(import.meta.resolve("@sparticuz/chromium")));
+  const { version } = JSON.parse(await readFile(join(source, "../package.json"), "utf8"));
+  const cache = join(root, "node_modules/.cache");
+  const folder = join(cache, `chromium-${version}`);
+  if (existsSync(folder)) return folder;
+  await mkdir(cache, { recursive: true });
+  const unpacked = await mkdtemp(join(cache, "chromium-"));
+  try {
+    await promisify(execFile)(
+      process.execPath,
+      ["--input-type=module", "--eval", script, join(source, "../bin/al2023.tar.br")],
+      { cwd: root, env: { ...npmEnvironment, TMPDIR: unpacked } },
+    );
+    await writeFile(join(unpacked, "fonts/fonts.conf"), fonts(folder));
+    // Whole or not at all; another run may have been faster.
+    await rename(unpacked, folder).catch((error) => {
+      if (!existsSync(folder)) throw error;
+    });
+  } finally {
+    await rm(unpacked, { recursive: true, force: true });
+  }
+  return folder;
+}

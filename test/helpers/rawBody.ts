@@ -1,0 +1,38 @@
+import { request } from "node:http";
+
+/** An answer whose body is as it came over the wire. */
+export interface RawBody {
+  status: number;
+  encoding: string | undefined;
+  vary: string;
+  body: Buffer;
+}
+
+/** Sends a request with the path exactly as given, and decodes nothing. */
+export function rawBody(
+  url: string,
+  options: { method?: string; path: string; headers?: Record<string, string>; body?: string },
+): Promise<RawBody> {
+  const { hostname, port } = new URL(url);
+  const { method = "GET", path, headers = {} } = options;
+  return new Promise((resolve, reject) => {
+    const outgoing = request(
+      { hostname, port, path, method, headers, agent: false },
+      (response) => {
+        const chunks: Buffer[] = [];
+        response.on("data", (chunk: Buffer) => chunks.push(chunk));
+        response.on("error", reject);
+        response.on("end", () => {
+          resolve({
+            status: response.statusCode ?? 0,
+            encoding: response.headers["content-encoding"],
+            vary: response.headers.vary ?? "",
+            body: Buffer.concat(chunks),
+          });
+        });
+      },
+    );
+    outgoing.on("error", reject);
+    outgoing.end(options.body);
+  });
+}
