@@ -4718,6 +4718,31 @@ $function$;
 grant execute on function complete_login(text,text,text,text,boolean,text,text,bytea,text,text) to office_server;
 comment on function complete_login(text,text,text,text,boolean,text,text,bytea,text,text) is 'Decides whether a person authenticated by a provider may log in: matched by issuer and subject, or at the first login by a verified e-mail address. The first login of an invited person activates the user and accepts the invitation.';
 
+CREATE OR REPLACE FUNCTION conflicting_change(relation text, entity_type text, id uuid, version text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+AS $function$
+declare
+  v_table regclass := conflicting_change.relation::regclass;
+  v_sees boolean;
+  v_version text;
+begin
+  -- lint: allow function-body because the table is an argument
+  execute format('select exists (select from %s where id = $1)', v_table) into v_sees using conflicting_change.id;
+  -- The mutation itself answers that there is no such row.
+  if not v_sees then
+    return null;
+  end if;
+  v_version := locked_version(v_table, conflicting_change.id);
+  if v_version = conflicting_change.version then
+    return null;
+  end if;
+  return coalesce(last_change(conflicting_change.entity_type, conflicting_change.id::text), '{}');
+end;
+$function$;
+grant execute on function conflicting_change(text,text,uuid,text) to office_api;
+comment on function conflicting_change(text,text,uuid,text) is 'Locks a row that the caller sees; returns who changed it when its version is another one, and null otherwise.';
+
 CREATE OR REPLACE FUNCTION count_attempt(step text, address text, account text, per_minute integer)
  RETURNS integer
  LANGUAGE plpgsql
@@ -7568,6 +7593,24 @@ AS $function$
 $function$;
 comment on function known_tags() is 'The known tags with their kind of object and the form of their value.';
 
+CREATE OR REPLACE FUNCTION last_change(entity_type text, entity_id text)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+  select jsonb_build_object(
+    'changedAt', a.created_at,
+    'changedBy', case when u.id is not null then jsonb_build_object('id', u.id, 'name', u.name) end
+  )
+  from audit_log a left join users u on u.id = a.actor_user_id
+  where a.entity_id = last_change.entity_id and a.entity_type = last_change.entity_type and a.operation in ('CREATE', 'UPDATE')
+  order by a.created_at desc, a.id desc
+  limit 1
+$function$;
+grant execute on function last_change(text,text) to office_api;
+comment on function last_change(text,text) is 'When a row was last changed and by whom, by name alone.';
+
 CREATE OR REPLACE FUNCTION link_order_lines(at_most integer)
  RETURNS integer
  LANGUAGE plpgsql
@@ -7613,6 +7656,27 @@ AS $function$
   where c.id = (select a.conversation_id from ai_answers a where a.id = lock_ai_conversation_of.answer_id)
   for update
 $function$;
+
+CREATE OR REPLACE FUNCTION locked_version(relation regclass, id uuid)
+ RETURNS text
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_changed_at text := case when exists (
+    select from pg_attribute where attrelid = locked_version.relation and attname = 'updated_at' and not attisdropped
+  ) then 'updated_at' else 'null' end;
+  v_version text;
+begin
+  -- lint: allow function-body because the table is an argument
+  execute format('select version_of(xmin, %s) from %s where id = $1 for no key update', v_changed_at, locked_version.relation)
+    into v_version using locked_version.id;
+  return v_version;
+end;
+$function$;
+grant execute on function locked_version(regclass,uuid) to office_api;
+comment on function locked_version(regclass,uuid) is 'Locks a row until the transaction ends and returns its version.';
 
 CREATE OR REPLACE FUNCTION login_code_account(code_hash bytea)
  RETURNS text
@@ -8651,6 +8715,34 @@ end;
 $function$;
 grant execute on function record_file_removed(text) to office_worker;
 comment on function record_file_removed(text) is 'Records a deletion; removes the file from the ledger after the second one.';
+
+CREATE OR REPLACE FUNCTION record_history(entity_type text, entity_id text, operations text[], before_time timestamp with time zone, before_id uuid, size integer)
+ RETURNS TABLE(id uuid, created_at timestamp with time zone, operation text, correlation_id text, source text, token_name text, user_id uuid, user_name text, before jsonb, after jsonb, also_changed integer)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+  select a.id, a.created_at, a.operation, a.correlation_id, a.metadata ->> 'source', t.name, u.id, u.name, a.before, a.after,
+    case when a.correlation_id is null or a.operation = 'READ' then 0 else (
+      select count(*)::integer from (
+        select from audit_log o
+        where o.correlation_id = a.correlation_id and o.operation in ('CREATE', 'UPDATE', 'DELETE') and o.id <> a.id
+        limit 1000
+      ) as others
+    ) end
+  from audit_log a
+    left join users u on u.id = a.actor_user_id
+    left join api_tokens t on t.id = (a.metadata ->> 'tokenId')::uuid
+  where a.entity_id = record_history.entity_id and a.entity_type = record_history.entity_type
+    and a.operation = any (record_history.operations)
+    and (record_history.before_id is null or (a.created_at, a.id) < (record_history.before_time, record_history.before_id))
+  order by a.created_at desc, a.id desc
+  limit record_history.size
+$function$;
+grant execute on function record_history(text,text,text[],timestamp with time zone,uuid,integer) to office_api;
+
+comment on function record_history(text,text,text[],timestamp with time zone,uuid,integer) is '@behavior -queryField -typeField
+A page of the audit log about one row, newest first, with names in place of addresses.';
 
 CREATE OR REPLACE FUNCTION record_invitation_mail(invitation_id uuid, mail_number integer, error text)
  RETURNS boolean
@@ -12497,6 +12589,16 @@ begin
 end;
 $function$;
 comment on function verify_audit_seal(text,bigint) is 'Returns missing, changed or added rows of a link, or an error in the link itself; no rows when it is valid.';
+
+CREATE OR REPLACE FUNCTION version_of(changed_in xid, changed_at timestamp with time zone)
+ RETURNS text
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+AS $function$
+  select md5(version_of.changed_in::text || '/' || coalesce(extract(epoch from version_of.changed_at)::text, ''))
+$function$;
+grant execute on function version_of(xid,timestamp with time zone) to office_api;
+comment on function version_of(xid,timestamp with time zone) is 'The version of a row from its `xmin` and its `updated_at`.';
 
 CREATE OR REPLACE FUNCTION view_origins()
  RETURNS TABLE(view regclass, attribute text, relation regclass, source text)

@@ -33,6 +33,7 @@ import { ListsPlugin } from "./plugins/ListsPlugin.ts";
 import { makeMutationTransactionPlugin } from "./plugins/MutationTransactionPlugin.ts";
 import { ReadAuditPlugin } from "./plugins/ReadAuditPlugin.ts";
 import { makeReplicaPlugin } from "./plugins/ReplicaPlugin.ts";
+import { RowVersionPlugin } from "./plugins/RowVersionPlugin.ts";
 import { SearchFieldsPlugin } from "./plugins/SearchFieldsPlugin.ts";
 import { makeSearchPlugin } from "./plugins/SearchPlugin.ts";
 import { ShapePlugin } from "./plugins/ShapePlugin.ts";
@@ -140,6 +141,7 @@ export function makePreset(options: PresetOptions): GraphileConfig.Preset {
       ConsoleCataloguePlugin,
       ConsolePlugin,
       SuggestionsPlugin,
+      RowVersionPlugin,
       makeSearchPlugin({
         nodes: config.search.publicNodes ?? [],
         prefix: config.search.prefix,

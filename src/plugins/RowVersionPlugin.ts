@@ -1,0 +1,157 @@
+import type {
+  PgCodecWithAttributes,
+  PgResource,
+  PgSelectSingleStep,
+} from "postgraphile/@dataplan/pg";
+import { TYPES } from "postgraphile/@dataplan/pg";
+import { type FieldArgs, type FieldPlanResolver, type Step, object } from "postgraphile/grafast";
+import { conflict } from "../errors/PublicError.ts";
+
+type Table = PgResource<string, PgCodecWithAttributes>;
+
+/** A table whose rows have versions, by the name of its type. */
+function versionedTables(build: GraphileBuild.Build): Map<string, Table> {
+  const tables = Object.values(build.pgResources as Record<string, PgResource>).filter(
+    (resource): resource is Table =>
+      !resource.parameters &&
+      resource.codec.attributes?.["id"] !== undefined &&
+      resource.codec.attributes["id"].codec === TYPES.uuid &&
+      auditedType(resource) !== null,
+  );
+  return new Map(tables.map((table) => [build.inflection.tableType(table.codec), table]));
+}
+
+/** The entity type under which changes of the table are recorded. */
+export function auditedType(resource: PgResource): string | null {
+  const audit = resource.extensions?.tags?.audit;
+  if (typeof audit !== "string" || audit.startsWith("off ")) return null;
+  return /^\w+/.exec(audit)?.[0] ?? null;
+}
+
+/** The table whose row a mutation changes or deletes: `updateUser(id, …)`, `deleteUser(id)`. */
+function changedTable(
+  fieldName: string,
+  args: Readonly<Record<string, unknown>> | undefined,
+  tables: ReadonlyMap<string, Table>,
+): Table | undefined {
+  const typeName = /^(?:update|delete)([A-Z]\w*)$/.exec(fieldName)?.[1];
+  return typeName === undefined || args?.["id"] === undefined ? undefined : tables.get(typeName);
+}
+
+/**
+ * `rowVersion` of rows that the API can change or delete, and the argument `ifVersion` of the mutations that do: where the row has
+ * changed since, nothing happens and the answer is `CONFLICT`.
+ */
+export const RowVersionPlugin: GraphileConfig.Plugin = {
+  name: "RowVersionPlugin",
+  version: "1.0.0",
+  schema: {
+    hooks: {
+      build(build) {
+        let tables: Map<string, Table> | undefined;
+        return build.extend(
+          build,
+          { versionedTables: () => (tables ??= versionedTables(build as GraphileBuild.Build)) },
+          "RowVersionPlugin: tables whose rows have versions",
+        );
+      },
+
+      GraphQLObjectType_fields(fields, build, { scope, fieldWithHooks, Self }) {
+        if (!scope.isPgClassType) return fields;
+        const table = build.versionedTables().get(Self.name);
+        if (!table) return fields;
+        const { sql, graphql } = build;
+        const field = fieldWithHooks({ fieldName: "rowVersion" }, () => ({
+          description: "Changes whenever the row does. Goes into `ifVersion`.",
+          type: new graphql.GraphQLNonNull(graphql.GraphQLString),
+          plan($row: PgSelectSingleStep) {
+            const alias = $row.getClassStep().alias;
+            const changedAt = table.codec.attributes["updated_at"]
+              ? sql`${alias}.updated_at`
+              : sql`null`;
+            return $row.select(sql`version_of(${alias}.xmin, ${changedAt})`, TYPES.text);
+          },
+        }));
+        return build.extend(fields, { rowVersion: field }, "RowVersionPlugin: versions of rows");
+      },
+
+      GraphQLObjectType_fields_field_args(args, build, { scope, Self }) {
+        if (!scope.isRootMutation) return args;
+        if (!changedTable(scope.fieldName, args, build.versionedTables())) return args;
+        const ifVersion = {
+          type: build.graphql.GraphQLString,
+          description:
+            "The `rowVersion` that the caller has seen. Where the row has another one by now, nothing changes and the answer is `CONFLICT` with `extensions.conflict`: when it was changed, and by whom.",
+        };
+        return build.extend(
+          args,
+          { ifVersion },
+          `RowVersionPlugin: the version that ${Self.name}.${scope.fieldName} expects`,
+        );
+      },
+
+      GraphQLObjectType_fields_field(field, build, { scope }) {
+        if (!scope.isRootMutation) return field;
+        const table = changedTable(
+          scope.fieldName,
+          field.args,
+          build.versionedTables(),
+        );
+        if (!table || !field.plan) return field;
+        const plan = field.plan as FieldPlanResolver;
+        const checked: FieldPlanResolver = (...planArgs) => {
+          expectVersion(build, table, planArgs[1]);
+          return plan(...planArgs);
+        };
+        return { ...field, plan: checked };
+      },
+    },
+  },
+};
+
+declare global {
+  namespace GraphileBuild {
+    interface Build {
+      /** Tables whose rows have versions, by the name of their type. */
+      versionedTables: () => ReadonlyMap<string, Table>;
+    }
+  }
+}
+
+interface Expected {
+  id: string;
+  version: string | null | undefined;
+}
+
+/** Locks the row in the operation's transaction and compares its version, where the caller gave one. */
+function expectVersion(build: GraphileBuild.Build, table: Table, args: FieldArgs): void {
+  const { sideEffectWithPgClientTransaction } = build.dataplanPg;
+  const relation = build.sql.compile(table.codec.sqlType).text;
+  const entityType = auditedType(table as PgResource);
+  const typeName = build.inflection.tableType(table.codec);
+  const $expected = object({
+    id: args.getRaw("id"),
+    version: args.getRaw("ifVersion"),
+  }) as Step<Expected>;
+  sideEffectWithPgClientTransaction(
+    table.executor,
+    $expected,
+    async (client, { id, version }: Expected) => {
+      if (version == null) return null;
+      const { rows } = await client.query<{ change: Record<string, unknown> | null }>({
+        text: "select conflicting_change($1, $2, $3, $4) as change",
+        values: [relation, entityType, id, version],
+      });
+      const change = rows[0]?.change;
+      if (change != null)
+        throw conflict(`This ${typeName} was changed in the meantime`, {
+          path: ["ifVersion"],
+          conflict: {
+            changedAt: change["changedAt"] ?? null,
+            changedBy: change["changedBy"] ?? null,
+          },
+        });
+      return null;
+    },
+  );
+}
