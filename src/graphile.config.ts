@@ -33,6 +33,7 @@ import { ListsPlugin } from "./plugins/ListsPlugin.ts";
 import { makeMutationTransactionPlugin } from "./plugins/MutationTransactionPlugin.ts";
 import { ReadAuditPlugin } from "./plugins/ReadAuditPlugin.ts";
 import { makeReplicaPlugin } from "./plugins/ReplicaPlugin.ts";
+import { RecordHistoryPlugin } from "./plugins/RecordHistoryPlugin.ts";
 import { RowVersionPlugin } from "./plugins/RowVersionPlugin.ts";
 import { SearchFieldsPlugin } from "./plugins/SearchFieldsPlugin.ts";
 import { makeSearchPlugin } from "./plugins/SearchPlugin.ts";
@@ -142,6 +143,7 @@ export function makePreset(options: PresetOptions): GraphileConfig.Preset {
       ConsolePlugin,
       SuggestionsPlugin,
       RowVersionPlugin,
+      RecordHistoryPlugin,
       makeSearchPlugin({
         nodes: config.search.publicNodes ?? [],
         prefix: config.search.prefix,

@@ -92,11 +92,7 @@ export const RowVersionPlugin: GraphileConfig.Plugin = {
 
       GraphQLObjectType_fields_field(field, build, { scope }) {
         if (!scope.isRootMutation) return field;
-        const table = changedTable(
-          scope.fieldName,
-          field.args,
-          build.versionedTables(),
-        );
+        const table = changedTable(scope.fieldName, field.args, build.versionedTables());
         if (!table || !field.plan) return field;
         const plan = field.plan as FieldPlanResolver;
         const checked: FieldPlanResolver = (...planArgs) => {

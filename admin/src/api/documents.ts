@@ -27,12 +27,16 @@ function selections(entity: Entity, fields: readonly EntityField[]): string {
     key,
     ...always.map(name),
     ...fields.filter(({ isInputOnly }) => !isInputOnly).flatMap(selection),
-    ...(hasVersion(entity) ? ["rowVersion"] : []),
   ]).join(" ");
 }
 
 const hasVersion = (entity: Entity): boolean =>
   entity.canUpdate?.takesVersion === true || entity.canDelete?.takesVersion === true;
+
+function recordFields(entity: Entity): string {
+  const fields = selections(entity, entity.fields);
+  return hasVersion(entity) ? `${fields} rowVersion` : fields;
+}
 
 /** One page of rows, with the count of all that match when `$count` says so. */
 export function listDocument(
@@ -49,9 +53,9 @@ export function listDocument(
 }`;
 }
 
-/** One row with all of its fields. */
+/** One row with all of its fields, and its version where the caller can change it. */
 export function recordDocument(entity: Entity): string {
-  const fields = selections(entity, entity.fields);
+  const fields = recordFields(entity);
   if (entity.recordField !== null)
     return `query Record($id: ID!) { row: ${name(entity.recordField)}(id: $id) { ${fields} } }`;
   return `query Record($query: String!) { page: ${name(entity.pagesField)}(query: $query, first: 1) { nodes { ${fields} } } }`;
@@ -59,7 +63,7 @@ export function recordDocument(entity: Entity): string {
 
 export function createDocument(entity: Entity): string {
   const { field, inputType } = mutationOf(entity, "canCreate");
-  return `mutation Create($input: ${name(inputType)}!) { row: ${name(field)}(input: $input) { ${selections(entity, entity.fields)} } }`;
+  return `mutation Create($input: ${name(inputType)}!) { row: ${name(field)}(input: $input) { ${recordFields(entity)} } }`;
 }
 
 export function updateDocument(entity: Entity): string {
@@ -67,7 +71,7 @@ export function updateDocument(entity: Entity): string {
   const [variable, argument] = takesVersion
     ? [", $ifVersion: String", ", ifVersion: $ifVersion"]
     : ["", ""];
-  return `mutation Update($id: ID!, $input: ${name(inputType)}!${variable}) { row: ${name(field)}(id: $id, input: $input${argument}) { ${selections(entity, entity.fields)} } }`;
+  return `mutation Update($id: ID!, $input: ${name(inputType)}!${variable}) { row: ${name(field)}(id: $id, input: $input${argument}) { ${recordFields(entity)} } }`;
 }
 
 export function deleteDocument(entity: Entity): string {
@@ -93,14 +97,14 @@ export const searchFieldsDocument = `query SearchFields($type: String!) {
   searchFields(type: $type) { name kind description isList isToMany isWordField operators values }
 }`;
 
-export const historyDocument = `query History($entity: String!, $id: ID!, $after: Cursor) {
+export const historyDocument = `query History($entity: String!, $id: String!, $after: String) {
   history: recordHistory(entity: $entity, id: $id, after: $after) {
     nodes {
       id at operation correlationId source alsoChanged
       by { id name }
       changes { field before after isRestorable }
     }
-    pageInfo { hasNextPage endCursor }
+    hasNextPage endCursor
   }
 }`;
 

@@ -31,7 +31,8 @@ interface RecordChange {
 interface HistoryPage {
   history: {
     nodes: RecordChange[];
-    pageInfo: { hasNextPage: boolean; endCursor: string | null };
+    hasNextPage: boolean;
+    endCursor: string | null;
   };
 }
 
@@ -49,8 +50,7 @@ export function History({ entity, id, onRestore }: HistoryProps): ReactNode {
     queryFn: ({ pageParam, signal }) =>
       ask<HistoryPage>(historyDocument, { entity: entity.name, id, after: pageParam }, { signal }),
     initialPageParam: null as string | null,
-    getNextPageParam: ({ history: { pageInfo } }) =>
-      pageInfo.hasNextPage ? pageInfo.endCursor : null,
+    getNextPageParam: ({ history: { hasNextPage, endCursor } }) => (hasNextPage ? endCursor : null),
     staleTime: 0,
   });
   if (history.isError)
@@ -92,14 +92,13 @@ export function History({ entity, id, onRestore }: HistoryProps): ReactNode {
 }
 
 const sources: Record<string, string> = {
-  assistant: en.history.assistant,
-  import: en.history.import,
-  psql: en.history.database,
+  job: en.history.job,
+  db: en.history.database,
 };
 
 /** Who, how and what, as one sentence. */
 function whoDid({ by, source, operation }: RecordChange): string {
-  const who = by?.name ?? (source === "psql" ? en.conflict.somebody : en.history.service);
+  const who = by?.name ?? (source === "db" ? en.conflict.somebody : en.history.service);
   const how = sources[source.toLowerCase()] ?? "";
   const verb = operation.toUpperCase();
   const did =
@@ -167,6 +166,7 @@ function Values({
 
 function shown(field: EntityField | undefined, value: unknown): string {
   // References come with the name of their row.
-  if (typeof value === "object" && value !== null && "name" in value) return textOf(value.name);
+  if (typeof value === "object" && value !== null && "name" in value && "id" in value)
+    return textOf(value.name) || textOf(value.id);
   return field ? formatWithUnit(field, value) : textOf(value) || en.none;
 }

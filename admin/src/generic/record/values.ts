@@ -17,6 +17,9 @@ function toLocalTime(text: string): string {
 export function toFormValue(field: EntityField, value: unknown): FormValue {
   if (field.kind === "BOOLEAN" && !field.isNullable) return value === true;
   if (value === null || value === undefined) return "";
+  // A reference as the history shows it.
+  if (field.kind === "REFERENCE" && typeof value === "object" && "id" in value)
+    return textOf(value.id);
   if (field.kind === "TIME") return toLocalTime(textOf(value));
   if (field.kind === "JSON") return JSON.stringify(value, null, 2);
   if (field.isList && Array.isArray(value)) return value.map(textOf).join("\n");

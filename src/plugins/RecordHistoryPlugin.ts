@@ -1,0 +1,389 @@
+import type { PgClient, PgCodecWithAttributes, PgResource } from "postgraphile/@dataplan/pg";
+import { type FieldArgs, type Step, context, object } from "postgraphile/grafast";
+import { extendSchema, gql } from "postgraphile/utils";
+import { checkGuard, parseGuard, readGuard } from "../auth/guards.ts";
+import type { RequestInfo } from "../auth/identity.ts";
+import { badUserInput, notFound } from "../errors/PublicError.ts";
+import { labelColumns } from "../schema/consoleCatalogue.ts";
+import { isHidden } from "../schema/columns.ts";
+import { hasPages } from "../schema/pages.ts";
+import { nearest } from "../text/suggest.ts";
+import { auditedType } from "./RowVersionPlugin.ts";
+
+/** The longest page of a history. */
+const maxFirst = 100;
+/** Ids of referred rows whose names are looked up for one page. */
+const maxNames = 500;
+
+interface Wanted {
+  entity: string;
+  id: string;
+  first: number;
+  after: string | null | undefined;
+  includeReads: boolean;
+  caller: Pick<RequestInfo, "identity" | "hasToken">;
+}
+
+/** A row of the SQL function `record_history`. */
+interface HistoryRow {
+  id: string;
+  created_at: string;
+  operation: string;
+  correlation_id: string | null;
+  source: string | null;
+  token_name: string | null;
+  user_id: string | null;
+  user_name: string | null;
+  before: Record<string, unknown> | null;
+  after: Record<string, unknown> | null;
+  also_changed: number;
+}
+
+/** A table with a history. */
+interface Recorded {
+  resource: PgResource;
+  entityType: string;
+  /** The fields that the API shows, with the table that each refers to. */
+  fields: ReadonlyMap<string, PgResource | null>;
+}
+
+/** What became of one row, for whoever may read the row. */
+export const RecordHistoryPlugin: GraphileConfig.Plugin = extendSchema((build) => {
+  const { loadOneWithPgClient } = build.dataplanPg;
+  const tables = new Map<string, Recorded>();
+  for (const resource of Object.values(build.pgResources as Record<string, PgResource>)) {
+    const entityType = auditedType(resource);
+    if (entityType === null || !hasPages(resource)) continue;
+    tables.set(build.inflection.allRowsList(resource as never), {
+      resource,
+      entityType,
+      fields: shownFields(build, resource),
+    });
+  }
+  const executor = [...tables.values()][0]?.resource.executor;
+  if (!executor) throw new Error("The schema has no audited table with a list");
+
+  const tableOf = (entity: string): Recorded => {
+    const table = tables.get(entity);
+    if (table) return table;
+    const known = nearest(entity, [...tables.keys()]);
+    throw badUserInput(
+      `entity must be one of ${(known.length > 0 ? known : [...tables.keys()]).join(", ")}`,
+      { path: ["entity"] },
+    );
+  };
+
+  const read = async (client: PgClient, wanted: Wanted) => {
+    const { entity, id, first, after, includeReads, caller } = wanted;
+    const table = tableOf(entity);
+    checkGuard(parseGuard(readGuard(table.resource.extensions?.tags)) ?? [], caller);
+    if (includeReads) checkGuard(["audit.read"], caller);
+    if (first < 1 || first > maxFirst)
+      throw badUserInput(`first is between 1 and ${maxFirst}`, { path: ["first"] });
+    const { key } = labelColumns(table.resource);
+    const relation = build.sql.compile(table.resource.codec.sqlType).text;
+    const seen = await client.query({
+      text: `select from ${relation} where ${quoted(key)}::text = $1`,
+      values: [id],
+    });
+    // What a deleted row held shows to those who may read the whole log.
+    if (seen.rows.length === 0) {
+      if (caller.identity?.permissions.has("audit.read") !== true)
+        throw notFound(
+          `There is no ${build.inflection.tableType(table.resource.codec)} with this id`,
+          {
+            path: ["id"],
+          },
+        );
+    }
+    const start = after == null ? null : readCursor(after);
+    const { rows } = await client.query<HistoryRow>({
+      text: `select h.*, to_char(h.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as created_at
+        from record_history($1, $2, $3, $4, $5, $6) as h`,
+      values: [
+        table.entityType,
+        id,
+        ["CREATE", "UPDATE", "DELETE", ...(includeReads ? ["READ"] : [])],
+        start?.at ?? null,
+        start?.id ?? null,
+        first + 1,
+      ],
+    });
+    if (table.resource.extensions?.tags?.auditReads !== undefined)
+      await client.query({
+        text: "select record_read($1, $2, $3)",
+        values: [
+          table.entityType,
+          id,
+          JSON.stringify({ field: "recordHistory", arguments: { entity, id }, rows: rows.length }),
+        ],
+      });
+    const page = rows.slice(0, first);
+    const names = await namesOf(client, table, page);
+    const last = page.at(-1);
+    return {
+      nodes: page.map((row) => toChange(build, table, entity, row, names)),
+      hasNextPage: rows.length > first,
+      endCursor: last ? cursorOf(last) : null,
+    };
+  };
+
+  /** Names of the rows that the page's ids refer to, as far as the caller may see them. */
+  const namesOf = async (client: PgClient, table: Recorded, page: readonly HistoryRow[]) => {
+    const wanted = new Map<PgResource, Set<string>>();
+    for (const { before, after } of page)
+      for (const [field, value] of [
+        ...Object.entries(before ?? {}),
+        ...Object.entries(after ?? {}),
+      ]) {
+        const referred = table.fields.get(field);
+        if (!referred || typeof value !== "string") continue;
+        wanted.set(referred, (wanted.get(referred) ?? new Set<string>()).add(value));
+      }
+    const names = new Map<string, string>();
+    for (const [resource, ids] of wanted) {
+      const { key, name } = labelColumns(resource);
+      const relation = build.sql.compile(resource.codec.sqlType).text;
+      const { rows } = await client.query<{ id: string; name: string | null }>({
+        text: `select ${quoted(key)}::text as id, ${quoted(name)}::text as name from ${relation} where ${quoted(key)}::text = any ($1)`,
+        values: [[...ids].slice(0, maxNames)],
+      });
+      for (const row of rows) if (row.name !== null) names.set(row.id, row.name);
+    }
+    return names;
+  };
+
+  return {
+    typeDefs: gql`
+      """
+      What became of one row, newest first.
+      """
+      type RecordHistory {
+        """
+        The changes.
+        """
+        nodes: [RecordChange!]!
+        """
+        Whether older ones follow.
+        """
+        hasNextPage: Boolean!
+        """
+        Goes into \`after\`, to read the older ones.
+        """
+        endCursor: String
+      }
+
+      """
+      One change of a row, or one who read it.
+      """
+      type RecordChange {
+        """
+        Identifies it; the id of its row in the audit log.
+        """
+        id: ID!
+        """
+        When it happened.
+        """
+        at: DateTime!
+        """
+        One of \`CREATE\`, \`UPDATE\`, \`DELETE\`, \`READ\`.
+        """
+        operation: String!
+        """
+        The request that caused it.
+        """
+        correlationId: String
+        """
+        Where it came from: \`api\`, \`job\`, or \`db\` for a change made in the database.
+        """
+        source: String!
+        """
+        Who did it; null for the service itself and for changes made in the database.
+        """
+        by: RecordChanger
+        """
+        The name of the API token that was used.
+        """
+        byToken: String
+        """
+        The fields that changed.
+        """
+        changes: [FieldChange!]!
+        """
+        How many rows of any table the same request changed beside this one; counted up to 1,000.
+        """
+        alsoChanged: Int!
+      }
+
+      """
+      Whoever changed a row, by name alone.
+      """
+      type RecordChanger {
+        """
+        The user's id.
+        """
+        id: ID!
+        """
+        The user's name; null while they have none.
+        """
+        name: String
+      }
+
+      """
+      One field of a change.
+      """
+      type FieldChange {
+        """
+        The field.
+        """
+        field: String!
+        """
+        Its value before; of a reference, an object with \`id\` and \`name\`.
+        """
+        before: JSON
+        """
+        Its value after.
+        """
+        after: JSON
+        """
+        Whether the caller can put the value before back.
+        """
+        isRestorable: Boolean!
+      }
+
+      extend type Query {
+        """
+        What became of one row, newest first, for whoever may read the row; of a deleted row, for whoever may read the audit log. Without
+        addresses and programs, and only with fields that the API shows. Needs the permission to read the table.
+        """
+        recordHistory(
+          """
+          The table, as \`console\` names it, such as \`products\`.
+          """
+          entity: String!
+          """
+          The row's id, or the key that stands for it.
+          """
+          id: String!
+          """
+          This many, 100 at most.
+          """
+          first: Int! = 30
+          """
+          Older ones than the page that ended with this cursor.
+          """
+          after: String
+          """
+          Also who read it; asks for \`audit.read\`.
+          """
+          includeReads: Boolean! = false
+        ): RecordHistory! @scope(guard: "login")
+      }
+    `,
+    objects: {
+      Query: {
+        plans: {
+          recordHistory(_$root: Step, args: FieldArgs) {
+            const $wanted = object({
+              entity: args.getRaw("entity"),
+              id: args.getRaw("id"),
+              first: args.getRaw("first"),
+              after: args.getRaw("after"),
+              includeReads: args.getRaw("includeReads"),
+              caller: context().get("requestContext"),
+            }) as Step<Wanted>;
+            return loadOneWithPgClient(executor, $wanted, (client, all) =>
+              Promise.all(all.map((wanted) => read(client, wanted))),
+            );
+          },
+        },
+      },
+    },
+  };
+}, "RecordHistoryPlugin");
+
+const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
+
+/** The API's fields of a table by the names that the audit log uses, with the tables that they refer to. */
+function shownFields(
+  build: GraphileBuild.Build,
+  resource: PgResource,
+): ReadonlyMap<string, PgResource | null> {
+  const codec = resource.codec as PgCodecWithAttributes;
+  const relations = Object.values(
+    (build.input.pgRegistry.pgRelations as Record<string, Record<string, Relation> | undefined>)[
+      codec.name
+    ] ?? {},
+  );
+  return new Map(
+    Object.entries(codec.attributes)
+      .filter(([, attribute]) => !isHidden(attribute))
+      .map(([attributeName]) => {
+        const relation = relations.find(
+          ({ localAttributes, isReferencee }) =>
+            isReferencee !== true &&
+            localAttributes.length === 1 &&
+            localAttributes[0] === attributeName,
+        );
+        return [
+          build.inflection.attribute({ attributeName, codec }),
+          relation?.remoteResource ?? null,
+        ];
+      }),
+  );
+}
+
+interface Relation {
+  localAttributes: readonly string[];
+  remoteResource: PgResource;
+  isReferencee?: boolean;
+}
+
+function toChange(
+  build: GraphileBuild.Build,
+  table: Recorded,
+  entity: string,
+  row: HistoryRow,
+  names: ReadonlyMap<string, string>,
+) {
+  const known = build.consoleCatalogue.entities.find(({ name }) => name === entity)?.fields ?? [];
+  const shown = (field: string, value: unknown): unknown => {
+    if (!table.fields.get(field) || typeof value !== "string") return value ?? null;
+    return { id: value, name: names.get(value) ?? null };
+  };
+  const fields = [...new Set([...Object.keys(row.before ?? {}), ...Object.keys(row.after ?? {})])];
+  return {
+    id: row.id,
+    at: row.created_at,
+    operation: row.operation,
+    correlationId: row.correlation_id,
+    source: row.source ?? "db",
+    by: row.user_id === null ? null : { id: row.user_id, name: row.user_name },
+    byToken: row.token_name,
+    alsoChanged: row.also_changed,
+    changes: fields
+      .filter((field) => table.fields.has(field))
+      .map((field) => ({
+        field,
+        before: shown(field, row.before?.[field]),
+        after: shown(field, row.after?.[field]),
+        isRestorable:
+          row.operation === "UPDATE" &&
+          known.some(({ name, onUpdate }) => name === field && onUpdate !== "NO"),
+      })),
+  };
+}
+
+function cursorOf({ created_at: at, id }: HistoryRow): string {
+  return Buffer.from(JSON.stringify([at, id])).toString("base64url");
+}
+
+/** @throws PublicError for a text that no answer gave */
+function readCursor(cursor: string): { at: string; id: string } {
+  const match = /^\["(\d{4}-[\d:T.-]+Z)","([\da-f-]{36})"\]$/.exec(
+    Buffer.from(cursor.slice(0, 200), "base64url").toString(),
+  );
+  if (match?.[1] === undefined || match[2] === undefined)
+    throw badUserInput("after is not a cursor that an answer gave", { path: ["after"] });
+  return { at: match[1], id: match[2] };
+}
