@@ -526,7 +526,7 @@ create policy ai_approvals_owner on ai_approvals for all to office_owner
 
 create policy ai_approvals_read on ai_approvals for select to office_api
   using ((( SELECT has_permission('ai.use'::text) AS has_permission) AND (NOT ( SELECT is_scoped() AS is_scoped)) AND (user_id = ( SELECT current_user_id() AS current_user_id))));
-grant select (id, conversation_id, user_id, tool_call_id, tool, summary, operation, variables, state, expires_at, created_at, answered_at, used_at) on ai_approvals to office_api;
+grant select (xmin, id, conversation_id, user_id, tool_call_id, tool, summary, operation, variables, state, expires_at, created_at, answered_at, used_at) on ai_approvals to office_api;
 
 comment on table ai_approvals is '@read ai.use
 @login
@@ -581,7 +581,7 @@ create policy ai_attachments_owner on ai_attachments for all to office_owner
 
 create policy ai_attachments_read on ai_attachments for select to office_api
   using ((( SELECT has_permission('ai.use'::text) AS has_permission) AND (NOT ( SELECT is_scoped() AS is_scoped)) AND (user_id = ( SELECT current_user_id() AS current_user_id))));
-grant select (id, user_id, conversation_id, file_name, media_type, file_size, file_sha256, file_key, created_at) on ai_attachments to office_api;
+grant select (xmin, id, user_id, conversation_id, file_name, media_type, file_size, file_sha256, file_key, created_at) on ai_attachments to office_api;
 
 comment on table ai_attachments is '@read ai.use
 @login
@@ -627,7 +627,7 @@ create policy ai_conversations_owner on ai_conversations for all to office_owner
 
 create policy ai_conversations_read on ai_conversations for select to office_api
   using ((( SELECT has_permission('ai.use'::text) AS has_permission) AND (NOT ( SELECT is_scoped() AS is_scoped)) AND (user_id = ( SELECT current_user_id() AS current_user_id))));
-grant select (id, user_id, title, created_at, updated_at) on ai_conversations to office_api;
+grant select (xmin, id, user_id, title, created_at, updated_at) on ai_conversations to office_api;
 
 comment on table ai_conversations is '@read ai.use
 @login
@@ -663,7 +663,7 @@ create policy ai_messages_owner on ai_messages for all to office_owner
 
 create policy ai_messages_read on ai_messages for select to office_api
   using ((( SELECT has_permission('ai.use'::text) AS has_permission) AND (NOT ( SELECT is_scoped() AS is_scoped)) AND (user_id = ( SELECT current_user_id() AS current_user_id))));
-grant select (conversation_id, id, user_id, "position", role, parts, created_at) on ai_messages to office_api;
+grant select (xmin, conversation_id, id, user_id, "position", role, parts, created_at) on ai_messages to office_api;
 
 comment on table ai_messages is '@read ai.use
 @login
@@ -743,7 +743,7 @@ create policy api_tokens_read on api_tokens for select to office_api
 
 create policy api_tokens_self on api_tokens for select to office_api
   using (((user_id = ( SELECT current_user_id() AS current_user_id)) AND (NOT ( SELECT is_scoped() AS is_scoped))));
-grant select (id, user_id, name, is_scoped, scopes, expires_at, last_used_at, revoked_at, created_by_user_id, created_by_token_id, created_at) on api_tokens to office_api;
+grant select (xmin, id, user_id, name, is_scoped, scopes, expires_at, last_used_at, revoked_at, created_by_user_id, created_by_token_id, created_at) on api_tokens to office_api;
 
 comment on table api_tokens is '@read users.update
 @root off
@@ -827,7 +827,7 @@ create policy audit_log_owner_read on audit_log for select to office_owner
 
 create policy audit_log_read on audit_log for select to office_api
   using (( SELECT has_permission('audit.read'::text) AS has_permission));
-grant select (id, actor_user_id, operation, entity_type, entity_id, correlation_id, ip_address, user_agent, before, after, metadata, created_at) on audit_log to office_api;
+grant select (xmin, id, actor_user_id, operation, entity_type, entity_id, correlation_id, ip_address, user_agent, before, after, metadata, created_at) on audit_log to office_api;
 
 comment on table audit_log is '@read audit.read
 @appendOnly
@@ -938,7 +938,7 @@ create policy campaign_colors_owner on campaign_colors for all to office_owner
 
 create policy campaign_colors_read on campaign_colors for select to office_api
   using (( SELECT has_permission('campaigns.read'::text) AS has_permission));
-grant select (color, created_at, updated_at) on campaign_colors to office_api;
+grant select (xmin, color, created_at, updated_at) on campaign_colors to office_api;
 
 comment on table campaign_colors is '@read campaigns.read
 @audit off because it only copies what campaigns hold
@@ -993,7 +993,7 @@ create policy campaigns_owner on campaigns for all to office_owner
 
 create policy campaigns_read on campaigns for select to office_api
   using (( SELECT has_any_permission(VARIADIC ARRAY['campaigns.read'::text, 'campaigns.create'::text, 'campaigns.update'::text, 'campaigns.delete'::text]) AS has_any_permission));
-grant select (id, product_id, title, vintage, color, note, price, author_user_id, medium, scheduled_at, status, created_at, updated_at) on campaigns to office_api;
+grant select (xmin, id, product_id, title, vintage, color, note, price, author_user_id, medium, scheduled_at, status, created_at, updated_at) on campaigns to office_api;
 
 comment on table campaigns is '@searchCollection campaigns
 @searchSort scheduled_at desc
@@ -1116,7 +1116,7 @@ create policy customers_owner on customers for all to office_owner
 
 create policy customers_read on customers for select to office_api
   using (( SELECT has_permission('customers.read'::text) AS has_permission));
-grant select (id, erp_customer_number, name, contact_name, email, phone, website, address_line1, address_line2, postal_code, city, region, country, currency, vat_number, payment_terms, credit_limit, balance_due, is_blocked, erp_revision, source_updated_at, created_at, updated_at, search_words) on customers to office_api;
+grant select (xmin, id, erp_customer_number, name, contact_name, email, phone, website, address_line1, address_line2, postal_code, city, region, country, currency, vat_number, payment_terms, credit_limit, balance_due, is_blocked, erp_revision, source_updated_at, created_at, updated_at, search_words) on customers to office_api;
 
 comment on table customers is '@searchCollection customers
 @searchSort name
@@ -1223,7 +1223,7 @@ create policy departments_owner on departments for all to office_owner
 
 create policy departments_read on departments for select to office_api
   using (( SELECT has_any_permission(VARIADIC ARRAY['departments.read'::text, 'departments.update'::text]) AS has_any_permission));
-grant select (id, name, description, created_at, updated_at) on departments to office_api;
+grant select (xmin, id, name, description, created_at, updated_at) on departments to office_api;
 
 comment on table departments is '@read departments.read
 @update departments.update
@@ -1295,7 +1295,7 @@ create policy erp_import_failures_owner on erp_import_failures for all to office
 
 create policy erp_import_failures_read on erp_import_failures for select to office_api
   using (( SELECT has_permission('erpsync.read'::text) AS has_permission));
-grant select (id, record, erp_order_number, message, path, revision, first_seen_at, last_seen_at, created_at, updated_at) on erp_import_failures to office_api;
+grant select (xmin, id, record, erp_order_number, message, path, revision, first_seen_at, last_seen_at, created_at, updated_at) on erp_import_failures to office_api;
 
 comment on table erp_import_failures is '@read erpsync.read
 @audit off because no data of this service has changed
@@ -1370,7 +1370,7 @@ create policy erp_mapping_rules_update on erp_mapping_rules for update to office
   with check (( SELECT has_permission('erpsync.run'::text) AS has_permission));
 grant delete on erp_mapping_rules to office_api;
 grant insert (code, key, target, is_ignored, note) on erp_mapping_rules to office_api;
-grant select (id, code, key, target, is_ignored, note, created_at, updated_at) on erp_mapping_rules to office_api;
+grant select (xmin, id, code, key, target, is_ignored, note, created_at, updated_at) on erp_mapping_rules to office_api;
 grant update (code, key, target, is_ignored, note) on erp_mapping_rules to office_api;
 
 comment on table erp_mapping_rules is '@read erpsync.read
@@ -1439,7 +1439,7 @@ create policy erp_mapping_targets_update on erp_mapping_targets for update to of
   with check (( SELECT has_permission('erpsync.run'::text) AS has_permission));
 grant delete on erp_mapping_targets to office_api;
 grant insert (code, value, title) on erp_mapping_targets to office_api;
-grant select (id, code, value, title, created_at, updated_at) on erp_mapping_targets to office_api;
+grant select (xmin, id, code, value, title, created_at, updated_at) on erp_mapping_targets to office_api;
 grant update (code, value, title) on erp_mapping_targets to office_api;
 
 comment on table erp_mapping_targets is '@read erpsync.read
@@ -1529,7 +1529,7 @@ create policy erp_sync_runs_owner on erp_sync_runs for all to office_owner
 
 create policy erp_sync_runs_read on erp_sync_runs for select to office_api
   using (( SELECT has_permission('erpsync.read'::text) AS has_permission));
-grant select (id, kind, status, requested_by_user_id, erp_order_number, orders_total, orders_done, orders_created, orders_updated, orders_unchanged, orders_missing, customers_done, failures, attempts, error, queued_at, started_at, retry_at, finished_at, "position", job_id, created_at, updated_at, cancelled_by_user_id) on erp_sync_runs to office_api;
+grant select (xmin, id, kind, status, requested_by_user_id, erp_order_number, orders_total, orders_done, orders_created, orders_updated, orders_unchanged, orders_missing, customers_done, failures, attempts, error, queued_at, started_at, retry_at, finished_at, "position", job_id, created_at, updated_at, cancelled_by_user_id) on erp_sync_runs to office_api;
 
 comment on table erp_sync_runs is '@read erpsync.read
 @audit off because the schedule creates a run every few minutes; the functions that start and cancel runs record it
@@ -1634,7 +1634,7 @@ create policy export_jobs_owner on export_jobs for all to office_owner
 
 create policy export_jobs_read on export_jobs for select to office_api
   using ((( SELECT has_permission('exports.read'::text) AS has_permission) AND (user_id = ( SELECT current_user_id() AS current_user_id)) AND (NOT (token_id IS DISTINCT FROM ( SELECT current_token_id() AS current_token_id)))));
-grant select (id, user_id, token_id, template_id, source, format, state, total_rows, exported_rows, file_size, error_message, notes, started_at, finished_at, expires_at, created_at, updated_at, attempt, failures, file_key, queue_job_id, query) on export_jobs to office_api;
+grant select (xmin, id, user_id, token_id, template_id, source, format, state, total_rows, exported_rows, file_size, error_message, notes, started_at, finished_at, expires_at, created_at, updated_at, attempt, failures, file_key, queue_job_id, query) on export_jobs to office_api;
 
 comment on table export_jobs is '@read exports.read
 @owner user_id token_id
@@ -1722,7 +1722,7 @@ create policy export_template_columns_owner on export_template_columns for all t
 
 create policy export_template_columns_read on export_template_columns for select to office_api
   using (( SELECT has_any_permission(VARIADIC ARRAY['exports.read'::text, 'exporttemplates.update'::text]) AS has_any_permission));
-grant select (id, template_id, "position", field, title, width, number_format) on export_template_columns to office_api;
+grant select (xmin, id, template_id, "position", field, title, width, number_format) on export_template_columns to office_api;
 
 comment on table export_template_columns is '@read exports.read
 @create exporttemplates.update
@@ -1773,7 +1773,7 @@ create policy export_templates_owner on export_templates for all to office_owner
 
 create policy export_templates_read on export_templates for select to office_api
   using (( SELECT has_any_permission(VARIADIC ARRAY['exports.read'::text, 'exporttemplates.update'::text]) AS has_any_permission));
-grant select (id, name, description, kind, workbook_id, created_at, updated_at) on export_templates to office_api;
+grant select (xmin, id, name, description, kind, workbook_id, created_at, updated_at) on export_templates to office_api;
 
 comment on table export_templates is '@read exports.read
 @create exporttemplates.update
@@ -1820,7 +1820,7 @@ create policy export_workbooks_owner on export_workbooks for all to office_owner
 
 create policy export_workbooks_read on export_workbooks for select to office_api
   using (( SELECT has_any_permission(VARIADIC ARRAY['exports.read'::text, 'exporttemplates.update'::text]) AS has_any_permission));
-grant select (id, kind, file_name, file_size, file_sha256, file_key, fields, uploaded_by_user_id, created_at) on export_workbooks to office_api;
+grant select (xmin, id, kind, file_name, file_size, file_sha256, file_key, fields, uploaded_by_user_id, created_at) on export_workbooks to office_api;
 
 comment on table export_workbooks is '@read exports.read
 @create exporttemplates.update
@@ -1905,7 +1905,7 @@ create policy invitations_owner on invitations for all to office_owner
 
 create policy invitations_read on invitations for select to office_api
   using (( SELECT has_permission('invitations.read'::text) AS has_permission));
-grant select (id, user_id, email, role_id, state, expires_at, invited_by_user_id, accepted_at, created_at, updated_at, revoked_at, mailed_at, mail_error, mail_attempts, mail_number) on invitations to office_api;
+grant select (xmin, id, user_id, email, role_id, state, expires_at, invited_by_user_id, accepted_at, created_at, updated_at, revoked_at, mailed_at, mail_error, mail_attempts, mail_number) on invitations to office_api;
 
 comment on table invitations is '@read invitations.read
 @audit Invitation except mail_attempts
@@ -1979,7 +1979,7 @@ create policy jobs_owner on jobs for all to office_owner
 
 create policy jobs_read on jobs for select to office_api
   using (( SELECT has_permission('audit.read'::text) AS has_permission));
-grant select (id, kind, subject, state, attempts, max_attempts, error, user_id, api_token_id, correlation_id, created_at, next_attempt_at, started_at, finished_at, queue_job_id, input, key) on jobs to office_api;
+grant select (xmin, id, kind, subject, state, attempts, max_attempts, error, user_id, api_token_id, correlation_id, created_at, next_attempt_at, started_at, finished_at, queue_job_id, input, key) on jobs to office_api;
 
 comment on table jobs is '@read audit.read
 @audit off because an action is recorded where it takes effect; retrying and cancelling are recorded by their functions
@@ -2159,7 +2159,7 @@ create policy order_import_issues_owner on order_import_issues for all to office
 
 create policy order_import_issues_read on order_import_issues for select to office_api
   using (( SELECT has_permission('orders.read'::text) AS has_permission));
-grant select (id, order_id, kind, code, key, message, value, path, occurrences, first_seen_at, last_seen_at, resolved_at, order_placed_at, order_is_superseded, created_at, updated_at) on order_import_issues to office_api;
+grant select (xmin, id, order_id, kind, code, key, message, value, path, occurrences, first_seen_at, last_seen_at, resolved_at, order_placed_at, order_is_superseded, created_at, updated_at) on order_import_issues to office_api;
 
 comment on table order_import_issues is '@read orders.read
 @audit off because a row tells its own history: when it was seen first and last, and when it was resolved
@@ -2248,7 +2248,7 @@ create policy order_lines_owner on order_lines for all to office_owner
 
 create policy order_lines_read on order_lines for select to office_api
   using (( SELECT has_permission('orders.read'::text) AS has_permission));
-grant select (id, order_id, line_number, kind, erp_product_group, product_id, erp_product_number, description, quantity, unit, unit_price, discount_percent, vat_code, erp_vat_code, vat_percent, amount, created_at, updated_at, warehouse, erp_warehouse) on order_lines to office_api;
+grant select (xmin, id, order_id, line_number, kind, erp_product_group, product_id, erp_product_number, description, quantity, unit, unit_price, discount_percent, vat_code, erp_vat_code, vat_percent, amount, created_at, updated_at, warehouse, erp_warehouse) on order_lines to office_api;
 
 comment on table order_lines is '@read orders.read
 @audit OrderLine
@@ -2398,7 +2398,7 @@ create policy orders_owner on orders for all to office_owner
 
 create policy orders_read on orders for select to office_api
   using (( SELECT has_permission('orders.read'::text) AS has_permission));
-grant select (id, erp_order_number, erp_id, customer_id, erp_customer_number, customer_name, customer_reference, salesperson, placed_at, requested_delivery_date, status, currency, erp_currency, net_amount, discount_amount, vat_amount, total_amount, payment_method, erp_payment_method, shipping_method, erp_shipping_method, warehouse, erp_warehouse, email, phone, delivery_name, delivery_address_line1, delivery_address_line2, delivery_postal_code, delivery_city, delivery_region, delivery_country, note, has_import_mapping_issue, has_import_data_issue, superseded_by_order_id, erp_revision, source_updated_at, imported_at, created_at, updated_at, search_words) on orders to office_api;
+grant select (xmin, id, erp_order_number, erp_id, customer_id, erp_customer_number, customer_name, customer_reference, salesperson, placed_at, requested_delivery_date, status, currency, erp_currency, net_amount, discount_amount, vat_amount, total_amount, payment_method, erp_payment_method, shipping_method, erp_shipping_method, warehouse, erp_warehouse, email, phone, delivery_name, delivery_address_line1, delivery_address_line2, delivery_postal_code, delivery_city, delivery_region, delivery_country, note, has_import_mapping_issue, has_import_data_issue, superseded_by_order_id, erp_revision, source_updated_at, imported_at, created_at, updated_at, search_words) on orders to office_api;
 
 comment on table orders is '@summary erp_order_number placed_at status
 @searchCollection orders
@@ -2555,7 +2555,7 @@ create policy permissions_owner on permissions for all to office_owner
 
 create policy permissions_read on permissions for select to office_api
   using (( SELECT has_permission('permissions.read'::text) AS has_permission));
-grant select (id, key, description, created_at) on permissions to office_api;
+grant select (xmin, id, key, description, created_at) on permissions to office_api;
 
 comment on table permissions is '@read permissions.read
 @audit off because permissions change only with a release
@@ -2602,7 +2602,7 @@ create policy product_images_update on product_images for update to office_api
   with check (( SELECT has_permission('products.update'::text) AS has_permission));
 grant delete on product_images to office_api;
 grant insert (product_id, url, alt_text, "position") on product_images to office_api;
-grant select (id, product_id, url, alt_text, "position", created_at, updated_at) on product_images to office_api;
+grant select (xmin, id, product_id, url, alt_text, "position", created_at, updated_at) on product_images to office_api;
 grant update (url, alt_text, "position") on product_images to office_api;
 
 comment on table product_images is '@read products.read
@@ -2671,7 +2671,7 @@ create policy product_prices_update on product_prices for update to office_api
   with check (( SELECT has_permission('products.update'::text) AS has_permission));
 grant delete on product_prices to office_api;
 grant insert (product_id, type, currency, amount) on product_prices to office_api;
-grant select (id, product_id, type, currency, amount, created_at, updated_at) on product_prices to office_api;
+grant select (xmin, id, product_id, type, currency, amount, created_at, updated_at) on product_prices to office_api;
 grant update (type, currency, amount) on product_prices to office_api;
 
 comment on table product_prices is '@read products.read
@@ -2739,7 +2739,7 @@ create policy product_ratings_update on product_ratings for update to office_api
   with check (( SELECT has_permission('reviewers.create'::text) AS has_permission));
 grant delete on product_ratings to office_api;
 grant insert (product_id, reviewer_id, year, points, review) on product_ratings to office_api;
-grant select (id, product_id, reviewer_id, year, points, review, created_at, updated_at) on product_ratings to office_api;
+grant select (xmin, id, product_id, reviewer_id, year, points, review, created_at, updated_at) on product_ratings to office_api;
 grant update (year, points, review) on product_ratings to office_api;
 
 comment on table product_ratings is '@read reviewers.read
@@ -2874,7 +2874,7 @@ create policy products_update on products for update to office_api
   using (( SELECT has_permission('products.update'::text) AS has_permission))
   with check (( SELECT has_permission('products.update'::text) AS has_permission));
 grant insert (erp_product_number, name, vintage, wine_type_id, producer, grape_variety, country, province, region, description, alcohol_percent, bottle_size_ml, stock_quantity, is_active) on products to office_api;
-grant select (id, erp_product_number, name, vintage, wine_type_id, producer, grape_variety, country, province, region, description, alcohol_percent, bottle_size_ml, stock_quantity, is_active, source_updated_at, created_at, updated_at, search_words) on products to office_api;
+grant select (xmin, id, erp_product_number, name, vintage, wine_type_id, producer, grape_variety, country, province, region, description, alcohol_percent, bottle_size_ml, stock_quantity, is_active, source_updated_at, created_at, updated_at, search_words) on products to office_api;
 grant update (name, vintage, wine_type_id, producer, grape_variety, country, province, region, description, alcohol_percent, bottle_size_ml, stock_quantity, is_active) on products to office_api;
 
 comment on table products is '@searchCollection products
@@ -2991,7 +2991,7 @@ create policy reviewers_update on reviewers for update to office_api
   with check (( SELECT has_permission('reviewers.create'::text) AS has_permission));
 grant delete on reviewers to office_api;
 grant insert (name) on reviewers to office_api;
-grant select (id, name, created_at, updated_at) on reviewers to office_api;
+grant select (xmin, id, name, created_at, updated_at) on reviewers to office_api;
 grant update (name) on reviewers to office_api;
 
 comment on table reviewers is '@read reviewers.read
@@ -3036,7 +3036,7 @@ create policy role_permissions_owner on role_permissions for all to office_owner
 
 create policy role_permissions_read on role_permissions for select to office_api
   using (( SELECT has_permission('roles.read'::text) AS has_permission));
-grant select (role_id, permission_id, created_at) on role_permissions to office_api;
+grant select (xmin, role_id, permission_id, created_at) on role_permissions to office_api;
 
 comment on table role_permissions is '@internal
 @read roles.read
@@ -3074,7 +3074,7 @@ create policy roles_owner on roles for all to office_owner
 
 create policy roles_read on roles for select to office_api
   using (( SELECT has_permission('roles.read'::text) AS has_permission));
-grant select (id, name, description, is_system, created_at, updated_at) on roles to office_api;
+grant select (xmin, id, name, description, is_system, created_at, updated_at) on roles to office_api;
 
 comment on table roles is '@read roles.read
 @audit Role
@@ -3379,7 +3379,7 @@ create policy user_roles_read on user_roles for select to office_api
 
 create policy user_roles_self on user_roles for select to office_api
   using ((user_id = ( SELECT current_user_id() AS current_user_id)));
-grant select (user_id, role_id, created_at) on user_roles to office_api;
+grant select (xmin, user_id, role_id, created_at) on user_roles to office_api;
 
 comment on table user_roles is '@internal
 @read users.read
@@ -3438,7 +3438,7 @@ create policy users_read on users for select to office_api
 
 create policy users_self on users for select to office_api
   using ((id = ( SELECT current_user_id() AS current_user_id)));
-grant select (id, email, name, avatar_url, is_active, created_at, updated_at, department_id, invitations_closed_at) on users to office_api;
+grant select (xmin, id, email, name, avatar_url, is_active, created_at, updated_at, department_id, invitations_closed_at) on users to office_api;
 
 comment on table users is '@read users.read
 @audit User
@@ -3505,7 +3505,7 @@ create policy wine_types_update on wine_types for update to office_api
   with check (( SELECT has_permission('products.update'::text) AS has_permission));
 grant delete on wine_types to office_api;
 grant insert (name, color) on wine_types to office_api;
-grant select (id, name, color, created_at, updated_at) on wine_types to office_api;
+grant select (xmin, id, name, color, created_at, updated_at) on wine_types to office_api;
 grant update (name, color) on wine_types to office_api;
 
 comment on table wine_types is '@read products.read
@@ -8316,7 +8316,8 @@ begin
     from pg_attribute
     where attrelid = relation and attnum > 0 and not attisdropped
       and not comment_tags(col_description(relation, attnum)) ? 'secret';
-    execute format('grant select (%s) on %s to office_api', v_columns, relation);
+    -- `xmin` is part of a row's version.
+    execute format('grant select (%s, xmin) on %s to office_api', v_columns, relation);
   end if;
   if v_tags ->> 'mutations' ~ '\ycreate\y' then
     perform ensure_policy(relation, v_name || '_create', 'insert', 'office_api', null, permission_check(v_tags ->> 'create'));

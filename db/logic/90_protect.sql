@@ -83,7 +83,8 @@ begin
     from pg_attribute
     where attrelid = relation and attnum > 0 and not attisdropped
       and not comment_tags(col_description(relation, attnum)) ? 'secret';
-    execute format('grant select (%s) on %s to office_api', v_columns, relation);
+    -- `xmin` is part of a row's version.
+    execute format('grant select (%s, xmin) on %s to office_api', v_columns, relation);
   end if;
   if v_tags ->> 'mutations' ~ '\ycreate\y' then
     perform ensure_policy(relation, v_name || '_create', 'insert', 'office_api', null, permission_check(v_tags ->> 'create'));

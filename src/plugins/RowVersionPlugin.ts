@@ -64,7 +64,10 @@ export const RowVersionPlugin: GraphileConfig.Plugin = {
         const field = fieldWithHooks({ fieldName: "rowVersion" }, () => ({
           description: "Changes whenever the row does. Goes into `ifVersion`.",
           type: new graphql.GraphQLNonNull(graphql.GraphQLString),
-          plan($row: PgSelectSingleStep) {
+          plan($given: PgSelectSingleStep) {
+            // The result of a function has no system columns.
+            const isOfFunction = $given.resource.parameters !== undefined;
+            const $row = isOfFunction ? table.get({ id: $given.get("id") }) : $given;
             const alias = $row.getClassStep().alias;
             const changedAt = table.codec.attributes["updated_at"]
               ? sql`${alias}.updated_at`
