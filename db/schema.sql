@@ -7670,7 +7670,7 @@ declare
   v_version text;
 begin
   -- lint: allow function-body because the table is an argument
-  execute format('select version_of(xmin, %s) from %s where id = $1 for no key update', v_changed_at, locked_version.relation)
+  execute format('select version_of(xmin::text, %s) from %s where id = $1 for no key update', v_changed_at, locked_version.relation)
     into v_version using locked_version.id;
   return v_version;
 end;
@@ -12591,15 +12591,15 @@ end;
 $function$;
 comment on function verify_audit_seal(text,bigint) is 'Returns missing, changed or added rows of a link, or an error in the link itself; no rows when it is valid.';
 
-CREATE OR REPLACE FUNCTION version_of(changed_in xid, changed_at timestamp with time zone)
+CREATE OR REPLACE FUNCTION version_of(changed_in text, changed_at timestamp with time zone)
  RETURNS text
  LANGUAGE sql
  STABLE PARALLEL SAFE
 AS $function$
-  select md5(version_of.changed_in::text || '/' || coalesce(extract(epoch from version_of.changed_at)::text, ''))
+  select md5(version_of.changed_in || '/' || coalesce(extract(epoch from version_of.changed_at)::text, ''))
 $function$;
-grant execute on function version_of(xid,timestamp with time zone) to office_api;
-comment on function version_of(xid,timestamp with time zone) is 'The version of a row from its `xmin` and its `updated_at`.';
+grant execute on function version_of(text,timestamp with time zone) to office_api;
+comment on function version_of(text,timestamp with time zone) is 'The version of a row from its `xmin` and its `updated_at`.';
 
 CREATE OR REPLACE FUNCTION view_origins()
  RETURNS TABLE(view regclass, attribute text, relation regclass, source text)

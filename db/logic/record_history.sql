@@ -1,8 +1,8 @@
 -- Versions of rows, so that nobody overwrites a change unseen, and what became of a row.
 
 -- `xmin` changes with each update; the time tells rows apart whose transaction numbers repeat after a restore.
-create or replace function version_of(changed_in xid, changed_at timestamptz) returns text as $$
-  select md5(version_of.changed_in::text || '/' || coalesce(extract(epoch from version_of.changed_at)::text, ''))
+create or replace function version_of(changed_in text, changed_at timestamptz) returns text as $$
+  select md5(version_of.changed_in || '/' || coalesce(extract(epoch from version_of.changed_at)::text, ''))
 $$ language sql stable parallel safe;
 comment on function version_of is 'The version of a row from its `xmin` and its `updated_at`.';
 grant execute on function version_of to office_api;
@@ -17,7 +17,7 @@ declare
   v_version text;
 begin
   -- lint: allow function-body because the table is an argument
-  execute format('select version_of(xmin, %s) from %s where id = $1 for no key update', v_changed_at, locked_version.relation)
+  execute format('select version_of(xmin::text, %s) from %s where id = $1 for no key update', v_changed_at, locked_version.relation)
     into v_version using locked_version.id;
   return v_version;
 end;

@@ -72,7 +72,7 @@ export const RowVersionPlugin: GraphileConfig.Plugin = {
             const changedAt = table.codec.attributes["updated_at"]
               ? sql`${alias}.updated_at`
               : sql`null`;
-            return $row.select(sql`version_of(${alias}.xmin, ${changedAt})`, TYPES.text);
+            return $row.select(sql`version_of(${alias}.xmin::text, ${changedAt})`, TYPES.text);
           },
         }));
         return build.extend(fields, { rowVersion: field }, "RowVersionPlugin: versions of rows");
