@@ -43,6 +43,9 @@ export const unpackedChromium = process.env.TEST_CHROMIUM ?? "";
 /** Another browser for the tests, the path of a Chromium; empty for the one that comes with the packages. */
 export const consoleBrowser = process.env.CONSOLE_BROWSER ?? "";
 
+/** Whether journeys keep pictures of pages in `docs/images`. */
+export const keepsScreenshots = process.env.SCREENSHOTS === "1";
+
 /** From which the clients of the fault tests make what they do; a failing test names it. */
 export const faultSeed = process.env.FAULT_SEED ?? "vintage";
 

@@ -88,11 +88,12 @@ function Account({ onKeys }: { onKeys: () => void }): ReactNode {
     // A new page, so that nothing of the session stays in memory.
     location.assign("/admin/");
   };
+  const name = me.user.name ?? me.user.email;
   return (
     <MenuTrigger>
-      <Button className="button button-quiet" aria-label={en.frame.account}>
+      <Button className="button button-quiet" aria-label={`${en.frame.account}: ${name}`}>
         <Icon name="person" />
-        {me.user.name ?? me.user.email}
+        {name}
       </Button>
       <Popover className="menu-popover">
         <Menu
@@ -100,13 +101,18 @@ function Account({ onKeys }: { onKeys: () => void }): ReactNode {
           onAction={(key) => {
             if (key === "keys") onKeys();
             else if (key === "logOut") void logOut();
-            else setPreferences({ theme: themes.find((name) => name === key) ?? "system" });
+            else setPreferences({ theme: themes.find((shown) => shown === key) ?? "system" });
           }}
         >
-          {themes.map((name) => (
-            <MenuItem key={name} id={name} className="menu-item" textValue={en.frame.themes[name]}>
-              {en.frame.themes[name]}
-              {name === theme && <span className="dim">✓</span>}
+          {themes.map((shown) => (
+            <MenuItem
+              key={shown}
+              id={shown}
+              className="menu-item"
+              textValue={en.frame.themes[shown]}
+            >
+              {en.frame.themes[shown]}
+              {shown === theme && <span className="dim">✓</span>}
             </MenuItem>
           ))}
           <Separator />

@@ -57,7 +57,9 @@ export function LoginForm({ heading = "h1" }: { heading?: "h1" | "none" }): Reac
 /** The provider's login returns to the page that was asked for. */
 function returningTo(address: string): string {
   const url = new URL(address, location.href);
-  url.searchParams.set("returnTo", location.href);
+  // The address at which the service is known, by which this page need not have been opened.
+  const page = new URL(location.pathname + location.search, url);
+  url.searchParams.set("returnTo", page.href);
   return url.href;
 }
 

@@ -1,0 +1,86 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import type { Browser, Page } from "playwright-core";
+import {
+  type IdentityProvider,
+  startIdentityProvider,
+} from "../../dev/emulators/identityProvider.ts";
+import { launchBrowser } from "../helpers/console/browser.ts";
+import { withJourney } from "../helpers/console/journey.ts";
+import { makeUser } from "../helpers/loginPeople.ts";
+import { type Service, startService } from "../helpers/service.ts";
+
+let browser: Browser;
+let service: Service;
+let provider: IdentityProvider;
+
+beforeAll(async () => {
+  provider = await startIdentityProvider({ port: 0 });
+  [browser, service] = await Promise.all([
+    launchBrowser(),
+    startService({ env: { OIDC_PROVIDERS: JSON.stringify([provider.settings]) } }),
+  ]);
+});
+afterAll(async () => {
+  await browser.close();
+  await service.stop();
+  await provider.stop();
+});
+
+const today = (page: Page) => page.getByRole("heading", { level: 1, name: "Today" });
+/** What scripts can read of the session, which must be nothing. */
+const readable = (page: Page) =>
+  page.evaluate("document.cookie + JSON.stringify({ ...localStorage, ...sessionStorage })");
+
+// In this order: nobody is there before the first user.
+describe("the way in", () => {
+  test("makes the first user Superadmin by one click, shows Today, and logs out", async () => {
+    await withJourney({ browser, service }, {}, async ({ page, context, show, expectProblem }) => {
+      // Who is not logged in yet is told so.
+      expectProblem("401 POST /graphql");
+      await page.goto(service.url);
+      await page.getByRole("link", { name: "Console" }).click();
+      const makeMe = page.getByRole("button", { name: "Make me Superadmin" });
+      await makeMe.waitFor();
+      await show("login-first-user");
+      await makeMe.click();
+      await today(page).waitFor();
+      await show("today-empty");
+
+      const [cookie] = await context.cookies(service.url);
+      expect(cookie).toMatchObject({ httpOnly: true, sameSite: "Strict" });
+      expect(await readable(page)).not.toContain("bos_");
+
+      // The browser has the page; its policy and its nonce still belong together.
+      await page.reload();
+      await today(page).waitFor();
+
+      await page.getByRole("button", { name: /^Account/ }).click();
+      await show("account-menu");
+      await page.getByRole("menuitem", { name: "Log out" }).click();
+      await page.getByRole("button", { name: "Log in" }).waitFor();
+      expect(await context.cookies(service.url)).toEqual([]);
+    });
+  });
+
+  test("leads through the identity provider back to the address that was asked for", async () => {
+    const email = `${randomUUID()}@example.com`;
+    await makeUser(service, email);
+    const asked = "/campaigns?q=medium%3AEMAIL";
+    await withJourney({ browser, service }, {}, async ({ page, open, show, expectProblem }) => {
+      expectProblem("401 POST /graphql");
+      expectProblem(`another origin: GET ${provider.settings.issuer}`);
+      expectProblem(`another origin: POST ${provider.settings.issuer}`);
+      await open(asked);
+      const link = page.getByRole("link", { name: provider.settings.name });
+      await link.waitFor();
+      await show("login");
+      await link.click();
+      await page.getByLabel("E-mail address").fill(email);
+      await page.getByRole("button", { name: "Log in" }).click();
+      await page.waitForURL(`${service.url}/admin${asked}`);
+      await page.getByRole("navigation").waitFor();
+      expect(await readable(page)).not.toContain("bos_");
+    });
+  });
+});

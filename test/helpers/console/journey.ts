@@ -1,0 +1,141 @@
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { AxeBuilder } from "@axe-core/playwright";
+import { expect } from "@jest/globals";
+import type { Browser, BrowserContext, Page, Response } from "playwright-core";
+import { keepsScreenshots } from "../environment.ts";
+import type { Service } from "../service.ts";
+
+const images = join(import.meta.dirname, "../../../docs/images");
+
+/** How a browser differs from a usual one: a wide window in the light theme, and nobody logged in. */
+export interface JourneyOptions {
+  /** The token of a session: the browser begins with its cookie. */
+  token?: string;
+  width?: number;
+  height?: number;
+  colorScheme?: "light" | "dark";
+  reducedMotion?: "reduce" | "no-preference";
+  forcedColors?: "active" | "none";
+}
+
+/** A browser window in which a person works, watched for everything that must not happen. */
+export interface Journey {
+  page: Page;
+  context: BrowserContext;
+  /** Opens an address below `/admin`, such as `/products?q=barolo`. */
+  open: (address?: string) => Promise<Response | null>;
+  /**
+   * Says that responses or errors with this text are meant, such as `"401 POST /graphql"` or `/409/`. Others fail the journey
+   * at its end.
+   */
+  expectProblem: (text: string | RegExp) => void;
+  /** Checks the page with axe (WCAG 2.0 to 2.2, A and AA): no violation. To be called with each menu and dialog open. */
+  expectAccessible: () => Promise<void>;
+  /**
+   * Checks the page with axe and keeps a picture of it as `docs/images/<name>.jpg`, when the run has SCREENSHOTS=1: commit it
+   * then.
+   */
+  show: (name: string) => Promise<void>;
+}
+
+const wcag = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22a", "wcag22aa"];
+
+/**
+ * Runs `work` in a browser window of its own. It fails when there was a message of an error in the console (violations of the
+ * Content-Security-Policy are such), an exception, a failed request or a request to another origin, unless the journey expects
+ * it; and when axe finds fault with the last page.
+ */
+export async function withJourney(
+  { browser, service }: { browser: Browser; service: Pick<Service, "url"> },
+  options: JourneyOptions,
+  work: (journey: Journey) => Promise<void>,
+): Promise<void> {
+  const { token, width = 1360, height = 820, ...media } = options;
+  const context = await browser.newContext({ viewport: { width, height }, ...media });
+  try {
+    if (token !== undefined)
+      await context.addCookies([
+        {
+          name: "office_session",
+          value: token,
+          url: service.url,
+          httpOnly: true,
+          sameSite: "Strict",
+        },
+      ]);
+    const page = await context.newPage();
+    const problems = watch(context, new URL(service.url).origin);
+    const expected: (string | RegExp)[] = [];
+    const journey: Journey = {
+      page,
+      context,
+      open: (address = "") => page.goto(`${service.url}/admin${address}`),
+      expectProblem: (text) => {
+        expected.push(text);
+      },
+      expectAccessible: () => expectAccessible(page),
+      show: async (name) => {
+        await expectAccessible(page);
+        if (!keepsScreenshots) return;
+        mkdirSync(images, { recursive: true });
+        await page.screenshot({
+          path: join(images, `${name}.jpg`),
+          type: "jpeg",
+          quality: 70,
+          animations: "disabled",
+          caret: "hide",
+        });
+      },
+    };
+    await work(journey);
+    if (page.url() !== "about:blank" && !page.isClosed()) await expectAccessible(page);
+    const isExpected = (problem: string) =>
+      expected.some((text) =>
+        typeof text === "string" ? problem.includes(text) : text.test(problem),
+      );
+    expect(problems.filter((problem) => !isExpected(problem))).toEqual([]);
+  } finally {
+    await context.close();
+  }
+}
+
+/** Collects what must not happen in any page of the browser. */
+function watch(context: BrowserContext, origin: string): string[] {
+  const problems: string[] = [];
+  context.on("weberror", (error) => problems.push(`exception: ${error.error().stack ?? ""}`));
+  context.on("console", (message) => {
+    // Chromium's message about a failed request has no method; the response below is the same problem.
+    if (message.type() === "error" && !message.text().startsWith("Failed to load resource"))
+      problems.push(`console: ${message.text()}`);
+  });
+  context.on("request", (request) => {
+    const url = new URL(request.url());
+    if (/^https?:$/.test(url.protocol) && url.origin !== origin)
+      problems.push(`another origin: ${request.method()} ${request.url()}`);
+  });
+  context.on("response", (response) => {
+    const request = response.request();
+    if (response.status() >= 400)
+      problems.push(
+        `${response.status()} ${request.method()} ${new URL(response.url()).pathname} ${request.postData() ?? ""}`,
+      );
+  });
+  context.on("requestfailed", (request) => {
+    const reason = request.failure()?.errorText ?? "";
+    // Requests of a page that is left, or of a search that goes on, are cancelled on purpose.
+    if (reason !== "net::ERR_ABORTED")
+      problems.push(`${reason} ${request.method()} ${new URL(request.url()).pathname}`);
+  });
+  return problems;
+}
+
+async function expectAccessible(page: Page): Promise<void> {
+  const { violations } = await new AxeBuilder({ page }).withTags(wcag).analyze();
+  const found = violations.map(({ id, help, nodes }) => ({
+    id,
+    help,
+    nodes: nodes.map(({ target, failureSummary }) => ({ target, failureSummary })),
+  }));
+  expect(found).toEqual([]);
+}
