@@ -1,7 +1,9 @@
 import { currentScope } from "../context/requestScope.ts";
 import type { WithRequestClient } from "../postgres/service.ts";
 import type { TextStatement } from "../postgres/textAnswer.ts";
-import type { FindPrincipal, Principal, QueryAsPrincipal } from "./queryAsPrincipal.ts";
+import type { FindPrincipal } from "./findPrincipal.ts";
+import { identitySettings } from "./identity.ts";
+import type { Principal, QueryAsPrincipal } from "./queryAsPrincipal.ts";
 
 class Explained extends Error {}
 
@@ -15,7 +17,8 @@ export function explainReads(
   withClient: WithRequestClient,
 ): QueryAsPrincipal {
   const explain = async (principal: Principal, { text, values = [] }: TextStatement) => {
-    const { settings } = await findPrincipal(principal);
+    const { identity } = await findPrincipal(principal.tenant, principal.token);
+    const settings = { ...principal.settings, ...identitySettings(identity) };
     const transaction = withClient(settings, (client) =>
       client.withTransaction(async (inner) => {
         const statement = { text: `explain (analyze, buffers) ${text}`, values };

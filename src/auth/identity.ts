@@ -81,9 +81,12 @@ declare global {
  * `db/logic/00_session.sql`). All are set, so that none remains from another request.
  */
 export function settingsOf(info: RequestInfo, options: RequestSettings): Record<string, string> {
-  const { identity } = info;
+  return { ...anonymousSettings(info, options), ...identitySettings(info.identity) };
+}
+
+/** The settings of a caller; without one, those of nobody. */
+export function identitySettings(identity: Identity | null): Record<string, string> {
   return {
-    ...anonymousSettings(info, options),
     "office.user_id": identity?.userId ?? "",
     "office.session_id": identity?.sessionId ?? "",
     "office.token_id": identity?.tokenId ?? "",

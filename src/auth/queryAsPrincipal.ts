@@ -84,44 +84,8 @@ export function makeQueryAsPrincipal(
   });
 }
 
-/** The identity as settings, and the mark that a replica must have replayed. */
-export interface FoundPrincipal {
-  settings: Settings;
-  /** Null where the database is not a primary. */
-  mark: string | null;
-}
-
-/** Looks a token up without running anything else. */
-export type FindPrincipal = (principal: Principal) => Promise<FoundPrincipal>;
-
-export function makeFindPrincipal(pool: Pool, options: PrincipalOptions): FindPrincipal {
-  return async ({ token, tenant, settings }) => {
-    const { kind } = token;
-    const who = {
-      // Without prepared statements one connection serves many tenant schemas.
-      ...(options.prepared > 0 ? { name: `office_find_${kind}` } : {}),
-      text: search(tenant, kind),
-      values: tokenParameters(token, options),
-    };
-    const client = await pool.connect();
-    try {
-      await prepareConnection(client);
-      const { rows } = await runPipelined<Settings & { mark: string | null }>(
-        client,
-        [],
-        [who],
-        options.prepared,
-      );
-      const { mark = null, ...found } = rows[0] ?? {};
-      return { settings: { ...settings, ...found }, mark };
-    } finally {
-      client.release();
-    }
-  };
-}
-
 /** The parameters of the token look-up. */
-function tokenParameters(
+export function tokenParameters(
   { kind, hash }: TokenHash,
   { idleHours }: PrincipalOptions,
 ): PreludeStatement["values"] {
@@ -133,20 +97,4 @@ function entry(tenant: string, kind: TokenKind): string {
   return kind === "session"
     ? `"${tenant}".enter_with_session($1, $2::integer)`
     : `"${tenant}".enter_with_api_token($1)`;
-}
-
-/** Selects the identity and the mark. */
-function search(tenant: string, kind: TokenKind): string {
-  const [call, id] =
-    kind === "session"
-      ? ["authenticate($1, $2::integer)", "session_id"]
-      : ["authenticate_api_token($1)", "token_id"];
-  const idOf = (name: string) => (name === id ? `coalesce(who.${id}::text, '')` : "''");
-  return `select coalesce(who.user_id::text, '') as "office.user_id",
-      coalesce(array_to_string(who.permissions, ','), '') as "office.permissions",
-      coalesce(who.scoped, false)::text as "office.scoped",
-      ${idOf("session_id")} as "office.session_id",
-      ${idOf("token_id")} as "office.token_id",
-      "${tenant}".write_mark() as mark
-    from (select) as always left join "${tenant}".${call} as who on true`;
 }

@@ -1,5 +1,7 @@
 import type { Replica } from "../postgres/replica.ts";
-import type { Principal, FindPrincipal, QueryAsPrincipal } from "./queryAsPrincipal.ts";
+import type { FindPrincipal } from "./findPrincipal.ts";
+import { identitySettings } from "./identity.ts";
+import type { Principal, QueryAsPrincipal } from "./queryAsPrincipal.ts";
 import { gather, type TextAnswer, type TextStatement } from "../postgres/textAnswer.ts";
 
 /** Runs a read with the token's current permissions on a fresh snapshot. */
@@ -18,11 +20,13 @@ export function makeReadReplicaAsPrincipal(
   replica: Replica,
 ): ReadReplicaAsPrincipal {
   return async (principal, statement) => {
-    const found = replica.rests() ? undefined : await findPrincipal(principal);
+    const { tenant, token } = principal;
+    const found = replica.rests() ? undefined : await findPrincipal(tenant, token, { mark: true });
     if (found?.mark != null) {
-      const { settings, mark } = found;
+      const { identity, mark } = found;
+      const settings = { ...principal.settings, ...identitySettings(identity) };
       const gathered = gather(statement);
-      const read = { mark, tenant: principal.tenant, settings, statement: gathered.statement };
+      const read = { mark, tenant, settings, statement: gathered.statement };
       if (await replica.read(read))
         return { text: gathered.text(), secondColumn: gathered.secondColumn() };
     }

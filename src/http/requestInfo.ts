@@ -1,7 +1,7 @@
 import type { Request, RequestHandler, Response } from "express";
-import type { Pool } from "pg";
 import { type Tenants, parseTestRunId } from "../tenants/tenants.ts";
-import { authenticate, authenticateWithMark, bearerCredential } from "../auth/authenticate.ts";
+import { bearerCredential } from "../auth/bearerCredential.ts";
+import type { FindPrincipal } from "../auth/findPrincipal.ts";
 import type { RequestInfo } from "../auth/identity.ts";
 import { type TokenHash, withoutTokens } from "../auth/tokens.ts";
 import { PublicError, UnauthenticatedError } from "../errors/PublicError.ts";
@@ -26,11 +26,10 @@ declare global {
 
 /** What the handlers need to find a request's tenant and caller. */
 export interface RequestInfoOptions {
-  pool: Pool;
+  findPrincipal: FindPrincipal;
   mainTenant: string;
   /** Null when test mode is off: the header X-Test-run-id is rejected. */
   tenants: Tenants | null;
-  idleHours: number;
   sessionCookies: SessionCookies;
   /** Whether a replica may serve the request: its caller is read together with a WAL position. */
   maySkipPrimary?: (request: Request) => boolean;
@@ -104,19 +103,14 @@ function tenantOf(testRunId: string, tenants: Tenants, use: TenantUse): Promise<
 
 /** The second half of `readRequestContext`: authenticates the caller. */
 export function requestIdentity(options: RequestInfoOptions): RequestHandler {
-  const { pool, idleHours, maySkipPrimary } = options;
+  const { findPrincipal, maySkipPrimary } = options;
   return async (request, { locals }, next) => {
     const { requestContext, token } = locals;
-    if (requestContext && token && maySkipPrimary?.(request))
-      locals.requestContext = {
-        ...requestContext,
-        ...(await authenticateWithMark(pool, requestContext.tenant, token, idleHours)),
-      };
-    else if (requestContext && token)
-      locals.requestContext = {
-        ...requestContext,
-        identity: await authenticate(pool, requestContext.tenant, token, idleHours),
-      };
+    if (requestContext && token) {
+      const mark = maySkipPrimary?.(request) ?? false;
+      const found = await findPrincipal(requestContext.tenant, token, { mark });
+      locals.requestContext = { ...requestContext, ...found };
+    }
     next();
   };
 }

@@ -1,8 +1,9 @@
 import type { Request } from "express";
 import { recordsNothing } from "../audit/recordsNothing.ts";
+import type { FindPrincipal } from "../auth/findPrincipal.ts";
 import {
+  type PrincipalOptions,
   type QueryAsPrincipal,
-  makeFindPrincipal,
   makeQueryAsPrincipal,
 } from "../auth/queryAsPrincipal.ts";
 import { type ReadReplicaAsPrincipal, makeReadReplicaAsPrincipal } from "../auth/queryReplica.ts";
@@ -12,6 +13,11 @@ import { preparedStatements } from "../graphile.config.ts";
 import { makeWithRequestClient } from "../postgres/service.ts";
 import type { Api } from "./buildSchema.ts";
 import type { ServerDatabase } from "./openDatabase.ts";
+
+/** How the server looks tokens up. */
+export function principalOptions(config: Config): PrincipalOptions {
+  return { prepared: preparedStatements(config), idleHours: config.session.idleHours };
+}
 
 /** How requests run statements with their token's permissions. */
 interface PrincipalReads {
@@ -26,9 +32,9 @@ export function makePrincipalReads(
   config: Config,
   { pool, sharedConnections, replica }: ServerDatabase,
   { schema, documents }: Api,
+  findPrincipal: FindPrincipal,
 ): PrincipalReads {
-  const options = { prepared: preparedStatements(config), idleHours: config.session.idleHours };
-  const findPrincipal = makeFindPrincipal(pool, options);
+  const options = principalOptions(config);
   const plain = makeQueryAsPrincipal(pool, sharedConnections, options);
   const queryAsPrincipal =
     config.sqlJson === "explain"

@@ -2,6 +2,7 @@ import type { Server } from "node:http";
 import express, { type Express, type RequestHandler } from "express";
 import { grafserv } from "postgraphile/grafserv/express/v4";
 import { makeOperations } from "../assistant/operations.ts";
+import { makeFindPrincipal } from "../auth/findPrincipal.ts";
 import { requestSettings } from "../auth/identity.ts";
 import type { Config } from "../config.ts";
 import { errorHandler } from "../errors/errorHandler.ts";
@@ -50,7 +51,7 @@ import type { Monitoring } from "./monitoring.ts";
 import type { ServerDatabase } from "./openDatabase.ts";
 import type { ServerGateways } from "./openGateways.ts";
 import { loadPersistedOperations } from "./persistedOperations.ts";
-import { makePrincipalReads } from "./principalReads.ts";
+import { makePrincipalReads, principalOptions } from "./principalReads.ts";
 import { notFound } from "../errors/PublicError.ts";
 
 /** A client that reads nothing of its answer for so long is disconnected, in milliseconds. */
@@ -87,11 +88,11 @@ export async function mountRoutes(options: RouteOptions): Promise<Routes> {
     publicUrl: options.publicUrl,
     maxDays: config.session.maxDays,
   });
+  const findPrincipal = makeFindPrincipal(pool, principalOptions(config));
   const info = {
-    pool,
+    findPrincipal,
     mainTenant: config.database.schema,
     tenants,
-    idleHours: config.session.idleHours,
     sessionCookies,
   };
   const readContext = readRequestContext(info);
@@ -166,7 +167,7 @@ export async function mountRoutes(options: RouteOptions): Promise<Routes> {
     config: config.assistant,
     pool,
     settings,
-    idleHours: config.session.idleHours,
+    findPrincipal,
     bodyBytes: config.limits.bodyBytes,
     operations: makeOperations({
       schema: () => api.schema,
@@ -213,7 +214,12 @@ async function mountGraphql(app: Express, options: GraphqlOptions): Promise<void
   const limits = variableLimits(config);
   const publicError = makeErrorMask({ constraints: database.constraints, log });
   const { gate, cleansUp, failure } = makeDocumentGate(documents, publicError, { schema, limits });
-  const { queryAsPrincipal, readAs, maySkipPrimary } = makePrincipalReads(config, database, api);
+  const { queryAsPrincipal, readAs, maySkipPrimary } = makePrincipalReads(
+    config,
+    database,
+    api,
+    info.findPrincipal,
+  );
 
   app.post(
     "/graphql",

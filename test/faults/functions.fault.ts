@@ -11,7 +11,7 @@ import { truncateResult, collectIds } from "../../src/assistant/truncate.ts";
 import { assembleMessage, mergeDeltas } from "../../src/assistant/messages.ts";
 import { sanitizeJson } from "../../src/assistant/sanitizeJson.ts";
 import { escapePictures } from "../../src/assistant/escapePictures.ts";
-import { bearerCredential } from "../../src/auth/authenticate.ts";
+import { bearerCredential } from "../../src/auth/bearerCredential.ts";
 import { isAllowedReturn, withCode } from "../../src/settings/returnAddress.ts";
 import { withoutTokens } from "../../src/auth/tokens.ts";
 import { readConfig } from "../../src/config.ts";

@@ -3,7 +3,8 @@ import type { Pool } from "pg";
 import type { Logger } from "pino";
 import type { Operations } from "../../assistant/operations.ts";
 import { type Caller, requireAssistantAccess } from "../../assistant/caller.ts";
-import { authenticate, bearerCredential } from "../../auth/authenticate.ts";
+import { bearerCredential } from "../../auth/bearerCredential.ts";
+import type { FindPrincipal } from "../../auth/findPrincipal.ts";
 import type { RequestInfo, RequestSettings } from "../../auth/identity.ts";
 import { inRequestTransaction } from "../../auth/requestTransaction.ts";
 import type { FileStore } from "../../gateways/files.ts";
@@ -18,7 +19,7 @@ export interface Surroundings {
   config: AssistantConfig;
   pool: Pool;
   settings: RequestSettings;
-  idleHours: number;
+  findPrincipal: FindPrincipal;
   bodyBytes: number;
   /** Null when no language model is configured. */
   model: ModelGateway | null;
@@ -47,7 +48,7 @@ export function assistantOnly({
 export function callerOf(
   request: Request,
   locals: { requestContext?: RequestInfo },
-  { pool, settings, idleHours }: Pick<Surroundings, "pool" | "settings" | "idleHours">,
+  { pool, settings, findPrincipal }: Pick<Surroundings, "pool" | "settings" | "findPrincipal">,
 ): Caller {
   const requestContext = requestContextOf(locals);
   const { token } = bearerCredential(request.rawHeaders);
@@ -55,9 +56,9 @@ export function callerOf(
     requestContext,
     run: (work) => inRequestTransaction(pool, requestContext, settings, "caller", work),
     async now() {
-      const identity = token
-        ? await authenticate(pool, requestContext.tenant, token, idleHours)
-        : null;
+      const { identity } = token
+        ? await findPrincipal(requestContext.tenant, token)
+        : { identity: null };
       const current = { ...requestContext, identity };
       requireAssistantAccess(current);
       return current;
