@@ -42,6 +42,7 @@ export async function launch(
       PUBLIC_URL: `http://127.0.0.1:${port}`,
       DATABASE_URL: url,
       LOG_LEVEL: "warn",
+      METRICS_PORT: "off",
       REQUESTS_PER_MINUTE: "off",
       COST_PER_MINUTE: "off",
       // None is refused, however many connections there are.

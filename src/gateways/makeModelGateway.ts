@@ -11,6 +11,7 @@ import {
   wrap,
 } from "cockatiel";
 import type { AssistantConfig } from "../settings/assistant.ts";
+import { boundModelResponse } from "./boundModelResponse.ts";
 import { circuitOf } from "../health/circuitOf.ts";
 import type { ModelGateway } from "./model.ts";
 import { ModelError } from "./model.ts";
@@ -77,10 +78,10 @@ function isTemporary(error: unknown): boolean {
 
 function makeModel({ provider, baseUrl, apiKey }: AssistantConfig, name: string) {
   // A redirect would send the key and the conversation to another address.
-  const fetchWithoutRedirect: typeof fetch = (input, init) =>
-    fetch(input, { ...init, redirect: "error" });
+  const boundedFetch: typeof fetch = async (input, init) =>
+    boundModelResponse(await fetch(input, { ...init, redirect: "error" }));
   const common = {
-    fetch: fetchWithoutRedirect,
+    fetch: boundedFetch,
     ...(baseUrl === undefined ? {} : { baseURL: baseUrl.replace(/\/+$/, "") }),
     ...(apiKey === undefined ? {} : { apiKey }),
   };

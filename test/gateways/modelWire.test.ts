@@ -19,9 +19,10 @@ beforeAll(async () => {
     heads.push(request.headers);
     request.resume().on("end", () => {
       response.writeHead(200, { "content-type": "text/event-stream; charset=utf-8" });
-      // In small chunks that split lines and characters.
       const bytes = Buffer.from(answers.shift() ?? "");
-      for (let at = 0; at < bytes.length; at += 37) response.write(bytes.subarray(at, at + 37));
+      // In small chunks that split lines and characters.
+      const size = bytes.length < 100_000 ? 37 : 65_536;
+      for (let at = 0; at < bytes.length; at += size) response.write(bytes.subarray(at, at + size));
       response.end();
     });
   });
@@ -156,6 +157,22 @@ describe("a response in OpenAI's protocol is parsed", () => {
   ])("as %s when it reports an error midway: %j", async (problem, error) => {
     const sent = data(choice({ role: "assistant", content: "On" })) + data({ error });
     expect(await ask("openai-compatible", sent)).toMatchObject({ problem: { problem } });
+  });
+});
+
+describe("a response is refused", () => {
+  const piece = `data: ${"a".repeat(65_530)}\n`;
+
+  test("with a line of more than 1 MiB", async () => {
+    expect(await ask("openai-compatible", `data: ${"a".repeat(1024 * 1024)}`)).toMatchObject({
+      problem: { problem: "nonsense" },
+    });
+  });
+
+  test("of more than 32 MiB", async () => {
+    expect(await ask("openai-compatible", piece.repeat(513))).toMatchObject({
+      problem: { problem: "nonsense" },
+    });
   });
 });
 
