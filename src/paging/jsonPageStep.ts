@@ -31,7 +31,7 @@ interface Walk {
 /** An index holds order and words, so no table rows are read: about 0.4 microseconds each. */
 const coveredWalk: Walk = { near: 1_024, far: 16_384, perLookUp: 5 };
 /** Table rows are read and their text is computed. */
-const plainWalk: Walk = { near: 256, far: 4_096, perLookUp: 1 };
+const plainWalk: Walk = { near: 512, far: 8_192, perLookUp: 1 };
 /** Up to this many matches are looked up before a long walk. */
 const fewMatches = 2_048;
 

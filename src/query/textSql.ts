@@ -92,8 +92,19 @@ export function hasWordBeginning(column: SQL, texts: readonly string[], bind: Bi
   return wordsHaveWordBeginning(searched(column), texts, bind);
 }
 
-/** As hasWordBeginning, on a table's `words`. */
+/**
+ * As hasWordBeginning, on a table's `words`. A single text is compared by LIKE first, because a regular expression costs
+ * about ten times as much for each row.
+ */
 export function wordsHaveWordBeginning(words: SQL, texts: readonly string[], bind: Bind): SQL {
+  const [text, ...others] = texts;
+  const begins = matchesWordBeginning(words, texts, bind);
+  // The index cannot look up fewer than three characters anywhere in a text.
+  if (text === undefined || others.length > 0 || isTooShortWithin(text)) return begins;
+  return sql`${wordsContain(words, text, bind)} and ${begins}`;
+}
+
+function matchesWordBeginning(words: SQL, texts: readonly string[], bind: Bind): SQL {
   const wanted = sql.identifier(Symbol("wanted"));
   const start = sql`case when ${wanted} ~ '^\\w' then ${beforeWord} else '' end`;
   const escaped = sql`regexp_replace(nullif(${wanted}, ''), '[].*+?^$\{}()|[\\\\]', '\\\\\\&', 'g')`;
