@@ -23,6 +23,8 @@ const rows = 5_000;
 let database: TestDatabase;
 let api: InProcess;
 let permissions: string[];
+/** The tables of `@connection`, by connection. Others have few rows, and their pages need no index. */
+let connections: Map<string, SearchTable>;
 /** The searches that an index serves, by table and column. */
 let served: Map<string, Set<string>>;
 
@@ -53,6 +55,12 @@ beforeAll(async () => {
   await tellPlans(client);
   client.release();
   api = await makeInProcess(database);
+  const shown = await pool.query<{ name: string }>(
+    `select oid::regclass::text as name from pg_class
+     where relnamespace = current_schema()::regnamespace and table_tags(oid) ? 'connection'`,
+  );
+  const names = new Set(shown.rows.map(({ name }) => name));
+  connections = new Map([...api.tables].filter(([, table]) => names.has(table.name)));
 });
 afterAll(async () => {
   await api.stop();
@@ -184,7 +192,7 @@ function tableOfField(table: SearchTable, name: string): SearchTable {
 /** All indexed searches of the fields in `searchFields`, for each connection, including related ones. */
 async function allCases(): Promise<Case[]> {
   const cases: Case[] = [];
-  for (const [connection, table] of api.tables) {
+  for (const [connection, table] of connections) {
     for (const { name, field } of listFields(table))
       for (const query of await queriesOf(tableOfField(table, name), name, field))
         cases.push({ connection, query, columns: [indexedColumnOf(field)] });
@@ -208,7 +216,7 @@ describe("the indexes of connections", () => {
     const cases = await allCases();
     expect(cases.length).toBeGreaterThan(400);
     expect(cases.filter(({ query }) => /^\w+\.\w+\.\w+:/.test(query)).length).toBeGreaterThan(50);
-    expect(new Set(cases.map(({ connection }) => connection))).toEqual(new Set(api.tables.keys()));
+    expect(new Set(cases.map(({ connection }) => connection))).toEqual(new Set(connections.keys()));
     const problems: string[] = [];
     for (const one of cases) {
       const problem = await problemOf(one);
@@ -220,7 +228,7 @@ describe("the indexes of connections", () => {
   test("serve every value of orderBy", async () => {
     const problems: string[] = [];
     let asked = 0;
-    for (const [connection, { name }] of api.tables) {
+    for (const [connection, { name }] of connections) {
       const { __schema } = await api.ask(
         `{ __schema { queryType { fields { name args { name type { ofType { ofType { enumValues { name } } } } } } } } }`,
         [],
