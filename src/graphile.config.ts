@@ -37,6 +37,7 @@ import { RecordHistoryPlugin } from "./plugins/RecordHistoryPlugin.ts";
 import { RowVersionPlugin } from "./plugins/RowVersionPlugin.ts";
 import { SearchFieldsPlugin } from "./plugins/SearchFieldsPlugin.ts";
 import { makeSearchPlugin } from "./plugins/SearchPlugin.ts";
+import { SecretFieldsPlugin } from "./plugins/SecretFieldsPlugin.ts";
 import { ShapePlugin } from "./plugins/ShapePlugin.ts";
 import { SuggestionsPlugin } from "./plugins/SuggestionsPlugin.ts";
 import { SyncProductsPlugin } from "./plugins/SyncProductsPlugin.ts";
@@ -126,6 +127,7 @@ export function makePreset(options: PresetOptions): GraphileConfig.Preset {
       ListsPlugin,
       DescriptionsPlugin,
       VisibilityPlugin,
+      SecretFieldsPlugin,
       makeAuthPlugin({
         session: config.session,
         offersDevLogin: !config.production,

@@ -20,6 +20,7 @@ import { longestListOf } from "./enumLists.ts";
 import { inputPathOf } from "../errors/inputPath.ts";
 import { checkDocument } from "./queryComplexity.ts";
 import { rootFields } from "./rootFields.ts";
+import { selectsSecret } from "./secretFields.ts";
 
 /** A valid document, or its errors. */
 export type Reading =
@@ -43,6 +44,8 @@ export interface OperationSummary {
   firstField: string;
   /** Objects that it can request, estimated from page sizes. */
   cost: number;
+  /** Whether the document selects a field with a secret. */
+  selectsSecret: boolean;
   /** Whether a root field needs no login. */
   isPublic: boolean;
   /** Whether it is a mutation with such a field: a login. It then has no caller; a token sent with it is ignored. */
@@ -179,6 +182,7 @@ function summariesOf(
   schema: GraphQLSchema,
 ): Map<string, OperationSummary> {
   const summaries = new Map<string, OperationSummary>();
+  const hasSecret = selectsSecret(document, schema);
   for (const node of document.definitions) {
     if (node.kind !== Kind.OPERATION_DEFINITION) continue;
     const fields = rootFields(document, node).map((field) => field.name.value);
@@ -190,6 +194,7 @@ function summariesOf(
     summaries.set(name, {
       firstField: fields[0] ?? "",
       cost: costs.get(name) ?? 0,
+      selectsSecret: hasSecret,
       isPublic,
       isNobodys: isPublic && node.operation === OperationTypeNode.MUTATION,
     });

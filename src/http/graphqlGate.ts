@@ -7,6 +7,7 @@ import {
   checkEnumLists,
   checkVariableSize,
 } from "../graphql/checkVariables.ts";
+import { acceptedEncoding } from "../graphql/compressAnswer.ts";
 import type { Documents, OperationSummary } from "../graphql/documents.ts";
 import { graphqlResponseType, rejectedStatus } from "../graphql/rejectedStatus.ts";
 import { pathInDocument } from "../errors/inputPath.ts";
@@ -131,6 +132,8 @@ export function makeDocumentGate(
     const { persisted = false } = response.locals;
     response.locals.operation = labelOf(asked, persisted);
     response.locals.cost = asked?.summary.cost ?? 0;
+    // The length of a compressed answer tells something of a secret in it (BREACH).
+    response.locals.encoding = asked?.summary.selectsSecret ? null : acceptedEncoding(request);
     response.locals.isPublic = asked?.summary.isPublic ?? false;
     response.locals.isNobodys = asked?.summary.isNobodys ?? false;
     const broken = response.locals.brokenVariable;

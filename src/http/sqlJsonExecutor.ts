@@ -10,6 +10,7 @@ import {
 import type { DatabaseError } from "pg";
 import { anonymousSettings, requestSettings } from "../auth/identity.ts";
 import type { Config } from "../config.ts";
+import { compressAnswer, isCompressible } from "../graphql/compressAnswer.ts";
 import type { Documents } from "../graphql/documents.ts";
 import { rootFields } from "../graphql/rootFields.ts";
 import { type SqlJsonOutcome, countSqlJsonOutcome } from "../health/sqlJsonOutcomes.ts";
@@ -159,7 +160,7 @@ export function sqlJsonExecutor(options: SqlJsonExecutorOptions): RequestHandler
       .then(
         (found) => {
           note(response, found ? "answered" : "unsupported");
-          if (found) send(response, found);
+          if (found) send(response, found).catch(next);
           else next();
         },
         (error: unknown) => {
@@ -208,13 +209,19 @@ function answerOf(
   return { data: text, hidden };
 }
 
-function send(response: Response, { data, hidden }: Answer): void {
+async function send(response: Response, { data, hidden }: Answer): Promise<void> {
+  const { encoding } = response.locals;
   const [start, end] = ['{"data":', `${extensionsOf(hidden)}}`];
-  if (typeof data === "string") {
-    response.end(start + data + end);
-    return;
-  }
-  void sendBlocks(response, [Buffer.from(start), ...data, Buffer.from(end)]);
+  const isText = typeof data === "string";
+  const length = isText ? data.length : data.reduce((sum, block) => sum + block.length, 0);
+  if (encoding && isCompressible(length)) {
+    const body = isText
+      ? Buffer.from(start + data + end)
+      : Buffer.concat([Buffer.from(start), ...data, Buffer.from(end)]);
+    const compressed = await compressAnswer(body, encoding);
+    response.setHeader("Content-Encoding", encoding).vary("Accept-Encoding").end(compressed);
+  } else if (isText) response.end(start + data + end);
+  else await sendBlocks(response, [Buffer.from(start), ...data, Buffer.from(end)]);
 }
 
 /** The `extensions` that Grafast's responses have. */

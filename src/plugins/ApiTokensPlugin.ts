@@ -103,7 +103,7 @@ export const ApiTokensPlugin: GraphileConfig.Plugin = extendSchema((build) => {
         """
         The secret: send it as \`Authorization: Bearer <token>\`. It is shown in the answer of the creating mutation only.
         """
-        token: String
+        token: String @scope(secret: true)
       }
 
       extend type Query {

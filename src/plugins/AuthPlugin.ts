@@ -128,7 +128,7 @@ export function makeAuthPlugin(options: {
             The session token: send it as \`Authorization: Bearer <token>\`. It is shown this once. Null with the header
             \`X-Session: cookie\`: the session is then in a cookie that scripts cannot read.
             """
-            token: String
+            token: String @scope(secret: true)
             """
             Who is logged in.
             """

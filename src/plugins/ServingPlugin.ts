@@ -1,5 +1,6 @@
 import { type ExecutionResult, GraphQLError } from "graphql";
 import type { GrafastExecutionArgs } from "postgraphile/grafast";
+import { compressAnswer, isCompressible } from "../graphql/compressAnswer.ts";
 import type { Documents } from "../graphql/documents.ts";
 import { withHidden } from "../graphql/hiddenInAnswer.ts";
 import { rejectedStatus } from "../graphql/rejectedStatus.ts";
@@ -69,7 +70,21 @@ export function makeServingPlugin(documents: Documents): GraphileConfig.Plugin {
           const statusCode = scope?.rejected
             ? rejectedStatus(result.headers["content-type"], scope.failure)
             : 200;
-          return { ...result, statusCode, headers };
+          const { encoding } = event.requestDigest.requestContext.expressv4?.res.locals ?? {};
+          if (!encoding || !isCompressible(result.buffer.length))
+            return { ...result, statusCode, headers };
+          const buffer = await compressAnswer(result.buffer, encoding);
+          return {
+            ...result,
+            statusCode,
+            headers: {
+              ...headers,
+              "content-encoding": encoding,
+              "content-length": String(buffer.length),
+              vary: "Origin, Accept-Encoding",
+            },
+            buffer,
+          };
         },
       },
     },

@@ -63,7 +63,7 @@ export const searchTypes = gql`
     """
     The key to send to the search engine: it searches this collection and does nothing else, until \`expiresAt\`.
     """
-    scopedApiKey: String!
+    scopedApiKey: String! @scope(secret: true)
     """
     When the key ends; ask again before.
     """
@@ -144,7 +144,7 @@ export const searchTypes = gql`
     The key to send to the search engine: it searches these collections and does nothing else, until \`expiresAt\`. Empty where there is
     nothing to be searched.
     """
-    scopedApiKey: String!
+    scopedApiKey: String! @scope(secret: true)
     """
     When the key ends; null where there is none.
     """

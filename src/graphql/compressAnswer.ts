@@ -1,0 +1,44 @@
+import { promisify } from "node:util";
+import { brotliCompress, constants, gzip } from "node:zlib";
+import type { Request } from "express";
+
+declare global {
+  namespace Express {
+    interface Locals {
+      /** How the answer is compressed when it is long enough; null for not at all. */
+      encoding?: Encoding | null;
+    }
+  }
+}
+
+/** A compression that clients accept. */
+export type Encoding = "br" | "gzip";
+
+/** The shortest answer that is compressed, in bytes: shorter ones fit into a few packets anyway. */
+const shortest = 4_096;
+/** The longest one: compression needs all of it in memory at once. */
+const longest = 16 * 1024 * 1024;
+
+const compress: Record<Encoding, (body: Buffer) => Promise<Buffer>> = {
+  // The lowest level takes less than half of the time of the usual ones; the result is 5 to 10 % longer.
+  br: (body) =>
+    promisify(brotliCompress)(body, { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } }),
+  gzip: (body) => promisify(gzip)(body, { level: 1 }),
+};
+
+/** The compression that the client accepts, Brotli first; null for none. */
+export function acceptedEncoding(request: Request): Encoding | null {
+  if (request.headers["accept-encoding"] === undefined) return null;
+  if (request.acceptsEncodings("br")) return "br";
+  return request.acceptsEncodings("gzip") ? "gzip" : null;
+}
+
+/** Whether an answer of so many bytes is compressed. */
+export function isCompressible(bytes: number): boolean {
+  return bytes >= shortest && bytes <= longest;
+}
+
+/** Compresses an answer on a thread of libuv. */
+export function compressAnswer(body: Buffer, encoding: Encoding): Promise<Buffer> {
+  return compress[encoding](body);
+}
