@@ -4,12 +4,15 @@ import {
   type GraphQLObjectType,
   type GraphQLSchema,
   type OperationDefinitionNode,
-  type SelectionSetNode,
-  Kind,
   getNamedType,
   isObjectType,
 } from "graphql";
-import { isCondition } from "../graphql/conditions.ts";
+import {
+  type Collected,
+  type Fragments,
+  collectFields,
+  fragmentsOf,
+} from "../graphql/collectFields.ts";
 
 /** A field of a document that returns audited rows, or leads to one that does. */
 export interface Place {
@@ -40,19 +43,6 @@ export interface PageRows {
   lacksId: boolean;
 }
 
-/** A selection, and whether it is conditional. */
-interface Selected {
-  set: SelectionSetNode;
-  conditional: boolean;
-}
-
-/** A selected field. */
-interface Asked {
-  type: GraphQLObjectType;
-  node: FieldNode;
-  conditional: boolean;
-}
-
 /** The names of lists within pages. */
 const pageLists = ["nodes", "edges", "items"];
 
@@ -74,16 +64,16 @@ export function placesOf(
   const before = found.get(name);
   if (before) return before;
   const root = schema.getRootType(operation.operation);
+  const fragments = fragmentsOf(document);
   const places = root
-    ? collect({ schema, document }, root, [{ set: operation.selectionSet, conditional: false }], "")
+    ? collect({ fragments }, root, collectFields(fragments, operation.selectionSet), "")
     : [];
   found.set(name, places);
   return places;
 }
 
 interface Around {
-  schema: GraphQLSchema;
-  document: DocumentNode;
+  fragments: Fragments;
   /** Whether the object is the caller's own. */
   own?: boolean;
   /** The entity type that the containing object counts already. */
@@ -93,19 +83,16 @@ interface Around {
 function collect(
   context: Around,
   type: GraphQLObjectType,
-  selected: readonly Selected[],
+  fields: readonly Collected[],
   above: string,
 ): Place[] {
-  const { schema, document } = context;
+  const { fragments } = context;
   const isRoot = above === "";
-  const groups = Map.groupBy(
-    selected.flatMap((one) => fieldsOf(context, type, one)),
-    ({ node }) => keyOf(node),
-  );
+  const groups = Map.groupBy(fields, ({ key }) => key);
 
   return [...groups].flatMap(([key, group]) => {
     const [first, ...others] = group;
-    const field = first?.type.getFields()[first.node.name.value];
+    const field = first && type.getFields()[first.node.name.value];
     const inner = field && getNamedType(field.type);
     if (!first || !inner || !isObjectType(inner)) return [];
     const declared = declaration(field);
@@ -115,16 +102,15 @@ function collect(
     const named = own || declared === ownReadsBelow ? ofType : (declared ?? ofType);
     const entityType = own || named === context.counted ? undefined : named;
     const path = isRoot ? key : `${above}.${key}`;
-    const sets = group.flatMap(selectionOf);
+    const selected = group.flatMap((one) => below(fragments, one));
     // Below a row counting starts again; within a page its rows count with it.
     const counted = declaration(inner) === undefined ? (entityType ?? context.counted) : undefined;
-    const children = collect({ schema, document, own, counted }, inner, sets, path);
+    const children = collect({ fragments, own, counted }, inner, selected, path);
     if (entityType === undefined && children.length === 0) return [];
-    const pageKeys = sets
-      .flatMap((one) => fieldsOf(context, inner, one))
+    const pageKeys = selected
       .filter(({ node }) => pageLists.includes(node.name.value))
-      .map(({ node }) => keyOf(node));
-    const idKey = sureId(context, inner, group);
+      .map((one) => one.key);
+    const idKey = sureId(fragments, group);
     return {
       key,
       path,
@@ -133,7 +119,7 @@ function collect(
       pageKeys: page.length === 0 ? null : pageKeys,
       idKey,
       lacksId: idKey === null && "id" in inner.getFields(),
-      rows: page.length === 0 ? [] : rowsOf(context, inner, sets),
+      rows: page.length === 0 ? [] : rowsOf(fragments, inner, selected),
       children,
     };
   });
@@ -141,42 +127,41 @@ function collect(
 
 /** The fields of a page that return its rows, directly or through edges. */
 function rowsOf(
-  context: Around,
+  fragments: Fragments,
   page: GraphQLObjectType,
-  selected: readonly Selected[],
+  selected: readonly Collected[],
 ): PageRows[] {
   const rows = selected
-    .flatMap((one) => fieldsOf(context, page, one))
     .filter(({ node }) => pageLists.includes(node.name.value))
     .flatMap((list) => {
-      const key = keyOf(list.node);
-      if (list.node.name.value !== "edges") return [{ keys: [key], row: list }];
-      const edge = getNamedType(page.getFields()["edges"]?.type);
-      if (!isObjectType(edge)) return [];
-      return selectionOf(list)
-        .flatMap((one) => fieldsOf(context, edge, one))
+      const type = typeOf(page, list);
+      if (list.node.name.value !== "edges") return [{ keys: [list.key], row: list, type }];
+      return below(fragments, list)
         .filter(({ node }) => node.name.value === "node")
-        .map((row) => ({ keys: [key, keyOf(row.node)], row }));
+        .map((row) => ({ keys: [list.key, row.key], row, type: type && typeOf(type, row) }));
     });
   return [...Map.groupBy(rows, ({ keys }) => keys.join(" ")).values()].map((group): PageRows => {
-    const [{ keys, row } = { keys: [], row: null }] = group;
-    const type = getNamedType(row?.type.getFields()[row.node.name.value]?.type);
-    const asked = group.map((one) => one.row);
-    const nodes = asked.map(({ node }) => node);
-    if (!isObjectType(type)) return { nodes, keys, idKey: null, lacksId: false };
-    const idKey = sureId(context, type, asked);
-    return { nodes, keys, idKey, lacksId: idKey === null && "id" in type.getFields() };
+    const [{ keys, type } = { keys: [], type: null }] = group;
+    const asked = group.map(({ row }) => row);
+    const idKey = type && sureId(fragments, asked);
+    const lacksId = type !== null && idKey === null && "id" in type.getFields();
+    return { nodes: asked.map(({ node }) => node), keys, idKey, lacksId };
   });
 }
 
+/** The object type of a field; null for another one. */
+function typeOf(type: GraphQLObjectType, { node }: Collected): GraphQLObjectType | null {
+  const inner = getNamedType(type.getFields()[node.name.value]?.type);
+  return isObjectType(inner) ? inner : null;
+}
+
 /** The response name of an id that is present under all conditions. */
-function sureId(context: Around, type: GraphQLObjectType, asked: readonly Asked[]): string | null {
+function sureId(fragments: Fragments, asked: readonly Collected[]): string | null {
   const places = asked.map((field) => ({
     conditional: field.conditional,
-    keys: selectionOf(field)
-      .flatMap(({ set }) => fieldsOf(context, type, { set, conditional: false }))
+    keys: below(fragments, { ...field, conditional: false })
       .filter(({ node, conditional }) => node.name.value === "id" && !conditional)
-      .map(({ node }) => keyOf(node)),
+      .map(({ key }) => key),
   }));
   const isSure = (key: string) =>
     places.some(({ keys, conditional }) => !conditional && keys.includes(key)) ||
@@ -184,40 +169,9 @@ function sureId(context: Around, type: GraphQLObjectType, asked: readonly Asked[
   return places.flatMap(({ keys }) => keys).find(isSure) ?? null;
 }
 
-function selectionOf({ node, conditional }: Asked): Selected[] {
-  return node.selectionSet ? [{ set: node.selectionSet, conditional }] : [];
-}
-
-function keyOf(node: FieldNode): string {
-  return node.alias?.value ?? node.name.value;
-}
-
-/** The fields of a selection, with fragments expanded. */
-function fieldsOf(
-  context: Around,
-  type: GraphQLObjectType,
-  { set, conditional }: Selected,
-): Asked[] {
-  const { schema, document } = context;
-  return set.selections.flatMap((node) => {
-    const isConditional = conditional || (node.directives?.some(isCondition) ?? false);
-    if (node.kind === Kind.FIELD) return [{ type, node, conditional: isConditional }];
-    const fragment =
-      node.kind === Kind.INLINE_FRAGMENT
-        ? node
-        : document.definitions.find(
-            (definition) =>
-              definition.kind === Kind.FRAGMENT_DEFINITION &&
-              definition.name.value === node.name.value,
-          );
-    if (fragment?.kind !== Kind.INLINE_FRAGMENT && fragment?.kind !== Kind.FRAGMENT_DEFINITION)
-      return [];
-    const condition = fragment.typeCondition && schema.getType(fragment.typeCondition.name.value);
-    return fieldsOf(context, isObjectType(condition) ? condition : type, {
-      set: fragment.selectionSet,
-      conditional: isConditional,
-    });
-  });
+/** The fields selected of a field's object. */
+function below(fragments: Fragments, { node, conditional }: Collected): Collected[] {
+  return node.selectionSet ? collectFields(fragments, node.selectionSet, conditional) : [];
 }
 
 function declaration(of: { extensions: Readonly<Record<string, unknown>> }): string | undefined {

@@ -6,13 +6,13 @@ import {
   type OperationDefinitionNode,
   type SelectionSetNode,
   GraphQLError,
-  Kind,
   getNamedType,
   getOperationAST,
   isNonNullType,
   isObjectType,
 } from "graphql";
 import { type Guard, guardOf } from "../auth/guards.ts";
+import { type Fragments, collectFields, fragmentsOf } from "./collectFields.ts";
 import { missingPermission } from "../errors/PublicError.ts";
 import { type FieldVisibility, type Need, visibilityOf, visibilityOfRows } from "./visibility.ts";
 
@@ -61,11 +61,7 @@ function placesIn(
   operation: OperationDefinitionNode,
 ): HideablePlace[] {
   const root = schema.getRootType(operation.operation);
-  const fragments = new Map(
-    document.definitions.flatMap((node) =>
-      node.kind === Kind.FRAGMENT_DEFINITION ? [[node.name.value, node.selectionSet]] : [],
-    ),
-  );
+  const fragments = fragmentsOf(document);
   const places: HideablePlace[] = [];
   for (const { field, key, sets } of fieldsIn(fragments, root ?? null, [operation.selectionSet])) {
     const shown = visibilityOf(field);
@@ -81,8 +77,6 @@ function placesIn(
   }
   return places;
 }
-
-type Fragments = ReadonlyMap<string, SelectionSetNode>;
 
 interface Around {
   fragments: Fragments;
@@ -163,7 +157,7 @@ interface Asked {
   sets: SelectionSetNode[];
 }
 
-/** The fields of a selection by response name, with fragments expanded. */
+/** The fields of a selection by response name. */
 function fieldsIn(
   fragments: Fragments,
   type: GraphQLObjectType | null,
@@ -171,23 +165,13 @@ function fieldsIn(
 ): Iterable<Asked> {
   const found = new Map<string, Asked>();
   const declared = type?.getFields() ?? {};
-  const spread = ({ selections: nodes }: SelectionSetNode) => {
-    for (const node of nodes) {
-      if (node.kind === Kind.FIELD) {
-        const field = declared[node.name.value];
-        if (!field) continue;
-        const key = node.alias?.value ?? node.name.value;
-        const asked = found.get(key) ?? { field, key, sets: [] };
-        if (node.selectionSet) asked.sets.push(node.selectionSet);
-        found.set(key, asked);
-        continue;
-      }
-      const inner =
-        node.kind === Kind.INLINE_FRAGMENT ? node.selectionSet : fragments.get(node.name.value);
-      if (inner) spread(inner);
-    }
-  };
-  selections.forEach(spread);
+  for (const { key, node } of selections.flatMap((set) => collectFields(fragments, set))) {
+    const field = declared[node.name.value];
+    if (!field) continue;
+    const asked = found.get(key) ?? { field, key, sets: [] };
+    if (node.selectionSet) asked.sets.push(node.selectionSet);
+    found.set(key, asked);
+  }
   return found.values();
 }
 

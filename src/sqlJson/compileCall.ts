@@ -16,12 +16,13 @@ import type { Statements } from "../auth/queryAsPrincipal.ts";
 import { columnNames, toColumns } from "../schema/inputColumns.ts";
 import { type FunctionResource, inputParameter } from "../schema/functionCall.ts";
 import { type SqlJsonField, sqlJsonFieldOf } from "./sqlJsonField.ts";
+import { fragmentsOf } from "../graphql/collectFields.ts";
 import { type HideablePlace, hideablePlaces } from "../graphql/hiddenFields.ts";
 import { guardSql, withRights, compiled } from "./statement.ts";
 import { recordedAnswer } from "./recordedAnswer.ts";
 import type { Row } from "./rows.ts";
 import { rowJson } from "./rowJson.ts";
-import { fieldOf, fieldsOf, fragmentsOf, typeOf, unlessUnsupported } from "./selection.ts";
+import { fieldOf, fieldsOf, typeOf, unlessUnsupported } from "./selection.ts";
 import { objectJson, textSql } from "./jsonText.ts";
 
 /** A mutation that the SQL-JSON path can run. */
@@ -56,7 +57,7 @@ export function compileCall(
   if (operation?.operation !== "mutation" || !root || operation.directives?.length) return null;
   const compilation = { fragments: fragmentsOf(document), parts: new Map<string, never>() };
   return unlessUnsupported(() => {
-    const [[key, node] = [], ...others] = fieldsOf(compilation, root, operation.selectionSet);
+    const [[key, node] = [], ...others] = fieldsOf(compilation, operation.selectionSet);
     if (!node || key === undefined || others.length > 0) return null;
     const field = fieldOf(root, node);
     const sqlJson = sqlJsonFieldOf(field.extensions);

@@ -15,15 +15,9 @@ import { withAuditIds } from "../audit/auditIds.ts";
 import { withDefaults } from "../audit/auditedReads.ts";
 import { guardOf } from "../auth/guards.ts";
 import type { BindNth } from "../query/bind.ts";
-import {
-  UnsupportedSelection,
-  fieldOf,
-  fieldsOf,
-  fragmentsOf,
-  typeOf,
-  unlessUnsupported,
-} from "./selection.ts";
+import { UnsupportedSelection, fieldOf, fieldsOf, typeOf, unlessUnsupported } from "./selection.ts";
 import { type Members, sqlJsonFieldOf } from "./sqlJsonField.ts";
+import { fragmentsOf } from "../graphql/collectFields.ts";
 import { type HideablePlace, hideablePlaces } from "../graphql/hiddenFields.ts";
 import {
   guardSql,
@@ -89,7 +83,7 @@ export function prepareRead(
   const root = schema.getQueryType();
   if (operation?.operation !== "query" || !root || operation.directives?.length) return null;
   const fragments = { fragments: fragmentsOf(document) };
-  const nodes = unlessUnsupported(() => fieldsOf(fragments, root, operation.selectionSet));
+  const nodes = unlessUnsupported(() => fieldsOf(fragments, operation.selectionSet));
   const fields = unlessUnsupported(() => [
     ...(nodes ?? []).map(([key, node]) => [key, [fieldOf(root, node), node]] as const),
     ...nestedFields(fragments, root, operation.selectionSet),
@@ -213,7 +207,7 @@ function membersText(
   node: FieldNode,
   members: Members,
 ): Text {
-  const parts = fieldsOf(compilation, type, node.selectionSet).map(([key, child]) => {
+  const parts = fieldsOf(compilation, node.selectionSet).map(([key, child]) => {
     const name = child.name.value;
     if (name === "__typename") return [key, [`"${type.name}"`]] as const;
     const member = members[name];

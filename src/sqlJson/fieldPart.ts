@@ -24,7 +24,6 @@ import {
   fieldOf,
   fieldsOf,
   assertOnly,
-  typeOf,
 } from "./selection.ts";
 
 type Arguments = Record<string, unknown>;
@@ -117,7 +116,7 @@ export function fieldPart(
       return { ...shaped, plansAnew, kind: { kind: "page", ...page } };
     }
     case "rootObject": {
-      const asked = new Set(namesOf(fragments, field, node));
+      const asked = new Set(namesOf(fragments, node));
       return objectPart((bind) => sqlJson.members(args, asked, bind));
     }
     default:
@@ -126,12 +125,8 @@ export function fieldPart(
 }
 
 /** The names of the fields selected of a field's object. */
-function namesOf(
-  fragments: Fragments,
-  field: GraphQLField<unknown, unknown>,
-  node: FieldNode,
-): string[] {
-  return fieldsOf(fragments, typeOf(field), node.selectionSet).map(([, { name }]) => name.value);
+function namesOf(fragments: Fragments, node: FieldNode): string[] {
+  return fieldsOf(fragments, node.selectionSet).map(([, { name }]) => name.value);
 }
 
 function listPart(
@@ -197,7 +192,7 @@ export function nestedFields(
   selectionSet: SelectionSetNode | undefined,
   found = new Map<string, [GraphQLField<unknown, unknown>, FieldNode]>(),
 ): typeof found {
-  for (const [, node] of fieldsOf(fragments, type, selectionSet)) {
+  for (const [, node] of fieldsOf(fragments, selectionSet)) {
     if (!node.selectionSet) continue;
     const field = fieldOf(type, node);
     const kind = sqlJsonFieldOf(field.extensions)?.kind;

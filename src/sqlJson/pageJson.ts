@@ -60,7 +60,7 @@ class PageWriter {
     this.#compilation = compilation;
     this.#asked = asked;
     this.#name = node.name.value;
-    this.#members = fieldsOf(compilation, type, node.selectionSet);
+    this.#members = fieldsOf(compilation, node.selectionSet);
     const part = page.part(bind);
     this.#part = { ...part, ...conjunction(within, part.condition) };
     this.#lists = this.#members.filter(([, { name }]) => ["nodes", "edges"].includes(name.value));
@@ -192,7 +192,7 @@ class PageWriter {
   /** The type and the selection of a field's objects. */
   #below(type: GraphQLObjectType, child: FieldNode) {
     const inner = typeOf(fieldOf(type, child));
-    return { inner, members: fieldsOf(this.#compilation, inner, child.selectionSet) };
+    return { inner, members: fieldsOf(this.#compilation, child.selectionSet) };
   }
 
   /** The number of matching rows as text. */

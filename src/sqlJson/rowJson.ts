@@ -18,7 +18,7 @@ export function rowJson(
   row: Row,
 ): Text {
   return objectJson(
-    fieldsOf(compilation, type, node.selectionSet).map(([key, child]) => [
+    fieldsOf(compilation, node.selectionSet).map(([key, child]) => [
       key,
       child.name.value === "__typename"
         ? [`"${type.name}"`]

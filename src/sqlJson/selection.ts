@@ -1,15 +1,14 @@
 import {
-  type DocumentNode,
   type FieldNode,
   type FragmentDefinitionNode,
   type GraphQLField,
   type GraphQLObjectType,
   type SelectionSetNode,
   GraphQLError,
-  Kind,
   getNamedType,
   isObjectType,
 } from "graphql";
+import { collectFields } from "../graphql/collectFields.ts";
 import { PublicError } from "../errors/PublicError.ts";
 import { QuerySyntaxError } from "../query/QuerySyntaxError.ts";
 
@@ -46,40 +45,23 @@ export function assertOnly(args: Readonly<Record<string, unknown>>): void {
     throw new UnsupportedSelection("argument");
 }
 
-/** The fragments of a document by name. */
+/** The document of a selection. */
 export interface Fragments {
   fragments: ReadonlyMap<string, FragmentDefinitionNode>;
 }
 
-export function fragmentsOf(document: DocumentNode): Fragments["fragments"] {
-  return new Map(
-    document.definitions.flatMap((node) =>
-      node.kind === Kind.FRAGMENT_DEFINITION ? [[node.name.value, node] as const] : [],
-    ),
-  );
-}
-
-/** The fields of a selection by response key, with fragments expanded. @throws UnsupportedSelection */
+/** The fields of a selection by response key. @throws UnsupportedSelection for conditions */
 export function fieldsOf(
-  document: Fragments,
-  type: GraphQLObjectType,
+  { fragments }: Fragments,
   selectionSet: SelectionSetNode | undefined,
-  found = new Map<string, FieldNode>(),
 ): [string, FieldNode][] {
-  for (const node of selectionSet?.selections ?? []) {
-    if (node.directives?.length) throw new UnsupportedSelection("directive");
-    if (node.kind === Kind.FIELD) {
-      const key = node.alias?.value ?? node.name.value;
-      const before = found.get(key);
-      found.set(key, before ? merged(before, node) : node);
-      continue;
-    }
-    const fragment =
-      node.kind === Kind.FRAGMENT_SPREAD ? document.fragments.get(node.name.value) : node;
-    const condition = fragment?.typeCondition?.name.value;
-    if (!fragment || (condition !== undefined && condition !== type.name))
-      throw new UnsupportedSelection("fragment");
-    fieldsOf(document, type, fragment.selectionSet, found);
+  const found = new Map<string, FieldNode>();
+  for (const { key, node, conditional } of selectionSet
+    ? collectFields(fragments, selectionSet)
+    : []) {
+    if (conditional) throw new UnsupportedSelection("directive");
+    const before = found.get(key);
+    found.set(key, before ? merged(before, node) : node);
   }
   return [...found];
 }
