@@ -1,6 +1,7 @@
 import { assistantConfig, assistantProblems, assistantSettings } from "./settings/assistant.ts";
 import { type ConstantOverrides, constants, withOverrides } from "./settings/constants.ts";
 import { auditConfig, auditSettings } from "./settings/audit.ts";
+import { consoleConfig, consoleProblems, consoleSettings } from "./settings/console.ts";
 import { databaseConfig, databaseSettings } from "./settings/database.ts";
 import { erpConfig, erpNeeds, erpProblems, erpSettings } from "./settings/erp.ts";
 import { erpImportConfig, erpImportSettings } from "./settings/erpImport.ts";
@@ -66,6 +67,7 @@ export const settingGroups = [
   { title: "Files", usedBy: processes, settings: fileSettings },
   { title: "Exports", usedBy: ["worker"], settings: exportSettings },
   { title: "Search", usedBy: processes, settings: searchSettings },
+  { title: "Console", usedBy: ["server"], settings: consoleSettings },
   { title: "Assistant", usedBy: ["server"], settings: assistantSettings },
   { title: "Audit log", usedBy: ["worker"], settings: auditSettings },
   { title: "Metrics", usedBy: processes, settings: metricsSettings },
@@ -88,6 +90,7 @@ export const settings = {
   ...fileSettings,
   ...exportSettings,
   ...searchSettings,
+  ...consoleSettings,
   ...assistantSettings,
   ...auditSettings,
   ...metricsSettings,
@@ -140,12 +143,12 @@ export function readConfig(
     worker: workerConfig(get, fixed.worker),
     limits: limitsConfig(get, fixed.limits, production),
     sqlJson: sqlJsonConfig(get),
-    load: loadConfig(get),
+    load: loadConfig(get, fixed.load),
     uploads: fixed.uploads,
     persistedOperations: persistedOperationsConfig(get),
     session: sessionConfig(get),
     login: loginConfig(get, fixed.login),
-    console: fixed.console,
+    console: consoleConfig(get, fixed.console),
     invitationDays: fixed.invitationDays,
     invitationUrl: get("INVITATION_URL"),
     mail: mailConfig(get, fixed.mail),
@@ -176,6 +179,7 @@ export function readConfig(
     ...filesProblems(config.files),
     ...assistantProblems(config.assistant, production),
     ...searchProblems(config.search),
+    ...consoleProblems(config.console),
   );
   if (production) {
     // Production has no emulators. Each process requires only what it uses.

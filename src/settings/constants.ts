@@ -39,6 +39,10 @@ export const constants = {
     /** GraphQL documents whose plans are cached. */
     planCache: 200,
   },
+  load: {
+    /** How long a request may be queued; while the oldest has waited for half of that, new requests get 503 at once. */
+    waitMs: 2_000,
+  },
   /** Reading a workbook keeps a processor busy, and the server answers requests meanwhile. */
   uploads: { threads: 1, memoryMb: 512, timeoutMs: 15_000, waitMs: 15_000 },
   login: { timeoutMs: 5_000 },
@@ -47,7 +51,6 @@ export const constants = {
     title: "Back office",
     /** Where `npm run admin:build` writes it. */
     folder: resolve(import.meta.dirname, "../../admin/dist"),
-    imageHosts: [] as readonly string[],
   },
   mail: { timeoutMs: 30_000 },
   erp: {

@@ -34,12 +34,6 @@ export const limitSettings = {
     meaning:
       "GraphQL requests that wait in one server process; further ones get 503 with Retry-After at once",
   },
-  QUEUE_TIMEOUT_MS: {
-    schema: whole(10, 60_000),
-    fallback: "2000",
-    meaning:
-      "milliseconds that a request waits in the queue before it gets 503; while the oldest has waited for half of that, new requests get 503 at once",
-  },
   LOGIN_ATTEMPTS_PER_MINUTE: {
     schema: whole(1, 100_000),
     fallback: undefined,
@@ -64,10 +58,10 @@ export function limitsConfig(
 }
 
 /** The bounds of admission control in one server process. */
-export function loadConfig(get: Get<typeof limitSettings>) {
+export function loadConfig(get: Get<typeof limitSettings>, constants: Constants["load"]) {
   return {
+    ...constants,
     atOnce: get("MAX_CONCURRENT_REQUESTS"),
     waiting: get("MAX_QUEUED_REQUESTS"),
-    waitMs: get("QUEUE_TIMEOUT_MS"),
   };
 }

@@ -89,7 +89,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
       if (url === undefined) reject(new Error(`the server did not start: ${error}\n${output}`));
       else resolve(url);
     });
-    const { constants } = options;
+    const constants = constantsOf(options);
     const env = environmentOf(database, options);
     socket.write(`${JSON.stringify({ run: "server", env, constants })}\n`);
   });
@@ -108,7 +108,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
 /** Starts the real server as a process, with a database of its own. */
 export async function startServerProcess(options: ServiceOptions = {}): Promise<ServerProcess> {
   const database = options.database ?? (await createDatabase());
-  const constants = JSON.stringify(options.constants ?? {});
+  const constants = JSON.stringify(constantsOf(options));
   const child = spawn(process.execPath, [officeProcess, "server", constants], {
     cwd: root,
     stdio: ["ignore", "pipe", "pipe", "ipc"],
@@ -141,6 +141,11 @@ export async function startServerProcess(options: ServiceOptions = {}): Promise<
   };
 }
 
+/** A machine that runs tests is busy; who is refused for that is the matter of one file. */
+function constantsOf({ constants }: ServiceOptions): ConstantOverrides {
+  return { ...constants, load: { waitMs: 60_000, ...constants?.load } };
+}
+
 function environmentOf(database: TestDatabase, options: ServiceOptions): Record<string, string> {
   return {
     PORT: "0",
@@ -154,8 +159,6 @@ function environmentOf(database: TestDatabase, options: ServiceOptions): Record<
     LOGIN_ATTEMPTS_PER_MINUTE: "100000",
     REQUESTS_PER_MINUTE: "1000000",
     COST_PER_MINUTE: "off",
-    // A machine that runs tests is busy; who is refused for that is the matter of one file.
-    QUEUE_TIMEOUT_MS: "60000",
     // Tests as such have no balancer that must look away.
     SHUTDOWN_DELAY_MS: "0",
     ...options.env,

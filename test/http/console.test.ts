@@ -8,18 +8,23 @@ import { rawBody } from "../helpers/rawBody.ts";
 import { type Service, startService } from "../helpers/service.ts";
 
 let service: Service;
+/** A service with the settings of a new installation. */
+let plain: Service;
 
 beforeAll(async () => {
+  plain = await startService();
   service = await startService({
     env: {
       TYPESENSE_URL: "http://127.0.0.1:9",
       TYPESENSE_API_KEY: "k".repeat(16),
+      CONSOLE_IMAGE_HOSTS: "https://images.example,http://127.0.0.1:9",
       TYPESENSE_PUBLIC_URL: "https://search.example,https://search2.example:8108",
     },
   });
 });
 afterAll(async () => {
   await service.stop();
+  await plain.stop();
 });
 
 /** Asks for a path with exactly these headers; `fetch` would add and decode encodings by itself. */
@@ -73,9 +78,19 @@ describe("the page of the console", () => {
     expect(policy.get("default-src")).toEqual(["'none'"]);
     expect(policy.get("script-src")).toEqual(["'self'"]);
     expect(policy.get("style-src")).toEqual(["'self'", `'nonce-${nonceIn(text)}'`]);
-    expect(policy.get("img-src")).toEqual(["'self'", "data:"]);
     expect(policy.get("frame-ancestors")).toEqual(["'none'"]);
     expect(policy.get("require-trusted-types-for")).toEqual(["'script'"]);
+  });
+
+  test("may show pictures of the hosts in the settings only", async () => {
+    expect(policyOf((await get("/admin")).response).get("img-src")).toEqual([
+      "'self'",
+      "data:",
+      "https://images.example",
+      "http://127.0.0.1:9",
+    ]);
+    const { response } = await get("/admin", {}, plain.url);
+    expect(policyOf(response).get("img-src")).toEqual(["'self'", "data:"]);
   });
 
   test("may send requests to the public addresses of the search engine", async () => {

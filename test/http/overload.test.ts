@@ -27,7 +27,6 @@ beforeAll(async () => {
       METRICS_PORT: "0",
       MAX_CONCURRENT_REQUESTS: "2",
       MAX_QUEUED_REQUESTS: "3",
-      QUEUE_TIMEOUT_MS: "60000",
       DATABASE_STATEMENT_TIMEOUT_MS: "60000",
     },
   });

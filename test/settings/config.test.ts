@@ -224,6 +224,20 @@ test("every setting has a meaning and a valid default", () => {
   }
 });
 
+test.each([
+  "images.example",
+  "https://images.example/",
+  "https://images.example; script-src *",
+  "https://*.example",
+  "'unsafe-inline'",
+  "*",
+  "data:",
+])("CONSOLE_IMAGE_HOSTS refuses %j, which would be part of a policy", (value) => {
+  expect(problems({ CONSOLE_IMAGE_HOSTS: value })).toEqual([
+    expect.stringContaining("which is not an origin such as https://images.example"),
+  ]);
+});
+
 test("there are at most 75 settings of our own, each in one group", () => {
   const grouped = settingGroups.flatMap((group) => Object.keys(group.settings));
   expect(grouped.toSorted()).toEqual(Object.keys(settings).toSorted());
