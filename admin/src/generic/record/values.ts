@@ -1,6 +1,5 @@
 import type { EntityField } from "../../meta/catalogue.ts";
 import { textOf } from "../../meta/format.ts";
-import type { Row } from "../../meta/kinds.tsx";
 
 /** What an editor holds: text for most kinds, a truth value for switches. Empty text is null. */
 export type FormValue = string | boolean;
@@ -26,7 +25,10 @@ export function toFormValue(field: EntityField, value: unknown): FormValue {
   return textOf(value);
 }
 
-export function toFormValues(fields: readonly EntityField[], row: Partial<Row>): FormValues {
+export function toFormValues(
+  fields: readonly EntityField[],
+  row: Readonly<Record<string, unknown>>,
+): FormValues {
   return Object.fromEntries(
     fields.map((field) => [field.name, toFormValue(field, row[field.name])]),
   );
@@ -47,6 +49,10 @@ export function toInputValue(field: EntityField, value: FormValue): unknown {
   switch (field.kind) {
     case "INTEGER":
       if (!/^\s*[-+]?\d+\s*$/.test(text)) throw new ValueError("A whole number, such as 12");
+      if (!Number.isSafeInteger(Number(text)))
+        throw new ValueError(
+          `A whole number between ${Number.MIN_SAFE_INTEGER} and ${Number.MAX_SAFE_INTEGER}`,
+        );
       return Number(text);
     case "DECIMAL":
       if (!/^\s*[-+]?\d+(\.\d+)?\s*$/.test(text))
@@ -54,13 +60,16 @@ export function toInputValue(field: EntityField, value: FormValue): unknown {
       return text.trim();
     case "BOOLEAN":
       return text === "true";
-    case "TIME":
-      return new Date(text).toISOString();
+    case "TIME": {
+      const time = new Date(text);
+      if (Number.isNaN(time.getTime())) throw new ValueError("A date and a time");
+      return time.toISOString();
+    }
     case "JSON":
       try {
         return JSON.parse(text) as unknown;
       } catch (error) {
-        throw new ValueError(error instanceof Error ? error.message : "No JSON");
+        throw new ValueError(`No JSON: ${error instanceof Error ? error.message : String(error)}`);
       }
     default:
       return text;

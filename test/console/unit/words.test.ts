@@ -1,0 +1,46 @@
+import { describe, expect, test } from "@jest/globals";
+import fc from "fast-check";
+import { wordDifferences } from "../../../admin/src/generic/history/words.ts";
+import { propertyRuns } from "../../helpers/propertyRuns.ts";
+
+const text = fc
+  .array(fc.constantFrom("red", "wine", "of", "Piemonte", " ", "\n", ",", "é", "🍷"), {
+    maxLength: 40,
+  })
+  .map((words) => words.join(""));
+
+describe("word differences of two texts", () => {
+  test("hold both texts in full", () => {
+    fc.assert(
+      fc.property(text, text, (before, after) => {
+        const pieces = wordDifferences(before, after);
+        const without = (left: "added" | "removed") =>
+          pieces
+            .filter(({ kind }) => kind !== left)
+            .map((piece) => piece.text)
+            .join("");
+        expect(without("added")).toBe(before);
+        expect(without("removed")).toBe(after);
+      }),
+      propertyRuns(300),
+    );
+  });
+
+  test("keep the words that stay", () => {
+    expect(wordDifferences("a red wine", "a white wine")).toEqual([
+      { kind: "same", text: "a " },
+      { kind: "removed", text: "red" },
+      { kind: "added", text: "white" },
+      { kind: "same", text: " wine" },
+    ]);
+  });
+
+  test("shows texts that have little in common one after the other, without long work", () => {
+    const long = (word: string) =>
+      Array.from({ length: 20_000 }, (_, index) => `${word}${index}`).join(" ");
+    expect(wordDifferences(long("a"), long("b")).map(({ kind }) => kind)).toEqual([
+      "removed",
+      "added",
+    ]);
+  });
+});
