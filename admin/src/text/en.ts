@@ -109,6 +109,11 @@ export const en = {
     undo: "Undo",
     deleteFailed: (name: string) => `${name} was not deleted`,
     kept: (name: string) => `${name} was kept`,
+    show: "Show",
+    referredBy: (count: number, title: string) =>
+      count === 1
+        ? `1 ${title.toLowerCase()} refers to it.`
+        : `${count.toLocaleString("en")} ${title.toLowerCase()} refer to it.`,
     deleted: (name: string) => `${name} was deleted`,
     notFound: "There is no such row",
     notFoundHint: "It was deleted, or your permissions do not show it.",

@@ -19,14 +19,15 @@ import { en } from "../../text/en.ts";
 import { Failure } from "../../ui/Failure.tsx";
 import { Icon } from "../../ui/icons.tsx";
 import { useKeys } from "../../ui/keys.ts";
+import { drawerOf } from "../record/drawers.ts";
 import { ColumnsMenu } from "./ColumnsMenu.tsx";
 import { Grid, type GridHandle, type Selection } from "./Grid.tsx";
 import { NoList } from "./NoList.tsx";
 import { QueryField, type QueryFieldHandle } from "./QueryField.tsx";
 import { useRows } from "./useRows.ts";
 
-const RecordDrawer = lazy(async () => ({
-  default: (await import("../record/RecordDrawer.tsx")).RecordDrawer,
+const RecordDrawers = lazy(async () => ({
+  default: (await import("../record/RecordDrawer.tsx")).RecordDrawers,
 }));
 
 export function ListPage(): ReactNode {
@@ -74,7 +75,7 @@ function List({ entity }: { entity: Entity }): ReactNode {
   };
   const open = (row: Row) =>
     void navigate({ to: "/$entity/$id", params: { entity: entity.name, id: row.id }, search: {} });
-  const look = (row: Row) => change({ open: `${entity.name}/${row.id}` });
+  const look = (row: Row) => change({ open: drawerOf(entity.name, row.id) });
   const onRange = useCallback((first: number, last: number) => setRange([first, last]), []);
   const create = () =>
     void navigate({ to: "/$entity/new", params: { entity: entity.name }, search: {} });
@@ -92,7 +93,6 @@ function List({ entity }: { entity: Entity }): ReactNode {
   useKeys(keys);
 
   const queryError = rows.error instanceof ApiError && query !== "" ? rows.error : null;
-  const [openEntity, openId] = (search.open ?? "").split("/");
   const selected = selection === "all" ? (rows.total ?? 0) : selection.size;
   return (
     <Page
@@ -165,14 +165,13 @@ function List({ entity }: { entity: Entity }): ReactNode {
           />
         )}
       </div>
-      {openEntity !== undefined && openId !== undefined && (
+      {search.open !== undefined && (
         <Suspense>
-          <RecordDrawer
-            entity={openEntity}
-            id={openId}
-            onClose={() => {
-              change({ open: "" });
-              grid.current?.focus();
+          <RecordDrawers
+            path={search.open}
+            onPath={(path) => {
+              change({ open: path });
+              if (path === "") grid.current?.focus();
             }}
           />
         </Suspense>

@@ -4,60 +4,69 @@ import { Button, Dialog, Heading, Modal, ModalOverlay } from "react-aria-compone
 import { useEntities } from "../../meta/EntitiesContext.ts";
 import { en } from "../../text/en.ts";
 import { Icon } from "../../ui/icons.tsx";
+import { drawerOf, maxDrawers } from "./drawers.ts";
 import { RecordView } from "./RecordView.tsx";
 
-interface RecordDrawerProps {
-  entity: string;
-  id: string;
-  onClose: () => void;
+interface RecordDrawersProps {
+  /** The rows of the drawers, the lowest first, as {@link drawerOf} writes them; empty closes all. */
+  path: string;
+  onPath: (path: string) => void;
 }
 
-/** How many drawers stand over each other; what goes deeper opens as a page. */
-const maxDepth = 3;
+/** Rows over the page, over each other. */
+export function RecordDrawers({ path, onPath }: RecordDrawersProps): ReactNode {
+  const drawers = path === "" ? [] : path.split(",").slice(0, maxDrawers);
+  return drawers.length > 0 && <Drawer drawers={drawers} depth={1} onPath={onPath} />;
+}
 
-/** One row over the page. References open in drawers over it. */
-export function RecordDrawer({
-  entity: name,
-  id,
-  onClose,
-  depth = 1,
-}: RecordDrawerProps & { depth?: number }): ReactNode {
+interface DrawerProps extends Pick<RecordDrawersProps, "onPath"> {
+  drawers: readonly string[];
+  depth: number;
+}
+
+/** One row, with the drawers above it. References open in a drawer over it. */
+function Drawer({ drawers, depth, onPath }: DrawerProps): ReactNode {
+  const here = drawers.slice(0, depth).join(",");
+  const [name = "", key = ""] = (drawers[depth - 1] ?? "").split("/");
+  const id = decodeURIComponent(key);
   const entity = useEntities().get(name);
   const navigate = useNavigate();
   const [tab, setTab] = useState("fields");
-  const [above, setAbove] = useState<{ entity: string; id: string } | null>(null);
   const openPage = (other: string, otherId: string) =>
     void navigate({ to: "/$entity/$id", params: { entity: other, id: otherId }, search: {} });
+  const close = () => onPath(drawers.slice(0, depth - 1).join(","));
   return (
     <ModalOverlay
       className="overlay overlay-right"
       isOpen
       isDismissable
       onOpenChange={(isOpen) => {
-        if (!isOpen) onClose();
+        if (!isOpen) close();
       }}
     >
       <Modal className="drawer">
         <Dialog aria-label={entity?.titleOne ?? name}>
           {entity ? (
             <RecordView
+              key={here}
               entity={entity}
               id={id}
               tab={tab}
+              drawer={here}
               onTab={setTab}
               onOpen={(other, otherId) =>
-                depth < maxDepth
-                  ? setAbove({ entity: other, id: otherId })
+                depth < maxDrawers
+                  ? onPath(`${here},${drawerOf(other, otherId)}`)
                   : openPage(other, otherId)
               }
-              onGone={onClose}
+              onGone={close}
               frame={({ title, detail, actions, content }) => (
                 <div className="page">
                   <header className="page-header">
                     <Button
                       className="button button-quiet icon-button"
                       aria-label={en.close}
-                      onPress={onClose}
+                      onPress={close}
                     >
                       <Icon name="close" />
                     </Button>
@@ -77,14 +86,7 @@ export function RecordDrawer({
           ) : (
             <p className="empty">{en.list.unknown(name)}</p>
           )}
-          {above && (
-            <RecordDrawer
-              entity={above.entity}
-              id={above.id}
-              depth={depth + 1}
-              onClose={() => setAbove(null)}
-            />
-          )}
+          {drawers.length > depth && <Drawer drawers={drawers} depth={depth + 1} onPath={onPath} />}
         </Dialog>
       </Modal>
     </ModalOverlay>

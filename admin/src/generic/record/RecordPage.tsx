@@ -3,7 +3,8 @@ import { type ReactNode, useCallback } from "react";
 import { Page } from "../../frame/Page.tsx";
 import { useEntities } from "../../meta/EntitiesContext.ts";
 import { NoList } from "../list/NoList.tsx";
-import { RecordDrawer } from "./RecordDrawer.tsx";
+import { drawerOf } from "./drawers.ts";
+import { RecordDrawers } from "./RecordDrawer.tsx";
 import { RecordView } from "./RecordView.tsx";
 
 /** One row as a page of its own. */
@@ -22,8 +23,7 @@ export function RecordPage(): ReactNode {
   );
   if (!entity) return <NoList name={name} />;
   const openDrawer = (other: string, otherId: string) =>
-    void navigate({ search: (before) => ({ ...before, open: `${other}/${otherId}` }) });
-  const [openEntity, openId] = (open ?? "").split("/");
+    void navigate({ search: (before) => ({ ...before, open: drawerOf(other, otherId) }) });
   return (
     <>
       <RecordView
@@ -48,13 +48,10 @@ export function RecordPage(): ReactNode {
           </Page>
         )}
       />
-      {openEntity !== undefined && openId !== undefined && (
-        <RecordDrawer
-          entity={openEntity}
-          id={openId}
-          onClose={() => void navigate({ search: (before) => ({ ...before, open: "" }) })}
-        />
-      )}
+      <RecordDrawers
+        path={open ?? ""}
+        onPath={(path) => void navigate({ search: (before) => ({ ...before, open: path }) })}
+      />
     </>
   );
 }

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
-import { useBlocker } from "@tanstack/react-router";
-import { type ReactNode, useEffect, useMemo } from "react";
+import { useBlocker, useNavigate } from "@tanstack/react-router";
+import { type ReactNode, useEffect, useMemo, useState } from "react";
 import {
   Button,
   Dialog,
@@ -38,6 +38,8 @@ interface RecordViewProps {
   entity: Entity;
   id: string;
   tab: string;
+  /** The address of the drawer in which it stands; absent on a page. */
+  drawer?: string;
   onTab: (tab: string) => void;
   onOpen: (entity: string, id: string) => void;
   /** The row will be deleted: the place that shows it goes. */
@@ -95,12 +97,14 @@ function LoadedRecord({
   entity,
   row,
   tab,
+  drawer,
   onTab,
   onOpen,
   onGone,
   frame,
 }: RecordViewProps & { row: Row }): ReactNode {
   const entities = useEntities();
+  const navigate = useNavigate();
   const form = useRecordForm({ entity, row, onSaved: () => undefined });
   const name = nameOf(entity, row);
   const relations = entity.relations.filter((relation) => entities.get(relation.entity));
@@ -123,7 +127,14 @@ function LoadedRecord({
   useKeys(keys);
 
   const remove = () => {
-    deleteLater({ entity, row, name });
+    deleteLater({
+      entity,
+      row,
+      name,
+      entities,
+      onShow: (other, query) =>
+        void navigate({ to: "/$entity", params: { entity: other }, search: { q: query } }),
+    });
     onGone();
   };
 
@@ -148,7 +159,7 @@ function LoadedRecord({
     ),
     content: (
       <>
-        <LeaveGuard form={form} />
+        <LeaveGuard form={form} drawer={drawer} />
         {form.conflict && (
           <ConflictDialog
             entity={entity}
@@ -236,20 +247,34 @@ export function SaveButton({ form }: { form: RecordForm }): ReactNode {
   );
 }
 
-/** Asks before edits are lost: by a link, by Back, or by closing the tab. */
-export function LeaveGuard({ form }: { form: RecordForm }): ReactNode {
+interface LeaveGuardProps {
+  form: RecordForm;
+  /** The address of the drawer in which the form stands. */
+  drawer?: string | undefined;
+}
+
+/** Asks before edits are lost: by a link, by Back, by closing the drawer or the tab. */
+export function LeaveGuard({ form, drawer }: LeaveGuardProps): ReactNode {
   const isDirty = form.dirty.length > 0;
   const blocker = useBlocker({
     // Another tab of the same record, or a drawer above it, leaves nothing.
-    shouldBlockFn: ({ current, next }) => isDirty && current.pathname !== next.pathname,
+    shouldBlockFn: ({ current, next }) =>
+      isDirty && (current.pathname !== next.pathname || !isWithin(drawer, next.search)),
     enableBeforeUnload: isDirty,
     withResolver: true,
   });
   const isBlocked = blocker.status === "blocked";
+  const [isAsked, setAsked] = useState(false);
+  const hasTrouble =
+    isAsked &&
+    !form.isSaving &&
+    (form.conflict !== null || form.problem !== null || Object.keys(form.errors).length > 0);
   // Saved from the dialog: there is nothing left to ask about.
   useEffect(() => {
     if (isBlocked && !isDirty) blocker.proceed();
-  }, [isBlocked, isDirty, blocker]);
+    // Not saved: errors and questions stand in the form.
+    else if (isBlocked && hasTrouble) blocker.reset();
+  }, [isBlocked, isDirty, hasTrouble, blocker]);
   if (!isBlocked) return null;
   return (
     <ModalOverlay className="overlay" isOpen onOpenChange={() => blocker.reset()} isDismissable>
@@ -264,7 +289,14 @@ export function LeaveGuard({ form }: { form: RecordForm }): ReactNode {
             <Button className="button button-danger" onPress={() => blocker.proceed()}>
               {en.record.discard}
             </Button>
-            <Button className="button button-primary" onPress={form.save}>
+            <Button
+              className="button button-primary"
+              isPending={form.isSaving}
+              onPress={() => {
+                setAsked(true);
+                form.save();
+              }}
+            >
               {en.record.saveAndLeave}
             </Button>
           </div>
@@ -272,4 +304,11 @@ export function LeaveGuard({ form }: { form: RecordForm }): ReactNode {
       </Modal>
     </ModalOverlay>
   );
+}
+
+/** Whether the address `search` still shows the drawer, or other ones over it. */
+function isWithin(drawer: string | undefined, search: { open?: string }): boolean {
+  if (drawer === undefined) return true;
+  const open = search.open ?? "";
+  return open === drawer || open.startsWith(`${drawer},`);
 }

@@ -1,6 +1,7 @@
 import { ask } from "../../api/ask.ts";
-import { deleteDocument } from "../../api/documents.ts";
-import type { Entity } from "../../meta/catalogue.ts";
+import { deleteDocument, listDocument } from "../../api/documents.ts";
+import { ApiError } from "../../api/errors.ts";
+import type { Entities, Entity } from "../../meta/catalogue.ts";
 import type { Row } from "../../meta/kinds.tsx";
 import { queryClient } from "../../session.ts";
 import { en } from "../../text/en.ts";
@@ -14,6 +15,9 @@ interface Deletion {
   entity: Entity;
   row: Row;
   name: string;
+  entities: Entities;
+  /** Goes to the rows that hinder the deletion. */
+  onShow: (entity: string, query: string) => void;
 }
 
 const waiting = new Map<Deletion, ReturnType<typeof setTimeout>>();
@@ -48,9 +52,42 @@ async function carryOut(deletion: Deletion): Promise<void> {
     showToast(en.record.deleted(name));
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    showToast(`${en.record.deleteFailed(name)}: ${reason}`, { tone: "bad" });
+    const isHindered = error instanceof ApiError && error.code === "CONFLICT";
+    const hindrance = isHindered ? await hindranceOf(deletion) : null;
+    const said = hindrance === null ? reason : `${reason} ${hindrance.text}`;
+    showToast(`${en.record.deleteFailed(name)}: ${said}`, {
+      tone: "bad",
+      ...(hindrance && { action: { label: en.record.show, run: hindrance.show } }),
+    });
   }
   void queryClient.invalidateQueries({ queryKey: ["rows"] });
+}
+
+/** The rows that refer to the one that could not be deleted, as far as the caller may see them. */
+async function hindranceOf({
+  entity,
+  row,
+  onShow,
+  entities,
+}: Deletion): Promise<{ text: string; show: () => void } | null> {
+  for (const { entity: name, by } of entity.relations) {
+    const other = entities.get(name);
+    if (!other) continue;
+    const query = `${by}:${row.id}`;
+    const found = await ask<{ page: { totalCount: number } }>(listDocument(other, [], []), {
+      query,
+      first: 1,
+      offset: 0,
+      count: true,
+    }).catch(() => null);
+    const count = found?.page.totalCount ?? 0;
+    if (count > 0)
+      return {
+        text: en.record.referredBy(count, count === 1 ? other.titleOne : other.title),
+        show: () => onShow(name, query),
+      };
+  }
+  return null;
 }
 
 addEventListener("pagehide", () => {

@@ -1,8 +1,8 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
+import { useRef, useState } from "react";
 import { ask } from "../../api/ask.ts";
 import { createDocument, recordDocument, updateDocument } from "../../api/documents.ts";
-import { ApiError } from "../../api/errors.ts";
+import { ApiError, UnreachableError, isUnauthenticated } from "../../api/errors.ts";
 import { type Entity, type EntityField, fieldOf } from "../../meta/catalogue.ts";
 import type { Row } from "../../meta/kinds.tsx";
 import { en } from "../../text/en.ts";
@@ -90,6 +90,8 @@ export function useRecordForm({ entity, row, initial, onSaved }: FormOptions): R
   const [problem, setProblem] = useState<Error | null>(null);
   const [conflict, setConflict] = useState<OpenConflict | null>(null);
   const dirty = dirtyNames(fields, base.values, values);
+  // A request whose answer never came may have been carried out: sent again, it has the same key and changes nothing twice.
+  const unanswered = useRef<{ body: string; key: string } | null>(null);
 
   // The row was loaded again: fields that nobody edits here follow it.
   if (row !== null && row !== base.row && conflict === null) {
@@ -125,16 +127,24 @@ export function useRecordForm({ entity, row, initial, onSaved }: FormOptions): R
 
   const send = async (from: Base, edited: FormValues): Promise<Row> => {
     const input = inputOf(from.values, edited);
-    const options = { idempotencyKey: crypto.randomUUID() };
-    const answer =
+    const [query, variables] =
       from.row === null
-        ? await ask<{ row: Row }>(createDocument(entity), { input }, options)
-        : await ask<{ row: Row }>(
+        ? [createDocument(entity), { input }]
+        : [
             updateDocument(entity),
             { id: from.row.id, input, ifVersion: from.row.rowVersion ?? null },
-            options,
-          );
-    return answer.row;
+          ];
+    const body = JSON.stringify(variables);
+    const key = unanswered.current?.body === body ? unanswered.current.key : crypto.randomUUID();
+    unanswered.current = { body, key };
+    try {
+      const { row: saved } = await ask<{ row: Row }>(query, variables, { idempotencyKey: key });
+      unanswered.current = null;
+      return saved;
+    } catch (error) {
+      if (!(error instanceof UnreachableError)) unanswered.current = null;
+      throw error;
+    }
   };
 
   const mutation = useMutation({
@@ -144,27 +154,39 @@ export function useRecordForm({ entity, row, initial, onSaved }: FormOptions): R
       setErrors({});
       setProblem(null);
     },
-    onSuccess: (saved, { note }) => {
-      const next = start(saved);
-      setBase(next);
-      setValues(next.values);
-      setConflict(null);
-      queryClient.setQueryData(recordKey(entity.name, saved.id), saved);
-      void queryClient.invalidateQueries({ queryKey: ["rows"] });
-      void queryClient.invalidateQueries({ queryKey: ["history", entity.name, saved.id] });
-      showToast(note ?? (row === null ? en.record.created(entity.titleOne) : en.record.saved));
-      onSaved(saved);
+    onSuccess: (saved, { edited, note }) => {
+      takeOver(
+        saved,
+        edited,
+        note ?? (row === null ? en.record.created(entity.titleOne) : en.record.saved),
+      );
     },
     onError: (error, { from, edited }) => {
       void handle(error, from, edited);
     },
   });
 
+  /** The row stands as it was sent. */
+  const takeOver = (saved: Row, edited: FormValues, said: string): void => {
+    const next = start(saved);
+    setBase(next);
+    // What was typed while the answer was on its way stays.
+    setValues((current) => merge(edited, current, next.values).values);
+    setConflict(null);
+    queryClient.setQueryData(recordKey(entity.name, saved.id), saved);
+    void queryClient.invalidateQueries({ queryKey: ["rows"] });
+    void queryClient.invalidateQueries({ queryKey: ["history", entity.name, saved.id] });
+    showToast(said);
+    onSaved(saved);
+  };
+
   const handle = async (error: Error, from: Base, edited: FormValues): Promise<void> => {
     if (error instanceof FieldErrors) {
       showErrors(error.byField);
       return;
     }
+    // The dialog of the frame asks for a login; the edits stay.
+    if (isUnauthenticated(error)) return;
     if (!(error instanceof ApiError)) {
       setProblem(error);
       return;
@@ -181,8 +203,14 @@ export function useRecordForm({ entity, row, initial, onSaved }: FormOptions): R
       const changedBy = detail.conflict.changedBy?.name ?? null;
       if (clashes.length === 0) {
         const titles = taken.map((name) => fieldOf(entity, name)?.title ?? name).join(", ");
+        // Nothing is left to send when they saved the same values, such as this form before its answer was lost.
+        if (dirtyNames(fields, their.values, merged).length === 0) {
+          takeOver(theirs, edited, en.record.saved);
+          return;
+        }
+        setValues((current) => merge(edited, current, merged).values);
         const note = en.conflict.merged(titles, changedBy ?? en.conflict.somebody);
-        mutation.mutate({ from: their, edited: merged, note });
+        mutation.mutate({ from: their, edited: merged, ...(taken.length > 0 && { note }) });
         return;
       }
       setConflict({ clashes, changedBy, changedAt: detail.conflict.changedAt, theirs, merged });

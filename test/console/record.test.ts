@@ -1,0 +1,273 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import type { Browser, Page } from "playwright-core";
+import { launchBrowser } from "../helpers/console/browser.ts";
+import { withJourney } from "../helpers/console/journey.ts";
+import { type Service, startService } from "../helpers/service.ts";
+import { waitFor } from "../helpers/waitFor.ts";
+
+let browser: Browser;
+let service: Service;
+/** Two buyers who may change products and see nothing of the audit log. */
+let anna: { token: string; userId: string; email: string };
+let bo: { token: string; userId: string; email: string };
+
+beforeAll(async () => {
+  [browser, service] = await Promise.all([launchBrowser(), startService()]);
+  anna = await makeBuyer("Anna");
+  bo = await makeBuyer("Bo");
+});
+afterAll(async () => {
+  await browser.close();
+  await service.stop();
+});
+
+async function makeBuyer(name: string) {
+  const email = `${randomUUID()}@example.com`;
+  const permissions = ["products.read", "products.create", "products.update"];
+  const login = await service.login(permissions, email);
+  await service.database.pool.query("update users set name = $1 where id = $2", [
+    name,
+    login.userId,
+  ]);
+  return { ...login, email };
+}
+
+/** A product made by Anna; returns its id. */
+async function makeProduct(name: string): Promise<string> {
+  const made = await service.ask(
+    `mutation ($input: CreateProductInput!) { createProduct(input: $input) { id } }`,
+    {
+      token: anna.token,
+      variables: {
+        input: { erpProductNumber: randomUUID(), name, region: "Piemonte", vintage: 2016 },
+      },
+    },
+  );
+  expect(made.errors).toBeUndefined();
+  return made.data.createProduct.id as string;
+}
+
+/** All columns of a product but those that change with each save. */
+async function columnsOf(id: string): Promise<Record<string, unknown>> {
+  const { rows } = await service.database.pool.query<{ row: Record<string, unknown> }>(
+    "select to_jsonb(p) - 'updated_at' as row from products p where id = $1",
+    [id],
+  );
+  expect(rows).toHaveLength(1);
+  return rows[0]?.row ?? {};
+}
+
+const field = (page: Page, title: string) =>
+  page.getByRole("textbox", { name: title, exact: true });
+const saved = (page: Page) =>
+  page
+    .getByRole("status")
+    .getByText(/^Saved/)
+    .first();
+const save = (page: Page) => page.keyboard.press("Control+s");
+
+describe("two windows on one product", () => {
+  test("both edits stay when they are of different fields, and nothing else changes", async () => {
+    const id = await makeProduct("Barolo Bussia");
+    const before = await columnsOf(id);
+    await withJourney({ browser, service }, { token: anna.token }, async (first) => {
+      await withJourney({ browser, service }, { token: bo.token }, async (second) => {
+        await first.open(`/products/${id}`);
+        await second.open(`/products/${id}`);
+        await field(second.page, "Country").fill("Italy");
+        await field(first.page, "Region").fill("Langhe");
+        await save(first.page);
+        await saved(first.page).waitFor();
+        await save(second.page);
+        await second.page.getByText("Anna had changed Region in the meantime").waitFor();
+        expect(await field(second.page, "Region").inputValue()).toBe("Langhe");
+        expect(await columnsOf(id)).toEqual({ ...before, region: "Langhe", country: "Italy" });
+      });
+    });
+  });
+
+  test("the same field asks, with both values, who and when; each choice is carried out", async () => {
+    const id = await makeProduct("Barolo");
+    const before = await columnsOf(id);
+    await withJourney({ browser, service }, { token: anna.token }, async (first) => {
+      await withJourney({ browser, service }, { token: bo.token }, async (second) => {
+        await first.open(`/products/${id}`);
+        await second.open(`/products/${id}`);
+        await field(second.page, "Name").fill("Barolo of Bo");
+        await field(second.page, "Producer").fill("Conterno");
+        await field(first.page, "Name").fill("Barolo of Anna");
+        await save(first.page);
+        await saved(first.page).waitFor();
+
+        await save(second.page);
+        const dialog = second.page.getByRole("alertdialog");
+        await dialog.waitFor();
+        const text = await dialog.innerText();
+        expect(text).toMatch(/Anna saved this row .*(second|minute|now)/);
+        for (const value of ["Barolo of Bo", "Barolo of Anna", "It was Barolo"])
+          expect(text).toContain(value);
+        await second.show("conflict");
+
+        // Closing the dialog changes nothing and loses nothing.
+        await second.page.keyboard.press("Escape");
+        await dialog.waitFor({ state: "detached" });
+        expect(await field(second.page, "Name").inputValue()).toBe("Barolo of Bo");
+        expect(await field(second.page, "Producer").inputValue()).toBe("Conterno");
+        expect(await columnsOf(id)).toEqual({ ...before, name: "Barolo of Anna" });
+
+        await save(second.page);
+        await dialog.getByRole("button", { name: "Save mine" }).click();
+        await saved(second.page).waitFor();
+        const mine = { ...before, name: "Barolo of Bo", producer: "Conterno" };
+        expect(await columnsOf(id)).toEqual(mine);
+
+        // Now the other way: Anna still has the page with her own version.
+        await field(first.page, "Name").fill("Barolo again");
+        await field(first.page, "Country").fill("Italy");
+        await save(first.page);
+        const hers = first.page.getByRole("alertdialog");
+        await hers.getByRole("button", { name: "Take theirs" }).click();
+        await hers.waitFor({ state: "detached" });
+        await first.page
+          .getByRole("button", { name: /^Save/ })
+          .and(first.page.locator("[disabled], [aria-disabled=true]"))
+          .waitFor();
+        expect(await field(first.page, "Name").inputValue()).toBe("Barolo of Bo");
+        expect(await columnsOf(id)).toEqual({ ...mine, country: "Italy" });
+      });
+    });
+  });
+});
+
+describe("history of a product", () => {
+  test("shows who changed what, also in the database, without permission to read the audit log", async () => {
+    const id = await makeProduct("Gavi");
+    await service.ask(
+      `mutation ($id: ID!) { updateProduct(id: $id, input: { region: "Gavi di Gavi" }) { id } }`,
+      { token: bo.token, variables: { id } },
+    );
+    await service.database.pool.query("update products set description = $1 where id = $2", [
+      "A white wine of Piemonte",
+      id,
+    ]);
+    await withJourney({ browser, service }, { token: anna.token }, async ({ page, open, show }) => {
+      await open(`/products/${id}`);
+      await page.getByRole("tab", { name: "Fields" }).waitFor();
+      await page.keyboard.press("h");
+      const entries = page.getByRole("tabpanel").locator("ol > li");
+      await entries.nth(2).waitFor();
+      const [inDatabase, byBo, byAnna] = await entries.allInnerTexts();
+      expect(inDatabase).toContain("in the database");
+      expect(inDatabase).toContain("A white wine of Piemonte");
+      expect(byBo).toContain("Bo changed");
+      expect(byBo).toMatch(/Region\s+Piemonte → Gavi di Gavi/);
+      expect(byAnna).toContain("Anna created it");
+      const text = await page.getByRole("tabpanel").innerText();
+      expect(text).not.toContain("@example.com");
+      expect(text).not.toContain("127.0.0.1");
+      await show("history");
+
+      // The old value goes into the form and is not saved by itself.
+      await page.getByRole("button", { name: "Put the old value of Region into the form" }).click();
+      await field(page, "Region").waitFor();
+      expect(await field(page, "Region").inputValue()).toBe("Piemonte");
+      expect(await columnsOf(id)).toMatchObject({ region: "Gavi di Gavi" });
+      await save(page);
+      await saved(page).waitFor();
+      expect(await columnsOf(id)).toMatchObject({ region: "Piemonte" });
+    });
+  });
+});
+
+describe("edits", () => {
+  test("in a drawer are not lost by Escape, Back or a link without a question", async () => {
+    const id = await makeProduct("Soave");
+    await withJourney({ browser, service }, { token: anna.token }, async ({ page, open, show }) => {
+      await open(`/products?q=Soave&open=products/${id}`);
+      const drawer = page.getByRole("dialog");
+      const region = drawer.getByRole("textbox", { name: "Region", exact: true });
+      await region.fill("Veneto");
+      await page.keyboard.press("Escape");
+      const question = page.getByRole("alertdialog");
+      await question.waitFor();
+      await show("drawer-unsaved");
+      await question.getByRole("button", { name: "Stay" }).click();
+      expect(await region.inputValue()).toBe("Veneto");
+
+      await page.keyboard.press("Escape");
+      await question.getByRole("button", { name: "Save" }).click();
+      await drawer.waitFor({ state: "detached" });
+      expect(await columnsOf(id)).toMatchObject({ region: "Veneto" });
+    });
+  });
+
+  test("stay while the server is away; a request whose answer is lost is not carried out twice", async () => {
+    await withJourney(
+      { browser, service },
+      { token: anna.token },
+      async ({ page, context, open, show, expectProblem }) => {
+        expectProblem("ERR_INTERNET_DISCONNECTED");
+        expectProblem("ERR_FAILED");
+        const name = `Arneis ${randomUUID()}`;
+        const count = async () => {
+          const { rows } = await service.database.pool.query(
+            "select from products where name = $1",
+            [name],
+          );
+          return rows.length;
+        };
+        await open("/products/new");
+        await field(page, "Name").fill(name);
+        await page.getByLabel(/^ERP product number/).fill(randomUUID());
+
+        await context.setOffline(true);
+        await save(page);
+        await page.getByText("The server does not answer. What you typed is kept").waitFor();
+        expect(await field(page, "Name").inputValue()).toBe(name);
+        await show("away");
+        await context.setOffline(false);
+
+        // The server does the work, and the answer never arrives.
+        await page.route("**/graphql", async (route) => {
+          if (!(route.request().postData() ?? "").includes("mutation Create"))
+            return route.continue();
+          await route.fetch();
+          await page.unroute("**/graphql");
+          await route.abort("failed");
+        });
+        await save(page);
+        await waitFor("the product", async () => (await count()) === 1);
+        await page.getByRole("button", { name: /^Save/ }).and(page.locator(":enabled")).waitFor();
+        await save(page);
+        await page.getByRole("tab", { name: "Fields" }).waitFor();
+        expect(await count()).toBe(1);
+      },
+    );
+  });
+
+  test("stay when the session ends: the login is asked for over the page", async () => {
+    const id = await makeProduct("Roero");
+    await withJourney(
+      { browser, service },
+      { token: bo.token },
+      async ({ page, open, show, expectProblem }) => {
+        expectProblem("401 POST /graphql");
+        await open(`/products/${id}`);
+        await field(page, "Region").fill("Roero DOCG");
+        await service.database.pool.query("delete from sessions where user_id = $1", [bo.userId]);
+        await save(page);
+        const dialog = page.getByRole("dialog", { name: "Your session has ended" });
+        await dialog.waitFor();
+        await show("session-ended");
+        await dialog.getByLabel("E-mail").fill(bo.email);
+        await page.keyboard.press("Enter");
+        await dialog.waitFor({ state: "detached" });
+        expect(await field(page, "Region").inputValue()).toBe("Roero DOCG");
+        await save(page);
+        await saved(page).waitFor();
+        expect(await columnsOf(id)).toMatchObject({ region: "Roero DOCG" });
+      },
+    );
+  });
+});
