@@ -37,16 +37,21 @@ export const queryClient = new QueryClient({
       // Without a catalogue there is no page to keep: the login page shows instead.
       if (query.queryKey[0] !== "console") noteError(error);
     },
+    onSuccess: (_data, query) => {
+      if (query.queryKey[0] === "console") setSession("open");
+    },
   }),
   mutationCache: new MutationCache({ onError: noteError }),
   defaultOptions: {
     queries: {
+      // Only the server's silence says that it is away; requests never wait in a queue that nobody sees.
+      networkMode: "always",
       staleTime: 30_000,
       refetchOnWindowFocus: true,
       // The service's refusals are final; only silence is worth another try.
       retry: (count, error) => !(error instanceof ApiError) && count < 2,
     },
-    mutations: { retry: false },
+    mutations: { retry: false, networkMode: "always" },
   },
 });
 

@@ -3,6 +3,7 @@ import {
   type ReactNode,
   Suspense,
   lazy,
+  useEffect,
   useMemo,
   useRef,
   useState,
@@ -12,7 +13,7 @@ import { Dialog, Modal, ModalOverlay } from "react-aria-components";
 import { currentReachability, onReachability } from "../api/ask.ts";
 import { LoginForm } from "../pages/LoginPage.tsx";
 import { useEntities } from "../meta/EntitiesContext.ts";
-import { useSession } from "../session.ts";
+import { queryClient, useSession } from "../session.ts";
 import { en } from "../text/en.ts";
 import { useKeys } from "../ui/keys.ts";
 import { showToast } from "../ui/Toasts.tsx";
@@ -70,6 +71,13 @@ export function Frame(): ReactNode {
     };
   }, [entities, navigate]);
   useKeys(keys);
+  // The login may have happened in another tab.
+  useEffect(() => {
+    if (session !== "ended") return;
+    const onFocus = () => void queryClient.refetchQueries({ queryKey: ["console"] });
+    addEventListener("focus", onFocus);
+    return () => removeEventListener("focus", onFocus);
+  }, [session]);
 
   const frame = useMemo(
     () => ({

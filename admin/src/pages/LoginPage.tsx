@@ -39,11 +39,18 @@ export function LoginForm({ heading = "h1" }: { heading?: "h1" | "none" }): Reac
   if (!options.data) return <p>{en.loading}</p>;
   const { title, devLogin, firstUser, providers } = options.data;
   const hasDirect = devLogin || firstUser;
+  const isOverPage = heading === "none";
   return (
     <>
       {heading === "h1" && <h1>{title}</h1>}
       {providers.map((provider) => (
-        <a key={provider.id} className="button button-primary" href={returningTo(provider.url)}>
+        <a
+          key={provider.id}
+          className="button button-primary"
+          href={returningTo(provider.url)}
+          // Over a page with edits the provider opens beside it.
+          target={isOverPage ? "_blank" : undefined}
+        >
           {en.login.with(provider.name)}
         </a>
       ))}

@@ -22,6 +22,7 @@ import { useKeys } from "../../ui/keys.ts";
 import { drawerOf } from "../record/drawers.ts";
 import { ColumnsMenu } from "./ColumnsMenu.tsx";
 import { Grid, type GridHandle, type Selection } from "./Grid.tsx";
+import { neighbours, rememberNeighbours } from "./neighbours.ts";
 import { NoList } from "./NoList.tsx";
 import { QueryField, type QueryFieldHandle } from "./QueryField.tsx";
 import { useRows } from "./useRows.ts";
@@ -73,8 +74,17 @@ function List({ entity }: { entity: Entity }): ReactNode {
     setSelection(new Set<string>());
     change({ q: text.trim() });
   };
-  const open = (row: Row) =>
+  const open = (row: Row) => {
+    const start = range[0] - neighbours;
+    const around = Array.from({ length: range[1] + neighbours - start }, (_, place) =>
+      rows.rowAt(start + place),
+    );
+    rememberNeighbours(
+      entity.name,
+      around.flatMap((near) => (near ? [near.id] : [])),
+    );
     void navigate({ to: "/$entity/$id", params: { entity: entity.name, id: row.id }, search: {} });
+  };
   const look = (row: Row) => change({ open: drawerOf(entity.name, row.id) });
   const onRange = useCallback((first: number, last: number) => setRange([first, last]), []);
   const create = () =>

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { useBlocker, useNavigate } from "@tanstack/react-router";
-import { type ReactNode, useEffect, useMemo, useState } from "react";
+import { type ReactNode, useCallback, useEffect, useMemo, useState } from "react";
 import {
   Button,
   Dialog,
@@ -12,6 +12,7 @@ import {
   TabPanel,
   Tabs,
 } from "react-aria-components";
+import { useFrame } from "../../frame/FrameContext.ts";
 import type { Entity, EntityRelation } from "../../meta/catalogue.ts";
 import { fieldOf } from "../../meta/catalogue.ts";
 import { useEntities } from "../../meta/EntitiesContext.ts";
@@ -19,7 +20,9 @@ import { textOf } from "../../meta/format.ts";
 import { type Row, referredRow } from "../../meta/kinds.tsx";
 import { en } from "../../text/en.ts";
 import { Failure } from "../../ui/Failure.tsx";
+import { showToast } from "../../ui/Toasts.tsx";
 import { useKeys } from "../../ui/keys.ts";
+import { neighbourOf } from "../list/neighbours.ts";
 import { ConflictDialog } from "../conflict/ConflictDialog.tsx";
 import { History } from "../history/History.tsx";
 import { deleteLater } from "./deleteLater.ts";
@@ -112,17 +115,36 @@ function LoadedRecord({
     tab === "history" || relations.some(({ field }) => field === tab) ? tab : "fields";
 
   const { save } = form;
+  const { isGoing } = useFrame();
+  const step = useCallback(
+    (places: number) => {
+      const next = neighbourOf(entity.name, row.id, places);
+      if (next === undefined) showToast(en.record.noNeighbour);
+      else
+        void navigate({
+          to: "/$entity/$id",
+          params: { entity: entity.name, id: next },
+          search: {},
+        });
+    },
+    [entity, row.id, navigate],
+  );
   const keys = useMemo(
     () => ({
       "Mod+s": () => save(),
-      h: () => onTab("history"),
+      h: () => {
+        if (!isGoing()) onTab("history");
+      },
+      "[": () => step(-1),
+      "]": () => step(1),
       e: () => {
+        if (isGoing()) return;
         onTab("fields");
         const first = entity.fields.find((field) => field.onUpdate !== "NO");
         if (first) focusField(first.name);
       },
     }),
-    [save, onTab, entity],
+    [save, onTab, entity, isGoing, step],
   );
   useKeys(keys);
 
@@ -234,13 +256,8 @@ function LoadedRecord({
 export function SaveButton({ form }: { form: RecordForm }): ReactNode {
   const count = form.dirty.length;
   return (
-    <Button
-      className="button button-primary"
-      isDisabled={count === 0}
-      isPending={form.isSaving}
-      onPress={form.save}
-    >
-      {en.record.save}
+    <Button className="button button-primary" isDisabled={count === 0} onPress={form.save}>
+      {form.isSaving ? en.record.saving : en.record.save}
       {count > 0 && <span> · {count}</span>}
       <kbd>Ctrl S</kbd>
     </Button>
@@ -291,7 +308,6 @@ export function LeaveGuard({ form, drawer }: LeaveGuardProps): ReactNode {
             </Button>
             <Button
               className="button button-primary"
-              isPending={form.isSaving}
               onPress={() => {
                 setAsked(true);
                 form.save();
