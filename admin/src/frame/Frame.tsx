@@ -54,7 +54,7 @@ export function Frame(): ReactNode {
         .split("")
         // Keys that pages use themselves; after g they count for the frame.
         .filter((letter) => letter !== "g" && letter !== "y")
-        .map((letter) => [letter, () => void goTo(letter)]),
+        .map((letter) => [letter, () => goTo(letter)]),
     );
     return {
       ...letters,

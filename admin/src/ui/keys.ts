@@ -56,7 +56,8 @@ export function keyName(event: KeyboardEvent): string {
   return `${mod}${event.key.length === 1 ? event.key.toLowerCase() : event.key}`;
 }
 
-type Handlers = Record<string, (event: KeyboardEvent) => void>;
+/** A handler that returns false leaves the key to others. */
+type Handlers = Record<string, (event: KeyboardEvent) => unknown>;
 
 /** Handles keys of the whole page. Those without Ctrl count only outside of fields, and can be switched off (WCAG 2.1.4). */
 export function useKeys(handlers: Handlers): void {
@@ -70,8 +71,7 @@ export function useKeys(handlers: Handlers): void {
       if (isPlain && (isTyping(event.target) || !currentPreferences().singleKeys)) return;
       // A dialog above the page takes the keys.
       if (isPlain && document.querySelector("[role=dialog], [role=alertdialog]")) return;
-      event.preventDefault();
-      handler(event);
+      if (handler(event) !== false) event.preventDefault();
     };
     document.addEventListener("keydown", onKeyDown);
     return () => document.removeEventListener("keydown", onKeyDown);

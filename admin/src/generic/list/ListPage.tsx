@@ -94,8 +94,9 @@ function List({ entity }: { entity: Entity }): ReactNode {
     () => ({
       "/": () => queryField.current?.focus(),
       n: () => {
-        if (entity.canCreate && !frame.isGoing())
-          void navigate({ to: "/$entity/new", params: { entity: entity.name }, search: {} });
+        if (!entity.canCreate || frame.isGoing()) return false;
+        void navigate({ to: "/$entity/new", params: { entity: entity.name }, search: {} });
+        return true;
       },
     }),
     [entity, frame, navigate],

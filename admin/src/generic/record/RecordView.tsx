@@ -133,15 +133,18 @@ function LoadedRecord({
     () => ({
       "Mod+s": () => save(),
       h: () => {
-        if (!isGoing()) onTab("history");
+        if (isGoing()) return false;
+        onTab("history");
+        return true;
       },
       "[": () => step(-1),
       "]": () => step(1),
       e: () => {
-        if (isGoing()) return;
+        if (isGoing()) return false;
         onTab("fields");
         const first = entity.fields.find((field) => field.onUpdate !== "NO");
         if (first) focusField(first.name);
+        return true;
       },
     }),
     [save, onTab, entity, isGoing, step],
