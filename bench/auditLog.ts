@@ -4,7 +4,7 @@ import { join } from "node:path";
 import pg from "pg";
 import { migrateTenant } from "../db/migrateTenant.ts";
 import { prepareDatabase } from "../db/prepare.ts";
-import { startEmbeddedPostgres } from "../dev/emulators/postgres.ts";
+import { startLocalPostgres } from "../dev/emulators/postgres.ts";
 import { countedAtMost } from "../src/audit/auditFilter.ts";
 
 // How long `auditLogs` takes in the database with a million rows: the first page, the page after 10,000 rows, and the total, for
@@ -114,7 +114,7 @@ function combinations(size: number, start = 0): [string, Filter][] {
   );
 }
 
-const server = await startEmbeddedPostgres({
+const server = await startLocalPostgres({
   dataDir: join(tmpdir(), `audit-log-bench-${randomUUID()}`),
   log: () => {},
   ephemeral: true,

@@ -1,24 +1,24 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { readConfig } from "../src/config.ts";
-import { startErpSimulator } from "../dev/emulators/erpSimulator.ts";
+import { startErpEmulator } from "../dev/emulators/erpEmulator.ts";
 import { makeErpClient } from "../src/gateways/makeErpClient.ts";
 
-// How fast the client reads all orders from the simulator, page by page, and what memory that takes:
+// How fast the client reads all orders from the emulator, page by page, and what memory that takes:
 //   node --expose-gc bench/erpPaging.ts [orders] [page size]
-// The simulator runs in a process of its own. The heap is what is left after each fiftieth page and a collection.
+// The emulator runs in a process of its own. The heap is what is left after each fiftieth page and a collection.
 
 const orders = Number(process.argv[2] ?? "100000");
 const pageSize = process.argv[3] ?? "200";
 
-async function simulate(): Promise<void> {
-  const simulator = await startErpSimulator({ port: 0, seed: "bench", orders });
-  process.send?.(simulator.env);
-  process.once("disconnect", () => void simulator.stop());
+async function emulate(): Promise<void> {
+  const emulator = await startErpEmulator({ port: 0, seed: "bench", orders });
+  process.send?.(emulator.env);
+  process.once("disconnect", () => void emulator.stop());
 }
 
 async function measure(): Promise<void> {
-  const child = fork(import.meta.filename, process.argv.slice(2), { env: { SIMULATE: "1" } });
+  const child = fork(import.meta.filename, process.argv.slice(2), { env: { EMULATE: "1" } });
   const [env] = (await once(child, "message")) as [Record<string, string>];
   const erp = makeErpClient(readConfig(env, [], { erp: { pageSize: Number(pageSize) } }));
   if (erp === null) throw new Error("the settings name no ERP");
@@ -50,4 +50,4 @@ async function measure(): Promise<void> {
   child.disconnect();
 }
 
-await (process.env["SIMULATE"] === "1" ? simulate() : measure());
+await (process.env["EMULATE"] === "1" ? emulate() : measure());

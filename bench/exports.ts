@@ -7,7 +7,7 @@ import { setTimeout } from "node:timers/promises";
 import { promisify } from "node:util";
 import pg from "pg";
 import { migrate } from "../db/migrate.ts";
-import { startEmbeddedPostgres } from "../dev/emulators/postgres.ts";
+import { startLocalPostgres } from "../dev/emulators/postgres.ts";
 import { nodeFlags } from "../src/process/heap.ts";
 import { startTestFiles } from "../test/helpers/fileServer.ts";
 import { startServerProcess } from "../test/helpers/service.ts";
@@ -38,7 +38,7 @@ const largest = Math.max(...counts);
 const run = promisify(execFile);
 
 const folder = await mkdtemp(join(tmpdir(), "exports-bench-"));
-const server = await startEmbeddedPostgres({
+const server = await startLocalPostgres({
   dataDir: join(folder, "postgres"),
   log: () => {},
   ephemeral: true,

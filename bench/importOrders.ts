@@ -7,15 +7,15 @@ import pg from "pg";
 import { migrate } from "../db/migrate.ts";
 import { migrateTenant } from "../db/migrateTenant.ts";
 import { readConfig } from "../src/config.ts";
-import { startErpSimulator } from "../dev/emulators/erpSimulator.ts";
-import { startEmbeddedPostgres } from "../dev/emulators/postgres.ts";
+import { startErpEmulator } from "../dev/emulators/erpEmulator.ts";
+import { startLocalPostgres } from "../dev/emulators/postgres.ts";
 import { makeErpClient } from "../src/gateways/makeErpClient.ts";
 import { countStatements } from "../test/helpers/countStatements.ts";
 import type { ErpAnswer } from "../test/helpers/erpRecords.ts";
 import { takeOver } from "../test/helpers/erpRecords.ts";
 import { waitFor } from "../test/helpers/waitFor.ts";
 
-// The first import of many orders by the real worker from the simulated ERP, and the peak of that worker's memory. Then its first
+// The first import of many orders by the real worker from the emulated ERP, and the peak of that worker's memory. Then its first
 // pages once more without worker and ERP, beside bare inserts of the very same rows:
 //   npm run bench -- importOrders [orders] [orders in a page]
 // The bare inserts write the same pages into tables with the same indexes and foreign keys, once without any trigger and once
@@ -25,12 +25,12 @@ const orders = Number(process.argv[2] ?? 10_000);
 const pageSize = Number(process.argv[3] ?? 200);
 const samplePages = 25;
 
-const server = await startEmbeddedPostgres({
+const server = await startLocalPostgres({
   dataDir: join(tmpdir(), `import-orders-bench-${randomUUID()}`),
   log: () => {},
   ephemeral: true,
 });
-const erp = await startErpSimulator({ port: 0, seed: "bench", orders });
+const erp = await startErpEmulator({ port: 0, seed: "bench", orders });
 const constants = { erp: { pageSize } };
 const pool = new pg.Pool({ connectionString: server.url, max: 2 });
 

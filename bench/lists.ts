@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
 import { migrate } from "../db/migrate.ts";
-import { startEmbeddedPostgres } from "../dev/emulators/postgres.ts";
+import { startLocalPostgres } from "../dev/emulators/postgres.ts";
 import { insertOrderRows } from "../test/helpers/orderRows.ts";
 import { startServerProcess } from "../test/helpers/service.ts";
 
@@ -17,7 +17,7 @@ const orders = Number(process.argv[2] ?? 100_000);
 const pageSize = 250;
 const repeats = 9;
 
-const server = await startEmbeddedPostgres({
+const server = await startLocalPostgres({
   dataDir: join(tmpdir(), `lists-bench-${randomUUID()}`),
   log: () => {},
   ephemeral: true,

@@ -5,7 +5,7 @@ import { setTimeout } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import pg from "pg";
 import { migrate } from "../db/migrate.ts";
-import { startEmbeddedPostgres } from "../dev/emulators/postgres.ts";
+import { startLocalPostgres } from "../dev/emulators/postgres.ts";
 import { makeClient } from "./compare/client.ts";
 import { fill, fullSize } from "./compare/dataSet.ts";
 import { operations } from "./compare/operations.ts";
@@ -37,7 +37,7 @@ const size = Object.fromEntries(
 ) as unknown as typeof fullSize;
 const database =
   flags.url === undefined
-    ? await startEmbeddedPostgres({
+    ? await startLocalPostgres({
         dataDir: join(tmpdir(), `start-bench-${randomUUID()}`),
         log: () => {},
         ephemeral: true,

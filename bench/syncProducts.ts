@@ -4,7 +4,7 @@ import { join } from "node:path";
 import pg from "pg";
 import { migrateTenant } from "../db/migrateTenant.ts";
 import { prepareDatabase } from "../db/prepare.ts";
-import { startEmbeddedPostgres } from "../dev/emulators/postgres.ts";
+import { startLocalPostgres } from "../dev/emulators/postgres.ts";
 import { type Wine, readWines } from "./wines.ts";
 
 // Rows per second of syncProducts beside a bare `insert ... on conflict do update` of the same rows, in calls of 1000:
@@ -87,7 +87,7 @@ const bareStatements = [
    on conflict (product_id, reviewer_id, year) do update set points = excluded.points, review = excluded.review, updated_at = now()`,
 ];
 
-const server = await startEmbeddedPostgres({
+const server = await startLocalPostgres({
   dataDir: join(tmpdir(), `sync-products-bench-${randomUUID()}`),
   log: () => {},
   ephemeral: true,

@@ -6,7 +6,7 @@ import pg from "pg";
 import { format, resolveConfig } from "prettier";
 import { readConfig, settingGroups, settings } from "../src/config.ts";
 import { measureAccess } from "./access/matrix.ts";
-import { startEmbeddedPostgres } from "./emulators/postgres.ts";
+import { startLocalPostgres } from "./emulators/postgres.ts";
 import { dumpSchema } from "./dump/dumpSchema.ts";
 import { firstDifference } from "./dump/firstDifference.ts";
 import { licencesPage } from "./licences.ts";
@@ -105,7 +105,7 @@ async function withFreshDatabase<T>(work: (pool: pg.Pool) => Promise<T>): Promis
   const ownUrl = database.ownerUrl;
   const server = ownUrl
     ? undefined
-    : await startEmbeddedPostgres({
+    : await startLocalPostgres({
         dataDir: join(tmpdir(), `office-generate-${process.pid}`),
         log: () => {},
         ephemeral: true,

@@ -9,7 +9,7 @@ import { parseArgs } from "node:util";
 import pg from "pg";
 import { hashToken, makeToken } from "../../src/auth/tokens.ts";
 import { migrate } from "../../db/migrate.ts";
-import { startEmbeddedPostgres } from "../../dev/emulators/postgres.ts";
+import { startLocalPostgres } from "../../dev/emulators/postgres.ts";
 import { load, makeClient, type Round } from "./client.ts";
 import { countedAtMost } from "../../src/audit/auditFilter.ts";
 import { fill, fullSize, type Size } from "./dataSet.ts";
@@ -68,7 +68,7 @@ size.roles = fullSize.roles;
 
 const database =
   flags.url === undefined
-    ? await startEmbeddedPostgres({
+    ? await startLocalPostgres({
         dataDir: join(tmpdir(), `compare-bench-${randomUUID()}`),
         log: () => {},
         ephemeral: true,

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import pg from "pg";
 import { migrate } from "../../db/migrate.ts";
-import { startEmbeddedPostgres } from "../../dev/emulators/postgres.ts";
+import { startLocalPostgres } from "../../dev/emulators/postgres.ts";
 import { load, makeClient } from "./client.ts";
 import { fill, fullSize, type Size } from "./dataSet.ts";
 import { operations } from "./operations.ts";
@@ -31,7 +31,7 @@ const rows = Object.entries(fullSize).map(([kind, count]) => [
 ]);
 const size = { ...Object.fromEntries(rows), users, roles } as Size;
 
-const database = await startEmbeddedPostgres({
+const database = await startLocalPostgres({
   dataDir: join(tmpdir(), `garbage-bench-${randomUUID()}`),
   log: () => {},
   ephemeral: true,

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import pg from "pg";
 import { migrate } from "../../db/migrate.ts";
-import { startEmbeddedPostgres } from "../../dev/emulators/postgres.ts";
+import { startLocalPostgres } from "../../dev/emulators/postgres.ts";
 import { load, makeClient, type Round } from "./client.ts";
 import { fill, fullSize, type Size } from "./dataSet.ts";
 import { operations, type Operation } from "./operations.ts";
@@ -65,7 +65,7 @@ async function atScale(scale: number, isLast: boolean): Promise<void> {
   const { users, roles } = fullSize;
   const rows = Object.entries(fullSize).map(([kind, count]) => [kind, Math.round(count * scale)]);
   const size = { ...Object.fromEntries(rows), users, roles } as Size;
-  const database = await startEmbeddedPostgres({
+  const database = await startLocalPostgres({
     dataDir: join(tmpdir(), `growth-bench-${randomUUID()}`),
     log: () => {},
     ephemeral: true,

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
 import { migrate } from "../../db/migrate.ts";
-import { startEmbeddedPostgres } from "../../dev/emulators/postgres.ts";
+import { startLocalPostgres } from "../../dev/emulators/postgres.ts";
 import { type Wine, readWines } from "../wines.ts";
 import { load, makeClient } from "./client.ts";
 import { end, launch, messageOf, openSession } from "./ownProcess.ts";
@@ -64,7 +64,7 @@ export async function measureSearches(
 }
 
 async function withCopies(wines: readonly Wine[], times: number, durationMs: number) {
-  const database = await startEmbeddedPostgres({
+  const database = await startLocalPostgres({
     dataDir: join(tmpdir(), `searches-bench-${randomUUID()}`),
     log: () => {},
     ephemeral: true,

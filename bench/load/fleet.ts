@@ -8,7 +8,7 @@ import { setTimeout } from "node:timers/promises";
 import pg from "pg";
 import { migrate } from "../../db/migrate.ts";
 import { hashToken, makeToken } from "../../src/auth/tokens.ts";
-import { startEmbeddedPostgres } from "../../dev/emulators/postgres.ts";
+import { startLocalPostgres } from "../../dev/emulators/postgres.ts";
 import { nodeFlags } from "../../src/process/heap.ts";
 import { freePort } from "../../test/helpers/http.ts";
 import { cpuSecondsOfPostgres } from "../compare/processes.ts";
@@ -51,7 +51,7 @@ export async function startFleet(scale: number, env: Record<string, string> = {}
   size.users = fullSize.users;
   size.roles = fullSize.roles;
   const folder = await mkdtemp(join(tmpdir(), "load-bench-"));
-  const database = await startEmbeddedPostgres({
+  const database = await startLocalPostgres({
     dataDir: join(folder, "postgres"),
     log: () => {},
     ephemeral: true,

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { restartDelay } from "../supervise.ts";
-import type { EmbeddedPostgres, EmbeddedPostgresOptions } from "./postgres.ts";
-import { startEmbeddedPostgres } from "./postgres.ts";
+import type { LocalPostgres, LocalPostgresOptions } from "./postgres.ts";
+import { startLocalPostgres } from "./postgres.ts";
 
 const giveUpAfter = 5;
 
@@ -18,11 +18,11 @@ export interface KeptDatabase {
  * ended and could not be started again. Throws when it cannot be started the first time.
  */
 export async function keepDatabase(
-  options: EmbeddedPostgresOptions & { onGiveUp: () => void },
+  options: LocalPostgresOptions & { onGiveUp: () => void },
 ): Promise<KeptDatabase> {
   const start = (port?: number) =>
-    startEmbeddedPostgres({ databaseName: "back_office", ...options, port });
-  let current: EmbeddedPostgres = await start(options.port);
+    startLocalPostgres({ databaseName: "back_office", ...options, port });
+  let current: LocalPostgres = await start(options.port);
   const { url, folder, port } = current;
   const stopping = new AbortController();
 

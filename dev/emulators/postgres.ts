@@ -7,7 +7,7 @@ import { choosePlace } from "./postgresPlace.ts";
 import { endServer, launchServer } from "./postgresServer.ts";
 
 /** How an embedded PostgreSQL server is started. */
-export interface EmbeddedPostgresOptions {
+export interface LocalPostgresOptions {
   /** The folder for the database and everything about it; made when missing. */
   dataDir: string;
   /** Takes what happens, line by line. The server's own log is `postgres.log` in the folder. */
@@ -23,7 +23,7 @@ export interface EmbeddedPostgresOptions {
 }
 
 /** A running embedded PostgreSQL server. */
-export interface EmbeddedPostgres {
+export interface LocalPostgres {
   /** For the superuser, with the password. Not to be logged. */
   url: string;
   port: number;
@@ -46,9 +46,7 @@ export interface EmbeddedPostgres {
  * start, when its data is of another version, when a fixed port is taken, and when the server does
  * not come up within two minutes.
  */
-export async function startEmbeddedPostgres(
-  options: EmbeddedPostgresOptions,
-): Promise<EmbeddedPostgres> {
+export async function startLocalPostgres(options: LocalPostgresOptions): Promise<LocalPostgres> {
   const ephemeral = options.ephemeral ?? false;
   const place = await choosePlace(path.resolve(options.dataDir), ephemeral);
   const unlock = lockFolder(place.folder);

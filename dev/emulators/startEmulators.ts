@@ -80,15 +80,15 @@ const emulators: readonly Emulator[] = [
     name: "ERP",
     setting: "ERP_CLIENT_ID",
     start: async ({ erpOrders, dataDir, log }) => {
-      const { startErpSimulator } = await import("./erpSimulator.ts");
-      const simulator = await keepPort({
+      const { startErpEmulator } = await import("./erpEmulator.ts");
+      const emulator = await keepPort({
         dataDir,
         log,
-        start: (port) => startErpSimulator({ port, orders: erpOrders, seed: "wine" }),
+        start: (port) => startErpEmulator({ port, orders: erpOrders, seed: "wine" }),
       });
-      if (simulator === null) return null;
-      const page = { title: "ERP", url: simulator.controlUrl };
-      return { env: simulator.env, page, stop: () => simulator.stop() };
+      if (emulator === null) return null;
+      const page = { title: "ERP", url: emulator.controlUrl };
+      return { env: emulator.env, page, stop: () => emulator.stop() };
     },
   },
   {

@@ -61,7 +61,7 @@ async function read(path: string): Promise<Record<string, unknown>[]> {
   return page.parse(await response.json()).value;
 }
 
-describe("the simulator's records have the documented properties and types", () => {
+describe("the emulator's records have the documented properties and types", () => {
   test.each(Object.entries(facts).filter(([set]) => set !== "salesOrderLines"))(
     "%s",
     async (set, { properties }) => {

@@ -177,8 +177,8 @@ describe("faulty pages", () => {
 
   test.each([
     "https://example.com/v2.0/",
-    "//example.com/v2.0/simulator",
-    "http://127.0.0.1:1/v2.0/simulator/sandbox/api/v2.0/companies",
+    "//example.com/v2.0/emulator",
+    "http://127.0.0.1:1/v2.0/emulator/sandbox/api/v2.0/companies",
     "http://[",
     "javascript:alert(1)",
   ])("does not follow a link to %s", async (url) => {
@@ -192,7 +192,7 @@ describe("faulty pages", () => {
   test("does not follow a link to the same path at another host", async () => {
     harness = await startHarness({ orders: 5 });
     const { ERP_COMPANY_ID } = harness.env;
-    const path = `/v2.0/simulator/sandbox/api/v2.0/companies(${ERP_COMPANY_ID ?? ""})/items`;
+    const path = `/v2.0/emulator/sandbox/api/v2.0/companies(${ERP_COMPANY_ID ?? ""})/items`;
     await harness.fault({ kind: "link", set: "items", url: `http://127.0.0.1:1${path}` });
     await expect(harness.erp.itemsByNumbers(["100001"])).rejects.toThrow(ErpAnswerError);
   });
@@ -200,7 +200,7 @@ describe("faulty pages", () => {
   test("does not follow a link to another set of the same ERP", async () => {
     harness = await startHarness({ orders: 5 });
     const { ERP_BASE_URL, ERP_COMPANY_ID } = harness.env;
-    const url = `${ERP_BASE_URL ?? ""}/simulator/sandbox/api/v2.0/companies(${ERP_COMPANY_ID ?? ""})/customers`;
+    const url = `${ERP_BASE_URL ?? ""}/emulator/sandbox/api/v2.0/companies(${ERP_COMPANY_ID ?? ""})/customers`;
     await harness.fault({ kind: "link", set: "items", url });
     await expect(harness.erp.itemsByNumbers(["100001"])).rejects.toThrow(ErpAnswerError);
   });

@@ -2,8 +2,8 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { migrate } from "../../db/migrate.ts";
-import type { EmbeddedPostgres } from "../../dev/emulators/postgres.ts";
-import { startEmbeddedPostgres } from "../../dev/emulators/postgres.ts";
+import type { LocalPostgres } from "../../dev/emulators/postgres.ts";
+import { startLocalPostgres } from "../../dev/emulators/postgres.ts";
 import { clusterFolder } from "../../dev/emulators/postgresCluster.ts";
 import { type TestDatabase, mainSchemaPool } from "./database.ts";
 import { waitFor } from "./waitFor.ts";
@@ -32,16 +32,16 @@ export const clusterFlags = ["-c", "fsync=off", "-c", "max_connections=120"] as 
 export async function startCluster(dataDir?: string): Promise<Cluster> {
   const folder = dataDir ?? (await mkdtemp(join(tmpdir(), "cluster-")));
   const launch = (port?: number) =>
-    startEmbeddedPostgres({
+    startLocalPostgres({
       dataDir: folder,
       log: () => {},
       postgresFlags: [...clusterFlags],
       databaseName: "office",
       ...(port === undefined ? {} : { port }),
     });
-  let server: EmbeddedPostgres = await launch();
-  let running: EmbeddedPostgres | null = server;
-  const watch = (current: EmbeddedPostgres) => {
+  let server: LocalPostgres = await launch();
+  let running: LocalPostgres | null = server;
+  const watch = (current: LocalPostgres) => {
     running = current;
     void current.ended.then(() => {
       if (running === current) running = null;

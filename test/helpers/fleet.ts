@@ -79,7 +79,7 @@ export interface FleetOptions {
   pooler?: { poolSize: number };
   /** Where the file store keeps its files. */
   filesFolder?: string;
-  /** Orders that the simulated ERP holds. */
+  /** Orders that the emulated ERP holds. */
   orders?: number;
   env?: Record<string, string>;
   /** Constants of the ERP client that differ. */

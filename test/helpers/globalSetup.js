@@ -7,7 +7,7 @@ import { join } from "node:path";
 import pg from "pg";
 import { migrate } from "../../db/migrate.ts";
 import { readEngineVersion } from "../../src/search/engineVersion.ts";
-import { startEmbeddedPostgres } from "../../dev/emulators/postgres.ts";
+import { startLocalPostgres } from "../../dev/emulators/postgres.ts";
 import { startPoolerForAll } from "./pooler.ts";
 import { unpackChromium } from "./console/unpackChromium.js";
 import { startServerHosts } from "./serverHosts.js";
@@ -62,7 +62,7 @@ export default async function globalSetup({ maxWorkers }) {
     });
   if (!process.env.TEST_DATABASE_URL && !dockerServes()) {
     const dataDir = await mkdtemp(join(tmpdir(), "back-office-test-"));
-    globalThis.embeddedPostgres = await startEmbeddedPostgres({
+    globalThis.localPostgres = await startLocalPostgres({
       dataDir,
       ephemeral: true,
       log: () => {},
@@ -76,7 +76,7 @@ export default async function globalSetup({ maxWorkers }) {
         "pg_stat_statements.max=50000",
       ],
     });
-    process.env.TEST_DATABASE_URL = globalThis.embeddedPostgres.url;
+    process.env.TEST_DATABASE_URL = globalThis.localPostgres.url;
   }
   await setupPgTest({ environmentVariable: "TEST_DATABASE_URL", image });
 

@@ -10,15 +10,15 @@ export default async function globalTeardown() {
   await stopServerHosts(globalThis.serverHosts);
   await globalThis.pooler?.stop();
   // Its end must not depend on what is found.
-  const remembered = globalThis.embeddedPostgres ? await statements() : "";
-  if (!globalThis.embeddedPostgres) {
+  const remembered = globalThis.localPostgres ? await statements() : "";
+  if (!globalThis.localPostgres) {
     const admin = new pg.Client({ connectionString: process.env.TEST_DATABASE_URL });
     await admin.connect();
     await admin.query(`drop database if exists ${process.env.TEST_TEMPLATE_DATABASE} with (force)`);
     await admin.end();
   }
   await teardownPgTest();
-  await globalThis.embeddedPostgres?.stop();
+  await globalThis.localPostgres?.stop();
   expectNoSecrets("a statement that the database remembers", remembered);
 }
 

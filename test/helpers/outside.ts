@@ -3,7 +3,7 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ConstantOverrides } from "../../src/settings/constants.ts";
-import { startErpSimulator } from "../../dev/emulators/erpSimulator.ts";
+import { startErpEmulator } from "../../dev/emulators/erpEmulator.ts";
 import { startModelServer } from "../../dev/emulators/modelServer.ts";
 import { startSearchEngine } from "../../dev/emulators/searchEngine.ts";
 import { startWorkflowReceiver } from "../../dev/emulators/workflowReceiver.ts";
@@ -34,7 +34,7 @@ export interface Outside {
   stop(): Promise<void>;
 }
 
-/** Starts them all. @param orders how many the simulated ERP holds @param filesFolder where the file store keeps its files */
+/** Starts them all. @param orders how many the emulated ERP holds @param filesFolder where the file store keeps its files */
 export async function startOutside(orders: number, filesFolder?: string): Promise<Outside> {
   const dataDir = await mkdtemp(join(tmpdir(), "outside-"));
   const folder = (name: string) => mkdtemp(join(dataDir, `${name}-`));
@@ -43,7 +43,7 @@ export async function startOutside(orders: number, filesFolder?: string): Promis
   const [files, engine, erp, workflow, mail, model, provider] = await Promise.all([
     startTestFiles(filesFolder),
     startSearchEngine({ port: 0, apiKey, dataDir: await folder("search") }),
-    startErpSimulator({ port: 0, seed: "fleet", orders, customers: 40, items: 60 }),
+    startErpEmulator({ port: 0, seed: "fleet", orders, customers: 40, items: 60 }),
     startWorkflowReceiver({ port: 0, secrets: [secret], dataDir: await folder("workflow") }),
     startMailServer(),
     startModelServer({ port: 0 }),

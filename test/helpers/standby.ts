@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import type pg from "pg";
-import { type EmbeddedPostgres, startEmbeddedPostgres } from "../../dev/emulators/postgres.ts";
+import { type LocalPostgres, startLocalPostgres } from "../../dev/emulators/postgres.ts";
 import { clusterFolder } from "../../dev/emulators/postgresCluster.ts";
 import { choosePlace, giveTo } from "../../dev/emulators/postgresPlace.ts";
 import { type Cluster, clusterFlags } from "./cluster.ts";
@@ -56,7 +56,7 @@ export async function startStandby(primary: Cluster): Promise<Standby> {
   await writeFile(join(place.folder, "password"), password, { mode: 0o600 });
 
   const launch = (port?: number) =>
-    startEmbeddedPostgres({
+    startLocalPostgres({
       dataDir,
       log: () => {},
       postgresFlags: [
@@ -70,7 +70,7 @@ export async function startStandby(primary: Cluster): Promise<Standby> {
       databaseName: "office",
       ...(port === undefined ? {} : { port }),
     });
-  let server: EmbeddedPostgres = await launch();
+  let server: LocalPostgres = await launch();
   const { url, port } = server;
   const pool = mainSchemaPool(url, 3);
   return {

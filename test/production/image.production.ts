@@ -6,8 +6,8 @@ import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { type Dockerfile, DockerfileParser, type From, type Instruction } from "dockerfile-ast";
-import type { EmbeddedPostgres } from "../../dev/emulators/postgres.ts";
-import { startEmbeddedPostgres } from "../../dev/emulators/postgres.ts";
+import type { LocalPostgres } from "../../dev/emulators/postgres.ts";
+import { startLocalPostgres } from "../../dev/emulators/postgres.ts";
 import { localCertificate } from "../helpers/certificate.ts";
 import { compileCache, npmEnvironment, programPath } from "../helpers/environment.ts";
 import { type FakeProvider, startFakeProvider } from "../helpers/fakeProvider.ts";
@@ -36,7 +36,7 @@ interface Running {
 let app: string;
 let dataFolder: string;
 let dockerfileEnv: Record<string, string>;
-let database: EmbeddedPostgres;
+let database: LocalPostgres;
 let outside: Outside;
 let provider: FakeProvider;
 const fronts: TlsFront[] = [];
@@ -137,7 +137,7 @@ beforeAll(async () => {
   const certificate = await localCertificate();
   [, database, outside, provider] = await Promise.all([
     buildApp(),
-    startEmbeddedPostgres({
+    startLocalPostgres({
       dataDir: join(dataFolder, "postgres"),
       ephemeral: true,
       databaseName: "office",

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from "@
 import { waitFor } from "../helpers/waitFor.ts";
 import type { ErpWorld } from "../helpers/workers/erpWorld.ts";
 import {
-  simulatorOrders,
+  emulatorOrders,
   orderNumbers,
   startErpWorld,
   storedOrders,
@@ -42,7 +42,7 @@ async function cleanUp(attempts: number): Promise<void> {
 }
 
 const isWhole = async () => {
-  expect(await storedOrders(world)).toEqual(await simulatorOrders(world, numbers));
+  expect(await storedOrders(world)).toEqual(await emulatorOrders(world, numbers));
   const twice = await world.sql(
     `select entity_id from audit_log where entity_type = 'Order' and operation = 'CREATE'
      and entity_id in (select id::text from orders) group by 1 having count(*) <> 1`,
@@ -169,7 +169,7 @@ describe("with a wrong ERP clock", () => {
         expect(rows).toEqual([{ email }]);
       }
     }
-    const held = await simulatorOrders(other, orderNumbers(12));
+    const held = await emulatorOrders(other, orderNumbers(12));
     expect(await storedOrders(other)).toEqual(held);
   });
 });

@@ -4,7 +4,7 @@ import { waitFor } from "../helpers/waitFor.ts";
 import type { ErpWorld } from "../helpers/workers/erpWorld.ts";
 import {
   faultOf,
-  simulatorOrders,
+  emulatorOrders,
   orderNumbers,
   startErpWorld,
   storedOrders,
@@ -60,7 +60,7 @@ describe("the first import", () => {
     });
     // Pages overlap: repeated orders are unchanged.
     expect(run.orders_done).toBe(run.orders_created + run.orders_updated + run.orders_unchanged);
-    expect(await storedOrders(world)).toEqual(await simulatorOrders(world, numbers));
+    expect(await storedOrders(world)).toEqual(await emulatorOrders(world, numbers));
   });
 
   test("writes nothing when repeated without changes", async () => {

@@ -4,7 +4,7 @@ import { faultKills } from "../helpers/environment.ts";
 import { waitFor } from "../helpers/waitFor.ts";
 import type { ErpWorld } from "../helpers/workers/erpWorld.ts";
 import {
-  simulatorOrders,
+  emulatorOrders,
   orderNumbers,
   startErpWorld,
   storedOrders,
@@ -73,7 +73,7 @@ test(`imports every order once when workers are killed ${kills} times`, async ()
   );
   for (const { error } of reasons) expect(error).toMatch(/^Given up: .*worker.* died/i);
 
-  expect(await storedOrders(world)).toEqual(await simulatorOrders(world, numbers));
+  expect(await storedOrders(world)).toEqual(await emulatorOrders(world, numbers));
   const made = await world.sql<{ entity: string; rows: number; made: number; gone: number }>(
     `select e.entity, e.rows::integer, count(*) filter (where a.operation = 'CREATE')::integer as made,
        count(*) filter (where a.operation = 'DELETE')::integer as gone

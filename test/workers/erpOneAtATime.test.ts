@@ -5,7 +5,7 @@ import { startService } from "../helpers/service.ts";
 import { waitFor } from "../helpers/waitFor.ts";
 import type { ErpWorld } from "../helpers/workers/erpWorld.ts";
 import {
-  simulatorOrders,
+  emulatorOrders,
   orderNumbers,
   startErpWorld,
   storedOrders,
@@ -136,7 +136,7 @@ describe("an import requested while another runs", () => {
     expect(one.orders_done).toBeGreaterThanOrEqual(numbers.length - 1);
     expect(two.orders_updated).toBe(1);
     expect(two.orders_done).toBeLessThan(numbers.length);
-    expect(await storedOrders(world)).toEqual(await simulatorOrders(world, numbers));
+    expect(await storedOrders(world)).toEqual(await emulatorOrders(world, numbers));
   });
 
   test("is queued once for fifty requests", async () => {

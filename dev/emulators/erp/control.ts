@@ -9,7 +9,7 @@ import { textOf } from "./table.ts";
 import type { TokenIssuer } from "./tokens.ts";
 import type { World } from "./world.ts";
 
-/** A request that reached the simulator, as far as tests and people want to see it. */
+/** A request that reached the emulator, as far as tests and people want to see it. */
 export interface SeenRequest {
   at: number;
   method: string;
@@ -42,7 +42,7 @@ const touch = z.strictObject({
 });
 
 /**
- * What the simulator does beyond the real API, beneath `/_simulator`: shows what it holds, changes it, and makes it fail.
+ * What the emulator does beyond the real API, beneath `/_emulator`: shows what it holds, changes it, and makes it fail.
  * @throws ApiProblem for what it does not know
  */
 export function control(
@@ -104,11 +104,11 @@ export function control(
       }
     }
   }
-  throw new ApiProblem(404, "NotFound", `The simulator has no ${method} of /${path.join("/")}`);
+  throw new ApiProblem(404, "NotFound", `The emulator has no ${method} of /${path.join("/")}`);
 }
 
 function found(key: string | undefined, done: boolean): unknown {
-  if (!done) throw new ApiProblem(404, "NotFound", `The simulator has no ${key ?? ""}`);
+  if (!done) throw new ApiProblem(404, "NotFound", `The emulator has no ${key ?? ""}`);
   return { key };
 }
 
@@ -120,7 +120,7 @@ function change(
   now: number,
 ): Row {
   const entry = table.find(key);
-  if (entry === undefined) throw new ApiProblem(404, "NotFound", `The simulator has no ${key}`);
+  if (entry === undefined) throw new ApiProblem(404, "NotFound", `The emulator has no ${key}`);
   const { lastModifiedDateTime: at, ...row } = structuredClone(table.show(entry));
   delete row["@odata.etag"];
   for (const [path, value] of Object.entries(given)) setAt(row, path, value);

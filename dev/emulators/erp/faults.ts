@@ -7,7 +7,7 @@ const common = {
   set: z.string().max(60).optional(),
 };
 
-/** What the simulator can be told to do wrong. */
+/** What the emulator can be told to do wrong. */
 export const faultSchema = z.discriminatedUnion("kind", [
   /** Answers late. */
   z.strictObject({ kind: z.literal("slow"), ...common, ms: z.int().min(0).max(600_000) }),

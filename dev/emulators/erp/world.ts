@@ -15,7 +15,7 @@ export interface WorldOptions {
   faultEvery: number;
 }
 
-/** The simulated company: what it holds, and how it changes. */
+/** The emulated company: what it holds, and how it changes. */
 export interface World {
   companyId: string;
   /** The company's own record. */
@@ -34,7 +34,7 @@ export interface World {
   endOrder(number: string, invoiced: boolean): boolean;
 }
 
-// The data that follow from the seed end here, whenever the simulator starts: what is changed later is newer.
+// The data that follow from the seed end here, whenever the emulator starts: what is changed later is newer.
 const lastChange = Date.parse("2025-06-30T12:00:00.000Z");
 const years = 2 * 365 * 86_400_000;
 
@@ -148,7 +148,7 @@ function companyRecord(seed: string): Row {
     systemVersion: "27.0.0.0",
     timestamp: 1,
     name: "Vinhandelen",
-    displayName: "Vinhandelen A/S (simulated)",
+    displayName: "Vinhandelen A/S (emulated)",
     businessProfileId: "",
     systemCreatedAt: "2020-01-01T00:00:00Z",
     systemCreatedBy: noId,
@@ -160,7 +160,7 @@ function companyRecord(seed: string): Row {
 function companyInformation(seed: string): Row {
   return {
     id: idOf(seed, "companyInformation"),
-    displayName: "Vinhandelen A/S (simulated)",
+    displayName: "Vinhandelen A/S (emulated)",
     addressLine1: "Havnegade 1",
     addressLine2: "",
     city: "København K",

@@ -9,11 +9,11 @@ const postgresModule = new URL("../../../dev/emulators/postgres.ts", import.meta
 
 // Started with the options as its argument; tells over IPC how it went, and stops when told to.
 const starter = `
-const { startEmbeddedPostgres } = await import(${JSON.stringify(postgresModule)});
+const { startLocalPostgres } = await import(${JSON.stringify(postgresModule)});
 process.on("disconnect", () => process.exit());
 try {
   const options = JSON.parse(process.argv[1]);
-  const database = await startEmbeddedPostgres({ ...options, log: () => undefined });
+  const database = await startLocalPostgres({ ...options, log: () => undefined });
   process.once("message", async () => {
     await database.stop();
     process.exit();

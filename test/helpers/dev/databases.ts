@@ -3,8 +3,8 @@ import os from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach } from "@jest/globals";
 import pg from "pg";
-import type { EmbeddedPostgres, EmbeddedPostgresOptions } from "../../../dev/emulators/postgres.ts";
-import { startEmbeddedPostgres } from "../../../dev/emulators/postgres.ts";
+import type { LocalPostgres, LocalPostgresOptions } from "../../../dev/emulators/postgres.ts";
+import { startLocalPostgres } from "../../../dev/emulators/postgres.ts";
 import { identifyProcess } from "../../../dev/emulators/processIds.ts";
 import { killHard, startInChild } from "./childScripts.ts";
 import { waitFor } from "../waitFor.ts";
@@ -37,9 +37,9 @@ export function useDatabases() {
     /** Runs `step` after the test. */
     later: (step: () => Promise<unknown>) => void cleanUp.push(step),
     /** Starts the database in the folder `db` within this process. */
-    start: async (options: Partial<EmbeddedPostgresOptions> = {}): Promise<EmbeddedPostgres> => {
+    start: async (options: Partial<LocalPostgresOptions> = {}): Promise<LocalPostgres> => {
       const log = (line: string) => void lines.push(line);
-      const database = await startEmbeddedPostgres({ dataDir: at("db"), log, ...options });
+      const database = await startLocalPostgres({ dataDir: at("db"), log, ...options });
       cleanUp.push(() => database.stop());
       return database;
     },

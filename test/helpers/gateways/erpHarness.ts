@@ -1,20 +1,20 @@
 import { readConfig } from "../../../src/config.ts";
 import type { ConstantOverrides } from "../../../src/settings/constants.ts";
-import type { ErpSimulatorOptions } from "../../../dev/emulators/erpSimulator.ts";
-import { startErpSimulator } from "../../../dev/emulators/erpSimulator.ts";
+import type { ErpEmulatorOptions } from "../../../dev/emulators/erpEmulator.ts";
+import { startErpEmulator } from "../../../dev/emulators/erpEmulator.ts";
 import type { ErpClient, ErpOrder, ErpPage, ErpUnreadable } from "../../../src/gateways/erp.ts";
 import { makeErpClient } from "../../../src/gateways/makeErpClient.ts";
 
 /** Constants of the ERP client that differ. */
 type ErpConstants = NonNullable<ConstantOverrides["erp"]>;
 
-/** The simulator, and the client that production uses, made from settings as there. */
+/** The emulator, and the client that production uses, made from settings as there. */
 export interface Harness {
   erp: ErpClient;
   env: Readonly<Record<string, string>>;
-  /** Another client of the same simulator, with other settings and constants. */
+  /** Another client of the same emulator, with other settings and constants. */
   client(env: Record<string, string>, erp?: ErpConstants): ErpClient;
-  /** Asks beneath `/_simulator`; the answer must be a good one. */
+  /** Asks beneath `/_emulator`; the answer must be a good one. */
   control(method: string, path: string, body?: unknown): Promise<Record<string, unknown>>;
   fault(fault: Record<string, unknown>): Promise<void>;
   stop(): Promise<void>;
@@ -24,19 +24,19 @@ export interface Harness {
 const quick: ErpConstants = { longestWaitMs: 100, breakerFailures: 100 };
 
 export async function startHarness(
-  options: Partial<ErpSimulatorOptions> = {},
+  options: Partial<ErpEmulatorOptions> = {},
   erp: ErpConstants = {},
 ): Promise<Harness> {
-  const simulator = await startErpSimulator({ port: 0, seed: "test", orders: 50, ...options });
+  const emulator = await startErpEmulator({ port: 0, seed: "test", orders: 50, ...options });
   const client = (env: Record<string, string>, own: ErpConstants = erp) => {
     const made = makeErpClient(
-      readConfig({ ...simulator.env, ...env }, [], { erp: { ...quick, ...own } }),
+      readConfig({ ...emulator.env, ...env }, [], { erp: { ...quick, ...own } }),
     );
     if (made === null) throw new Error("the settings name no ERP");
     return made;
   };
   const control: Harness["control"] = async (method, path, body) => {
-    const response = await fetch(`${simulator.controlUrl}/${path}`, {
+    const response = await fetch(`${emulator.controlUrl}/${path}`, {
       method,
       ...(body === undefined
         ? {}
@@ -48,13 +48,13 @@ export async function startHarness(
   };
   return {
     erp: client({}),
-    env: simulator.env,
+    env: emulator.env,
     client,
     control,
     async fault(fault) {
       await control("POST", "faults", fault);
     },
-    stop: () => simulator.stop(),
+    stop: () => emulator.stop(),
   };
 }
 
@@ -83,7 +83,7 @@ export async function walkOrders(
   }
 }
 
-/** The number of the simulator's order at an index. */
+/** The number of the emulator's order at an index. */
 export const orderNumber = (index: number) => `S-ORD${100_001 + index}`;
 
 export const numbersOf = (orders: readonly { number: string }[]) =>

@@ -20,7 +20,7 @@ export interface HostileErp {
   stop(): Promise<void>;
 }
 
-/** Starts a proxy for the ERP at `target`, such as the simulator. */
+/** Starts a proxy for the ERP at `target`, such as the emulator. */
 export async function startHostileErp(target: string): Promise<HostileErp> {
   const spoils = new Map<string, ResponseOverride>();
   let asked = 0;

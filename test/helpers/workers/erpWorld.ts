@@ -1,7 +1,7 @@
 import type pg from "pg";
 import type { ConstantOverrides } from "../../../src/settings/constants.ts";
-import type { ErpSimulator } from "../../../dev/emulators/erpSimulator.ts";
-import { startErpSimulator } from "../../../dev/emulators/erpSimulator.ts";
+import type { ErpEmulator } from "../../../dev/emulators/erpEmulator.ts";
+import { startErpEmulator } from "../../../dev/emulators/erpEmulator.ts";
 import type { OrderFault } from "../../../dev/emulators/erp/orderMaker.ts";
 import { orderFaults } from "../../../dev/emulators/erp/orderMaker.ts";
 import type { TestDatabase } from "../database.ts";
@@ -26,16 +26,16 @@ export interface RunRow {
   orders_missing: number;
 }
 
-/** A simulated ERP and a database that imports from it. */
+/** A emulated ERP and a database that imports from it. */
 export interface ErpWorld {
   database: TestDatabase;
-  erp: ErpSimulator;
-  /** Settings for workers: the simulator. */
+  erp: ErpEmulator;
+  /** Settings for workers: the emulator. */
   env: Readonly<Record<string, string>>;
   /** Constants for workers: few orders in a page, and short waits. */
   constants: ConstantOverrides;
   sql: <Row extends pg.QueryResultRow>(text: string, values?: unknown[]) => Promise<Row[]>;
-  /** Calls the simulator's control API: `POST faults`, `PATCH salesOrders/<number>` and so on. */
+  /** Calls the emulator's control API: `POST faults`, `PATCH salesOrders/<number>` and so on. */
   // Responses differ by request.
   // eslint-disable-next-line @typescript-eslint/no-explicit-any
   control: (request: string, body?: unknown) => Promise<any>;
@@ -49,7 +49,7 @@ export interface ErpWorld {
   stop: () => Promise<void>;
 }
 
-/** @param size the number of orders and customers of the simulated company; every twentieth order has a fault */
+/** @param size the number of orders and customers of the emulated company; every twentieth order has a fault */
 export async function startErpWorld(size: {
   orders: number;
   customers?: number;
@@ -57,7 +57,7 @@ export async function startErpWorld(size: {
 }): Promise<ErpWorld> {
   const [database, erp] = await Promise.all([
     createDatabase(),
-    startErpSimulator({
+    startErpEmulator({
       port: 0,
       seed: "test",
       orders: size.orders,
@@ -121,12 +121,12 @@ export async function startErpWorld(size: {
   };
 }
 
-/** The order numbers of the simulated company. */
+/** The order numbers of the emulated company. */
 export function orderNumbers(count: number): string[] {
   return Array.from({ length: count }, (_, index) => `S-ORD${100_001 + index}`);
 }
 
-/** The fault of a simulated order. */
+/** The fault of a emulated order. */
 export function faultOf(number: string): OrderFault | null {
   const index = Number(number.slice("S-ORD".length)) - 100_001;
   return index % 20 === 19
@@ -162,8 +162,8 @@ interface ErpLine {
   quantity: number;
 }
 
-/** All orders of the simulator, in the form of `storedOrders`. */
-export async function simulatorOrders(world: ErpWorld, numbers: string[]): Promise<StoredOrder[]> {
+/** All orders of the emulator, in the form of `storedOrders`. */
+export async function emulatorOrders(world: ErpWorld, numbers: string[]): Promise<StoredOrder[]> {
   const orders: StoredOrder[] = [];
   for (const number of numbers) {
     const row = await world.control(`GET salesOrders/${number}`);

@@ -15,7 +15,7 @@ import { makeTokenIssuer } from "./erp/tokens.ts";
 import { makeWorld } from "./erp/world.ts";
 import { makeFaultQueue } from "./faultQueue.ts";
 
-export interface ErpSimulatorOptions {
+export interface ErpEmulatorOptions {
   /** 0 takes a free one. */
   port: number;
   seed: string;
@@ -29,7 +29,7 @@ export interface ErpSimulatorOptions {
 }
 
 /** A server that speaks the part of Business Central's API v2.0 that the service uses, and Entra ID's token endpoint. */
-export interface ErpSimulator {
+export interface ErpEmulator {
   port: number;
   /** Where its data can be seen and changed, and faults be ordered. */
   controlUrl: string;
@@ -39,13 +39,13 @@ export interface ErpSimulator {
 }
 
 const host = "127.0.0.1";
-const tenant = "simulator";
+const tenant = "emulator";
 const environment = "sandbox";
 const largestBody = 1024 * 1024;
 const requestsKept = 200;
 
 /** @throws when the port is taken */
-export async function startErpSimulator(options: ErpSimulatorOptions): Promise<ErpSimulator> {
+export async function startErpEmulator(options: ErpEmulatorOptions): Promise<ErpEmulator> {
   const { seed, orders, customers = 2_000, items = 3_000, faultEvery = 20 } = options;
   const { tokenSeconds = 3600 } = options;
   const world = makeWorld({ seed, orders, customers, items, faultEvery });
@@ -87,7 +87,7 @@ export async function startErpSimulator(options: ErpSimulatorOptions): Promise<E
     if (strikes(fault, response)) return;
     tokens.verify(request.headers.authorization);
     if (request.method !== "GET")
-      throw new ApiProblem(405, "BadRequest_MethodNotAllowed", "The simulator only reads.");
+      throw new ApiProblem(405, "BadRequest_MethodNotAllowed", "The emulator only reads.");
     send(response, 200, read(url, request, fault), fault);
   };
 
@@ -117,7 +117,7 @@ export async function startErpSimulator(options: ErpSimulatorOptions): Promise<E
     // As it was asked for, so that links to further pages lead the same way.
     const url = new URL(request.url ?? "/", `http://${request.headers.host ?? `${host}:${port}`}`);
     response.setHeader("date", new Date(world.now()).toUTCString());
-    if (url.pathname.startsWith("/_simulator")) return answerControl(url, request, response);
+    if (url.pathname.startsWith("/_emulator")) return answerControl(url, request, response);
     requests++;
     const entry: SeenRequest = {
       at: Date.now(),
@@ -140,7 +140,7 @@ export async function startErpSimulator(options: ErpSimulatorOptions): Promise<E
   });
   return {
     port,
-    controlUrl: `${origin}/_simulator`,
+    controlUrl: `${origin}/_emulator`,
     env: {
       ERP_BASE_URL: `${origin}/v2.0`,
       ERP_TENANT_ID: tenant,
@@ -167,7 +167,7 @@ function strikes(fault: Fault | null, response: ServerResponse): boolean {
   if (fault?.kind !== "status") return false;
   if (fault.retryAfter !== undefined) response.setHeader("retry-after", fault.retryAfter);
   const code = fault.status === 429 ? "TooManyRequests" : "Internal_ServerError";
-  const message = "The simulator was told to fail.  CorrelationId:  00000000.";
+  const message = "The emulator was told to fail.  CorrelationId:  00000000.";
   send(response, fault.status, { error: { code, message } }, null);
   return true;
 }

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from "@jest/globals";
-import { startErpSimulator } from "../../dev/emulators/erpSimulator.ts";
+import { startErpEmulator } from "../../dev/emulators/erpEmulator.ts";
 import type { ErpOrder } from "../../src/gateways/erp.ts";
 import type { Harness } from "../helpers/gateways/erpHarness.ts";
 import { orderNumber, startHarness, walkOrders } from "../helpers/gateways/erpHarness.ts";
@@ -184,7 +184,7 @@ describe("its control", () => {
   test("takes no orders from a page in a browser", async () => {
     harness = await startHarness();
     const { ERP_BASE_URL = "" } = harness.env;
-    const faults = `${new URL(ERP_BASE_URL).origin}/_simulator/faults`;
+    const faults = `${new URL(ERP_BASE_URL).origin}/_emulator/faults`;
     const body = JSON.stringify({ kind: "drop" });
     const form = await fetch(faults, { method: "POST", body });
     expect(form.status).toBe(415);
@@ -213,5 +213,5 @@ describe("its control", () => {
 test("a taken port is told of", async () => {
   harness = await startHarness();
   const port = Number(new URL(harness.env["ERP_BASE_URL"] ?? "").port);
-  await expect(startErpSimulator({ port, seed: "x", orders: 1 })).rejects.toThrow("EADDRINUSE");
+  await expect(startErpEmulator({ port, seed: "x", orders: 1 })).rejects.toThrow("EADDRINUSE");
 });
