@@ -1,8 +1,7 @@
-import type { Pool, PoolClient } from "pg";
+import type { Pool } from "pg";
 import { Gauge, Histogram, type Registry } from "prom-client";
+import { measureConnect } from "../telemetry/poolConnect.ts";
 import type { SharedConnections } from "../postgres/sharedConnections.ts";
-
-type Connect = (callback?: (error?: Error, client?: PoolClient) => void) => unknown;
 
 /**
  * Metrics of connection pools: connections by state, and the time that requests wait for a connection or for a shared
@@ -15,14 +14,14 @@ export function watchPools(
 ): void {
   const waits = new Histogram({
     name: "office_pool_wait_seconds",
-    help: "Time until a connection was there for who asked for one",
+    help: "Time that requests wait for a connection",
     labelNames: ["pool"],
     buckets: [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5],
     registers: [registry],
   });
   new Gauge({
     name: "office_pool_connections",
-    help: "Connections in use and idle, the most there can be, and requests that wait for one",
+    help: "Connections in use and idle, their maximum, and requests that wait for one",
     labelNames: ["pool", "state"],
     registers: [registry],
     collect() {
@@ -42,18 +41,6 @@ export function watchPools(
     const seen = waits.labels(name);
     for (const sharedConnections of connectionsOf[name] ?? [])
       sharedConnections.watch((ms) => seen.observe(ms / 1000));
-    const connect = pool.connect.bind(pool) as Connect;
-    // `pool.query` passes a callback, all other callers use the promise.
-    pool.connect = ((callback?: Parameters<Connect>[0]) => {
-      const started = performance.now();
-      const note = () => seen.observe((performance.now() - started) / 1000);
-      if (callback)
-        return connect((...args) => {
-          note();
-          callback(...args);
-        });
-      const client = connect() as Promise<PoolClient>;
-      return client.finally(note);
-    }) as Pool["connect"];
+    measureConnect(pool, (waitMs) => seen.observe(waitMs / 1000));
   }
 }

@@ -1,5 +1,5 @@
-import { AsyncResource } from "node:async_hooks";
 import type pg from "pg";
+import { keepContextOnConnect } from "./poolConnect.ts";
 import { tracing } from "./tracing.ts";
 
 type Callback = (error: Error | null, result?: unknown) => void;
@@ -8,11 +8,7 @@ type AnyQuery = (...args: unknown[]) => unknown;
 /** Records a span for each statement of a pool: its text, never its values. Called only if tracing is on. */
 export function traceSql(pool: pg.Pool): void {
   pool.on("connect", traceClient);
-  // A callback that waits in the pool's queue would otherwise run in the trace of the request that releases the
-  // connection.
-  const connect = pool.connect.bind(pool) as AnyQuery;
-  pool.connect = ((callback?: Callback) =>
-    callback ? connect(AsyncResource.bind(callback)) : connect()) as pg.Pool["connect"];
+  keepContextOnConnect(pool);
 }
 
 function traceClient(client: pg.PoolClient): void {

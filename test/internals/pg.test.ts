@@ -157,10 +157,7 @@ test("a connection emits errorMessage for an error of the database", async () =>
 });
 
 test("pool.query takes its connection by pool.connect with a callback", async () => {
-  const requireThat = contractOf(
-    "pg-pool",
-    "src/metrics/poolMetrics.ts and src/telemetry/traceSql.ts",
-  );
+  const requireThat = contractOf("pg-pool", "src/telemetry/poolConnect.ts");
   const pool = new pg.Pool({ connectionString: database.url, max: 1 });
   let withCallback = 0;
   const connect = pool.connect.bind(pool) as (callback?: unknown) => unknown;
