@@ -1,8 +1,19 @@
 import { availableParallelism } from "node:os";
 
+/** Long tests of recovery from killed processes and lost connections, run by `npm run test:recovery` and in CI. */
+export const recoveryTests = [
+  "test/dev/postgresCrash.test.ts",
+  "test/exports/survival.test.ts",
+  "test/migration/rolling.test.ts",
+  "test/workers/erpFaults.test.ts",
+  "test/workers/erpKills.test.ts",
+  "test/workers/survival.test.ts",
+];
+
 /** Jest on the real PostgreSQL: see test/helpers. */
 export default {
   testMatch: ["<rootDir>/test/**/*.test.ts"],
+  testPathIgnorePatterns: ["/node_modules/", ...recoveryTests.map((file) => `<rootDir>/${file}$`)],
   transform: { "^.+\\.ts$": "<rootDir>/test/helpers/stripTypes.js" },
   extensionsToTreatAsEsm: [".ts"],
   globalSetup: "<rootDir>/test/helpers/globalSetup.js",

@@ -1,4 +1,4 @@
-import everyday from "./jest.config.js";
+import everyday, { recoveryTests } from "./jest.config.js";
 
 /** The long forms, one file after the other: each has a fleet of processes. */
 export default {
@@ -7,8 +7,8 @@ export default {
     "<rootDir>/test/faults/**/*.fault.ts",
     "<rootDir>/test/graphql/sqlJson.test.ts",
     "<rootDir>/test/http/identity.test.ts",
-    "<rootDir>/test/workers/erpKills.test.ts",
-    "<rootDir>/test/workers/erpFaults.test.ts",
+    ...recoveryTests.map((file) => `<rootDir>/${file}`),
   ],
+  testPathIgnorePatterns: ["/node_modules/"],
   maxWorkers: 1,
 };
