@@ -3,8 +3,8 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 
-// `npm run audit:dependencies`: known advisories, high and critical, against what production installs. Exceptions stand, with their
-// reasons and a date after which they count no more, in docs/advisories.json. Without the registry it says so, and passes.
+// `npm run audit:dependencies` fails on high and critical advisories for production dependencies. docs/advisories.json lists
+// exceptions with a reason and an expiry date. Passes with a message when the registry cannot be reached.
 
 const root = join(import.meta.dirname, "..");
 const exceptions = z.array(
@@ -29,7 +29,7 @@ const report = z.object({
   ),
 });
 
-/** The advisories of a report of `npm audit --json` that no exception covers today; null for what is no report. */
+/** Advisories in the output of `npm audit --json` without a valid exception; null if the output is not a report. */
 export function openAdvisories(json: unknown, excepted: unknown, today: string): string[] | null {
   const parsed = report.safeParse(json);
   if (!parsed.success) return null;
@@ -63,7 +63,7 @@ async function main(): Promise<number> {
   try {
     json = JSON.parse(said);
   } catch {
-    // No report: told below.
+    // Not JSON: reported below as no report.
   }
   const open = openAdvisories(json, excepted, new Date().toISOString().slice(0, 10));
   if (open === null) {
@@ -73,7 +73,7 @@ async function main(): Promise<number> {
   for (const line of open) console.log(line);
   console.log(
     open.length === 0
-      ? "No advisory that no exception covers."
+      ? "No open advisories."
       : "Update, replace, or add a reasoned exception to docs/advisories.json",
   );
   return open.length === 0 ? 0 : 1;

@@ -2,7 +2,7 @@ import { readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
 
 interface LockedPackage {
-  /** Present where the folder has another name, as with an alias. */
+  /** Present if the folder has another name, as for an alias. */
   name?: string;
   version?: string;
   license?: string;
@@ -11,7 +11,7 @@ interface LockedPackage {
 
 const root = join(import.meta.dirname, "..");
 
-/** The page with the licence of each package that production installs. Those whose lock entry names none are looked for in the package. */
+/** The page with the licence of each production package: from the lock file, else from the package. */
 export async function licencesPage(): Promise<string> {
   const lock = JSON.parse(await readFile(join(root, "package-lock.json"), "utf8")) as {
     packages: Record<string, LockedPackage>;
@@ -33,7 +33,7 @@ export async function licencesPage(): Promise<string> {
   return [
     "# Licences",
     "",
-    "Of every package that production installs. Written by `npm run generate` from the lock file: change that, not this page.",
+    "The licence of each production package. Generated from the lock file by `npm run generate`.",
     "",
     "| licence | packages |",
     "| --- | --- |",
@@ -46,13 +46,13 @@ export async function licencesPage(): Promise<string> {
   ].join("\n");
 }
 
-/** What no file of a package says, and its authors say in another place. */
+/** Licences of packages whose files do not state one. */
 const elsewhere = new Map([
-  // The README of its repository has it; no release was made after that.
+  // Stated in the repository's README, which was changed after the last release.
   ["buffers", "MIT"],
 ]);
 
-/** What the package's own files say: the manifest in one of its older forms, or else the readme's chapter. */
+/** The licence in the package's manifest, in its older forms too, or in its readme. */
 async function ownLicence(path: string): Promise<string | undefined> {
   const text = await readFile(join(root, path, "package.json"), "utf8").catch(() => "{}");
   const { license, licenses } = JSON.parse(text) as {

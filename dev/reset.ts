@@ -8,7 +8,7 @@ import { lockFolder } from "./emulators/folderLock.ts";
 import { choosePlace } from "./emulators/postgresPlace.ts";
 import { emulatorFolders } from "./emulators/startEmulators.ts";
 
-// `npm run db:reset`: removes the embedded database and all that the emulators keep, for a fresh start in development.
+// `npm run db:reset`: removes the development database and the emulators' data.
 
 class ResetRefusal extends Error {}
 
@@ -19,7 +19,7 @@ async function reset(): Promise<void> {
     throw new ResetRefusal("NODE_ENV is production: db:reset is for development");
   if (config.database.url !== undefined)
     throw new ResetRefusal(
-      "DATABASE_URL names a database of your own: db:reset removes the embedded one only",
+      "DATABASE_URL is set: db:reset removes only the database that npm start creates",
     );
   const { dataDir } = config;
   const running = readRunningService(dataDir);
@@ -36,7 +36,7 @@ async function reset(): Promise<void> {
   const folders = [...place.folders, ...emulatorFolders.map((name) => path.join(dataDir, name))];
   for (const folder of folders) await rm(folder, { recursive: true, force: true, maxRetries: 5 });
   console.log(
-    `Removed the database and the emulators' data in ${dataDir}. npm start makes them again.`,
+    `Removed the database and the emulators' data in ${dataDir}. npm start creates them again.`,
   );
 }
 
@@ -56,7 +56,7 @@ async function isConfirmed(dataDir: string): Promise<boolean> {
 try {
   await reset();
 } catch (error) {
-  // The messages of our own errors are made for the person at the keyboard.
+  // Error messages are written for the user of the command; a stack trace would hide them.
   console.error(error instanceof Error ? error.message : String(error));
   process.exitCode = 1;
 }

@@ -3,8 +3,7 @@ import { readConfig } from "../src/config.ts";
 import { startEmulators } from "./emulators/startEmulators.ts";
 import { onStop, reportReady } from "../src/process/lifecycle.ts";
 
-// The process of what stands in for external systems outside production: the search engine alone may have work for both processors
-// of a small machine, while people wait for the server's answers.
+// Runs the emulators in a separate process, so that their work does not block the server's event loop.
 
 try {
   const config = readConfig(process.env, ["server", "worker"]);

@@ -72,7 +72,7 @@ async function main(): Promise<void> {
   }
   // Ctrl-C may have come while the database started.
   if (stoppingSince !== undefined) {
-    await stopEmbedded();
+    await stopDatabaseAndEmulators();
     return;
   }
 
@@ -113,7 +113,7 @@ async function refuseTakenPort({ host, port }: Config): Promise<void> {
   }
 }
 
-async function stopEmbedded(): Promise<void> {
+async function stopDatabaseAndEmulators(): Promise<void> {
   await Promise.all([database?.stop(), emulators?.stop()]);
 }
 
@@ -281,7 +281,7 @@ async function shutDown(exitCode: number): Promise<void> {
       await once(step, "exit");
     }
     await Promise.all(running.map((child) => child.stop()));
-    await stopEmbedded();
+    await stopDatabaseAndEmulators();
     if (dataDir !== undefined) removeRunningFile(dataDir);
     process.exitCode = exitCode;
   } catch (error) {

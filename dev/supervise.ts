@@ -2,32 +2,32 @@ import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import type { ReadyMessage } from "../src/process/lifecycle.ts";
 
-/** What is kept running, and who hears of it. */
+/** The process to supervise, and callbacks for its state. */
 export interface SuperviseOptions {
-  /** What the process is called in messages. */
+  /** Name of the process in messages. */
   name: string;
   /** Starts the process, with an IPC channel over which it reports that it is ready. */
   spawn: () => ChildProcess;
   log: (line: string) => void;
   onReady: (message: ReadyMessage) => void;
-  /** The process never became ready and failed too often; it is not started again by itself. */
+  /** Called when the process failed `giveUpAfter` times without being ready; it is not restarted. */
   onGiveUp: () => void;
-  /** How long a process may take to stop before it is killed, in milliseconds. */
+  /** Time from SIGTERM to SIGKILL, in milliseconds. */
   stopTimeoutMs: number;
   timing?: Partial<Timing>;
 }
 
-/** When a process that ended is started again; all in milliseconds but the number of failures. */
+/** Delays before a restart. */
 export interface Timing {
   firstDelayMs: number;
   longestDelayMs: number;
-  /** One that lived this long has no failures any more. */
+  /** A process that ran this long resets the count of failures. */
   forgetAfterMs: number;
-  /** So many failures before it was ever ready are enough. */
+  /** Failures in a row, without being ready, after which supervision ends. */
   giveUpAfter: number;
 }
 
-/** A process that is kept running. */
+/** A process under supervision. */
 export interface Supervised {
   /** Stops the process and starts it again; resets the count of failures. */
   restart(): Promise<void>;
@@ -44,12 +44,12 @@ const defaultTiming: Timing = {
   giveUpAfter: 5,
 };
 
-/** How long to wait before the next start after so many failures in a row (at least 1). */
+/** Delay in milliseconds before the next start. @param failures failures in a row, at least 1 */
 export function restartDelay(failures: number, timing: Timing = defaultTiming): number {
   return Math.min(timing.firstDelayMs * 2 ** (failures - 1), timing.longestDelayMs);
 }
 
-/** Starts a process and starts it again whenever it ends unasked, each time after a longer wait. */
+/** Starts a process and restarts it when it ends without `stop`, after an exponential delay. */
 export function supervise(options: SuperviseOptions): Supervised {
   const { name, log } = options;
   const timing = { ...defaultTiming, ...options.timing };
@@ -70,7 +70,7 @@ export function supervise(options: SuperviseOptions): Supervised {
       everReady = true;
       options.onReady(message);
     });
-    // A process that could not even be started has an error and no exit.
+    // A process that cannot be started emits `error` and no `exit`.
     current.once("error", (error) => {
       if (current.pid === undefined) onEnd(current, `cannot be started: ${error.message}`, 0);
     });
@@ -109,7 +109,7 @@ export function supervise(options: SuperviseOptions): Supervised {
     clearTimeout(killer);
   };
 
-  const startAnew = async () => {
+  const startAgain = async () => {
     await end();
     if (closed) return;
     wanted = true;
@@ -124,8 +124,8 @@ export function supervise(options: SuperviseOptions): Supervised {
       closed = true;
       return end();
     },
-    // Asked for again while the old one still ends, it is the same restart.
-    restart: () => (restarting ??= startAnew().finally(() => (restarting = undefined))),
+    // Calls during a restart share it.
+    restart: () => (restarting ??= startAgain().finally(() => (restarting = undefined))),
     kill: () => {
       closed = true;
       wanted = false;

@@ -4,9 +4,9 @@ import path from "node:path";
 const quietMs = 200;
 
 /**
- * Calls `onChange` with the changed paths (relative to `root`) when files below the folders that match
- * `pattern` (programs and SQL) were changed and nothing more has changed for 200 ms. Calls do not overlap: what changes
- * meanwhile is the next call's. Returns a function that ends it. A path that cannot be watched is logged.
+ * Calls `onChange` with the changed paths, relative to `root`, 200 ms after the last change. Only files that match
+ * `pattern` count. Calls do not overlap: changes during a call go to the next one.
+ * @returns a function that stops watching
  */
 export function watchFolders(
   root: string,
@@ -37,12 +37,12 @@ export function watchFolders(
   };
   const watchers = folders.map((folder) => {
     const watcher = watch(path.resolve(root, folder), { recursive: true }, (_event, file) => {
-      // The dump is written by a command of ours, not by hand.
+      // `npm run generate` writes the dump.
       if (file === null || !pattern.test(file) || file === "schema.sql") return;
       changed.add(path.join(folder, file));
       plan();
     });
-    // A file that this user may not read, or that was removed meanwhile. The others stay watched.
+    // The file is unreadable or was removed. Other files stay watched.
     watcher.on("error", (error) => log(`cannot watch a file: ${error.message}`));
     return watcher;
   });

@@ -11,7 +11,7 @@ export function checkTableComment(context: Context, commented: ReadonlySet<strin
     report(
       context,
       "table-comment",
-      `Nothing says who may read ${table.name}. Write \`comment on table ${table.name} is '@read some.permission …'\` in this file: row-level security, policies, grants and the audit trigger derive from it.`,
+      `Table ${table.name} has no comment. Write \`comment on table ${table.name} is '@read orders.read'\` with one permission key in this file: row-level security, policies, grants and the audit trigger derive from it.`,
     );
 }
 

@@ -25,7 +25,10 @@ export function compileClause(text: string, context: FilterContext): Accept {
   const name = text.slice(0, colon).trim();
   const value = text.slice(colon + 1).trim();
   if (name.startsWith("$"))
-    throw new EngineProblem(400, "Filters on joined collections are beyond the embedded engine.");
+    throw new EngineProblem(
+      400,
+      "Filters on joined collections are not supported by the Typesense emulator.",
+    );
   if (name === "id") return compileId(value);
   const field = context.schema.fields.find((one) => one.name === name);
   if (field === undefined) {

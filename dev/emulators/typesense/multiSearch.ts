@@ -52,7 +52,8 @@ export function multiSearch(
   const body = parseObject(exchange.body);
   const { searches } = body;
   if (!Array.isArray(searches)) throw new EngineProblem(400, "Missing `searches` array.");
-  if (body.union === true) throw new EngineProblem(400, "`union` is beyond the embedded engine.");
+  if (body.union === true)
+    throw new EngineProblem(400, "`union` is not supported by the Typesense emulator.");
   const limit = readLimit(imposed[0]?.limit_multi_searches ?? exchange.query.limit_multi_searches);
   if (searches.length > limit)
     throw new EngineProblem(

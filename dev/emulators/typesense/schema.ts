@@ -56,7 +56,10 @@ export function parseSchema(given: JsonObject): Schema {
   if (metadata !== undefined && !isObject(metadata))
     throw new EngineProblem(400, "The `metadata` value should be an object.");
   if (given.enable_nested_fields === true)
-    throw new EngineProblem(400, "`enable_nested_fields` is beyond the embedded engine.");
+    throw new EngineProblem(
+      400,
+      "`enable_nested_fields` is not supported by the Typesense emulator.",
+    );
   const schema: Schema = {
     name,
     fields: parseFields(fields),

@@ -25,12 +25,15 @@ export function refuseUnsupported(parameters: Parameters): void {
   for (const name of beyond) {
     const value = parameters[name] ?? "";
     if (value !== "" && value !== "false")
-      throw new EngineProblem(400, `Parameter \`${name}\` is beyond the embedded engine.`);
+      throw new EngineProblem(
+        400,
+        `Parameter \`${name}\` is not supported by the Typesense emulator.`,
+      );
   }
   if (
     parameters.infix?.split(",").some((one) => one.trim() !== "off" && one.trim() !== "") === true
   )
-    throw new EngineProblem(400, "Parameter `infix` is beyond the embedded engine.");
+    throw new EngineProblem(400, "Parameter `infix` is not supported by the Typesense emulator.");
 }
 
 export const unsigned = (parameters: Parameters, name: string): number | undefined => {
