@@ -49,7 +49,7 @@ export interface OperationSummary {
   /** Whether a root field needs no login. */
   isPublic: boolean;
   /** Whether it is a mutation with such a field: a login. It then has no caller; a token sent with it is ignored. */
-  isNobodys: boolean;
+  isPublicMutation: boolean;
 }
 
 /** Limits, parses and validates GraphQL documents. */
@@ -196,7 +196,7 @@ function summariesOf(
       cost: costs.get(name) ?? 0,
       selectsSecret: hasSecret,
       isPublic,
-      isNobodys: isPublic && node.operation === OperationTypeNode.MUTATION,
+      isPublicMutation: isPublic && node.operation === OperationTypeNode.MUTATION,
     });
   }
   return summaries;

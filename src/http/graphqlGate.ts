@@ -135,7 +135,7 @@ export function makeDocumentGate(
     // The length of a compressed answer tells something of a secret in it (BREACH).
     response.locals.encoding = asked?.summary.selectsSecret ? null : acceptedEncoding(request);
     response.locals.isPublic = asked?.summary.isPublic ?? false;
-    response.locals.isNobodys = asked?.summary.isNobodys ?? false;
+    response.locals.isPublicMutation = asked?.summary.isPublicMutation ?? false;
     const broken = response.locals.brokenVariable;
     if (document && broken) {
       const path = pathInDocument(document, operationName, broken.path);

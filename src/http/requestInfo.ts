@@ -19,7 +19,7 @@ declare global {
       /** A root field of the operation needs no login. */
       isPublic?: boolean;
       /** The operation runs anonymously, even with a token: it is a login. */
-      isNobodys?: boolean;
+      isPublicMutation?: boolean;
     }
   }
 }
@@ -72,7 +72,7 @@ export function requestTenant(
     const token = bearer.token ?? cookie;
     const isSent = bearer.isSent || cookie !== null;
     // A login runs anonymously even with a token: some clients always send one.
-    const counts = !locals.isNobodys;
+    const counts = !locals.isPublicMutation;
     locals.token = isOpen && counts ? token : null;
     locals.requestContext = {
       identity: null,
@@ -123,7 +123,8 @@ export function longRequestsOfKnown(
   identify: RequestHandler,
   countByAddress: RequestHandler,
 ): RequestHandler[] {
-  const isMeant = ({ locals: { isLong, isNobodys } }: Response) => isLong && !isNobodys;
+  const isMeant = ({ locals: { isLong, isPublicMutation } }: Response) =>
+    isLong && !isPublicMutation;
   const onlyLong =
     (handler: RequestHandler): RequestHandler =>
     (request, response, next) =>
