@@ -6,7 +6,7 @@ import { makeErpClient } from "../src/gateways/makeErpClient.ts";
 
 // How fast the client reads all orders from the emulator, page by page, and what memory that takes:
 //   node --expose-gc bench/erpPaging.ts [orders] [page size]
-// The emulator runs in a process of its own. The heap is what is left after each fiftieth page and a collection.
+// The emulator runs in a separate process. The heap is measured after a collection on each fiftieth page.
 
 const orders = Number(process.argv[2] ?? "100000");
 const pageSize = process.argv[3] ?? "200";

@@ -1,8 +1,8 @@
 import { rm } from "node:fs/promises";
 import { endPostgres, identifyProcess } from "./processIds.ts";
 
-// Watches over an embedded PostgreSQL server for the process that started it: when that process is
-// gone, however it died, the pipe to this one closes, and the server is shut down properly.
+// Shuts a PostgreSQL server down when the process that started it ends, also by SIGKILL: the pipe from that
+// process closes.
 // Called as `guard.ts <number of the server's process> [folders to remove afterwards]`.
 
 const server = identifyProcess(Number(process.argv[2]));

@@ -5,16 +5,16 @@ import { startLocalPostgres } from "./postgres.ts";
 
 const giveUpAfter = 5;
 
-/** The service's embedded database, started again on the same port whenever it ends unasked. */
+/** The development database, restarted on the same port when it ends without `stop`. */
 export interface KeptDatabase {
-  /** Stays the same over restarts. Holds the password: not to be logged. */
+  /** Does not change with restarts. Contains the password: do not log it. */
   url: string;
   folder: string;
   stop(): Promise<void>;
 }
 
 /**
- * Starts the embedded database and keeps it running until `stop`. `onGiveUp` is called when it
+ * Starts the development database and keeps it running until `stop`. `onGiveUp` is called when it
  * ended and could not be started again. Throws when it cannot be started the first time.
  */
 export async function keepDatabase(

@@ -9,15 +9,15 @@ interface KeepPortOptions<Running extends { port: number }> {
   start: (port: number) => Promise<Running>;
 }
 
-/** One that was killed a moment ago may still have the port. */
+/** A process killed a moment ago may still hold the port. */
 const whileTaken = retry(
   handleWhen((error) => "code" in error && error.code === "EADDRINUSE"),
   { maxAttempts: 20, backoff: new ConstantBackoff(100) },
 );
 
 /**
- * Starts an embedded server where it was the last time, so that addresses that were handed out stay right. Null, with the reason in
- * the log, when it cannot start; the service then runs without it.
+ * Starts an emulator on its previous port, so that its URLs stay valid. Returns null and logs the reason if it cannot start; the
+ * service then runs without it.
  */
 export async function keepPort<Running extends { port: number }>(
   options: KeepPortOptions<Running>,

@@ -6,7 +6,7 @@ import { endLeftover, ensureCluster } from "./postgresCluster.ts";
 import { choosePlace } from "./postgresPlace.ts";
 import { endServer, launchServer } from "./postgresServer.ts";
 
-/** How an embedded PostgreSQL server is started. */
+/** Options of a local PostgreSQL server. */
 export interface LocalPostgresOptions {
   /** The folder for the database and everything about it; made when missing. */
   dataDir: string;
@@ -22,7 +22,7 @@ export interface LocalPostgresOptions {
   ephemeral?: boolean;
 }
 
-/** A running embedded PostgreSQL server. */
+/** A running local PostgreSQL server. */
 export interface LocalPostgres {
   /** For the superuser, with the password. Not to be logged. */
   url: string;
@@ -37,7 +37,7 @@ export interface LocalPostgres {
 }
 
 /**
- * Starts the PostgreSQL server that stands in where no DATABASE_URL is set.
+ * Starts the PostgreSQL server that is used without DATABASE_URL.
  *
  * It listens on 127.0.0.1 only and asks for a password. The data stays for the next start. When
  * this process dies without `stop`, even by SIGKILL, a guard process shuts the server down.

@@ -10,17 +10,17 @@ import { EngineProblem } from "./typesense/problem.ts";
 import { makeRouter } from "./typesense/routes.ts";
 
 export interface SearchEngineOptions {
-  /** 0 takes a free one. */
+  /** 0 chooses a free port. */
   port: number;
-  /** Opens everything. */
+  /** The admin key. */
   apiKey: string;
-  /** Where it keeps what it holds. */
+  /** The folder for its data. */
   dataDir: string;
-  /** The version that `/debug` names; by default the one that the engine follows. */
+  /** The version that `/debug` names; by default the emulated version. */
   version?: string;
 }
 
-/** The version of Typesense whose behaviour this engine has. */
+/** The emulated version of Typesense. */
 export const followedVersion = "29.0";
 
 /** A server that speaks the part of Typesense's API that the service and its front end use. */
@@ -67,7 +67,7 @@ export async function startSearchEngine(options: SearchEngineOptions): Promise<S
   };
 }
 
-/** Pages of every origin may search: what counts is their key. */
+/** Every origin may search: the key decides. */
 function allowOrigin(request: IncomingMessage, response: ServerResponse): void {
   const wanted = request.headers["access-control-request-headers"];
   response.writeHead(200, {

@@ -7,32 +7,32 @@ const keptAttempts = 50;
 
 const attempt = z.object({
   at: z.string(),
-  /** The status that it was answered with, or what was done to it instead. */
+  /** The response status, or the fault that was applied. */
   outcome: z.string(),
 });
 const delivery = z.object({
   webhookId: z.string(),
-  /** Whether a run was started for it; that happens once, however often it comes. */
+  /** Whether this delivery started a run; repeated deliveries do not. */
   started: z.boolean(),
   attempts: z.array(attempt),
-  /** What it said; null when its signature was not right. */
+  /** The body; null if the signature was invalid. */
   body: z.unknown(),
 });
 
-/** What came under one webhook id. */
+/** The attempts of one webhook id. */
 export type Delivery = z.output<typeof delivery>;
 
 /** The last deliveries, kept in a file. */
 export interface Deliveries {
   /** Newest first. */
   list(): readonly Delivery[];
-  /** Notes an attempt; `body` is what a verified one says. True when by this the run starts, false when it has before. */
+  /** Records an attempt, with the `body` of a verified one. True if the attempt starts the run. */
   note(webhookId: string, outcome: string, body?: { value: unknown; starts: boolean }): boolean;
-  /** When all that was noted is in the file. */
+  /** Resolves when all recorded attempts are in the file. */
   saved(): Promise<void>;
 }
 
-/** Reads what is kept in the folder; a file that cannot be read is replaced. */
+/** Reads the deliveries from the folder; an unreadable file is replaced. */
 export async function openDeliveries(folder: string): Promise<Deliveries> {
   const file = path.join(folder, "deliveries.json");
   await mkdir(folder, { recursive: true });

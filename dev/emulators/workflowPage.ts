@@ -2,7 +2,7 @@ import { escapeHtml } from "../../src/html/escapeHtml.ts";
 import type { Delivery } from "./workflowDeliveries.ts";
 import type { Fault } from "./workflowFaults.ts";
 
-/** What has come, for people. */
+/** An HTML page with the deliveries. */
 export function workflowPage(deliveries: readonly Delivery[], fault: Fault | null): string {
   const trouble = fault
     ? `<p role="status">The next ${fault.times} call(s) meet this fault: ${escapeHtml(fault.kind)}.</p>`

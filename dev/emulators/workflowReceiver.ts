@@ -13,20 +13,20 @@ import { faultSchema, makeFaults } from "./workflowFaults.ts";
 import type { Fault, Faults } from "./workflowFaults.ts";
 import { workflowPage } from "./workflowPage.ts";
 
-/** What stands in for the product-sync workflow. */
+/** The emulator of the product-sync workflow. */
 export interface WorkflowReceiver {
-  /** Where calls go. */
+  /** URL for calls. */
   url: string;
-  /** Where people see them. */
+  /** URL of the page with the deliveries. */
   page: string;
   port: number;
   stop(): Promise<void>;
 }
 
 export interface WorkflowReceiverOptions {
-  /** 0 takes a free one. */
+  /** 0 chooses a free port. */
   port: number;
-  /** Any of them may have signed. */
+  /** Secrets that may have signed a call. */
   secrets: readonly string[];
   dataDir: string;
 }
@@ -35,8 +35,8 @@ const host = "127.0.0.1";
 const largestBodyBytes = 1024 * 1024;
 
 /**
- * Starts a receiver that does what a workflow has to: it takes only what carries our signature and a recent time, and starts a run
- * once, however often its call comes. `GET /` shows what came, `GET /deliveries` gives it as JSON; `PUT /fault` makes it fail.
+ * Starts a receiver of signed webhooks. It accepts a call with a valid signature and a recent timestamp, and starts one run per
+ * webhook id. `GET /` shows the deliveries, `GET /deliveries` returns them as JSON; `PUT /fault` sets a fault.
  * @throws when the port is taken
  */
 export async function startWorkflowReceiver(

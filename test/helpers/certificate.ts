@@ -1,6 +1,6 @@
 import { generate } from "selfsigned";
 
-/** A key and a certificate for https servers at `localhost`, trusted by whoever is given the certificate. */
+/** A key and a certificate for https servers at `localhost`, trusted by clients that have the certificate. */
 export async function localCertificate(): Promise<{ key: string; cert: string }> {
   const made = await generate([{ name: "commonName", value: "localhost" }], {
     keyType: "ec",

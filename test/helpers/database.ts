@@ -10,7 +10,7 @@ export interface TestDatabase {
   url: string;
   /** As the superuser, in the main schema. */
   pool: pg.Pool;
-  /** Ends it; fails when a secret stands in it. */
+  /** Drops it; fails if it contains a secret. */
   drop(): Promise<void>;
 }
 

@@ -19,7 +19,7 @@ export interface Grant {
   userinfo?: Record<string, unknown>;
 }
 
-/** An OpenID Connect provider that does as it is told, misbehaviour included. Each tenant is an issuer of its own. */
+/** An OpenID Connect provider with scripted behaviour, including faults. Each tenant is a separate issuer. */
 export interface FakeProvider {
   settings(tenant: string): {
     id: string;

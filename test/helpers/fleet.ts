@@ -38,7 +38,7 @@ export interface Member {
   signal(name: NodeJS.Signals): void;
   /** Waits until a process that was started after so many others is ready. */
   ready(starts?: number): Promise<void>;
-  /** Stops it in good order and starts it anew, as a deployment does, with other settings where some are given. */
+  /** Drains it and starts it again, as a deployment does; `settings` replace its settings. */
   restart(settings?: Readonly<Record<string, string>>): Promise<void>;
   /** Where operators look at the process: its health page as JSON. */
   health(): Promise<FleetHealth>;
@@ -58,7 +58,7 @@ export interface Fleet {
   workers: Member[];
   /** For the superuser, past the proxy. */
   database: TestDatabase;
-  /** The database's server, where the fleet has one of its own. */
+  /** The PostgreSQL server, if the fleet has a separate one. */
   cluster: Cluster | null;
   /** Before the database, for all processes (for the pooler, where there is one). */
   databaseProxy: Proxy;
@@ -73,7 +73,7 @@ export interface FleetOptions {
   /** Two unless said otherwise. */
   servers?: number;
   workers?: number;
-  /** A PostgreSQL server of its own, which can be stopped, in place of a database on the tests'. */
+  /** Uses a separate PostgreSQL server, which can be stopped, instead of the shared one. */
   cluster?: boolean | Cluster;
   /** Servers reach the database through PgBouncer in transaction mode. */
   pooler?: { poolSize: number };

@@ -9,7 +9,7 @@ export interface FrontEnd {
   stop(): Promise<void>;
 }
 
-/** Starts a front end on a free port. Its page logs in with a challenge of its own and shows who is logged in. */
+/** Starts a front end on a free port. Its page logs in with its own challenge and shows the user. */
 export async function startFrontEnd(): Promise<FrontEnd> {
   const server = createServer((request, response) => {
     response.writeHead(200, { "content-type": "text/html; charset=utf-8" });

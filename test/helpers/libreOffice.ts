@@ -37,7 +37,7 @@ export async function openedByLibreOffice(workbook: Buffer): Promise<Map<string,
   const folder = await mkdtemp(join(tmpdir(), "libreoffice-test-"));
   try {
     await writeFile(join(folder, "book.xlsx"), workbook);
-    // UTF-8, all cells as text, every sheet in a file of its own.
+    // UTF-8, all cells as text, one file per sheet.
     const filter = "csv:Text - txt - csv (StarCalc):44,34,76,1,,0,false,true,false,false,false,-1";
     await run(soffice ?? "soffice", [
       `-env:UserInstallation=file://${folder}/profile`,

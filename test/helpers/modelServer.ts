@@ -7,7 +7,7 @@ import { startModelServer } from "../../dev/emulators/modelServer.ts";
 /** What the fault's schema fills in need not be said. */
 export type OrderedFault = { kind: Fault["kind"] } & Record<string, unknown>;
 
-/** The stand-in for a language model, and its controls. */
+/** The language-model emulator and its control API. */
 export interface ModelHarness {
   env: Readonly<Record<string, string>>;
   controlUrl: string;

@@ -12,7 +12,7 @@ export interface OldPostgres {
 
 const sslRequest = 80_877_103;
 
-/** Starts a stand-in for a PostgreSQL of that version, which knows no table, no role and no statement but that for its version. */
+/** Starts a server that speaks the PostgreSQL protocol and answers only the query for its version. */
 export async function startOldPostgres(version: string): Promise<OldPostgres> {
   const queries: string[] = [];
   const sockets = new Set<Socket>();

@@ -19,7 +19,7 @@ import { startProxy } from "./proxy.ts";
 /** The systems that the service needs and does not own, but for the database. */
 export type OutsideName = "files" | "search" | "ERP" | "workflow" | "mail" | "model";
 
-/** What stands in for the outside systems, each behind a proxy. */
+/** The emulators of external systems, each behind a proxy. */
 export interface Outside {
   /** What servers and workers are started with. */
   env: Record<string, string>;

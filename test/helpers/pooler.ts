@@ -112,7 +112,7 @@ ignore_startup_parameters = extra_float_digits
     stop: async () => {
       if (child.exitCode === null && child.signalCode === null) {
         const ended = once(child, "exit");
-        // At once, whoever is connected.
+        // At once, even with connected clients.
         child.kill("SIGTERM");
         await ended;
       }

@@ -53,7 +53,7 @@ export interface Service {
   stop(): Promise<void>;
 }
 
-/** A server that is a process of its own, as in production. */
+/** A server in a separate process, as in production. */
 export interface ServerProcess extends Service {
   process: ChildProcess;
 }
@@ -67,7 +67,7 @@ export interface ServiceOptions {
 }
 
 /**
- * Starts the real server on a free port, with a database of its own. It shares a process with those of the files before; where
+ * Starts the real server on a free port, with a separate database. It shares a process with those of the files before; where
  * it is to be killed, to get signals, or to be another process than a first one, see {@link startServerProcess}.
  */
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
@@ -105,7 +105,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   };
 }
 
-/** Starts the real server as a process, with a database of its own. */
+/** Starts the real server as a process, with a separate database. */
 export async function startServerProcess(options: ServiceOptions = {}): Promise<ServerProcess> {
   const database = options.database ?? (await createDatabase());
   const constants = JSON.stringify(constantsOf(options));

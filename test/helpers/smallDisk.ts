@@ -19,7 +19,7 @@ const env = { PATH: programPath };
 /** Whether this process may mount one: root, outside most containers. */
 export function canMount(): boolean {
   if (process.getuid?.() !== 0) return false;
-  // In a name space of its own, so that trying it leaves nothing behind.
+  // In a separate mount namespace, so that the probe leaves nothing behind.
   const probe = ["-m", "mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", "/mnt"];
   return spawnSync("unshare", probe, { env }).status === 0;
 }

@@ -9,7 +9,7 @@ import { textOf } from "./table.ts";
 import type { TokenIssuer } from "./tokens.ts";
 import type { World } from "./world.ts";
 
-/** A request that reached the emulator, as far as tests and people want to see it. */
+/** A recorded request. */
 export interface SeenRequest {
   at: number;
   method: string;
@@ -42,8 +42,8 @@ const touch = z.strictObject({
 });
 
 /**
- * What the emulator does beyond the real API, beneath `/_emulator`: shows what it holds, changes it, and makes it fail.
- * @throws ApiProblem for what it does not know
+ * The control API at `/_emulator`: reads and changes the data, and sets faults.
+ * @throws ApiProblem for an unknown path
  */
 export function control(
   { world, faults, tokens, seen, count }: ControlOptions,

@@ -42,7 +42,7 @@ export interface Journey {
 const wcag = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22a", "wcag22aa"];
 
 /**
- * Runs `work` in a browser window of its own. It fails when there was a message of an error in the console (violations of the
+ * Runs `work` in a separate browser window. It fails when there was a message of an error in the console (violations of the
  * Content-Security-Policy are such), an exception, a failed request or a request to another origin, unless the journey expects
  * it; and when axe finds fault with the last page.
  */

@@ -9,7 +9,7 @@ import { identifyProcess } from "../../../dev/emulators/processIds.ts";
 import { killHard, startInChild } from "./childScripts.ts";
 import { waitFor } from "../waitFor.ts";
 
-/** Gives each test a folder of its own for databases; all that it started is ended after it. */
+/** Gives each test a separate folder for databases, and stops its databases after the test. */
 export function useDatabases() {
   let folder = "";
   let lines: string[] = [];
@@ -56,7 +56,7 @@ export function useDatabases() {
   };
 }
 
-/** Runs one statement on a connection of its own. */
+/** Runs one statement on a separate connection. */
 export async function query<Row extends pg.QueryResultRow>(
   url: string,
   sql: string,

@@ -8,13 +8,13 @@ import type { ModelGateway } from "../../../src/gateways/model.ts";
 /** What the tools were called with, in their order. */
 export const called: { name: string; input: Record<string, unknown> }[] = [];
 
-/** The client that production uses, with a breaker of its own. */
+/** The client that production uses, with a separate circuit breaker. */
 export function makeGateway(
   env: Readonly<Record<string, string>>,
   assistant?: ConstantOverrides["assistant"],
 ): ModelGateway {
   const made = makeModelGateway(readConfig(env, [], { assistant }).assistant);
-  if (made === null) throw new Error("the settings of the stand-in name no model");
+  if (made === null) throw new Error("the settings of the emulator name no model");
   return made;
 }
 
@@ -44,7 +44,7 @@ const text = { type: "string" };
 const few = { type: "integer", minimum: 1, maximum: 15 };
 const barolo = { id: "p1", name: "Barolo Cannubi", vintage: 2019, erpProductNumber: "0040" };
 
-/** Tools as a service may offer them, with answers of their own. */
+/** Example tools with fixed answers. */
 export const tools: ToolSet = {
   findProducts: answering(
     "findProducts",

@@ -9,7 +9,7 @@ import { isOlderVersion } from "../../../src/search/engineVersion.ts";
 import { realSearchEngine } from "../environment.ts";
 import { ownPrefix, removeOwn } from "../sharedEngine.ts";
 
-/** An engine for a test file, whose collections have names of their own there. */
+/** A search engine for a test file, with collection names that no other file uses. */
 export interface TestEngine {
   url: string;
   node: { host: string; port: number; protocol: string };
@@ -37,7 +37,7 @@ export function testSince(version: string): (name: string, body: () => Promise<v
 export const testEmulator: (name: string, body: () => Promise<void>) => void =
   realSearchEngine === null ? test : test.skip;
 
-/** The real engine, where one is given; otherwise an embedded one of the file's own. */
+/** The real engine if one is configured; otherwise an emulator for this file. */
 export async function startTestEngine(): Promise<TestEngine> {
   if (realSearchEngine === null) return startEmbeddedEngine();
   const { url, apiKey } = realSearchEngine;
@@ -46,7 +46,7 @@ export async function startTestEngine(): Promise<TestEngine> {
   return { ...engine, stop: () => removeOwn(engine.admin, prefix) };
 }
 
-/** An embedded engine, for what only that can be asked. */
+/** The Typesense emulator, for tests of behaviour that only it has. */
 export async function startEmbeddedEngine(): Promise<TestEngine & { restart(): Promise<void> }> {
   const dataDir = await mkdtemp(join(tmpdir(), "office-search-"));
   const apiKey = "administration-key-of-a-test";
