@@ -528,7 +528,11 @@ create policy ai_approvals_read on ai_approvals for select to office_api
   using ((( SELECT has_permission('ai.use'::text) AS has_permission) AND (NOT ( SELECT is_scoped() AS is_scoped)) AND (user_id = ( SELECT current_user_id() AS current_user_id))));
 grant select (xmin, id, conversation_id, user_id, tool_call_id, tool, summary, operation, variables, state, expires_at, created_at, answered_at, used_at) on ai_approvals to office_api;
 
-comment on table ai_approvals is '@read ai.use
+comment on table ai_approvals is '@group Assistant 71
+@title Approvals
+@titleOne Approval
+@label summary
+@read ai.use
 @login
 @owner user_id
 @audit AiApproval
@@ -536,15 +540,24 @@ comment on table ai_approvals is '@read ai.use
 @defaultOrder created_at desc
 A change that the assistant proposes. It is made once its user approves it, exactly as it stands here, once, and not after it has expired.';
 comment on column ai_approvals.tool_call_id is 'The use of the tool in the conversation.';
-comment on column ai_approvals.tool is 'The tool that proposes it.';
-comment on column ai_approvals.summary is 'What will be done, in a sentence.';
+
+comment on column ai_approvals.tool is '@list 2
+The tool that proposes it.';
+
+comment on column ai_approvals.summary is '@list 1
+What will be done, in a sentence.';
 comment on column ai_approvals.operation is 'The GraphQL operation that will be run.';
 comment on column ai_approvals.variables is 'The operation''s variables.';
 
 comment on column ai_approvals.state is '@internal
 The stored state; `status` also considers the time.';
-comment on column ai_approvals.expires_at is 'Until when it can be approved.';
-comment on column ai_approvals.answered_at is 'When it was approved or denied, or the conversation went on without it.';
+
+comment on column ai_approvals.expires_at is '@list 4
+Until when it can be approved.';
+comment on column ai_approvals.created_at is '@list 3';
+
+comment on column ai_approvals.answered_at is '@list 5
+When it was approved or denied, or the conversation went on without it.';
 comment on column ai_approvals.used_at is 'When the change was made.';
 
 comment on constraint ai_approvals_conversation_id_fkey on ai_approvals is '@backwardBehavior +manyRelation:resource:list
@@ -629,7 +642,10 @@ create policy ai_conversations_read on ai_conversations for select to office_api
   using ((( SELECT has_permission('ai.use'::text) AS has_permission) AND (NOT ( SELECT is_scoped() AS is_scoped)) AND (user_id = ( SELECT current_user_id() AS current_user_id))));
 grant select (xmin, id, user_id, title, created_at, updated_at) on ai_conversations to office_api;
 
-comment on table ai_conversations is '@read ai.use
+comment on table ai_conversations is '@group Assistant 70
+@title Conversations
+@titleOne Conversation
+@read ai.use
 @login
 @owner user_id
 @audit AiConversation id except title
@@ -940,11 +956,17 @@ create policy campaign_colors_read on campaign_colors for select to office_api
   using (( SELECT has_permission('campaigns.read'::text) AS has_permission));
 grant select (xmin, color, created_at, updated_at) on campaign_colors to office_api;
 
-comment on table campaign_colors is '@read campaigns.read
+comment on table campaign_colors is '@group Marketing 31
+@title Colours
+@titleOne Colour
+@read campaigns.read
 @audit off because it only copies what campaigns hold
 @defaultOrder updated_at desc
 A colour that campaigns have used, to be offered again.';
-comment on column campaign_colors.color is 'As `#RRGGBB`.';
+
+comment on column campaign_colors.color is '@title Colour
+@widget color
+As `#RRGGBB`.';
 comment on column campaign_colors.updated_at is 'When a campaign last took the colour, to the second.';
 
 create table campaigns (
@@ -995,7 +1017,8 @@ create policy campaigns_read on campaigns for select to office_api
   using (( SELECT has_any_permission(VARIADIC ARRAY['campaigns.read'::text, 'campaigns.create'::text, 'campaigns.update'::text, 'campaigns.delete'::text]) AS has_any_permission));
 grant select (xmin, id, product_id, title, vintage, color, note, price, author_user_id, medium, scheduled_at, status, created_at, updated_at) on campaigns to office_api;
 
-comment on table campaigns is '@searchCollection campaigns
+comment on table campaigns is '@group Marketing 30
+@searchCollection campaigns
 @searchSort scheduled_at desc
 @read campaigns.read
 @create campaigns.create
@@ -1004,31 +1027,48 @@ comment on table campaigns is '@searchCollection campaigns
 @audit Campaign
 @defaultOrder scheduled_at desc, id
 A marketing campaign, for a product or without one.';
-comment on column campaigns.product_id is 'The product that the campaign is for.';
 
-comment on column campaigns.title is '@searchIndex searchable sort
+comment on column campaigns.product_id is '@list 5
+The product that the campaign is for.';
+
+comment on column campaigns.title is '@list 1
+@searchIndex searchable sort
 The campaign''s own title.';
 
 comment on column campaigns.vintage is '@searchIndex facet sort
 The campaign''s own vintage; taken from the product where the creating call leaves it out.';
 
-comment on column campaigns.color is '@searchIndex facet dataType hexColor
+comment on column campaigns.color is '@title Colour
+@widget color
+@searchIndex facet dataType hexColor
 The campaign''s own colour as `#RRGGBB`; taken from the product''s wine type where the creating call leaves it out.';
 
-comment on column campaigns.note is '@searchIndex searchable
+comment on column campaigns.note is '@widget long
+@searchIndex searchable
 For colleagues.';
 
 comment on column campaigns.price is '@searchIndex searchable
 The price as it is advertised, free text of 1 to 64 characters.';
-comment on column campaigns.author_user_id is 'Who is responsible for the campaign.';
 
-comment on column campaigns.medium is '@searchIndex facet
+comment on column campaigns.author_user_id is '@list 6
+@title Author
+Who is responsible for the campaign.';
+
+comment on column campaigns.medium is '@list 2
+@searchIndex facet
 Where the campaign runs.';
 
-comment on column campaigns.scheduled_at is '@searchIndex filter sort
+comment on column campaigns.scheduled_at is '@list 4
+@title Scheduled
+@searchIndex filter sort
 When the campaign starts.';
 
-comment on column campaigns.status is '@searchIndex facet
+comment on column campaigns.status is '@list 3
+@tone SCHEDULED info
+@tone ACTIVE ok
+@tone PAUSED warn
+@tone CANCELLED bad
+@searchIndex facet
 How far the campaign is.';
 comment on column campaigns.created_at is '@searchIndex filter sort';
 comment on column campaigns.updated_at is '@searchIndex filter sort';
@@ -1118,7 +1158,9 @@ create policy customers_read on customers for select to office_api
   using (( SELECT has_permission('customers.read'::text) AS has_permission));
 grant select (xmin, id, erp_customer_number, name, contact_name, email, phone, website, address_line1, address_line2, postal_code, city, region, country, currency, vat_number, payment_terms, credit_limit, balance_due, is_blocked, erp_revision, source_updated_at, created_at, updated_at, search_words) on customers to office_api;
 
-comment on table customers is '@searchCollection customers
+comment on table customers is '@group Sales 21
+@label name erp_customer_number
+@searchCollection customers
 @searchSort name
 @read customers.read
 @audit Customer
@@ -1127,11 +1169,14 @@ comment on table customers is '@searchCollection customers
 @defaultOrder name
 Who buys from us, as the ERP knows them.';
 
-comment on column customers.erp_customer_number is '@searchIndex searchable filter sort title Customer number
+comment on column customers.erp_customer_number is '@list 2
+@title Number
+@searchIndex searchable filter sort title Customer number
 @search exact word
 The ERP''s number, kept byte for byte, leading zeros included.';
 
-comment on column customers.name is '@searchIndex searchable sort
+comment on column customers.name is '@list 1
+@searchIndex searchable sort
 @search word
 The name that invoices bear.';
 
@@ -1139,25 +1184,31 @@ comment on column customers.contact_name is '@searchIndex searchable
 @search word
 Whom to ask for.';
 
-comment on column customers.email is '@searchIndex searchable dataType email
+comment on column customers.email is '@list 5
+@widget email
+@searchIndex searchable dataType email
 @search word
 Where the customer is written to.';
 comment on column customers.phone is 'As the ERP has it.';
-comment on column customers.website is 'As the ERP has it.';
+
+comment on column customers.website is '@widget url
+As the ERP has it.';
 comment on column customers.address_line1 is 'Street and number.';
 comment on column customers.address_line2 is 'What else the address needs.';
 
 comment on column customers.postal_code is '@searchIndex searchable filter
 Post code, kept as text.';
 
-comment on column customers.city is '@searchIndex searchable facet
+comment on column customers.city is '@list 3
+@searchIndex searchable facet
 @search word
 Town or city.';
 
 comment on column customers.region is '@searchIndex searchable facet
 State, province or county.';
 
-comment on column customers.country is '@searchIndex searchable facet sort
+comment on column customers.country is '@list 4
+@searchIndex searchable facet sort
 Country, by name or code as the ERP has it.';
 
 comment on column customers.currency is '@searchIndex facet
@@ -1167,14 +1218,22 @@ comment on column customers.vat_number is '@searchIndex searchable title VAT num
 Number under which the customer is registered for VAT.';
 comment on column customers.payment_terms is 'How soon invoices are due, in the ERP''s words.';
 comment on column customers.credit_limit is 'What the customer may owe at most, a decimal as text; null for no limit.';
-comment on column customers.balance_due is 'What the customer owed at the last import, a decimal as text.';
 
-comment on column customers.is_blocked is '@searchIndex facet
+comment on column customers.balance_due is '@list 6
+@title Balance
+What the customer owed at the last import, a decimal as text.';
+
+comment on column customers.is_blocked is '@list 7
+@title Blocked
+@searchIndex facet
 Whether the ERP takes no more orders from the customer.';
 comment on column customers.erp_revision is 'The ERP''s mark of this version of the customer.';
 comment on column customers.source_updated_at is 'When the ERP last changed the customer, as far as it says.';
 comment on column customers.created_at is '@searchIndex filter sort';
-comment on column customers.updated_at is '@searchIndex filter sort';
+
+comment on column customers.updated_at is '@list 8
+@title Changed
+@searchIndex filter sort';
 
 comment on column customers.search_words is '@internal
 The normalised text that word searches compare.';
@@ -1225,13 +1284,16 @@ create policy departments_read on departments for select to office_api
   using (( SELECT has_any_permission(VARIADIC ARRAY['departments.read'::text, 'departments.update'::text]) AS has_any_permission));
 grant select (xmin, id, name, description, created_at, updated_at) on departments to office_api;
 
-comment on table departments is '@read departments.read
+comment on table departments is '@group People 53
+@read departments.read
 @update departments.update
 @audit Department
 @defaultOrder name
 A part of the company that members of staff belong to.';
 comment on column departments.name is 'Unique without regard to case.';
-comment on column departments.description is 'What the department does.';
+
+comment on column departments.description is '@widget long
+What the department does.';
 comment on constraint departments_description_check on departments is 'must be 500 characters at most';
 comment on constraint departments_name_check on departments is 'must be 1 to 80 visible characters without spaces at its ends';
 comment on index departments_name_key is 'A department of this name exists already.';
@@ -1297,7 +1359,10 @@ create policy erp_import_failures_read on erp_import_failures for select to offi
   using (( SELECT has_permission('erpsync.read'::text) AS has_permission));
 grant select (xmin, id, record, erp_order_number, message, path, revision, first_seen_at, last_seen_at, created_at, updated_at) on erp_import_failures to office_api;
 
-comment on table erp_import_failures is '@read erpsync.read
+comment on table erp_import_failures is '@group Operations 62
+@title Unreadable orders
+@titleOne Unreadable order
+@read erpsync.read
 @audit off because no data of this service has changed
 @connection
 @defaultOrder last_seen_at desc
@@ -1373,7 +1438,10 @@ grant insert (code, key, target, is_ignored, note) on erp_mapping_rules to offic
 grant select (xmin, id, code, key, target, is_ignored, note, created_at, updated_at) on erp_mapping_rules to office_api;
 grant update (code, key, target, is_ignored, note) on erp_mapping_rules to office_api;
 
-comment on table erp_mapping_rules is '@read erpsync.read
+comment on table erp_mapping_rules is '@group Sales 22
+@title Mapping rules
+@titleOne Mapping rule
+@read erpsync.read
 @create erpsync.run
 @update erpsync.run
 @delete erpsync.run
@@ -1383,16 +1451,28 @@ comment on table erp_mapping_rules is '@read erpsync.read
 @defaultOrder code, key
 What one of the ERP''s codes means here. A rule clears the import issues of its `code` and `key` when their orders are next imported.';
 
-comment on column erp_mapping_rules.code is '@search exact
+comment on column erp_mapping_rules.code is '@list 1
+@search exact
 Which issues it clears, such as `warehouse.unmapped`.';
 
-comment on column erp_mapping_rules.key is '@search exact word
+comment on column erp_mapping_rules.key is '@list 2
+@search exact word
 The ERP''s value, byte for byte, as the issues have it.';
 
-comment on column erp_mapping_rules.target is '@search exact
+comment on column erp_mapping_rules.target is '@list 3
+@search exact
 What the value means: one of `erpMappingTargets` with the same code; null where `isIgnored`.';
-comment on column erp_mapping_rules.is_ignored is 'Whether the value means nothing here: orders get none for it, and no issue.';
-comment on column erp_mapping_rules.note is 'Why, for colleagues.';
+
+comment on column erp_mapping_rules.is_ignored is '@list 4
+@title Ignored
+Whether the value means nothing here: orders get none for it, and no issue.';
+
+comment on column erp_mapping_rules.note is '@list 5
+@widget long
+Why, for colleagues.';
+
+comment on column erp_mapping_rules.updated_at is '@list 6
+@title Changed';
 comment on constraint erp_mapping_rules_code_check on erp_mapping_rules is 'must be line_kind.unmapped, payment_method.unmapped, shipping_method.unmapped, vat_code.unmapped, currency.unmapped or warehouse.unmapped';
 comment on constraint erp_mapping_rules_key_check on erp_mapping_rules is 'must be 1 to 100 visible characters without spaces at its ends';
 comment on constraint erp_mapping_rules_key_key on erp_mapping_rules is 'There is a rule for this code and key already.';
@@ -1442,7 +1522,10 @@ grant insert (code, value, title) on erp_mapping_targets to office_api;
 grant select (xmin, id, code, value, title, created_at, updated_at) on erp_mapping_targets to office_api;
 grant update (code, value, title) on erp_mapping_targets to office_api;
 
-comment on table erp_mapping_targets is '@read erpsync.read
+comment on table erp_mapping_targets is '@group Sales 23
+@title Mapping targets
+@titleOne Mapping target
+@read erpsync.read
 @create erpsync.run
 @update erpsync.run
 @delete erpsync.run
@@ -1531,31 +1614,59 @@ create policy erp_sync_runs_read on erp_sync_runs for select to office_api
   using (( SELECT has_permission('erpsync.read'::text) AS has_permission));
 grant select (xmin, id, kind, status, requested_by_user_id, erp_order_number, orders_total, orders_done, orders_created, orders_updated, orders_unchanged, orders_missing, customers_done, failures, attempts, error, queued_at, started_at, retry_at, finished_at, "position", job_id, created_at, updated_at, cancelled_by_user_id) on erp_sync_runs to office_api;
 
-comment on table erp_sync_runs is '@read erpsync.read
+comment on table erp_sync_runs is '@group Operations 61
+@title Imports
+@titleOne Import
+@label kind
+@read erpsync.read
 @audit off because the schedule creates a run every few minutes; the functions that start and cancel runs record it
 @connection
 @defaultOrder queued_at desc
 One run of the import from the ERP, with its progress.';
-comment on column erp_sync_runs.kind is 'What it reads from the ERP.';
-comment on column erp_sync_runs.status is 'How far it is.';
+
+comment on column erp_sync_runs.kind is '@list 1
+What it reads from the ERP.';
+
+comment on column erp_sync_runs.status is '@list 2
+@tone RUNNING info
+@tone RETRYING warn
+@tone SUCCEEDED ok
+@tone FAILED bad
+How far it is.';
 comment on column erp_sync_runs.requested_by_user_id is 'Who asked for it; null for the schedule.';
 
 comment on column erp_sync_runs.erp_order_number is '@search exact
 The order asked for by number; null for the other kinds.';
-comment on column erp_sync_runs.orders_total is 'How many orders there are to do, as far as that is known.';
-comment on column erp_sync_runs.orders_done is 'How many orders it has read so far, those that failed included.';
+
+comment on column erp_sync_runs.orders_total is '@list 5
+@title Orders
+How many orders there are to do, as far as that is known.';
+
+comment on column erp_sync_runs.orders_done is '@list 6
+@title Done
+How many orders it has read so far, those that failed included.';
 comment on column erp_sync_runs.orders_created is 'How many of them were new.';
 comment on column erp_sync_runs.orders_updated is 'How many of them differed from what was here.';
 comment on column erp_sync_runs.orders_unchanged is 'How many of them were as they are here, or older.';
 comment on column erp_sync_runs.orders_missing is 'How many of the orders asked for the ERP does not have any more.';
 comment on column erp_sync_runs.customers_done is 'How many customers it has read so far.';
-comment on column erp_sync_runs.failures is 'How many orders and customers could not be read or taken over; `erpImportFailures` says why.';
+
+comment on column erp_sync_runs.failures is '@list 7
+How many orders and customers could not be read or taken over; `erpImportFailures` says why.';
 comment on column erp_sync_runs.attempts is 'How often a worker has begun or resumed it.';
-comment on column erp_sync_runs.error is 'What went wrong last; null when all went well.';
-comment on column erp_sync_runs.queued_at is 'When it was asked for.';
+
+comment on column erp_sync_runs.error is '@list 8
+What went wrong last; null when all went well.';
+
+comment on column erp_sync_runs.queued_at is '@list 3
+@title Queued
+When it was asked for.';
 comment on column erp_sync_runs.started_at is 'When a worker first began it.';
 comment on column erp_sync_runs.retry_at is 'When it goes on; null unless it is `RETRYING`.';
-comment on column erp_sync_runs.finished_at is 'When it ended, one way or the other.';
+
+comment on column erp_sync_runs.finished_at is '@list 4
+@title Finished
+When it ended, one way or the other.';
 
 comment on column erp_sync_runs."position" is '@internal
 The number of the last order done; the run continues after it.';
@@ -1636,30 +1747,55 @@ create policy export_jobs_read on export_jobs for select to office_api
   using ((( SELECT has_permission('exports.read'::text) AS has_permission) AND (user_id = ( SELECT current_user_id() AS current_user_id)) AND (NOT (token_id IS DISTINCT FROM ( SELECT current_token_id() AS current_token_id)))));
 grant select (xmin, id, user_id, token_id, template_id, source, format, state, total_rows, exported_rows, file_size, error_message, notes, started_at, finished_at, expires_at, created_at, updated_at, attempt, failures, file_key, queue_job_id, query) on export_jobs to office_api;
 
-comment on table export_jobs is '@read exports.read
+comment on table export_jobs is '@group Exports 40
+@title Exports
+@titleOne Export
+@label created_at format
+@read exports.read
 @owner user_id token_id
 @audit ExportJob id except exported_rows attempt failures queue_job_id
 @auditReads
 @connection
 @defaultOrder created_at desc, id desc
 An export that was asked for: on its way, ready to be downloaded, or ended otherwise. It shows only to the caller who asked for it: a user in any of their sessions, or an API token.';
-comment on column export_jobs.user_id is 'Who asked for it.';
+
+comment on column export_jobs.user_id is '@list 4
+Who asked for it.';
 comment on column export_jobs.token_id is 'The API token that asked for it; null for a user''s session.';
-comment on column export_jobs.template_id is 'The template; null when it was deleted since.';
+
+comment on column export_jobs.template_id is '@list 3
+The template; null when it was deleted since.';
 comment on column export_jobs.source is 'The template''s name, as it was when the export was asked for.';
-comment on column export_jobs.format is 'The format of the file: `xlsx`, `csv` or `jsonl`.';
+
+comment on column export_jobs.format is '@list 2
+The format of the file: `xlsx`, `csv` or `jsonl`.';
 
 comment on column export_jobs.state is '@internal
 @auditName status
 The stored state; `status` also considers the time.';
-comment on column export_jobs.total_rows is 'How many products were asked for, each counted once.';
-comment on column export_jobs.exported_rows is 'How many of them are written so far.';
+
+comment on column export_jobs.total_rows is '@list 5
+@title Rows
+How many products were asked for, each counted once.';
+
+comment on column export_jobs.exported_rows is '@list 6
+@title Written
+How many of them are written so far.';
 comment on column export_jobs.file_size is 'The size of the finished file, in bytes.';
-comment on column export_jobs.error_message is 'Why it failed, or why it is tried again, in words for people; null when nothing is wrong.';
+
+comment on column export_jobs.error_message is '@list 8
+@title Error
+Why it failed, or why it is tried again, in words for people; null when nothing is wrong.';
 comment on column export_jobs.notes is 'What a reader of the file should know: products that were deleted meanwhile, a picture that could not be had, texts that were cut.';
 comment on column export_jobs.started_at is 'When work on it began.';
-comment on column export_jobs.finished_at is 'When it was completed, cancelled, or given up.';
+
+comment on column export_jobs.finished_at is '@list 7
+@title Finished
+When it was completed, cancelled, or given up.';
 comment on column export_jobs.expires_at is 'Until when the file can be downloaded.';
+
+comment on column export_jobs.created_at is '@list 1
+@title Asked for';
 
 comment on column export_jobs.attempt is '@internal
 Number of the latest attempt, from 1; part of the file''s key.';
@@ -1775,7 +1911,10 @@ create policy export_templates_read on export_templates for select to office_api
   using (( SELECT has_any_permission(VARIADIC ARRAY['exports.read'::text, 'exporttemplates.update'::text]) AS has_any_permission));
 grant select (xmin, id, name, description, kind, workbook_id, created_at, updated_at) on export_templates to office_api;
 
-comment on table export_templates is '@read exports.read
+comment on table export_templates is '@group Exports 41
+@title Templates
+@titleOne Template
+@read exports.read
 @create exporttemplates.update
 @update exporttemplates.update
 @delete exporttemplates.update
@@ -1907,24 +2046,41 @@ create policy invitations_read on invitations for select to office_api
   using (( SELECT has_permission('invitations.read'::text) AS has_permission));
 grant select (xmin, id, user_id, email, role_id, state, expires_at, invited_by_user_id, accepted_at, created_at, updated_at, revoked_at, mailed_at, mail_error, mail_attempts, mail_number) on invitations to office_api;
 
-comment on table invitations is '@read invitations.read
+comment on table invitations is '@group People 52
+@read invitations.read
 @audit Invitation except mail_attempts
 @auditReads
 @defaultOrder created_at desc
 An invitation of a person to join the staff with a role.';
-comment on column invitations.user_id is 'The inactive user that the invitation made.';
-comment on column invitations.email is 'Where the invitation was sent.';
+
+comment on column invitations.user_id is '@list 2
+The inactive user that the invitation made.';
+
+comment on column invitations.email is '@list 1
+@widget email
+Where the invitation was sent.';
 comment on column invitations.role_id is 'The role that the user gets; it may have been deleted since.';
 
 comment on column invitations.state is '@internal
 @auditName status
 The stored state; `status` also considers the time.';
-comment on column invitations.expires_at is 'The invitation can be accepted until then.';
+
+comment on column invitations.expires_at is '@list 3
+@title Ends
+The invitation can be accepted until then.';
 comment on column invitations.invited_by_user_id is 'Who invited.';
-comment on column invitations.accepted_at is 'When the person joined.';
+
+comment on column invitations.accepted_at is '@list 4
+@title Accepted
+When the person joined.';
 comment on column invitations.revoked_at is 'When the invitation was taken back; null for one that was not.';
-comment on column invitations.mailed_at is 'When the mail server took the latest mail of this invitation; null while it is on its way or has failed.';
-comment on column invitations.mail_error is 'Why the latest mail has not been sent, in words for people; null when nothing is wrong.';
+
+comment on column invitations.mailed_at is '@list 5
+@title Mailed
+When the mail server took the latest mail of this invitation; null while it is on its way or has failed.';
+
+comment on column invitations.mail_error is '@list 6
+Why the latest mail has not been sent, in words for people; null when nothing is wrong.';
 
 comment on column invitations.mail_attempts is '@internal
 Attempts to send the latest mail.';
@@ -1981,30 +2137,51 @@ create policy jobs_read on jobs for select to office_api
   using (( SELECT has_permission('audit.read'::text) AS has_permission));
 grant select (xmin, id, kind, subject, state, attempts, max_attempts, error, user_id, api_token_id, correlation_id, created_at, next_attempt_at, started_at, finished_at, queue_job_id, input, key) on jobs to office_api;
 
-comment on table jobs is '@read audit.read
+comment on table jobs is '@group Operations 60
+@label kind subject
+@read audit.read
 @audit off because an action is recorded where it takes effect; retrying and cancelling are recorded by their functions
 @connection
 @defaultOrder created_at desc, id desc
 Work that someone''s action has left to the workers: a mail to be sent, a call to be made.';
 
-comment on column jobs.kind is '@search exact
+comment on column jobs.kind is '@list 1
+@search exact
 @behavior -attribute:orderBy
 What sort of work it is, for programs, such as `product_sync`.';
 
-comment on column jobs.subject is '@search word
+comment on column jobs.subject is '@list 2
+@search word
 What it is about, in words.';
-comment on column jobs.state is 'Where it stands.';
-comment on column jobs.attempts is 'How often it was tried, the attempt that runs just now included.';
+
+comment on column jobs.state is '@list 3
+@tone RUNNING info
+@tone SUCCEEDED ok
+@tone FAILED bad
+Where it stands.';
+
+comment on column jobs.attempts is '@list 4
+How often it was tried, the attempt that runs just now included.';
 comment on column jobs.max_attempts is 'After so many attempts it is given up.';
-comment on column jobs.error is 'What went wrong at the last attempt, in words for people; null when nothing has.';
-comment on column jobs.user_id is 'Whose action started it.';
+
+comment on column jobs.error is '@list 8
+What went wrong at the last attempt, in words for people; null when nothing has.';
+
+comment on column jobs.user_id is '@list 5
+Whose action started it.';
 comment on column jobs.api_token_id is 'The API token that the action came with; null for a session.';
 
 comment on column jobs.correlation_id is '@search exact
 The request that started it, or tried it again.';
+
+comment on column jobs.created_at is '@list 6
+@title Queued';
 comment on column jobs.next_attempt_at is 'Not before this time it is tried again; null unless it waits for that.';
 comment on column jobs.started_at is 'When its first attempt began; null while it waits for it.';
-comment on column jobs.finished_at is 'When it was over, one way or the other; null before.';
+
+comment on column jobs.finished_at is '@list 7
+@title Finished
+When it was over, one way or the other; null before.';
 
 comment on column jobs.queue_job_id is '@internal
 The job in the queue.';
@@ -2400,7 +2577,9 @@ create policy orders_read on orders for select to office_api
   using (( SELECT has_permission('orders.read'::text) AS has_permission));
 grant select (xmin, id, erp_order_number, erp_id, customer_id, erp_customer_number, customer_name, customer_reference, salesperson, placed_at, requested_delivery_date, status, currency, erp_currency, net_amount, discount_amount, vat_amount, total_amount, payment_method, erp_payment_method, shipping_method, erp_shipping_method, warehouse, erp_warehouse, email, phone, delivery_name, delivery_address_line1, delivery_address_line2, delivery_postal_code, delivery_city, delivery_region, delivery_country, note, has_import_mapping_issue, has_import_data_issue, superseded_by_order_id, erp_revision, source_updated_at, imported_at, created_at, updated_at, search_words) on orders to office_api;
 
-comment on table orders is '@summary erp_order_number placed_at status
+comment on table orders is '@group Sales 20
+@label erp_order_number customer_name
+@summary erp_order_number placed_at status
 @searchCollection orders
 @searchSort placed_at desc
 @read orders.read
@@ -2410,7 +2589,9 @@ comment on table orders is '@summary erp_order_number placed_at status
 @defaultOrder placed_at desc
 An order of a customer, as the ERP holds it.';
 
-comment on column orders.erp_order_number is '@searchIndex searchable filter sort title Order number
+comment on column orders.erp_order_number is '@list 1
+@title Number
+@searchIndex searchable filter sort title Order number
 @search exact word
 The ERP''s number, kept byte for byte, leading zeros included.';
 
@@ -2422,7 +2603,9 @@ comment on column orders.erp_customer_number is '@searchIndex searchable filter 
 @search exact
 The customer''s number as the order has it.';
 
-comment on column orders.customer_name is '@searchIndex searchable facet sort
+comment on column orders.customer_name is '@list 2
+@title Customer
+@searchIndex searchable facet sort
 @search word
 The customer''s name as the order has it.';
 
@@ -2433,23 +2616,34 @@ The customer''s own number or mark for the order.';
 comment on column orders.salesperson is '@searchIndex searchable facet
 Who sold it, in the ERP''s words.';
 
-comment on column orders.placed_at is '@searchIndex filter sort
+comment on column orders.placed_at is '@list 3
+@title Placed
+@searchIndex filter sort
 When the order was placed.';
 
 comment on column orders.requested_delivery_date is '@searchIndex filter sort
 The day on which the customer wants it.';
 
-comment on column orders.status is '@searchIndex facet
+comment on column orders.status is '@list 4
+@tone CANCELLED bad
+@tone OPEN info
+@tone PARTLY_SHIPPED warn
+@tone SHIPPED ok
+@tone INVOICED ok
+@searchIndex facet
 How far the ERP is with the order.';
 
-comment on column orders.currency is '@searchIndex facet
+comment on column orders.currency is '@list 6
+@searchIndex facet
 ISO 4217 code of the amounts'' currency, such as `DKK`; null while the ERP''s code has no mapping.';
 comment on column orders.erp_currency is 'The currency as the ERP writes it.';
 comment on column orders.net_amount is 'All lines after discounts and before VAT, a decimal as text.';
 comment on column orders.discount_amount is 'Discounts that the net amount heeds, a decimal as text.';
 comment on column orders.vat_amount is 'VAT, a decimal as text.';
 
-comment on column orders.total_amount is '@searchIndex filter sort
+comment on column orders.total_amount is '@list 5
+@title Total
+@searchIndex filter sort
 What the customer pays, VAT included, a decimal as text.';
 
 comment on column orders.payment_method is '@searchIndex facet
@@ -2463,7 +2657,9 @@ comment on column orders.erp_shipping_method is 'The ERP''s code of the shipping
 comment on column orders.warehouse is '@searchIndex facet
 Where most of its lines are sent from; null while the ERP''s code has no mapping.';
 comment on column orders.erp_warehouse is 'The ERP''s code of the warehouse.';
-comment on column orders.email is 'Where news of this order goes.';
+
+comment on column orders.email is '@widget email
+Where news of this order goes.';
 comment on column orders.phone is 'Whom the driver calls.';
 
 comment on column orders.delivery_name is '@searchIndex searchable
@@ -2479,19 +2675,28 @@ comment on column orders.delivery_region is 'State, province or county.';
 
 comment on column orders.delivery_country is '@searchIndex facet
 Country, by name or code as the ERP has it.';
-comment on column orders.note is 'What the customer or the ERP added.';
 
-comment on column orders.has_import_mapping_issue is '@searchIndex facet title Lacks a mapping
+comment on column orders.note is '@widget long
+What the customer or the ERP added.';
+
+comment on column orders.has_import_mapping_issue is '@list 7
+@title Mapping issue
+@searchIndex facet title Lacks a mapping
 @behavior -attribute:orderBy
 Whether the order holds a value that has no mapping rule.';
 
-comment on column orders.has_import_data_issue is '@searchIndex facet title Lacks data
+comment on column orders.has_import_data_issue is '@list 8
+@title Data issue
+@searchIndex facet title Lacks data
 @behavior -attribute:orderBy
 Whether the order lacks something that only the ERP can supply.';
 comment on column orders.superseded_by_order_id is 'The newer order that took this one''s place.';
 comment on column orders.erp_revision is 'The ERP''s mark of this version of the order.';
 comment on column orders.source_updated_at is 'When the ERP last changed the order, as far as it says.';
-comment on column orders.imported_at is 'When an import last changed the order; one that finds it as it was changes nothing.';
+
+comment on column orders.imported_at is '@list 9
+@title Imported
+When an import last changed the order; one that finds it as it was changes nothing.';
 comment on column orders.created_at is '@searchIndex filter sort';
 comment on column orders.updated_at is '@searchIndex filter sort';
 
@@ -2557,7 +2762,8 @@ create policy permissions_read on permissions for select to office_api
   using (( SELECT has_permission('permissions.read'::text) AS has_permission));
 grant select (xmin, id, key, description, created_at) on permissions to office_api;
 
-comment on table permissions is '@read permissions.read
+comment on table permissions is '@group People 54
+@read permissions.read
 @audit off because permissions change only with a release
 A right that roles hold and operations ask for.';
 comment on column permissions.key is 'The name that operations ask for, such as `campaigns.read`.';
@@ -2877,7 +3083,9 @@ grant insert (erp_product_number, name, vintage, wine_type_id, producer, grape_v
 grant select (xmin, id, erp_product_number, name, vintage, wine_type_id, producer, grape_variety, country, province, region, description, alcohol_percent, bottle_size_ml, stock_quantity, is_active, source_updated_at, created_at, updated_at, search_words) on products to office_api;
 grant update (name, vintage, wine_type_id, producer, grape_variety, country, province, region, description, alcohol_percent, bottle_size_ml, stock_quantity, is_active) on products to office_api;
 
-comment on table products is '@searchCollection products
+comment on table products is '@group Catalogue 10
+@label name erp_product_number
+@searchCollection products
 @searchSort name
 @mutations create update
 @read products.read
@@ -2888,55 +3096,91 @@ comment on table products is '@searchCollection products
 @defaultOrder name
 A wine or other article of the catalogue, as the ERP knows it.';
 
-comment on column products.erp_product_number is '@searchIndex searchable filter sort title Product number
+comment on column products.erp_product_number is '@list 2
+@title Number
+@searchIndex searchable filter sort title Product number
 @search exact
 @mutations create
 The ERP''s number, kept byte for byte, leading zeros included; it stays what the product was made with.';
 
-comment on column products.name is '@searchIndex searchable sort
+comment on column products.name is '@list 1
+@searchIndex searchable sort
 @search word
 The name on the list.';
 
-comment on column products.vintage is '@searchIndex facet sort
+comment on column products.vintage is '@list 3
+@searchIndex facet sort
 Year of the harvest; null for wines without one.';
+comment on column products.wine_type_id is '@list 4';
 
-comment on column products.producer is '@searchIndex searchable facet sort
+comment on column products.producer is '@list 5
+@section Origin
+@searchIndex searchable facet sort
 @search word
 Who makes it.';
 
-comment on column products.grape_variety is '@searchIndex searchable facet
+comment on column products.grape_variety is '@section Origin
+@searchIndex searchable facet
 @search word
 Grape or blend.';
 
-comment on column products.country is '@searchIndex searchable facet sort
+comment on column products.country is '@list 6
+@section Origin
+@searchIndex searchable facet sort
 Country of origin.';
 
-comment on column products.province is '@searchIndex searchable facet
+comment on column products.province is '@section Origin
+@searchIndex searchable facet
 Province or wider region of origin.';
 
-comment on column products.region is '@searchIndex searchable facet
+comment on column products.region is '@list 7
+@section Origin
+@searchIndex searchable facet
 @search word
 Region of origin.';
 
-comment on column products.description is '@searchIndex searchable
+comment on column products.description is '@widget long
+@section Text
+@searchIndex searchable
 Text for the customer.';
 
-comment on column products.alcohol_percent is '@searchIndex filter sort
+comment on column products.alcohol_percent is '@title Alcohol
+@unit %
+@section Bottle
+@searchIndex filter sort
 Alcohol by volume, in per cent.';
 
-comment on column products.bottle_size_ml is '@searchIndex facet title Bottle size (ml)
+comment on column products.bottle_size_ml is '@title Bottle size
+@unit ml
+@section Bottle
+@searchIndex facet title Bottle size (ml)
 Content of the bottle, in millilitres.';
 
-comment on column products.stock_quantity is '@searchIndex filter sort
+comment on column products.stock_quantity is '@list 8
+@title Stock
+@unit bottles
+@section Bottle
+@searchIndex filter sort
 Bottles in stock at the last synchronisation.';
 
-comment on column products.is_active is '@searchIndex facet title On sale
+comment on column products.is_active is '@list 9
+@title On sale
+@searchIndex facet title On sale
 Whether the product is on sale.';
 
-comment on column products.source_updated_at is '@mutations off
+comment on column products.source_updated_at is '@title Changed in the ERP
+@section Times
+@mutations off
 When the ERP last changed the product, as far as it says.';
-comment on column products.created_at is '@searchIndex filter sort';
-comment on column products.updated_at is '@searchIndex filter sort';
+
+comment on column products.created_at is '@title Made
+@section Times
+@searchIndex filter sort';
+
+comment on column products.updated_at is '@list 10
+@title Changed
+@section Times
+@searchIndex filter sort';
 
 comment on column products.search_words is '@internal
 The normalised text that word searches compare.';
@@ -2994,7 +3238,8 @@ grant insert (name) on reviewers to office_api;
 grant select (xmin, id, name, created_at, updated_at) on reviewers to office_api;
 grant update (name) on reviewers to office_api;
 
-comment on table reviewers is '@read reviewers.read
+comment on table reviewers is '@group Catalogue 12
+@read reviewers.read
 @create reviewers.create
 @update reviewers.create
 @delete reviewers.create
@@ -3076,14 +3321,19 @@ create policy roles_read on roles for select to office_api
   using (( SELECT has_permission('roles.read'::text) AS has_permission));
 grant select (xmin, id, name, description, is_system, created_at, updated_at) on roles to office_api;
 
-comment on table roles is '@read roles.read
+comment on table roles is '@group People 51
+@read roles.read
 @audit Role
 @auditReads
 @defaultOrder name
 A named set of permissions that users hold.';
 comment on column roles.name is 'Unique without regard to case.';
-comment on column roles.description is 'What the role is for.';
-comment on column roles.is_system is 'A system role, such as Superadmin, can be neither changed nor deleted.';
+
+comment on column roles.description is '@widget long
+What the role is for.';
+
+comment on column roles.is_system is '@title System role
+A system role, such as Superadmin, can be neither changed nor deleted.';
 comment on constraint roles_description_check on roles is 'must be 500 characters at most';
 comment on constraint roles_name_check on roles is 'must be 1 to 80 visible characters without spaces at its ends';
 comment on index roles_name_key is 'A role of this name exists already.';
@@ -3440,16 +3690,34 @@ create policy users_self on users for select to office_api
   using ((id = ( SELECT current_user_id() AS current_user_id)));
 grant select (xmin, id, email, name, avatar_url, is_active, created_at, updated_at, department_id, invitations_closed_at) on users to office_api;
 
-comment on table users is '@read users.read
+comment on table users is '@group People 50
+@label name email
+@read users.read
 @audit User
 @auditReads
 @defaultOrder email
 A member of staff.';
-comment on column users.email is 'Unique without regard to case.';
-comment on column users.name is 'The name that colleagues see.';
-comment on column users.avatar_url is 'Address of a picture.';
-comment on column users.is_active is 'Only an active user can log in.';
-comment on column users.department_id is 'The department that the user belongs to.';
+
+comment on column users.email is '@list 2
+@widget email
+Unique without regard to case.';
+
+comment on column users.name is '@list 1
+The name that colleagues see.';
+
+comment on column users.avatar_url is '@title Picture
+@widget url
+Address of a picture.';
+
+comment on column users.is_active is '@list 4
+@title Active
+Only an active user can log in.';
+
+comment on column users.updated_at is '@list 5
+@title Changed';
+
+comment on column users.department_id is '@list 3
+The department that the user belongs to.';
 
 comment on column users.invitations_closed_at is '@internal
 When the user was first activated, or deactivated before that; no invitation activates the user from then on.';
@@ -3508,7 +3776,8 @@ grant insert (name, color) on wine_types to office_api;
 grant select (xmin, id, name, color, created_at, updated_at) on wine_types to office_api;
 grant update (name, color) on wine_types to office_api;
 
-comment on table wine_types is '@read products.read
+comment on table wine_types is '@group Catalogue 11
+@read products.read
 @create products.create
 @update products.update
 @delete products.update
@@ -3517,7 +3786,10 @@ comment on table wine_types is '@read products.read
 @defaultOrder name
 A kind of wine, such as red or sparkling, with the colour that stands for it.';
 comment on column wine_types.name is 'Unique without regard to case.';
-comment on column wine_types.color is 'The colour that stands for the type, as `#RRGGBB`.';
+
+comment on column wine_types.color is '@title Colour
+@widget color
+The colour that stands for the type, as `#RRGGBB`.';
 comment on constraint wine_types_color_check on wine_types is 'must be a colour such as #7A0019';
 comment on constraint wine_types_name_check on wine_types is 'must be 1 to 80 visible characters without spaces at its ends';
 comment on index wine_types_name_key is 'A wine type of this name exists already.';

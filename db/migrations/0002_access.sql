@@ -7,7 +7,8 @@ create table permissions (
   constraint permissions_key_key unique (key),
   constraint permissions_key_check check (key ~ '^[a-z]+\.[a-z]+$')
 );
-comment on table permissions is '@read permissions.read
+comment on table permissions is '@group People 54
+@read permissions.read
 @audit off because permissions change only with a release
 A right that roles hold and operations ask for.';
 comment on column permissions.key is 'The name that operations ask for, such as `campaigns.read`.';
@@ -24,14 +25,17 @@ create table roles (
   constraint roles_description_check check (char_length(description) <= 500)
 );
 create unique index roles_name_key on roles (name_key(name));
-comment on table roles is '@read roles.read
+comment on table roles is '@group People 51
+@read roles.read
 @audit Role
 @auditReads
 @defaultOrder name
 A named set of permissions that users hold.';
 comment on column roles.name is 'Unique without regard to case.';
-comment on column roles.description is 'What the role is for.';
-comment on column roles.is_system is 'A system role, such as Superadmin, can be neither changed nor deleted.';
+comment on column roles.description is '@widget long
+What the role is for.';
+comment on column roles.is_system is '@title System role
+A system role, such as Superadmin, can be neither changed nor deleted.';
 comment on constraint roles_name_check on roles is 'must be 1 to 80 visible characters without spaces at its ends';
 comment on constraint roles_description_check on roles is 'must be 500 characters at most';
 comment on index roles_name_key is 'A role of this name exists already.';
@@ -67,13 +71,15 @@ create table departments (
   constraint departments_description_check check (char_length(description) <= 500)
 );
 create unique index departments_name_key on departments (name_key(name));
-comment on table departments is '@read departments.read
+comment on table departments is '@group People 53
+@read departments.read
 @update departments.update
 @audit Department
 @defaultOrder name
 A part of the company that members of staff belong to.';
 comment on column departments.name is 'Unique without regard to case.';
-comment on column departments.description is 'What the department does.';
+comment on column departments.description is '@widget long
+What the department does.';
 comment on constraint departments_name_check on departments is
   'must be 1 to 80 visible characters without spaces at its ends';
 comment on constraint departments_description_check on departments is 'must be 500 characters at most';
@@ -103,18 +109,30 @@ create table users (
 );
 create unique index users_email_key on users (name_key(email));
 create index users_department_id_idx on users (department_id);
-comment on table users is '@read users.read
+comment on table users is '@group People 50
+@label name email
+@read users.read
 @audit User
 @auditReads
 @defaultOrder email
 A member of staff.';
-comment on column users.email is 'Unique without regard to case.';
-comment on column users.name is 'The name that colleagues see.';
-comment on column users.avatar_url is 'Address of a picture.';
-comment on column users.is_active is 'Only an active user can log in.';
-comment on column users.department_id is 'The department that the user belongs to.';
+comment on column users.email is '@list 2
+@widget email
+Unique without regard to case.';
+comment on column users.name is '@list 1
+The name that colleagues see.';
+comment on column users.avatar_url is '@title Picture
+@widget url
+Address of a picture.';
+comment on column users.is_active is '@list 4
+@title Active
+Only an active user can log in.';
+comment on column users.department_id is '@list 3
+The department that the user belongs to.';
 comment on column users.invitations_closed_at is '@internal
 When the user was first activated, or deactivated before that; no invitation activates the user from then on.';
+comment on column users.updated_at is '@list 5
+@title Changed';
 comment on constraint users_email_check on users is
   'must be an e-mail address such as anna@example.com, 254 characters at most';
 comment on constraint users_name_check on users is 'must be 1 to 120 visible characters without spaces at its ends';
@@ -180,25 +198,36 @@ create index invitations_role_id_idx on invitations (role_id) where state = 'pen
 create index invitations_invited_by_user_id_idx on invitations (invited_by_user_id);
 create index invitations_expires_at_idx on invitations (expires_at) where state = 'pending';
 create index invitations_created_at_idx on invitations (created_at);
-comment on table invitations is '@read invitations.read
+comment on table invitations is '@group People 52
+@read invitations.read
 @audit Invitation except mail_attempts
 @auditReads
 @defaultOrder created_at desc
 An invitation of a person to join the staff with a role.';
-comment on column invitations.user_id is 'The inactive user that the invitation made.';
-comment on column invitations.email is 'Where the invitation was sent.';
+comment on column invitations.user_id is '@list 2
+The inactive user that the invitation made.';
+comment on column invitations.email is '@list 1
+@widget email
+Where the invitation was sent.';
 comment on column invitations.role_id is 'The role that the user gets; it may have been deleted since.';
 comment on column invitations.state is '@internal
 @auditName status
 The stored state; `status` also considers the time.';
-comment on column invitations.expires_at is 'The invitation can be accepted until then.';
+comment on column invitations.expires_at is '@list 3
+@title Ends
+The invitation can be accepted until then.';
 comment on column invitations.invited_by_user_id is 'Who invited.';
-comment on column invitations.accepted_at is 'When the person joined.';
+comment on column invitations.accepted_at is '@list 4
+@title Accepted
+When the person joined.';
 comment on column invitations.revoked_at is 'When the invitation was taken back; null for one that was not.';
 comment on column invitations.mailed_at is
-  'When the mail server took the latest mail of this invitation; null while it is on its way or has failed.';
+  '@list 5
+@title Mailed
+When the mail server took the latest mail of this invitation; null while it is on its way or has failed.';
 comment on column invitations.mail_error is
-  'Why the latest mail has not been sent, in words for people; null when nothing is wrong.';
+  '@list 6
+Why the latest mail has not been sent, in words for people; null when nothing is wrong.';
 comment on column invitations.mail_attempts is '@internal
 Attempts to send the latest mail.';
 comment on column invitations.mail_number is '@internal

@@ -30,33 +30,48 @@ create index jobs_finished_at_idx on jobs (finished_at);
 create index jobs_correlation_id_idx on jobs (correlation_id);
 create index jobs_kind_idx on jobs (kind, created_at desc, id desc);
 create index jobs_subject_search_idx on jobs using gin (search_text(subject) extensions.gin_trgm_ops);
-comment on table jobs is '@read audit.read
+comment on table jobs is '@group Operations 60
+@label kind subject
+@read audit.read
 @audit off because an action is recorded where it takes effect; retrying and cancelling are recorded by their functions
 @connection
 @defaultOrder created_at desc, id desc
 Work that someone''s action has left to the workers: a mail to be sent, a call to be made.';
-comment on column jobs.kind is '@search exact
+comment on column jobs.kind is '@list 1
+@search exact
 @behavior -attribute:orderBy
 What sort of work it is, for programs, such as `product_sync`.';
-comment on column jobs.subject is '@search word
+comment on column jobs.subject is '@list 2
+@search word
 What it is about, in words.';
-comment on column jobs.state is 'Where it stands.';
-comment on column jobs.attempts is 'How often it was tried, the attempt that runs just now included.';
+comment on column jobs.state is '@list 3
+@tone RUNNING info
+@tone SUCCEEDED ok
+@tone FAILED bad
+Where it stands.';
+comment on column jobs.attempts is '@list 4
+How often it was tried, the attempt that runs just now included.';
 comment on column jobs.max_attempts is 'After so many attempts it is given up.';
-comment on column jobs.error is 'What went wrong at the last attempt, in words for people; null when nothing has.';
-comment on column jobs.user_id is 'Whose action started it.';
+comment on column jobs.error is '@list 8
+What went wrong at the last attempt, in words for people; null when nothing has.';
+comment on column jobs.user_id is '@list 5
+Whose action started it.';
 comment on column jobs.api_token_id is 'The API token that the action came with; null for a session.';
 comment on column jobs.correlation_id is '@search exact
 The request that started it, or tried it again.';
 comment on column jobs.next_attempt_at is 'Not before this time it is tried again; null unless it waits for that.';
 comment on column jobs.started_at is 'When its first attempt began; null while it waits for it.';
-comment on column jobs.finished_at is 'When it was over, one way or the other; null before.';
+comment on column jobs.finished_at is '@list 7
+@title Finished
+When it was over, one way or the other; null before.';
 comment on column jobs.queue_job_id is '@internal
 The job in the queue.';
 comment on column jobs.input is '@internal
 The payload of the task, for a retry.';
 comment on column jobs.key is '@internal
 The key under which the queue holds at most one waiting job.';
+comment on column jobs.created_at is '@list 6
+@title Queued';
 comment on constraint jobs_finished_at_check on jobs is 'is there for a job that is over, and for no other';
 comment on constraint jobs_user_id_fkey on jobs is '@forwardFollows own
 @forwardBehavior +singularRelation:resource:single

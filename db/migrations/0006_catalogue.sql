@@ -10,7 +10,8 @@ create table wine_types (
   constraint wine_types_color_check check (color ~ '^#[0-9A-F]{6}$')
 );
 create unique index wine_types_name_key on wine_types (name_key(name));
-comment on table wine_types is '@read products.read
+comment on table wine_types is '@group Catalogue 11
+@read products.read
 @create products.create
 @update products.update
 @delete products.update
@@ -19,7 +20,9 @@ comment on table wine_types is '@read products.read
 @defaultOrder name
 A kind of wine, such as red or sparkling, with the colour that stands for it.';
 comment on column wine_types.name is 'Unique without regard to case.';
-comment on column wine_types.color is 'The colour that stands for the type, as `#RRGGBB`.';
+comment on column wine_types.color is '@title Colour
+@widget color
+The colour that stands for the type, as `#RRGGBB`.';
 comment on constraint wine_types_name_check on wine_types is
   'must be 1 to 80 visible characters without spaces at its ends';
 comment on constraint wine_types_color_check on wine_types is 'must be a colour such as #7A0019';
@@ -75,7 +78,9 @@ create index products_province_search_idx on products (search_text(province) tex
 create index products_vintage_name_idx on products (vintage, name, id);
 -- Products are counted by country from this index, which is a tenth of the table. It also orders products by country.
 create index products_country_idx on products (country, id);
-comment on table products is '@searchCollection products
+comment on table products is '@group Catalogue 10
+@label name erp_product_number
+@searchCollection products
 @searchSort name
 @mutations create update
 @read products.read
@@ -85,44 +90,78 @@ comment on table products is '@searchCollection products
 @connection
 @defaultOrder name
 A wine or other article of the catalogue, as the ERP knows it.';
-comment on column products.erp_product_number is '@searchIndex searchable filter sort title Product number
+comment on column products.erp_product_number is '@list 2
+@title Number
+@searchIndex searchable filter sort title Product number
 @search exact
 @mutations create
 The ERP''s number, kept byte for byte, leading zeros included; it stays what the product was made with.';
-comment on column products.name is '@searchIndex searchable sort
+comment on column products.name is '@list 1
+@searchIndex searchable sort
 @search word
 The name on the list.';
-comment on column products.vintage is '@searchIndex facet sort
+comment on column products.vintage is '@list 3
+@searchIndex facet sort
 Year of the harvest; null for wines without one.';
-comment on column products.producer is '@searchIndex searchable facet sort
+comment on column products.producer is '@list 5
+@section Origin
+@searchIndex searchable facet sort
 @search word
 Who makes it.';
-comment on column products.grape_variety is '@searchIndex searchable facet
+comment on column products.grape_variety is '@section Origin
+@searchIndex searchable facet
 @search word
 Grape or blend.';
-comment on column products.country is '@searchIndex searchable facet sort
+comment on column products.country is '@list 6
+@section Origin
+@searchIndex searchable facet sort
 Country of origin.';
-comment on column products.province is '@searchIndex searchable facet
+comment on column products.province is '@section Origin
+@searchIndex searchable facet
 Province or wider region of origin.';
-comment on column products.region is '@searchIndex searchable facet
+comment on column products.region is '@list 7
+@section Origin
+@searchIndex searchable facet
 @search word
 Region of origin.';
-comment on column products.description is '@searchIndex searchable
+comment on column products.description is '@widget long
+@section Text
+@searchIndex searchable
 Text for the customer.';
-comment on column products.alcohol_percent is '@searchIndex filter sort
+comment on column products.alcohol_percent is '@title Alcohol
+@unit %
+@section Bottle
+@searchIndex filter sort
 Alcohol by volume, in per cent.';
-comment on column products.bottle_size_ml is '@searchIndex facet title Bottle size (ml)
+comment on column products.bottle_size_ml is '@title Bottle size
+@unit ml
+@section Bottle
+@searchIndex facet title Bottle size (ml)
 Content of the bottle, in millilitres.';
-comment on column products.stock_quantity is '@searchIndex filter sort
+comment on column products.stock_quantity is '@list 8
+@title Stock
+@unit bottles
+@section Bottle
+@searchIndex filter sort
 Bottles in stock at the last synchronisation.';
-comment on column products.is_active is '@searchIndex facet title On sale
+comment on column products.is_active is '@list 9
+@title On sale
+@searchIndex facet title On sale
 Whether the product is on sale.';
-comment on column products.source_updated_at is '@mutations off
+comment on column products.source_updated_at is '@title Changed in the ERP
+@section Times
+@mutations off
 When the ERP last changed the product, as far as it says.';
-comment on column products.created_at is '@searchIndex filter sort';
-comment on column products.updated_at is '@searchIndex filter sort';
+comment on column products.created_at is '@title Made
+@section Times
+@searchIndex filter sort';
+comment on column products.updated_at is '@list 10
+@title Changed
+@section Times
+@searchIndex filter sort';
 comment on column products.search_words is '@internal
 The normalised text that word searches compare.';
+comment on column products.wine_type_id is '@list 4';
 comment on constraint products_erp_product_number_key on products is 'A product with this ERP number exists already.';
 comment on constraint products_erp_product_number_check on products is
   'must be 1 to 50 printable characters without spaces at its ends';
@@ -229,7 +268,8 @@ create table reviewers (
   constraint reviewers_name_check check (is_label(name, 200))
 );
 create unique index reviewers_name_key on reviewers (name_key(name));
-comment on table reviewers is '@read reviewers.read
+comment on table reviewers is '@group Catalogue 12
+@read reviewers.read
 @create reviewers.create
 @update reviewers.create
 @delete reviewers.create

@@ -29,7 +29,8 @@ create index campaigns_product_id_idx on campaigns (product_id);
 create index campaigns_author_user_id_idx on campaigns (author_user_id);
 create index campaigns_scheduled_at_idx on campaigns (scheduled_at desc, id);
 create index campaigns_due_idx on campaigns (scheduled_at) where status = 'SCHEDULED';
-comment on table campaigns is '@searchCollection campaigns
+comment on table campaigns is '@group Marketing 30
+@searchCollection campaigns
 @searchSort scheduled_at desc
 @read campaigns.read
 @create campaigns.create
@@ -38,23 +39,38 @@ comment on table campaigns is '@searchCollection campaigns
 @audit Campaign
 @defaultOrder scheduled_at desc, id
 A marketing campaign, for a product or without one.';
-comment on column campaigns.product_id is 'The product that the campaign is for.';
-comment on column campaigns.title is '@searchIndex searchable sort
+comment on column campaigns.product_id is '@list 5
+The product that the campaign is for.';
+comment on column campaigns.title is '@list 1
+@searchIndex searchable sort
 The campaign''s own title.';
 comment on column campaigns.vintage is '@searchIndex facet sort
 The campaign''s own vintage; taken from the product where the creating call leaves it out.';
-comment on column campaigns.color is '@searchIndex facet dataType hexColor
+comment on column campaigns.color is '@title Colour
+@widget color
+@searchIndex facet dataType hexColor
 The campaign''s own colour as `#RRGGBB`; taken from the product''s wine type where the creating call leaves it out.';
-comment on column campaigns.note is '@searchIndex searchable
+comment on column campaigns.note is '@widget long
+@searchIndex searchable
 For colleagues.';
 comment on column campaigns.price is '@searchIndex searchable
 The price as it is advertised, free text of 1 to 64 characters.';
-comment on column campaigns.author_user_id is 'Who is responsible for the campaign.';
-comment on column campaigns.medium is '@searchIndex facet
+comment on column campaigns.author_user_id is '@list 6
+@title Author
+Who is responsible for the campaign.';
+comment on column campaigns.medium is '@list 2
+@searchIndex facet
 Where the campaign runs.';
-comment on column campaigns.scheduled_at is '@searchIndex filter sort
+comment on column campaigns.scheduled_at is '@list 4
+@title Scheduled
+@searchIndex filter sort
 When the campaign starts.';
-comment on column campaigns.status is '@searchIndex facet
+comment on column campaigns.status is '@list 3
+@tone SCHEDULED info
+@tone ACTIVE ok
+@tone PAUSED warn
+@tone CANCELLED bad
+@searchIndex facet
 How far the campaign is.';
 comment on column campaigns.created_at is '@searchIndex filter sort';
 comment on column campaigns.updated_at is '@searchIndex filter sort';
@@ -79,9 +95,14 @@ create table campaign_colors (
   constraint campaign_colors_color_check check (color ~ '^#[0-9A-F]{6}$')
 );
 create index campaign_colors_updated_at_idx on campaign_colors (updated_at desc);
-comment on table campaign_colors is '@read campaigns.read
+comment on table campaign_colors is '@group Marketing 31
+@title Colours
+@titleOne Colour
+@read campaigns.read
 @audit off because it only copies what campaigns hold
 @defaultOrder updated_at desc
 A colour that campaigns have used, to be offered again.';
-comment on column campaign_colors.color is 'As `#RRGGBB`.';
+comment on column campaign_colors.color is '@title Colour
+@widget color
+As `#RRGGBB`.';
 comment on column campaign_colors.updated_at is 'When a campaign last took the colour, to the second.';

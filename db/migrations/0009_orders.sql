@@ -55,7 +55,9 @@ create index customers_search_idx on customers using gin (search_words extension
 create index customers_country_search_idx on customers (search_text(country) text_pattern_ops);
 create index customers_vat_number_search_idx on customers (search_text(vat_number) text_pattern_ops);
 create index customers_postal_code_search_idx on customers (search_text(postal_code) text_pattern_ops);
-comment on table customers is '@searchCollection customers
+comment on table customers is '@group Sales 21
+@label name erp_customer_number
+@searchCollection customers
 @searchSort name
 @read customers.read
 @audit Customer
@@ -63,30 +65,38 @@ comment on table customers is '@searchCollection customers
 @connection
 @defaultOrder name
 Who buys from us, as the ERP knows them.';
-comment on column customers.erp_customer_number is '@searchIndex searchable filter sort title Customer number
+comment on column customers.erp_customer_number is '@list 2
+@title Number
+@searchIndex searchable filter sort title Customer number
 @search exact word
 The ERP''s number, kept byte for byte, leading zeros included.';
-comment on column customers.name is '@searchIndex searchable sort
+comment on column customers.name is '@list 1
+@searchIndex searchable sort
 @search word
 The name that invoices bear.';
 comment on column customers.contact_name is '@searchIndex searchable
 @search word
 Whom to ask for.';
-comment on column customers.email is '@searchIndex searchable dataType email
+comment on column customers.email is '@list 5
+@widget email
+@searchIndex searchable dataType email
 @search word
 Where the customer is written to.';
 comment on column customers.phone is 'As the ERP has it.';
-comment on column customers.website is 'As the ERP has it.';
+comment on column customers.website is '@widget url
+As the ERP has it.';
 comment on column customers.address_line1 is 'Street and number.';
 comment on column customers.address_line2 is 'What else the address needs.';
 comment on column customers.postal_code is '@searchIndex searchable filter
 Post code, kept as text.';
-comment on column customers.city is '@searchIndex searchable facet
+comment on column customers.city is '@list 3
+@searchIndex searchable facet
 @search word
 Town or city.';
 comment on column customers.region is '@searchIndex searchable facet
 State, province or county.';
-comment on column customers.country is '@searchIndex searchable facet sort
+comment on column customers.country is '@list 4
+@searchIndex searchable facet sort
 Country, by name or code as the ERP has it.';
 comment on column customers.currency is '@searchIndex facet
 ISO 4217 code of the customer''s currency, such as `DKK`.';
@@ -94,13 +104,19 @@ comment on column customers.vat_number is '@searchIndex searchable title VAT num
 Number under which the customer is registered for VAT.';
 comment on column customers.payment_terms is 'How soon invoices are due, in the ERP''s words.';
 comment on column customers.credit_limit is 'What the customer may owe at most, a decimal as text; null for no limit.';
-comment on column customers.balance_due is 'What the customer owed at the last import, a decimal as text.';
-comment on column customers.is_blocked is '@searchIndex facet
+comment on column customers.balance_due is '@list 6
+@title Balance
+What the customer owed at the last import, a decimal as text.';
+comment on column customers.is_blocked is '@list 7
+@title Blocked
+@searchIndex facet
 Whether the ERP takes no more orders from the customer.';
 comment on column customers.erp_revision is 'The ERP''s mark of this version of the customer.';
 comment on column customers.source_updated_at is 'When the ERP last changed the customer, as far as it says.';
 comment on column customers.created_at is '@searchIndex filter sort';
-comment on column customers.updated_at is '@searchIndex filter sort';
+comment on column customers.updated_at is '@list 8
+@title Changed
+@searchIndex filter sort';
 comment on column customers.search_words is '@internal
 The normalised text that word searches compare.';
 comment on constraint customers_erp_customer_number_key on customers is
@@ -222,7 +238,9 @@ create index orders_customer_reference_idx on orders (customer_reference, erp_cu
 create index orders_mapping_gaps_idx on orders (erp_order_number) where has_import_mapping_issue;
 create index orders_data_gaps_idx on orders (erp_order_number) where has_import_data_issue;
 create index orders_erp_id_idx on orders (erp_id);
-comment on table orders is '@summary erp_order_number placed_at status
+comment on table orders is '@group Sales 20
+@label erp_order_number customer_name
+@summary erp_order_number placed_at status
 @searchCollection orders
 @searchSort placed_at desc
 @read orders.read
@@ -231,7 +249,9 @@ comment on table orders is '@summary erp_order_number placed_at status
 @connection
 @defaultOrder placed_at desc
 An order of a customer, as the ERP holds it.';
-comment on column orders.erp_order_number is '@searchIndex searchable filter sort title Order number
+comment on column orders.erp_order_number is '@list 1
+@title Number
+@searchIndex searchable filter sort title Order number
 @search exact word
 The ERP''s number, kept byte for byte, leading zeros included.';
 comment on column orders.erp_id is '@search exact
@@ -240,7 +260,9 @@ comment on column orders.customer_id is 'The customer; null while the ERP''s cus
 comment on column orders.erp_customer_number is '@searchIndex searchable filter title Customer number
 @search exact
 The customer''s number as the order has it.';
-comment on column orders.customer_name is '@searchIndex searchable facet sort
+comment on column orders.customer_name is '@list 2
+@title Customer
+@searchIndex searchable facet sort
 @search word
 The customer''s name as the order has it.';
 comment on column orders.customer_reference is '@searchIndex searchable
@@ -248,19 +270,30 @@ comment on column orders.customer_reference is '@searchIndex searchable
 The customer''s own number or mark for the order.';
 comment on column orders.salesperson is '@searchIndex searchable facet
 Who sold it, in the ERP''s words.';
-comment on column orders.placed_at is '@searchIndex filter sort
+comment on column orders.placed_at is '@list 3
+@title Placed
+@searchIndex filter sort
 When the order was placed.';
 comment on column orders.requested_delivery_date is '@searchIndex filter sort
 The day on which the customer wants it.';
-comment on column orders.status is '@searchIndex facet
+comment on column orders.status is '@list 4
+@tone CANCELLED bad
+@tone OPEN info
+@tone PARTLY_SHIPPED warn
+@tone SHIPPED ok
+@tone INVOICED ok
+@searchIndex facet
 How far the ERP is with the order.';
-comment on column orders.currency is '@searchIndex facet
+comment on column orders.currency is '@list 6
+@searchIndex facet
 ISO 4217 code of the amounts'' currency, such as `DKK`; null while the ERP''s code has no mapping.';
 comment on column orders.erp_currency is 'The currency as the ERP writes it.';
 comment on column orders.net_amount is 'All lines after discounts and before VAT, a decimal as text.';
 comment on column orders.discount_amount is 'Discounts that the net amount heeds, a decimal as text.';
 comment on column orders.vat_amount is 'VAT, a decimal as text.';
-comment on column orders.total_amount is '@searchIndex filter sort
+comment on column orders.total_amount is '@list 5
+@title Total
+@searchIndex filter sort
 What the customer pays, VAT included, a decimal as text.';
 comment on column orders.payment_method is '@searchIndex facet
 How it is paid; null while the ERP''s code has no mapping.';
@@ -271,7 +304,8 @@ comment on column orders.erp_shipping_method is 'The ERP''s code of the shipping
 comment on column orders.warehouse is '@searchIndex facet
 Where most of its lines are sent from; null while the ERP''s code has no mapping.';
 comment on column orders.erp_warehouse is 'The ERP''s code of the warehouse.';
-comment on column orders.email is 'Where news of this order goes.';
+comment on column orders.email is '@widget email
+Where news of this order goes.';
 comment on column orders.phone is 'Whom the driver calls.';
 comment on column orders.delivery_name is '@searchIndex searchable
 @search word
@@ -284,18 +318,25 @@ Town or city.';
 comment on column orders.delivery_region is 'State, province or county.';
 comment on column orders.delivery_country is '@searchIndex facet
 Country, by name or code as the ERP has it.';
-comment on column orders.note is 'What the customer or the ERP added.';
-comment on column orders.has_import_mapping_issue is '@searchIndex facet title Lacks a mapping
+comment on column orders.note is '@widget long
+What the customer or the ERP added.';
+comment on column orders.has_import_mapping_issue is '@list 7
+@title Mapping issue
+@searchIndex facet title Lacks a mapping
 @behavior -attribute:orderBy
 Whether the order holds a value that has no mapping rule.';
-comment on column orders.has_import_data_issue is '@searchIndex facet title Lacks data
+comment on column orders.has_import_data_issue is '@list 8
+@title Data issue
+@searchIndex facet title Lacks data
 @behavior -attribute:orderBy
 Whether the order lacks something that only the ERP can supply.';
 comment on column orders.superseded_by_order_id is 'The newer order that took this one''s place.';
 comment on column orders.erp_revision is 'The ERP''s mark of this version of the order.';
 comment on column orders.source_updated_at is 'When the ERP last changed the order, as far as it says.';
 comment on column orders.imported_at is
-  'When an import last changed the order; one that finds it as it was changes nothing.';
+  '@list 9
+@title Imported
+When an import last changed the order; one that finds it as it was changes nothing.';
 comment on column orders.created_at is '@searchIndex filter sort';
 comment on column orders.updated_at is '@searchIndex filter sort';
 comment on column orders.search_words is '@internal

@@ -118,7 +118,10 @@ create table erp_mapping_targets (
   constraint erp_mapping_targets_title_check check (is_label(title, 200))
 );
 create index erp_mapping_targets_value_idx on erp_mapping_targets (value);
-comment on table erp_mapping_targets is '@read erpsync.read
+comment on table erp_mapping_targets is '@group Sales 23
+@title Mapping targets
+@titleOne Mapping target
+@read erpsync.read
 @create erpsync.run
 @update erpsync.run
 @delete erpsync.run
@@ -167,7 +170,10 @@ create index erp_mapping_rules_key_idx on erp_mapping_rules (key);
 create index erp_mapping_rules_target_idx on erp_mapping_rules (target);
 create index erp_mapping_rules_created_at_idx on erp_mapping_rules (created_at, id);
 create index erp_mapping_rules_search_idx on erp_mapping_rules using gin (search_text(key) extensions.gin_trgm_ops);
-comment on table erp_mapping_rules is '@read erpsync.read
+comment on table erp_mapping_rules is '@group Sales 22
+@title Mapping rules
+@titleOne Mapping rule
+@read erpsync.read
 @create erpsync.run
 @update erpsync.run
 @delete erpsync.run
@@ -176,15 +182,24 @@ comment on table erp_mapping_rules is '@read erpsync.read
 @connection
 @defaultOrder code, key
 What one of the ERP''s codes means here. A rule clears the import issues of its `code` and `key` when their orders are next imported.';
-comment on column erp_mapping_rules.code is '@search exact
+comment on column erp_mapping_rules.code is '@list 1
+@search exact
 Which issues it clears, such as `warehouse.unmapped`.';
-comment on column erp_mapping_rules.key is '@search exact word
+comment on column erp_mapping_rules.key is '@list 2
+@search exact word
 The ERP''s value, byte for byte, as the issues have it.';
-comment on column erp_mapping_rules.target is '@search exact
+comment on column erp_mapping_rules.target is '@list 3
+@search exact
 What the value means: one of `erpMappingTargets` with the same code; null where `isIgnored`.';
 comment on column erp_mapping_rules.is_ignored is
-  'Whether the value means nothing here: orders get none for it, and no issue.';
-comment on column erp_mapping_rules.note is 'Why, for colleagues.';
+  '@list 4
+@title Ignored
+Whether the value means nothing here: orders get none for it, and no issue.';
+comment on column erp_mapping_rules.note is '@list 5
+@widget long
+Why, for colleagues.';
+comment on column erp_mapping_rules.updated_at is '@list 6
+@title Changed';
 comment on constraint erp_mapping_rules_key_key on erp_mapping_rules is
   'There is a rule for this code and key already.';
 comment on constraint erp_mapping_rules_code_check on erp_mapping_rules is
@@ -240,31 +255,51 @@ create unique index erp_sync_runs_waiting_key on erp_sync_runs (kind, erp_order_
 create unique index erp_sync_runs_working_key on erp_sync_runs (kind, erp_order_number) nulls not distinct
   where status in ('RUNNING', 'RETRYING');
 create index erp_sync_runs_cancelled_by_user_id_idx on erp_sync_runs (cancelled_by_user_id);
-comment on table erp_sync_runs is '@read erpsync.read
+comment on table erp_sync_runs is '@group Operations 61
+@title Imports
+@titleOne Import
+@label kind
+@read erpsync.read
 @audit off because the schedule creates a run every few minutes; the functions that start and cancel runs record it
 @connection
 @defaultOrder queued_at desc
 One run of the import from the ERP, with its progress.';
-comment on column erp_sync_runs.kind is 'What it reads from the ERP.';
-comment on column erp_sync_runs.status is 'How far it is.';
+comment on column erp_sync_runs.kind is '@list 1
+What it reads from the ERP.';
+comment on column erp_sync_runs.status is '@list 2
+@tone RUNNING info
+@tone RETRYING warn
+@tone SUCCEEDED ok
+@tone FAILED bad
+How far it is.';
 comment on column erp_sync_runs.requested_by_user_id is 'Who asked for it; null for the schedule.';
 comment on column erp_sync_runs.erp_order_number is '@search exact
 The order asked for by number; null for the other kinds.';
-comment on column erp_sync_runs.orders_total is 'How many orders there are to do, as far as that is known.';
-comment on column erp_sync_runs.orders_done is 'How many orders it has read so far, those that failed included.';
+comment on column erp_sync_runs.orders_total is '@list 5
+@title Orders
+How many orders there are to do, as far as that is known.';
+comment on column erp_sync_runs.orders_done is '@list 6
+@title Done
+How many orders it has read so far, those that failed included.';
 comment on column erp_sync_runs.orders_created is 'How many of them were new.';
 comment on column erp_sync_runs.orders_updated is 'How many of them differed from what was here.';
 comment on column erp_sync_runs.orders_unchanged is 'How many of them were as they are here, or older.';
 comment on column erp_sync_runs.orders_missing is 'How many of the orders asked for the ERP does not have any more.';
 comment on column erp_sync_runs.customers_done is 'How many customers it has read so far.';
 comment on column erp_sync_runs.failures is
-  'How many orders and customers could not be read or taken over; `erpImportFailures` says why.';
+  '@list 7
+How many orders and customers could not be read or taken over; `erpImportFailures` says why.';
 comment on column erp_sync_runs.attempts is 'How often a worker has begun or resumed it.';
-comment on column erp_sync_runs.error is 'What went wrong last; null when all went well.';
-comment on column erp_sync_runs.queued_at is 'When it was asked for.';
+comment on column erp_sync_runs.error is '@list 8
+What went wrong last; null when all went well.';
+comment on column erp_sync_runs.queued_at is '@list 3
+@title Queued
+When it was asked for.';
 comment on column erp_sync_runs.started_at is 'When a worker first began it.';
 comment on column erp_sync_runs.retry_at is 'When it goes on; null unless it is `RETRYING`.';
-comment on column erp_sync_runs.finished_at is 'When it ended, one way or the other.';
+comment on column erp_sync_runs.finished_at is '@list 4
+@title Finished
+When it ended, one way or the other.';
 comment on column erp_sync_runs.position is '@internal
 The number of the last order done; the run continues after it.';
 comment on column erp_sync_runs.job_id is '@internal
@@ -296,7 +331,10 @@ create index erp_import_failures_created_at_idx on erp_import_failures (created_
 create index erp_import_failures_search_idx on erp_import_failures using gin (
   search_text(erp_order_number) extensions.gin_trgm_ops, search_text(message) extensions.gin_trgm_ops
 );
-comment on table erp_import_failures is '@read erpsync.read
+comment on table erp_import_failures is '@group Operations 62
+@title Unreadable orders
+@titleOne Unreadable order
+@read erpsync.read
 @audit off because no data of this service has changed
 @connection
 @defaultOrder last_seen_at desc

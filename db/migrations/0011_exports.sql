@@ -46,7 +46,10 @@ create table export_templates (
 );
 create unique index export_templates_name_key on export_templates (name_key(name));
 create index export_templates_workbook_id_idx on export_templates (workbook_id);
-comment on table export_templates is '@read exports.read
+comment on table export_templates is '@group Exports 41
+@title Templates
+@titleOne Template
+@read exports.read
 @create exporttemplates.update
 @update exporttemplates.update
 @delete exporttemplates.update
@@ -136,30 +139,45 @@ create index export_jobs_open_idx on export_jobs (created_at) where state in ('q
 create index export_jobs_expires_at_idx on export_jobs (expires_at) where state = 'completed';
 create index export_jobs_waiting_idx on export_jobs (user_id, created_at, id) where state = 'queued' and queue_job_id is null;
 create index export_jobs_started_idx on export_jobs (user_id, started_at);
-comment on table export_jobs is '@read exports.read
+comment on table export_jobs is '@group Exports 40
+@title Exports
+@titleOne Export
+@label created_at format
+@read exports.read
 @owner user_id token_id
 @audit ExportJob id except exported_rows attempt failures queue_job_id
 @auditReads
 @connection
 @defaultOrder created_at desc, id desc
 An export that was asked for: on its way, ready to be downloaded, or ended otherwise. It shows only to the caller who asked for it: a user in any of their sessions, or an API token.';
-comment on column export_jobs.user_id is 'Who asked for it.';
+comment on column export_jobs.user_id is '@list 4
+Who asked for it.';
 comment on column export_jobs.token_id is 'The API token that asked for it; null for a user''s session.';
-comment on column export_jobs.template_id is 'The template; null when it was deleted since.';
+comment on column export_jobs.template_id is '@list 3
+The template; null when it was deleted since.';
 comment on column export_jobs.source is 'The template''s name, as it was when the export was asked for.';
-comment on column export_jobs.format is 'The format of the file: `xlsx`, `csv` or `jsonl`.';
+comment on column export_jobs.format is '@list 2
+The format of the file: `xlsx`, `csv` or `jsonl`.';
 comment on column export_jobs.state is '@internal
 @auditName status
 The stored state; `status` also considers the time.';
-comment on column export_jobs.total_rows is 'How many products were asked for, each counted once.';
-comment on column export_jobs.exported_rows is 'How many of them are written so far.';
+comment on column export_jobs.total_rows is '@list 5
+@title Rows
+How many products were asked for, each counted once.';
+comment on column export_jobs.exported_rows is '@list 6
+@title Written
+How many of them are written so far.';
 comment on column export_jobs.file_size is 'The size of the finished file, in bytes.';
 comment on column export_jobs.error_message is
-  'Why it failed, or why it is tried again, in words for people; null when nothing is wrong.';
+  '@list 8
+@title Error
+Why it failed, or why it is tried again, in words for people; null when nothing is wrong.';
 comment on column export_jobs.notes is
   'What a reader of the file should know: products that were deleted meanwhile, a picture that could not be had, texts that were cut.';
 comment on column export_jobs.started_at is 'When work on it began.';
-comment on column export_jobs.finished_at is 'When it was completed, cancelled, or given up.';
+comment on column export_jobs.finished_at is '@list 7
+@title Finished
+When it was completed, cancelled, or given up.';
 comment on column export_jobs.expires_at is 'Until when the file can be downloaded.';
 comment on column export_jobs.attempt is '@internal
 Number of the latest attempt, from 1; part of the file''s key.';
@@ -170,6 +188,8 @@ Where the finished file is in the object store.';
 comment on column export_jobs.queue_job_id is '@internal
 The job in the queue.';
 comment on column export_jobs.query is 'The search whose products it holds; null where its products were named.';
+comment on column export_jobs.created_at is '@list 1
+@title Asked for';
 comment on constraint export_jobs_state_check on export_jobs is
   'must be queued, running, completed, failed, cancelled or expired';
 comment on constraint export_jobs_file_check on export_jobs is 'names a file when it is completed, and only then';

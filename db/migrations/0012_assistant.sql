@@ -11,7 +11,10 @@ create table ai_conversations (
 );
 create index ai_conversations_user_id_idx on ai_conversations (user_id, updated_at desc, id desc);
 create index ai_conversations_updated_at_idx on ai_conversations (updated_at desc, id desc);
-comment on table ai_conversations is '@read ai.use
+comment on table ai_conversations is '@group Assistant 70
+@title Conversations
+@titleOne Conversation
+@read ai.use
 @login
 @owner user_id
 @audit AiConversation id except title
@@ -110,7 +113,11 @@ create table ai_approvals (
 );
 create index ai_approvals_user_id_idx on ai_approvals (user_id, created_at desc, id desc);
 create index ai_approvals_created_at_idx on ai_approvals (created_at desc, id desc);
-comment on table ai_approvals is '@read ai.use
+comment on table ai_approvals is '@group Assistant 71
+@title Approvals
+@titleOne Approval
+@label summary
+@read ai.use
 @login
 @owner user_id
 @audit AiApproval
@@ -118,15 +125,20 @@ comment on table ai_approvals is '@read ai.use
 @defaultOrder created_at desc
 A change that the assistant proposes. It is made once its user approves it, exactly as it stands here, once, and not after it has expired.';
 comment on column ai_approvals.tool_call_id is 'The use of the tool in the conversation.';
-comment on column ai_approvals.tool is 'The tool that proposes it.';
-comment on column ai_approvals.summary is 'What will be done, in a sentence.';
+comment on column ai_approvals.tool is '@list 2
+The tool that proposes it.';
+comment on column ai_approvals.summary is '@list 1
+What will be done, in a sentence.';
 comment on column ai_approvals.operation is 'The GraphQL operation that will be run.';
 comment on column ai_approvals.variables is 'The operation''s variables.';
 comment on column ai_approvals.state is '@internal
 The stored state; `status` also considers the time.';
-comment on column ai_approvals.expires_at is 'Until when it can be approved.';
-comment on column ai_approvals.answered_at is 'When it was approved or denied, or the conversation went on without it.';
+comment on column ai_approvals.expires_at is '@list 4
+Until when it can be approved.';
+comment on column ai_approvals.answered_at is '@list 5
+When it was approved or denied, or the conversation went on without it.';
 comment on column ai_approvals.used_at is 'When the change was made.';
+comment on column ai_approvals.created_at is '@list 3';
 comment on index ai_approvals_tool_call_key is 'The change was proposed already.';
 comment on constraint ai_approvals_conversation_id_fkey on ai_approvals is '@backwardBehavior +manyRelation:resource:list
 @foreignFieldName approvals';
