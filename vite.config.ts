@@ -38,7 +38,7 @@ export default defineConfig({
   plugins: [precompress()],
   oxc: { jsx: { runtime: "automatic" } },
   // `npx vite` beside a running `npm start`.
-  server: { proxy: { "/graphql": "http://127.0.0.1:4100", "/auth": "http://127.0.0.1:4100" } },
+  server: { proxy: { "/graphql": "http://127.0.0.1:4000", "/auth": "http://127.0.0.1:4000" } },
   build: {
     outDir: "dist",
     emptyOutDir: true,

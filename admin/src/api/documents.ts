@@ -94,7 +94,7 @@ export const suggestionsDocument = `query Suggestions($entity: String!, $text: S
 }`;
 
 export const searchFieldsDocument = `query SearchFields($type: String!) {
-  searchFields(type: $type) { name kind description isList isToMany isWordField operators values }
+  searchFields(type: $type) { name kind description isWordField values }
 }`;
 
 export const historyDocument = `query History($entity: String!, $id: String!, $after: String) {

@@ -42,11 +42,9 @@ export const en = {
     greeting: (hour: number, name: string) =>
       `${hour < 5 ? "Good night" : hour < 12 ? "Good morning" : hour < 18 ? "Good afternoon" : "Good evening"}, ${name}`,
     nothing: "Your permissions open no list yet. A Superadmin can give you a role.",
-    lists: "Your lists",
     changed: "Lately changed",
     needsYou: "Needs you",
     allDone: "Nothing waits for you.",
-    orders: "Orders",
     campaigns: "Campaigns, this week",
     noCampaigns: "No campaign this week.",
     jobsFailed: (count: number) => (count === 1 ? "job failed" : "jobs failed"),

@@ -1,5 +1,5 @@
 import { keepPreviousData, useQueries, useQuery } from "@tanstack/react-query";
-import { useCallback, useMemo } from "react";
+import { useCallback, useMemo, useState } from "react";
 import { ask } from "../../api/ask.ts";
 import { listDocument } from "../../api/documents.ts";
 import type { Entity, EntityField } from "../../meta/catalogue.ts";
@@ -51,7 +51,11 @@ export function useRows({ entity, columns, query, order, range }: RowsOptions): 
     gcTime: 120_000,
   });
   const first = useQuery({ ...optionsOf(0), placeholderData: keepPreviousData });
-  const total = first.data?.page.totalCount ?? undefined;
+  // Where a query is refused, the rows of the one before stay.
+  const [kept, setKept] = useState<RowsPage>();
+  if (first.data && first.data !== kept) setKept(first.data);
+  const shown = first.data ?? kept;
+  const total = shown?.page.totalCount ?? undefined;
   const wanted = useMemo(() => {
     if (total === undefined) return [];
     const lastPage = Math.max(0, Math.ceil(total / pageSize) - 1);
@@ -64,16 +68,16 @@ export function useRows({ entity, columns, query, order, range }: RowsOptions): 
   const rowAt = useCallback(
     (index: number): Row | undefined => {
       const page = Math.floor(index / pageSize);
-      const data = page === 0 ? first.data : others[wanted.indexOf(page)]?.data;
+      const data = page === 0 ? shown : others[wanted.indexOf(page)]?.data;
       return data?.page.nodes[index % pageSize];
     },
-    [first.data, others, wanted],
+    [shown, others, wanted],
   );
   return {
     total,
     rowAt,
     isLoading: first.isFetching || others.some(({ isPending }) => isPending),
-    isStale: first.isPlaceholderData,
+    isStale: first.isPlaceholderData || first.isError,
     error: first.error ?? others.find(({ error }) => error !== null)?.error ?? null,
     refetch: () => void first.refetch(),
   };

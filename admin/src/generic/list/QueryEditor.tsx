@@ -1,0 +1,296 @@
+import {
+  type Completion,
+  type CompletionContext,
+  type CompletionResult,
+  acceptCompletion,
+  autocompletion,
+  closeCompletion,
+  completionStatus,
+  startCompletion,
+} from "@codemirror/autocomplete";
+import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
+import { setDiagnostics } from "@codemirror/lint";
+import { Compartment, EditorState, RangeSetBuilder } from "@codemirror/state";
+import {
+  Decoration,
+  type DecorationSet,
+  EditorView,
+  ViewPlugin,
+  type ViewUpdate,
+  keymap,
+  placeholder,
+} from "@codemirror/view";
+import { type ReactNode, useEffect, useImperativeHandle, useRef } from "react";
+import { ask } from "../../api/ask.ts";
+import { searchFieldsDocument, suggestionsDocument } from "../../api/documents.ts";
+import type { Suggestion } from "../../frame/Palette.tsx";
+import { type Entity, fieldOf } from "../../meta/catalogue.ts";
+import { queryClient } from "../../session.ts";
+import { en } from "../../text/en.ts";
+import type { QueryFieldProps } from "./QueryField.tsx";
+import { placeAt, quoteValue, suggestedName, tokenize } from "./queryTokens.ts";
+
+interface SearchField {
+  name: string;
+  kind: string;
+  description: string | null;
+  isWordField: boolean;
+  values: string[];
+}
+
+const marks = {
+  field: Decoration.mark({ class: "q-field" }),
+  colon: Decoration.mark({ class: "q-sign" }),
+  operator: Decoration.mark({ class: "q-operator" }),
+  value: Decoration.mark({ class: "q-value" }),
+  string: Decoration.mark({ class: "q-value" }),
+  punctuation: Decoration.mark({ class: "q-sign" }),
+};
+
+/** Colours the pieces of the query. */
+const colours = ViewPlugin.fromClass(
+  class {
+    decorations: DecorationSet;
+
+    constructor(view: EditorView) {
+      this.decorations = decorate(view.state);
+    }
+
+    update(update: ViewUpdate): void {
+      if (update.docChanged) this.decorations = decorate(update.state);
+    }
+  },
+  { decorations: ({ decorations }) => decorations },
+);
+
+function decorate(state: EditorState): DecorationSet {
+  const builder = new RangeSetBuilder<Decoration>();
+  for (const { kind, from, text } of tokenize(state.doc.toString()))
+    if (kind !== "word") builder.add(from, from + text.length, marks[kind]);
+  return builder.finish();
+}
+
+/** The fields of the query language for a list; asked for once. */
+function searchFields(entity: Entity): Promise<SearchField[]> {
+  return queryClient.query({
+    queryKey: ["searchFields", entity.name],
+    queryFn: async ({ signal }) => {
+      const answer = await ask<{ searchFields: SearchField[] }>(
+        searchFieldsDocument,
+        { type: entity.name },
+        { signal },
+      );
+      return answer.searchFields;
+    },
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+}
+
+const kindNames: Record<string, string> = {
+  TEXT: "text",
+  EXACT: "exact text",
+  INTEGER: "number",
+  BIGINT: "number",
+  DECIMAL: "decimal",
+  FLOAT: "decimal",
+  BOOLEAN: "yes or no",
+  ID: "id",
+  INSTANT: "time",
+  DATE: "day",
+  ENUM: "one of",
+};
+
+/** Operators and words that a value of a kind can begin with. */
+const beginnings: Record<string, readonly string[]> = {
+  BOOLEAN: ["true", "false"],
+  INSTANT: ["today", "today-7d", ">=today-30d", "<today", "*"],
+  DATE: ["today", "today-7d", ">=today-30d", "<today", "*"],
+  INTEGER: [">=", "<=", "[", "*"],
+  BIGINT: [">=", "<=", "[", "*"],
+  DECIMAL: [">=", "<=", "[", "*"],
+};
+
+function fieldOptions(fields: readonly SearchField[]): Completion[] {
+  return fields.map(({ name, kind, description }) => ({
+    label: name,
+    detail: kindNames[kind] ?? "",
+    apply: `${name}:`,
+    type: "property",
+    // Fields of the list itself before those of related rows.
+    boost: -10 * (name.split(".").length - 1),
+    ...(description === null ? {} : { info: description }),
+  }));
+}
+
+/** Names of related rows for `wineType.name:`, values of enumerations, words for dates. */
+async function valueOptions(
+  entity: Entity,
+  field: SearchField,
+  text: string,
+): Promise<Completion[]> {
+  if (field.values.length > 0) return field.values.map((value) => ({ label: value, type: "enum" }));
+  const [first = "", last] = field.name.split(".");
+  const reference = entity.fields.find((item) => item.reference?.field === first)?.reference;
+  const own = fieldOf(entity, field.name);
+  const target =
+    reference && last === reference.nameField
+      ? reference.entity
+      : own && own.name === entity.nameField
+        ? entity.name
+        : null;
+  if (target !== null) {
+    const { suggestions } = await ask<{ suggestions: Suggestion[] }>(suggestionsDocument, {
+      entity: target,
+      text,
+    });
+    return suggestions.map(({ name }) => ({ label: name, apply: quoteValue(name), type: "text" }));
+  }
+  return (beginnings[field.kind] ?? []).map((label) => ({ label, type: "keyword" }));
+}
+
+async function complete(
+  entity: Entity,
+  context: CompletionContext,
+): Promise<CompletionResult | null> {
+  const place = placeAt(context.state.doc.toString(), context.pos);
+  if (!place || (place.kind === "field" && place.text === "" && !context.explicit)) return null;
+  const fields = await searchFields(entity);
+  if (place.kind === "field")
+    return { from: place.from, options: fieldOptions(fields), validFor: /^[\w.]*$/ };
+  const field = fields.find(({ name }) => name === place.field);
+  if (!field) return null;
+  const options = await valueOptions(entity, field, place.text);
+  return { from: place.from, options, filter: field.values.length > 0 };
+}
+
+/** The query box with completion, colours, and errors at their place. */
+export function QueryEditor({
+  entity,
+  text,
+  error,
+  onApply,
+  onLeave,
+  handle,
+}: QueryFieldProps): ReactNode {
+  const place = useRef<HTMLDivElement>(null);
+  const view = useRef<EditorView | null>(null);
+  const described = useRef(new Compartment());
+  const callbacks = useRef({ onApply, onLeave, text, error });
+  useEffect(() => {
+    callbacks.current = { onApply, onLeave, text, error };
+  });
+  useImperativeHandle(handle, () => ({ focus: () => view.current?.focus() }), []);
+
+  useEffect(() => {
+    if (!place.current) return undefined;
+    const editor = new EditorView({
+      parent: place.current,
+      state: EditorState.create({
+        doc: callbacks.current.text,
+        extensions: [
+          EditorView.cspNonce.of(
+            document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]')?.nonce ?? "",
+          ),
+          // One line: what is pasted loses its breaks.
+          EditorState.transactionFilter.of((transaction) =>
+            transaction.newDoc.lines > 1 ? [] : transaction,
+          ),
+          history(),
+          placeholder(en.list.queryHint),
+          colours,
+          described.current.of([]),
+          autocompletion({
+            override: [(context) => complete(entity, context)],
+            icons: false,
+            activateOnCompletion: ({ apply }) => typeof apply === "string" && apply.endsWith(":"),
+          }),
+          keymap.of([
+            {
+              key: "Enter",
+              run: (target) => {
+                callbacks.current.onApply(target.state.doc.toString());
+                return true;
+              },
+            },
+            {
+              key: "Escape",
+              run: (target) => {
+                const { text: before, onLeave: leave } = callbacks.current;
+                replace(target, before);
+                leave();
+                return true;
+              },
+            },
+            {
+              key: "ArrowDown",
+              run: (target) => {
+                if (completionStatus(target.state) !== null) return false;
+                callbacks.current.onLeave();
+                return true;
+              },
+            },
+            { key: "Tab", run: (target) => acceptCompletion(target) || correct(target) },
+            { key: "Ctrl-Space", run: startCompletion },
+            ...historyKeymap,
+            ...defaultKeymap,
+          ]),
+          EditorView.contentAttributes.of({ "aria-label": en.list.query, spellcheck: "false" }),
+        ],
+      }),
+    });
+    view.current = editor;
+    /** Takes the name that the service suggests for the marked one. */
+    const correct = (target: EditorView): boolean => {
+      const detail = callbacks.current.error?.errors[0];
+      const name = detail ? suggestedName(detail.message) : null;
+      if (name === null || detail?.position == null) return false;
+      const from = detail.position - 1;
+      const marked = target.state.doc.sliceString(from, from + (detail.length ?? 0));
+      const wrong = /^[\w.]+/.exec(marked)?.[0] ?? "";
+      target.dispatch({
+        changes: { from, to: from + wrong.length, insert: name },
+        selection: { anchor: from + name.length },
+      });
+      return true;
+    };
+    return () => {
+      editor.destroy();
+      view.current = null;
+    };
+  }, [entity]);
+
+  // Back and forward change the text of the address.
+  useEffect(() => {
+    if (view.current && view.current.state.doc.toString() !== text) replace(view.current, text);
+  }, [text]);
+
+  useEffect(() => {
+    const editor = view.current;
+    if (!editor) return;
+    closeCompletion(editor);
+    const detail = error?.errors[0];
+    const length = editor.state.doc.length;
+    const from = Math.min(length, Math.max(0, (detail?.position ?? 1) - 1));
+    const to = Math.min(length, from + (detail?.length ?? length));
+    editor.dispatch(
+      setDiagnostics(
+        editor.state,
+        detail ? [{ from, to, severity: "error", message: detail.message }] : [],
+      ),
+      {
+        effects: described.current.reconfigure(
+          EditorView.contentAttributes.of({ "aria-invalid": error ? "true" : "false" }),
+        ),
+      },
+    );
+  }, [error]);
+
+  return <div ref={place} className="query-editor" />;
+}
+
+function replace(view: EditorView, text: string): void {
+  view.dispatch({
+    changes: { from: 0, to: view.state.doc.length, insert: text },
+    selection: { anchor: text.length },
+  });
+}
