@@ -183,13 +183,9 @@ export const ConsolePlugin: GraphileConfig.Plugin = extendSchema((build) => {
         """
         listField: String!
         """
-        The root field with pages, query and count; the list where it has none.
+        The root field with pages, query and count.
         """
         pagesField: String!
-        """
-        Whether \`pagesField\` is a connection.
-        """
-        hasPages: Boolean!
         """
         The root field of one row by its id.
         """

@@ -33,7 +33,6 @@ export interface CatalogueEntity {
   colorField: string | null;
   listField: string;
   pagesField: string;
-  hasPages: boolean;
   recordField: string | null;
   defaultOrder: string[];
   guard: Guard;
@@ -170,10 +169,9 @@ interface RootList {
   name: string;
   list: string;
   pages: string;
-  hasPages: boolean;
 }
 
-/** The root fields that list the rows of a table; null where it has none. */
+/** The root fields that list the rows of a table; null where it has none, or no pages. */
 function rootList(
   build: GraphileBuild.Build,
   schema: GraphQLSchema,
@@ -184,9 +182,9 @@ function rootList(
   if (readGuard(tags) === undefined || tags?.["root"] === "off") return null;
   const connection = build.inflection.allRowsConnection(table as never);
   const list = build.inflection.allRowsList(table as never);
-  if (fields[list] === undefined) return null;
-  const pages = fields[connection] === undefined ? list : connection;
-  return { name: list, list, pages, hasPages: hasPages(table) };
+  if (fields[list] === undefined || fields[connection] === undefined || !hasPages(table))
+    return null;
+  return { name: list, list, pages: connection };
 }
 
 function entityOf(
@@ -217,7 +215,6 @@ function entityOf(
     ...labelFields(build, table),
     listField: root.list,
     pagesField: root.pages,
-    hasPages: root.hasPages,
     recordField: recordField(build, schema, table),
     defaultOrder: defaultOrder(build, schema, table, root.list),
     guard: parseGuard(readGuard(tags)) ?? [],

@@ -37,7 +37,6 @@ export interface Entity {
   listField: string;
   /** The connection with `query`, `offset` and a count. */
   pagesField: string;
-  hasPages: boolean;
   recordField: string | null;
   defaultOrder: string[];
   canCreate: EntityMutation | null;
