@@ -48,6 +48,8 @@ export default defineConfig({
     // Fonts and pictures as files: `data:` addresses would need a wider policy.
     assetsInlineLimit: 0,
     reportCompressedSize: false,
+    // A test bounds what the first list loads, compressed.
+    chunkSizeWarningLimit: 1_000,
     rolldownOptions: {
       // "use client" means nothing outside of React's server components.
       checks: { moduleLevelDirective: false },

@@ -202,6 +202,8 @@ export function QueryEditor({
           autocompletion({
             override: [(context) => complete(entity, context)],
             icons: false,
+            // A key right after the list has opened is meant for it.
+            interactionDelay: 0,
             activateOnCompletion: ({ apply }) => typeof apply === "string" && apply.endsWith(":"),
           }),
           keymap.of([

@@ -1,0 +1,218 @@
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import type { Browser, Page } from "playwright-core";
+import { launchBrowser } from "../helpers/console/browser.ts";
+import { withJourney } from "../helpers/console/journey.ts";
+import { type Service, loginWith, startService } from "../helpers/service.ts";
+
+/** More than are ever in the page, and more than one request returns. */
+const productCount = 5_000;
+
+let browser: Browser;
+let service: Service;
+let token: string;
+
+beforeAll(async () => {
+  [browser, service] = await Promise.all([launchBrowser(), startService()]);
+  const { data } = await service.ask(
+    `mutation { bootstrapFirstUser(email: "anna@example.com") { token } }`,
+  );
+  token = String(data.bootstrapFirstUser.token);
+  await service.database.pool.query(
+    `insert into products (erp_product_number, name, country, vintage, wine_type_id)
+     select lpad(n::text, 6, '0'), 'Wine ' || lpad(n::text, 5, '0'),
+       case when n % 5 = 0 then 'Italy' else 'France' end, 1990 + n % 30,
+       (select id from wine_types where name = 'Red')
+     from generate_series(1, $1::integer) as n`,
+    [productCount],
+  );
+});
+afterAll(async () => {
+  await browser.close();
+  await service.stop();
+});
+
+const grid = (page: Page) => page.getByRole("grid");
+const firstRow = (page: Page) => page.locator("[aria-rowindex='2']");
+const heading = (page: Page, name: string) => page.getByRole("heading", { level: 1, name });
+
+/** Where elements begin, from the left, in pixels. */
+async function lefts(page: Page, selector: string): Promise<number[]> {
+  const boxes = await Promise.all(
+    (await page.locator(selector).all()).map((element) => element.boundingBox()),
+  );
+  return boxes.map((box) => Math.round(box?.x ?? -1));
+}
+
+/** Types a query and asks for it. */
+async function ask(page: Page, query: string): Promise<void> {
+  await page.locator(".cm-content").waitFor();
+  await page.keyboard.press("/");
+  await page.keyboard.press("ControlOrMeta+a");
+  await page.keyboard.type(query);
+  // The list of completions would take the key.
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("Enter");
+}
+
+describe("every list", () => {
+  test("shows with its heading, its columns and a count", async () => {
+    const { data } = await service.ask("{ console { entities { name title } } }", { token });
+    const entities = data.console.entities as { name: string; title: string }[];
+    expect(entities.length).toBeGreaterThan(20);
+    await withJourney({ browser, service }, { token }, async ({ page, open }) => {
+      for (const { name, title } of entities) {
+        await open(`/${name}`);
+        await heading(page, title).waitFor();
+        await page.locator("[role=grid], .empty").first().waitFor();
+        expect(await page.locator("[role=alert]").count()).toBe(0);
+      }
+    });
+  });
+
+  test("that the caller may not see names the missing permission", async () => {
+    const buyer = await loginWith(service.database, [
+      "products.read",
+      "products.update",
+      "campaigns.read",
+    ]);
+    await withJourney({ browser, service }, { token: buyer.token }, async (journey) => {
+      const { page, open, show } = journey;
+      await open("/orders");
+      await page.getByText("orders.read").waitFor();
+      await show("list-closed");
+      const links = page.getByRole("navigation").getByRole("link");
+      expect(await links.allTextContents()).toEqual([
+        "Today",
+        "Products",
+        "Wine types",
+        "Campaigns",
+        "Colours",
+      ]);
+    });
+  });
+
+  test("that nothing is in says what it is for", async () => {
+    await withJourney({ browser, service }, { token }, async ({ page, open, show }) => {
+      await open("/reviewers");
+      await page.getByText("No reviewers yet").waitFor();
+      await show("list-empty");
+    });
+  });
+});
+
+describe("a long list", () => {
+  test("shows any row by keyboard, with few rows in the page and aligned columns", async () => {
+    await withJourney({ browser, service }, { token }, async ({ page, open, show }) => {
+      await open("/products");
+      await firstRow(page).getByText("Wine 00001").waitFor();
+      await show("list");
+      await grid(page).focus();
+      await page.keyboard.press("ControlOrMeta+End");
+      const last = page.locator(`[aria-rowindex='${productCount + 1}']`);
+      await last.getByText(`Wine 0${productCount}`).waitFor();
+      expect(await page.getByRole("row").count()).toBeLessThan(80);
+      const heads = await lefts(page, "[role=columnheader]");
+      expect(heads.length).toBeGreaterThan(5);
+      expect(await lefts(page, "[aria-rowindex='4990'] [role=gridcell]")).toEqual(heads);
+      await page.keyboard.press("ControlOrMeta+Home");
+      await firstRow(page).getByText("Wine 00001").waitFor();
+    });
+  });
+
+  test("is searched, sorted and shared by its address, and Back walks through the queries", async () => {
+    await withJourney({ browser, service }, { token }, async ({ page, open }) => {
+      await open("/products");
+      await firstRow(page).getByText("Wine 00001").waitFor();
+      await ask(page, "country:Italy ");
+      await page.getByText("1,000 rows found").waitFor();
+      await page.getByRole("button", { name: "Sort by Number" }).click();
+      await page.getByRole("button", { name: "Sort by Number" }).click();
+      await firstRow(page).getByText("Wine 05000").waitFor();
+      const address = page.url();
+      expect(address).toContain("q=country:Italy");
+      await page.goBack();
+      await page.goBack();
+      await firstRow(page).getByText("Wine 00005").waitFor();
+      await page.goBack();
+      await page.getByText("5,000 rows found").waitFor();
+      await page.goto(address);
+      await firstRow(page).getByText("Wine 05000").waitFor();
+    });
+  });
+
+  test("marks an unknown field at its place and takes the suggested name by Tab", async () => {
+    await withJourney({ browser, service }, { token }, async (journey) => {
+      const { page, open, show, expectProblem } = journey;
+      // A refused query is answered with an error.
+      expectProblem("400 POST /graphql");
+      await open("/products?q=vintgae:2016");
+      await page.getByText("did you mean `vintage`").waitFor();
+      expect(await page.locator(".cm-lintRange-error").textContent()).toContain("vintgae");
+      await show("query-problem");
+      await page.locator(".cm-content").focus();
+      await page.keyboard.press("Tab");
+      expect(await page.locator(".cm-content").textContent()).toContain("vintage:2016");
+      await page.keyboard.press("Enter");
+      await firstRow(page).getByText("Wine 00026").waitFor();
+    });
+  });
+
+  test("offers fields and values as one types", async () => {
+    await withJourney({ browser, service }, { token }, async ({ page, open, show }) => {
+      await open("/products");
+      await page.locator(".cm-content").waitFor();
+      await page.keyboard.press("/");
+      await page.keyboard.type("wineType.na");
+      await page.getByRole("option", { name: /wineType\.name/ }).waitFor();
+      await show("query-completion");
+      await page.keyboard.press("Tab");
+      await page.getByRole("option", { name: "Sparkling" }).waitFor();
+      await page.keyboard.type("Re");
+      await page.getByRole("option", { name: "Red" }).waitFor();
+      await page.keyboard.press("Tab");
+      await page.keyboard.press("Enter");
+      await page.getByText("5,000 rows found").waitFor();
+      expect(page.url()).toContain("wineType.name:Red");
+    });
+  });
+});
+
+describe("a list in other forms", () => {
+  test("is dark, narrow and enlarged without faults", async () => {
+    const dark = { token, colorScheme: "dark" as const };
+    await withJourney({ browser, service }, dark, async ({ page, open, show }) => {
+      await open("/products");
+      await firstRow(page).getByText("Wine 00001").waitFor();
+      await show("list-dark");
+    });
+    const narrow = { token, width: 360, height: 740 };
+    await withJourney({ browser, service }, narrow, async ({ page, open, show }) => {
+      await open("/products");
+      await firstRow(page).getByText("Wine 00001").waitFor();
+      await show("list-narrow");
+      const width = await page.evaluate<number>("document.documentElement.scrollWidth");
+      expect(width).toBeLessThanOrEqual(360);
+      await page.getByRole("button", { name: "Menu" }).click();
+      await page.getByRole("dialog").getByRole("link", { name: "Campaigns" }).click();
+      await heading(page, "Campaigns").waitFor();
+    });
+  });
+
+  test("goes to another list by Ctrl K, and lists its keys by ?", async () => {
+    await withJourney({ browser, service }, { token }, async ({ page, open, show }) => {
+      await open("/products");
+      await firstRow(page).getByText("Wine 00001").waitFor();
+      await page.keyboard.press("?");
+      await page.getByRole("dialog").getByText("Keyboard").waitFor();
+      await show("keys");
+      await page.keyboard.press("Escape");
+      await page.keyboard.press("ControlOrMeta+k");
+      await page.getByRole("dialog").waitFor();
+      await page.keyboard.type("depart");
+      await page.getByRole("option", { name: /Departments/ }).waitFor();
+      await show("palette");
+      await page.keyboard.press("Enter");
+      await heading(page, "Departments").waitFor();
+    });
+  });
+});
