@@ -94,7 +94,7 @@ test("the banner of an empty service mentions the demo and the database", () => 
 
 test("fills an empty service", async () => {
   const outcome = await runDemo();
-  expect(outcome.output).toContain("5 users, 200 products, 10 campaigns, 1 templates");
+  expect(outcome.output).toContain("5 users, 200 products, 10 campaigns, 1 template,");
   expect(outcome.code).toBe(0);
   // How long it took is for the reader of the test's log.
   process.stdout.write(`demo: ${/Added in ([\d.]+ s)/.exec(outcome.output)?.[1] ?? ""}\n`);

@@ -125,6 +125,10 @@ export const preparations: Readonly<Record<string, Preparation>> = {
     `insert into sessions (user_id, token_hash, idle_expires_at, expires_at)
      values ('${own.user}', 'leaves', now() + interval '1 day', now() + interval '1 day')`,
   ),
+  recordHistory: {
+    sql: `select jsonb_build_object('entity', 'users', 'id', ${first("users")}) as variables`,
+  },
+  suggestions: { sql: `select '{"entity": "users", "text": ""}'::jsonb as variables` },
   searchConfig: { sql: `select '{"type": "orders"}'::jsonb as variables` },
   searchFields: { sql: `select '{"type": "orders"}'::jsonb as variables` },
   syncProducts: input(
