@@ -20,6 +20,7 @@ export function banner(service: {
     "",
     "The back office is running.",
     "",
+    `  Console        ${base}/admin`,
     `  Start page     ${base}/`,
     `  GraphQL        POST ${base}/graphql`,
     ...(service.production ? [] : [`  Playground     ${base}/graphql`]),

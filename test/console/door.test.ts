@@ -83,4 +83,28 @@ describe("the way in", () => {
       expect(await readable(page)).not.toContain("bos_");
     });
   });
+
+  test("asks for a login over the page when the session ends, and stays there", async () => {
+    const email = `${randomUUID()}@example.com`;
+    const { token } = await service.login(["reviewers.read"], email);
+    await withJourney({ browser, service }, { token }, async (journey) => {
+      const { page, open, show, expectProblem } = journey;
+      expectProblem("401 POST /graphql");
+      await open("/reviewers");
+      const heading = page.getByRole("heading", { level: 1, name: /^Reviewers/ });
+      await heading.waitFor();
+      await service.ask("mutation { logout }", { token });
+      await page.getByRole("textbox").first().fill("name:Anna");
+      await page.keyboard.press("Enter");
+      const dialog = page.getByRole("dialog");
+      await dialog.waitFor();
+      await show("session-ended");
+      await dialog.getByLabel("E-mail").fill(email);
+      await dialog.getByRole("button", { name: "Log in" }).click();
+      await dialog.waitFor({ state: "detached" });
+      await heading.waitFor();
+      expect(page.url()).toContain("/admin/reviewers");
+      expect(page.url()).toContain("Anna");
+    });
+  });
 });
