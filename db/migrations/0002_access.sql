@@ -52,15 +52,6 @@ comment on table role_permissions is '@internal
 @audit RolePermission role_id
 Which role holds which permission.';
 
--- A copy of role_permissions that triggers keep: each request reads the permissions of the caller's roles.
-create table held_keys (
-  role_id uuid primary key references roles on delete cascade,
-  permission_keys text[] not null
-);
-comment on table held_keys is '@internal
-@audit off because it copies role_permissions
-The permission keys of a role in one row, which every request reads. A role without permissions may have no row.';
-
 create table departments (
   id uuid primary key default uuidv7(),
   name text collate display_order not null,
@@ -173,6 +164,16 @@ comment on table user_roles is '@internal
 @read users.read
 @audit UserRole user_id
 Which user holds which role.';
+
+-- Every request reads what its user may do: from one row of the user instead of one for each of their roles.
+create table user_keys (
+  user_id uuid primary key references users on delete cascade,
+  is_active boolean not null,
+  permission_keys text not null
+);
+comment on table user_keys is '@internal
+@audit off because it copies users, user_roles and role_permissions
+Whether a user is active, and the keys of their permissions, separated by commas. Triggers keep it; every request reads it.';
 
 create table invitations (
   id uuid primary key default uuidv7(),

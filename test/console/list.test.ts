@@ -168,6 +168,7 @@ describe("a long list", () => {
       await page.keyboard.press("Tab");
       await page.getByRole("option", { name: "Sparkling" }).waitFor();
       await page.keyboard.type("Re");
+      await page.getByRole("option", { name: "Sparkling" }).waitFor({ state: "detached" });
       await page.getByRole("option", { name: "Red" }).waitFor();
       await page.keyboard.press("Tab");
       await page.keyboard.press("Enter");

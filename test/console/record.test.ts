@@ -220,7 +220,7 @@ describe("edits", () => {
         };
         await open("/products/new");
         await field(page, "Name").fill(name);
-        await page.getByLabel(/^ERP product number/).fill(randomUUID());
+        await page.getByLabel(/^Number/).fill(randomUUID());
 
         await context.setOffline(true);
         await save(page);

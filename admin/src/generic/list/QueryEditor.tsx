@@ -231,7 +231,14 @@ export function QueryEditor({
                 return true;
               },
             },
-            { key: "Tab", run: (target) => acceptCompletion(target) || correct(target) },
+            {
+              key: "Tab",
+              // While completions are asked for, the key is meant for them, not for leaving the field.
+              run: (target) =>
+                acceptCompletion(target) ||
+                correct(target) ||
+                completionStatus(target.state) === "pending",
+            },
             { key: "Ctrl-Space", run: startCompletion },
             ...historyKeymap,
             ...defaultKeymap,
