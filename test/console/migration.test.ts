@@ -1,0 +1,140 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import type { Browser, Page } from "playwright-core";
+import { launchBrowser } from "../helpers/console/browser.ts";
+import { withJourney } from "../helpers/console/journey.ts";
+import { createDatabase } from "../helpers/database.ts";
+import type { TestDatabase } from "../helpers/database.ts";
+import {
+  type ExtraSqlDir,
+  createExtraSqlDir,
+  runMigrate,
+} from "../helpers/migration/extraSqlDir.ts";
+import { type Service, startService } from "../helpers/service.ts";
+
+// The first examples of docs/database.md: a table, a reference to it, a column.
+const page = readFileSync(join(import.meta.dirname, "../../docs/database.md"), "utf8");
+const examples = [
+  ...page.matchAll(/`db\/migrations\/(?:NNNN_)?(\w+)\.sql`[^`]*\n\n```sql\n([^]*?)```/g),
+]
+  .slice(0, 3)
+  .map(([, name = "", sql = ""]) => ({ name, sql }));
+
+let browser: Browser;
+let database: TestDatabase;
+let own: ExtraSqlDir;
+let service: Service;
+let token: string;
+
+beforeAll(async () => {
+  [browser, database, own] = await Promise.all([
+    launchBrowser(),
+    createDatabase(),
+    createExtraSqlDir(),
+  ]);
+  for (const { name, sql } of examples) await own.migration(name, sql);
+  expect(await runMigrate(database.url, own.path)).toMatchObject({ code: 0 });
+  service = await startService({ database, env: { DATABASE_EXTRA_SQL_DIR: own.path } });
+  const { data } = await service.ask(
+    `mutation { bootstrapFirstUser(email: "anna@example.com") { token } }`,
+  );
+  token = String(data.bootstrapFirstUser.token);
+  await service.ask(
+    `mutation { createProduct(input: { erpProductNumber: "1", name: "Barolo" }) { id } }`,
+    { token },
+  );
+});
+afterAll(async () => {
+  await browser.close();
+  await service.stop();
+  await Promise.all([database.drop(), own.remove()]);
+});
+
+const heading = (page_: Page, name: string) => page_.getByRole("heading", { level: 1, name });
+const save = (page_: Page) => page_.keyboard.press("ControlOrMeta+s");
+
+// In this order: each goes on with the rows of the one before.
+describe("a table that a migration adds", () => {
+  test("stands in the navigation, and its rows are made, found and changed", async () => {
+    expect(examples.map(({ name }) => name)).toEqual([
+      "suppliers",
+      "products_supplier",
+      "products_is_organic",
+    ]);
+    await withJourney({ browser, service }, { token }, async (journey) => {
+      const { page: at, open, show, expectProblem } = journey;
+      // A refused row is answered with an error.
+      expectProblem("createSupplier");
+      await open();
+      await at.getByRole("navigation").getByRole("link", { name: "Suppliers" }).click();
+      await at.getByText("No suppliers yet").waitFor();
+      await at.keyboard.press("n");
+      await at.getByLabel(/^Name/).fill(" ");
+      await save(at);
+      await at.getByText("must be 1 to 200 visible characters").waitFor();
+      await at.getByLabel(/^Name/).fill("Établissements Durand");
+      await at.getByLabel(/^Country/).fill("FR");
+      await save(at);
+      await heading(at, "Établissements Durand").waitFor();
+      await open("/suppliers");
+      await at.locator(".cm-content").waitFor();
+      await at.keyboard.press("/");
+      await at.keyboard.type("cou");
+      await at.getByRole("option", { name: /^country/ }).waitFor();
+      await show("migration-completion");
+      await at.keyboard.press("Tab");
+      await at.keyboard.type("FR");
+      await at.keyboard.press("Enter");
+      await at.getByText("1 row found").waitFor();
+    });
+  });
+
+  test("is chosen at a product by two letters, and shows its products", async () => {
+    await withJourney({ browser, service }, { token }, async ({ page: at, open, show }) => {
+      await open("/products");
+      await at.getByText("Barolo").click();
+      await at.getByRole("combobox", { name: "Supplier" }).fill("Ét");
+      await at.getByRole("option", { name: /Durand/ }).click();
+      await at.getByLabel("Is organic").check();
+      await save(at);
+      await at.getByText("Saved").waitFor();
+      await at.keyboard.press("Escape");
+      await at.getByRole("tab", { name: "History" }).click();
+      await at.getByText("Établissements Durand").waitFor();
+      await show("migration-history");
+      await open("/suppliers");
+      await at.getByText("Établissements Durand").click();
+      await at.getByRole("tab", { name: "Products" }).click();
+      await at.getByRole("grid").getByText("Barolo").waitFor();
+      await show("migration-related");
+    });
+  });
+
+  test("gives its rows back after Undo, and deletes them without it", async () => {
+    await service.ask(`mutation { createSupplier(input: { name: "Weingut Kurz" }) { id } }`, {
+      token,
+    });
+    const names = async () => {
+      const { data } = await service.ask("{ suppliers { nodes { name } } }", { token });
+      return (data.suppliers.nodes as { name: string }[]).map(({ name }) => name);
+    };
+    await withJourney({ browser, service }, { token }, async ({ page: at, open, show }) => {
+      for (const takesBack of [true, false]) {
+        await open("/suppliers");
+        await at.getByText("Weingut Kurz").click();
+        await at.getByRole("button", { name: "Delete" }).click();
+        await at.getByText("Weingut Kurz will be deleted").waitFor();
+        if (takesBack) {
+          await show("delete-undo");
+          await at.getByRole("button", { name: "Undo" }).click();
+          await at.getByText("Weingut Kurz was kept").waitFor();
+          expect(await names()).toContain("Weingut Kurz");
+        } else {
+          await at.getByText("Weingut Kurz was deleted").waitFor();
+          expect(await names()).not.toContain("Weingut Kurz");
+        }
+      }
+    });
+  });
+});

@@ -1,0 +1,52 @@
+import { readFileSync, readdirSync, statSync } from "node:fs";
+import { join, relative } from "node:path";
+import { expect, test } from "@jest/globals";
+import { buildSchema } from "graphql";
+
+const root = join(import.meta.dirname, "../../..");
+const dist = join(root, "admin/dist");
+
+/** Bytes of a file of the build as it is sent, compressed by gzip. */
+const sizeOf = (file: string) => statSync(join(dist, `${file}.gz`)).size;
+
+test("what the first list loads stays within its budget", () => {
+  const html = readFileSync(join(dist, "index.html"), "utf8");
+  const scripts = [...html.matchAll(/(?:src|href)="\/admin\/(assets\/[^"]+\.js)"/g)].map(
+    ([, file = ""]) => file,
+  );
+  expect(scripts.length).toBeGreaterThan(1);
+  const bytes = scripts.map(sizeOf).reduce((sum, size) => sum + size, 0);
+  expect(bytes).toBeLessThanOrEqual(190_000);
+});
+
+test("the other parts stay within theirs", () => {
+  const files = readdirSync(join(dist, "assets"));
+  const scripts = files.filter((file) => file.endsWith(".js"));
+  const large = scripts.filter((file) => sizeOf(`assets/${file}`) > 60_000);
+  // The query box brings an editor; the entry is bounded above.
+  expect(large.filter((file) => !/^(?:QueryEditor|index)-/.test(file))).toEqual([]);
+  for (const file of large) expect(sizeOf(`assets/${file}`)).toBeLessThanOrEqual(110_000);
+  const styles = files.filter((file) => file.endsWith(".css")).map((file) => `assets/${file}`);
+  expect(styles.map(sizeOf).reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(12_000);
+});
+
+test("no file but those of pages names a list", () => {
+  const schema = buildSchema(readFileSync(join(root, "schema.graphql"), "utf8"));
+  const lists = Object.keys(schema.getQueryType()?.getFields() ?? {})
+    .filter((name) => name.endsWith("Pages"))
+    .map((name) => `${name.slice(0, -"Pages".length)}s`);
+  lists.push("products", "orders", "customers", "jobs", "exportJobs");
+  expect(lists.length).toBeGreaterThan(15);
+  const source = join(root, "admin/src");
+  const files = readdirSync(source, { recursive: true, encoding: "utf8" }).filter(
+    (file) => /\.tsx?$/.test(file) && !/^(?:pages|text)\//.test(file),
+  );
+  expect(files.length).toBeGreaterThan(30);
+  const named = files.flatMap((file) => {
+    const text = readFileSync(join(source, file), "utf8").replaceAll(/\/\*[^]*?\*\/|\/\/.*$/gm, "");
+    return lists
+      .filter((list) => new RegExp(`["'\`]${list}["'\`]`).test(text))
+      .map((list) => `${relative(root, join(source, file))} names ${list}`);
+  });
+  expect(named).toEqual([]);
+});
