@@ -152,11 +152,11 @@ describe.each(Object.keys(ways) as (keyof typeof ways)[])("A page of a search by
     ["co", common, 400],
     ["ra", rare, 1_200],
     ["qq", "false", 1_100],
-    ["producer:rarissimo", rare, 400],
-    ["producer:raris*", rare, 400],
-    ["country:lux", "country = 'Lux'", 400],
+    ["producer:rarissimo", rare, 700],
+    ["producer:raris*", rare, 700],
+    ["country:lux", "country = 'Lux'", 700],
     ["country:france", "country = 'France'", 400],
-    ['wineType.name:"odd one"', "wine_type_id is not null", 400],
+    ['wineType.name:"odd one"', "wine_type_id is not null", 700],
     ["vintage:1950 rarissimo", `vintage = 1950 and ${rare}`, 900],
   ])("reads few rows for %s", async (query, condition, most) => {
     const all = await found(condition);
