@@ -29,6 +29,8 @@ const stamp = await stampOfSources();
 const built = await readFile(stampFile, "utf8").catch(() => null);
 if (built !== stamp) {
   const started = performance.now();
+  // Vite takes React's development build otherwise, such as under a test runner.
+  process.env["NODE_ENV"] = "production";
   const { build } = await import("vite");
   await build({
     configFile: path.join(root, "vite.config.ts"),

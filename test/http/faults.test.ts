@@ -85,7 +85,7 @@ describe("an unexpected error", () => {
 
   test("during authentication is answered the same way", async () => {
     await service.database.pool.query(
-      "alter function use_session(bytea, integer) rename to session_away",
+      "alter function enter_with_session(bytea, integer) rename to session_away",
     );
     try {
       const answer = await users();
@@ -96,7 +96,7 @@ describe("an unexpected error", () => {
       expect(JSON.stringify(answer)).not.toMatch(/session|function/);
     } finally {
       await service.database.pool.query(
-        "alter function session_away(bytea, integer) rename to use_session",
+        "alter function session_away(bytea, integer) rename to enter_with_session",
       );
     }
   });

@@ -202,6 +202,8 @@ export function QueryEditor({
           autocompletion({
             override: [(context) => complete(entity, context)],
             icons: false,
+            // As many as are seen without scrolling: the list itself takes no focus.
+            maxRenderedOptions: 12,
             // A key right after the list has opened is meant for it.
             interactionDelay: 0,
             activateOnCompletion: ({ apply }) => typeof apply === "string" && apply.endsWith(":"),
