@@ -1,17 +1,23 @@
 import type { PgClient, PgCodecWithAttributes, PgResource } from "postgraphile/@dataplan/pg";
 import { type FieldArgs, type Step, context, object } from "postgraphile/grafast";
 import { extendSchema, gql } from "postgraphile/utils";
-import { checkGuard, parseGuard, readGuard } from "../auth/guards.ts";
+import { checkGuard, parseGuard, passesGuard, readGuard } from "../auth/guards.ts";
 import type { RequestInfo } from "../auth/identity.ts";
 import { badUserInput, notFound } from "../errors/PublicError.ts";
+import { fitsType } from "../paging/cursorValues.ts";
 import { labelColumns } from "../schema/consoleCatalogue.ts";
 import { isHidden } from "../schema/columns.ts";
 import { hasPages } from "../schema/pages.ts";
+import { storedId } from "../postgres/uuid.ts";
 import { nearest } from "../text/suggest.ts";
 import { auditedType } from "./RowVersionPlugin.ts";
 
 /** The longest page of a history. */
 const maxFirst = 100;
+/** Characters of a value; of longer ones a part with the first difference is shown. */
+const maxValue = 4_000;
+/** Characters before the first difference, where a part does not begin with the value. */
+const maxContext = 200;
 /** Ids of referred rows whose names are looked up for one page. */
 const maxNames = 500;
 
@@ -81,51 +87,68 @@ export const RecordHistoryPlugin: GraphileConfig.Plugin = extendSchema((build) =
     if (first < 1 || first > maxFirst)
       throw badUserInput(`first is between 1 and ${maxFirst}`, { path: ["first"] });
     const { key } = labelColumns(table.resource);
-    const relation = build.sql.compile(table.resource.codec.sqlType).text;
-    const seen = await client.query({
-      text: `select from ${relation} where ${quoted(key)}::text = $1`,
-      values: [id],
-    });
+    const [seen] = await rowsByKey(client, table.resource, [id], key);
     // What a deleted row held shows to those who may read the whole log.
-    if (seen.rows.length === 0) {
-      if (caller.identity?.permissions.has("audit.read") !== true)
-        throw notFound(
-          `There is no ${build.inflection.tableType(table.resource.codec)} with this id`,
-          {
-            path: ["id"],
-          },
-        );
-    }
+    const missing = () =>
+      notFound(`There is no ${build.inflection.tableType(table.resource.codec)} with this id`, {
+        path: ["id"],
+      });
+    const readsLog = caller.identity?.permissions.has("audit.read") === true;
+    if (!seen && !readsLog) throw missing();
     const start = after == null ? null : readCursor(after);
     const { rows } = await client.query<HistoryRow>({
       text: `select h.*, to_char(h.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as created_at
         from record_history($1, $2, $3, $4, $5, $6) as h`,
       values: [
         table.entityType,
-        id,
+        seen?.id ?? storedId(id),
         ["CREATE", "UPDATE", "DELETE", ...(includeReads ? ["READ"] : [])],
         start?.at ?? null,
         start?.id ?? null,
         first + 1,
       ],
     });
-    if (table.resource.extensions?.tags?.auditReads !== undefined)
+    const page = rows.slice(0, first);
+    if (!seen && rows.length === 0 && start === null) throw missing();
+    const isOfLog = !seen || includeReads;
+    if (isOfLog || table.resource.extensions?.tags?.auditReads !== undefined)
       await client.query({
         text: "select record_read($1, $2, $3)",
         values: [
-          table.entityType,
-          id,
-          JSON.stringify({ field: "recordHistory", arguments: { entity, id }, rows: rows.length }),
+          isOfLog ? "AuditLog" : table.entityType,
+          isOfLog ? null : id,
+          JSON.stringify({ field: "recordHistory", arguments: { entity, id }, rows: page.length }),
         ],
       });
-    const page = rows.slice(0, first);
     const names = await namesOf(client, table, page);
+    const restorable = restorableFields(build, entity, caller);
     const last = page.at(-1);
     return {
-      nodes: page.map((row) => toChange(build, table, entity, row, names)),
+      nodes: page.map((row) => toChange(table, restorable, row, names)),
       hasNextPage: rows.length > first,
       endCursor: last ? cursorOf(last) : null,
     };
+  };
+
+  /** Rows that the caller sees by their keys, with one column as text. Values that cannot be keys are left out. */
+  const rowsByKey = async (
+    client: PgClient,
+    resource: PgResource,
+    ids: readonly string[],
+    column: string,
+  ) => {
+    const { key } = labelColumns(resource);
+    const codec = (resource.codec as PgCodecWithAttributes).attributes[key]?.codec;
+    const values = codec ? ids.filter((id) => fitsType(codec, id)) : [];
+    if (!codec || values.length === 0) return [];
+    const [relation, type] = [resource.codec, codec].map(
+      ({ sqlType }) => build.sql.compile(sqlType).text,
+    );
+    const { rows } = await client.query<{ id: string; name: string | null }>({
+      text: `select ${quoted(key)}::text as id, ${quoted(column)}::text as name from ${relation} where ${quoted(key)} = any ($1::${type}[])`,
+      values: [values],
+    });
+    return rows;
   };
 
   /** Names of the rows that the page's ids refer to, as far as the caller may see them. */
@@ -142,13 +165,9 @@ export const RecordHistoryPlugin: GraphileConfig.Plugin = extendSchema((build) =
       }
     const names = new Map<string, string>();
     for (const [resource, ids] of wanted) {
-      const { key, name } = labelColumns(resource);
-      const relation = build.sql.compile(resource.codec.sqlType).text;
-      const { rows } = await client.query<{ id: string; name: string | null }>({
-        text: `select ${quoted(key)}::text as id, ${quoted(name)}::text as name from ${relation} where ${quoted(key)}::text = any ($1)`,
-        values: [[...ids].slice(0, maxNames)],
-      });
-      for (const row of rows) if (row.name !== null) names.set(row.id, row.name);
+      const { name } = labelColumns(resource);
+      const found = await rowsByKey(client, resource, [...ids].slice(0, maxNames), name);
+      for (const row of found) if (row.name !== null) names.set(row.id, row.name);
     }
     return names;
   };
@@ -238,7 +257,8 @@ export const RecordHistoryPlugin: GraphileConfig.Plugin = extendSchema((build) =
         """
         field: String!
         """
-        Its value before; of a reference, an object with \`id\` and \`name\`.
+        Its value before; of a reference, an object with \`id\` and \`name\`. Of a value above 4,000 characters a part as text,
+        with … where something is left out.
         """
         before: JSON
         """
@@ -246,7 +266,7 @@ export const RecordHistoryPlugin: GraphileConfig.Plugin = extendSchema((build) =
         """
         after: JSON
         """
-        Whether the caller can put the value before back.
+        Whether the caller can put the value before back: they may change the field, and the value is whole.
         """
         isRestorable: Boolean!
       }
@@ -339,14 +359,48 @@ interface Relation {
   isReferencee?: boolean;
 }
 
-function toChange(
+/** The fields that the caller may change. */
+function restorableFields(
   build: GraphileBuild.Build,
-  table: Recorded,
   entity: string,
+  caller: Wanted["caller"],
+): ReadonlySet<string> {
+  const known = build.consoleCatalogue.entities.find(({ name }) => name === entity);
+  const update = known?.mutations.update;
+  if (!known || !update || !passesGuard(update.guard, caller)) return new Set();
+  return new Set(known.fields.filter(({ onUpdate }) => onUpdate !== "NO").map(({ name }) => name));
+}
+
+function lengthOf(value: unknown): number {
+  return textOf(value).length;
+}
+
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value : (JSON.stringify(value) ?? "");
+}
+
+/** Both values of a change; of long ones the part with the first difference. */
+function shortened(before: unknown, after: unknown): [before: unknown, after: unknown] {
+  if (lengthOf(before) <= maxValue && lengthOf(after) <= maxValue) return [before, after];
+  const texts = [textOf(before), textOf(after)] as const;
+  const shorter = Math.min(texts[0].length, texts[1].length);
+  let same = 0;
+  while (same < shorter && texts[0][same] === texts[1][same]) same++;
+  const start = same > maxValue - maxContext && shorter > 0 ? same - maxContext : 0;
+  const part = (value: unknown, text: string): unknown => {
+    if (value == null) return value;
+    const end = start + maxValue;
+    return `${start > 0 ? "…" : ""}${text.slice(start, end).toWellFormed()}${text.length > end ? "…" : ""}`;
+  };
+  return [part(before, texts[0]), part(after, texts[1])];
+}
+
+function toChange(
+  table: Recorded,
+  restorable: ReadonlySet<string>,
   row: HistoryRow,
   names: ReadonlyMap<string, string>,
 ) {
-  const known = build.consoleCatalogue.entities.find(({ name }) => name === entity)?.fields ?? [];
   const shown = (field: string, value: unknown): unknown => {
     if (!table.fields.get(field) || typeof value !== "string") return value ?? null;
     return { id: value, name: names.get(value) ?? null };
@@ -363,14 +417,13 @@ function toChange(
     alsoChanged: row.also_changed,
     changes: fields
       .filter((field) => table.fields.has(field))
-      .map((field) => ({
-        field,
-        before: shown(field, row.before?.[field]),
-        after: shown(field, row.after?.[field]),
-        isRestorable:
-          row.operation === "UPDATE" &&
-          known.some(({ name, onUpdate }) => name === field && onUpdate !== "NO"),
-      })),
+      .map((field) => {
+        const whole = row.before?.[field];
+        const [before, after] = shortened(whole, row.after?.[field]);
+        const isRestorable =
+          row.operation === "UPDATE" && restorable.has(field) && before === whole;
+        return { field, before: shown(field, before), after: shown(field, after), isRestorable };
+      }),
   };
 }
 

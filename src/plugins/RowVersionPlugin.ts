@@ -1,13 +1,14 @@
-import type {
-  PgCodecWithAttributes,
-  PgResource,
-  PgSelectSingleStep,
-} from "postgraphile/@dataplan/pg";
+import type { PgResource, PgSelectSingleStep } from "postgraphile/@dataplan/pg";
 import { TYPES } from "postgraphile/@dataplan/pg";
-import { type FieldArgs, type FieldPlanResolver, type Step, object } from "postgraphile/grafast";
+import {
+  ConstantStep,
+  type FieldArgs,
+  type FieldPlanResolver,
+  type Step,
+  object,
+} from "postgraphile/grafast";
 import { conflict } from "../errors/PublicError.ts";
-
-type Table = PgResource<string, PgCodecWithAttributes>;
+import { type Table, hasSummary, versionSql } from "../schema/rowVersion.ts";
 
 /** A table whose rows have versions, by the name of its type. */
 function versionedTables(build: GraphileBuild.Build): Map<string, Table> {
@@ -61,18 +62,18 @@ export const RowVersionPlugin: GraphileConfig.Plugin = {
         const table = build.versionedTables().get(Self.name);
         if (!table) return fields;
         const { sql, graphql } = build;
-        const field = fieldWithHooks({ fieldName: "rowVersion" }, () => ({
+        const field = fieldWithHooks({ fieldName: "rowVersion", versionedTable: table }, () => ({
           description: "Changes whenever the row does. Goes into `ifVersion`.",
-          type: new graphql.GraphQLNonNull(graphql.GraphQLString),
+          type: hasSummary(table)
+            ? graphql.GraphQLString
+            : new graphql.GraphQLNonNull(graphql.GraphQLString),
           plan($given: PgSelectSingleStep) {
             // The result of a function has no system columns.
             const isOfFunction = $given.resource.parameters !== undefined;
             const $row = isOfFunction ? table.get({ id: $given.get("id") }) : $given;
             const alias = $row.getClassStep().alias;
-            const changedAt = table.codec.attributes["updated_at"]
-              ? sql`${alias}.updated_at`
-              : sql`null`;
-            return $row.select(sql`version_of(${alias}.xmin::text, ${changedAt})`, TYPES.text);
+            const version = versionSql(table, (name) => sql`${alias}.${sql.identifier(name)}`);
+            return $row.select(version, TYPES.text);
           },
         }));
         return build.extend(fields, { rowVersion: field }, "RowVersionPlugin: versions of rows");
@@ -124,13 +125,15 @@ interface Expected {
 
 /** Locks the row in the operation's transaction and compares its version, where the caller gave one. */
 function expectVersion(build: GraphileBuild.Build, table: Table, args: FieldArgs): void {
+  const $version = args.getRaw("ifVersion") as Step<Expected["version"]>;
+  if ($version instanceof ConstantStep && $version.data == null) return;
   const { sideEffectWithPgClientTransaction } = build.dataplanPg;
   const relation = build.sql.compile(table.codec.sqlType).text;
   const entityType = auditedType(table as PgResource);
   const typeName = build.inflection.tableType(table.codec);
   const $expected = object({
     id: args.getRaw("id"),
-    version: args.getRaw("ifVersion"),
+    version: $version,
   }) as Step<Expected>;
   sideEffectWithPgClientTransaction(
     table.executor,

@@ -22,7 +22,7 @@ import { guardSql, withRights, compiled } from "./statement.ts";
 import { recordedAnswer } from "./recordedAnswer.ts";
 import type { Row } from "./rows.ts";
 import { rowJson } from "./rowJson.ts";
-import { fieldOf, fieldsOf, typeOf, unlessUnsupported } from "./selection.ts";
+import { UnsupportedSelection, fieldOf, fieldsOf, typeOf, unlessUnsupported } from "./selection.ts";
 import { objectJson, textSql } from "./jsonText.ts";
 
 /** A mutation that the SQL-JSON path can run. */
@@ -108,6 +108,7 @@ function resultRow(type: SQL): Row {
       where current_setting('office.result', true) <> '' offset 0) as ${alias}`,
     column: (name) => sql`(${whole}).${sql.identifier(name)}`,
     whole: () => whole,
+    isOfFunction: true,
   };
 }
 
@@ -133,11 +134,21 @@ export function sqlJsonCall(
         : args[build.inflection.camelCase(name ?? "")];
     return sql`${sql.value(value == null ? null : of.toPg(value))}::${of.sqlType}`;
   };
+  const argumentNames = new Set(
+    parameters
+      .filter(({ name }) => name !== "given")
+      .map(({ name }) => build.inflection.camelCase(name ?? "")),
+  );
   const callee = sql.identifier(resource.extensions?.pg?.name ?? resource.name);
   const sqlJson: SqlJsonField = {
     kind: "call",
     type: codec.sqlType,
     call(args) {
+      const beyond = Object.keys(args).find(
+        (name) => args[name] != null && !argumentNames.has(name),
+      );
+      // Arguments that other plugins add, such as `ifVersion`.
+      if (beyond !== undefined) throw new UnsupportedSelection(beyond);
       const passed = parameters.map(
         (parameter) => sql`${sql.identifier(parameter.name ?? "")} => ${valueOf(parameter, args)}`,
       );

@@ -48,6 +48,11 @@ function fieldText(
     const text = sqlJson.write(sqlJson.call(row.whole()));
     return sqlJson.required ? orMissing(textSql(text)) : orNull(text);
   }
+  if (sqlJson?.kind === "version") {
+    const text: Text = ['"', sqlJson.of(row), '"'];
+    if (!sqlJson.required) return orNull(text);
+    return row.isOfFunction ? orMissing(textSql(text)) : text;
+  }
   const object = (related: Row) => rowJson(compilation, typeOf(field), node, related);
   switch (sqlJson?.kind) {
     case "one": {
@@ -72,7 +77,12 @@ function fieldText(
       return pageJson(compilation, { type: typeOf(field), node, page, bind, objectOf, within });
     }
     case "computed":
-      return listJson(sqlJson.call(row.whole()), node.name.value, object, { order: [] });
+      return listJson(
+        sqlJson.call(row.whole()),
+        node.name.value,
+        (returned) => object({ ...returned, isOfFunction: true }),
+        { order: [] },
+      );
     default:
       throw new UnsupportedSelection(node.name.value);
   }

@@ -10,6 +10,8 @@ export interface Row {
   column(name: string): SQL;
   /** The row as a value of its table's type. */
   whole(): SQL;
+  /** Whether a function returned the row: it has no system columns then. */
+  isOfFunction?: boolean;
 }
 
 /** A row of a table. */

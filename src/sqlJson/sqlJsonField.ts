@@ -7,8 +7,9 @@ import { isView, lookUpKey } from "../schema/lookUpKey.ts";
 import type { Bind } from "../query/bind.ts";
 import type { SearchTable } from "../query/catalogue.ts";
 import { hasPages } from "../schema/pages.ts";
+import { type Table, hasSummary, versionSql } from "../schema/rowVersion.ts";
 import { jsonEncoderOf, type JsonEncoder } from "./jsonText.ts";
-import type { Row } from "./rows.ts";
+import { type Row, tableRow } from "./rows.ts";
 
 /** A table in a statement. */
 export interface Rows {
@@ -51,6 +52,8 @@ export type SqlJsonField =
   | ({ kind: "manyPage"; join: (row: Row, related: Row) => SQL } & PagedRows)
   /** The result of a function of a row. */
   | { kind: "value"; call: (row: SQL) => SQL; write: JsonEncoder; required: boolean }
+  /** The version of a row. */
+  | { kind: "version"; of: (row: Row) => SQL; required: boolean }
   /** The rows that a function of a row returns, in its order. */
   | { kind: "computed"; call: (row: SQL) => SQL }
   /** A function call with the arguments of a field; `type` is the row type. */
@@ -86,6 +89,7 @@ export function describeField(
 ): SqlJsonField | undefined {
   // Fields with their own guard belong to plugins.
   if (scope.guard !== undefined) return undefined;
+  if (scope.versionedTable) return versionOf(scope.versionedTable);
   if (scope.pgFieldAttribute) return columnOf(build, scope);
   if (scope.pgRelationDetails) return relationOf(build, scope);
   const resource = scope.pgFieldResource as PgResource | undefined;
@@ -158,6 +162,18 @@ function columnOf(
   const resource = build.pgTableResource(codec as never) as PgResource | null;
   const isPromised = required && resource !== null && isView(resource);
   return { kind: "column", column, write, required, isPromised };
+}
+
+function versionOf(table: Table): SqlJsonField {
+  return {
+    kind: "version",
+    required: !hasSummary(table),
+    of(row) {
+      if (!row.isOfFunction) return versionSql(table, row.column);
+      const stored = tableRow("stored");
+      return sql`(select ${versionSql(table, stored.column)} from ${table.from as SQL} as ${stored.alias} where ${stored.column("id")} = ${row.column("id")})`;
+    },
+  };
 }
 
 function relationOf(

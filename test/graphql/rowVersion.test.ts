@@ -1,0 +1,241 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { type Answer, type Service, startService } from "../helpers/service.ts";
+
+// Versions of rows, and mutations that expect one: of tables (wine types) and by functions (campaigns, roles, users).
+let service: Service;
+let staff: { token: string; userId: string };
+
+const permissions = [
+  "products.read",
+  "products.create",
+  "products.update",
+  "campaigns.read",
+  "campaigns.create",
+  "campaigns.update",
+  "campaigns.delete",
+  "users.read",
+  "users.update",
+  "roles.read",
+  "roles.create",
+  "roles.update",
+];
+
+beforeAll(async () => {
+  service = await startService();
+  staff = await service.login(permissions);
+  await service.database.pool.query("update users set name = 'Bo Berg' where id = $1", [
+    staff.userId,
+  ]);
+});
+afterAll(() => service.stop());
+
+const ask = (query: string, variables: Record<string, unknown> = {}, token = staff.token) =>
+  service.ask(query, { token, variables });
+
+/** A kind of row: how it is made, read, changed and deleted. */
+interface Kind {
+  /** Makes a row and returns its id. */
+  make: () => Promise<string>;
+  row: string;
+  update: string;
+  remove: string | null;
+  /** The changed column: an argument, and where SQL finds it. */
+  input: (text: string) => Record<string, unknown>;
+  stored: string;
+}
+
+const made = async (query: string, input: Record<string, unknown>) => {
+  const { data, errors } = await ask(query, { input });
+  expect(errors).toBeUndefined();
+  return data.made.id as string;
+};
+const kinds: Record<string, Kind> = {
+  "a table": {
+    make: () =>
+      made(
+        "mutation ($input: CreateWineTypeInput!) { made: createWineType(input: $input) { id } }",
+        {
+          name: `Type ${randomUUID()}`,
+        },
+      ),
+    row: "wineType",
+    update: "updateWineType(id: $id, input: $input, ifVersion: $version)",
+    remove: "deleteWineType(id: $id, ifVersion: $version)",
+    input: (name) => ({ name }),
+    stored: "select name as text from wine_types where id = $1",
+  },
+  "a function": {
+    make: () =>
+      made(
+        "mutation ($input: CreateCampaignInput!) { made: createCampaign(input: $input) { id } }",
+        {
+          title: "Autumn reds",
+          price: "149,-",
+          authorUserId: staff.userId,
+          medium: "EMAIL",
+          scheduledAt: "2026-10-01T08:00:00+02:00",
+        },
+      ),
+    row: "campaign",
+    update: "updateCampaign(id: $id, input: $input, ifVersion: $version)",
+    remove: "deleteCampaign(id: $id, ifVersion: $version)",
+    input: (title) => ({ title }),
+    stored: "select title as text from campaigns where id = $1",
+  },
+};
+const inputTypes: Record<string, string> = {
+  wineType: "UpdateWineTypeInput",
+  campaign: "UpdateCampaignInput",
+};
+
+const versionOf = async ({ row }: Kind, id: string) => {
+  const { data, headers, errors } = await ask(
+    `query ($id: ID!) { row: ${row}(id: $id) { id rowVersion } }`,
+    { id },
+  );
+  expect(errors).toBeUndefined();
+  expect(headers.get("x-answered-by")).toBe("sql-json");
+  return data.row.rowVersion as string;
+};
+const change = (kind: Kind, id: string, text: string, version?: string | null, fields = "id") =>
+  ask(
+    `mutation ($id: ID!, $input: ${inputTypes[kind.row]}!, $version: String) { row: ${kind.update} { ${fields} } }`,
+    { id, input: kind.input(text), ...(version !== undefined && { version }) },
+  );
+const textOf = async ({ stored }: Kind, id: string) =>
+  (await service.database.pool.query<{ text: string }>(stored, [id])).rows[0]?.text;
+const codeOf = ({ errors }: Answer) => errors?.[0]?.extensions.code;
+
+describe.each(Object.entries(kinds))("a row changed by %s", (_name, kind) => {
+  test("has another version after each change, the one that the mutation answers", async () => {
+    const id = await kind.make();
+    const before = await versionOf(kind, id);
+    expect(await versionOf(kind, id)).toBe(before);
+    const { data, errors } = await change(kind, id, "Next", before, "id rowVersion");
+    expect(errors).toBeUndefined();
+    expect(data.row.rowVersion).not.toBe(before);
+    expect(await versionOf(kind, id)).toBe(data.row.rowVersion);
+  });
+
+  test("is left alone by a caller who saw an earlier version", async () => {
+    const id = await kind.make();
+    const seen = await versionOf(kind, id);
+    await change(kind, id, "Theirs");
+    const answer = await change(kind, id, "Mine", seen);
+    expect(answer.data).toBeNull();
+    expect(answer.errors?.[0]?.extensions).toMatchObject({
+      code: "CONFLICT",
+      path: ["ifVersion"],
+      conflict: {
+        changedAt: expect.any(String),
+        changedBy: { id: staff.userId, name: "Bo Berg" },
+      },
+    });
+    expect(await textOf(kind, id)).toBe("Theirs");
+  });
+
+  test("is changed without a version, and with null", async () => {
+    const id = await kind.make();
+    expect((await change(kind, id, "First")).errors).toBeUndefined();
+    expect((await change(kind, id, "Second", null)).errors).toBeUndefined();
+    expect(await textOf(kind, id)).toBe("Second");
+  });
+
+  test("is changed by one of many callers who saw the same version", async () => {
+    const id = await kind.make();
+    const seen = await versionOf(kind, id);
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, async (_, n) => ({
+        text: `Caller ${n}`,
+        answer: await change(kind, id, `Caller ${n}`, seen),
+      })),
+    );
+    const won = answers.filter(({ answer }) => answer.errors === undefined);
+    expect(won).toHaveLength(1);
+    expect(answers.map(({ answer }) => codeOf(answer)).filter(Boolean)).toEqual(
+      Array.from({ length: 7 }, () => "CONFLICT"),
+    );
+    expect(await textOf(kind, id)).toBe(won[0]?.text);
+  });
+
+  test("is deleted only with the version that it has", async () => {
+    const id = await kind.make();
+    const seen = await versionOf(kind, id);
+    await change(kind, id, "Theirs");
+    const remove = (version: string) =>
+      ask(`mutation ($id: ID!, $version: String) { done: ${kind.remove} }`, { id, version });
+    expect(codeOf(await remove(seen))).toBe("CONFLICT");
+    expect(await textOf(kind, id)).toBe("Theirs");
+    expect((await remove(await versionOf(kind, id))).data).toEqual({ done: true });
+    expect(await textOf(kind, id)).toBeUndefined();
+  });
+
+  test("is missing for a caller who expects a version of it", async () => {
+    const answer = await change(kind, "00000000-0000-7000-8000-000000000000", "Mine", "seen");
+    expect(codeOf(answer)).toBe("NOT_FOUND");
+  });
+
+  test("is refused without the permission, whatever the version", async () => {
+    const id = await kind.make();
+    const reader = await service.login(["products.read", "campaigns.read"]);
+    const answer = await service.ask(
+      `mutation ($id: ID!, $input: ${inputTypes[kind.row]}!) { row: ${kind.update.replace("$version", '"other"')} { id } }`,
+      { token: reader.token, variables: { id, input: kind.input("Mine") } },
+    );
+    expect(codeOf(answer)).toBe("FORBIDDEN");
+  });
+});
+
+describe("a version", () => {
+  test("names nobody where the row was changed in the database", async () => {
+    const kind = kinds["a table"];
+    if (!kind) throw new Error("no such kind");
+    const id = await kind.make();
+    const seen = await versionOf(kind, id);
+    await service.database.pool.query("update wine_types set name = 'By hand' where id = $1", [id]);
+    const { errors } = await change(kind, id, "Mine", seen);
+    expect(errors?.[0]?.extensions).toMatchObject({
+      code: "CONFLICT",
+      conflict: { changedBy: null },
+    });
+  });
+
+  test("is expected of users and roles too", async () => {
+    const { token, userId, roleId } = await service.login([]);
+    const user = `mutation ($id: ID!, $version: String) { updateUser(id: $id, input: { name: "Ada" }, ifVersion: $version) { id } }`;
+    expect(codeOf(await ask(user, { id: userId, version: "other" }, token))).toBe("CONFLICT");
+    const role = `mutation ($id: ID!, $version: String) { updateRole(id: $id, input: { description: "Mine" }, ifVersion: $version) { id } }`;
+    expect(codeOf(await ask(role, { id: roleId, version: "other" }))).toBe("CONFLICT");
+    const { data } = await ask("query ($id: ID!) { role(id: $id) { rowVersion } }", { id: roleId });
+    const { errors } = await ask(role, { id: roleId, version: data.role.rowVersion });
+    expect(errors).toBeUndefined();
+  });
+
+  test("is the same in lists, in relations and in rows of functions, on both paths", async () => {
+    const id = staff.userId;
+    const read = async (query: string, by: string) => {
+      const { data, errors, headers } = await ask(query, { id });
+      expect(errors).toBeUndefined();
+      expect(headers.get("x-answered-by")).toBe(by);
+      return data;
+    };
+    const roles = "roles { id rowVersion }";
+    const { user } = await read(
+      `query ($id: ID!) { user(id: $id) { id rowVersion ${roles} } }`,
+      "sql-json",
+    );
+    const whole = await read(
+      `query ($id: ID!) { user(id: $id) { id rowVersion ${roles} } roles { id rowVersion } __schema { description } }`,
+      "grafast",
+    );
+    expect(whole.user).toEqual(user);
+    expect(whole.roles).toContainEqual(user.roles[0]);
+    const pages = "userPages(first: 100, orderBy: [ID_ASC]) { nodes { id rowVersion } }";
+    const page = await read(`{ ${pages} }`, "sql-json");
+    expect(page.userPages.nodes).toContainEqual({ id, rowVersion: user.rowVersion });
+    expect((await read(`{ ${pages} __schema { description } }`, "grafast")).userPages).toEqual(
+      page.userPages,
+    );
+  });
+});
