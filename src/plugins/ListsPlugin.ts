@@ -1,10 +1,13 @@
 import type { PgResource, PgSelectQueryBuilder, PgSelectStep } from "postgraphile/@dataplan/pg";
 import { ConstantStep, lambda } from "postgraphile/grafast";
 import type { FieldArgs, FieldPlanResolver, Step } from "postgraphile/grafast";
+import { makeSearch } from "../paging/connectionSearch.ts";
 import { defaultOrder } from "../paging/defaultOrder.ts";
 import type { OrderColumn } from "../paging/defaultOrder.ts";
 import { recordedOrder } from "../paging/orders.ts";
 import { LARGEST_LIST_PART, checkOffset, checkSize } from "../paging/pageArguments.ts";
+import { describeSearch } from "../query/describe.ts";
+import { hasPages } from "../schema/pages.ts";
 
 type Plan = FieldPlanResolver;
 type ApplyOrder = Parameters<typeof recordedOrder>[0];
@@ -43,6 +46,29 @@ export const ListsPlugin: GraphileConfig.Plugin = {
             }),
           );
         },
+      },
+
+      GraphQLObjectType_fields_field_args(args, build, { scope, Self }) {
+        const table = searchedList(scope);
+        if (!table) return args;
+        const search = makeSearch(build.searchTable(table));
+        const condition = (text: unknown) => {
+          if (text == null) return null;
+          const asked = search(text as string, null);
+          return (builder: PgSelectQueryBuilder) => builder.where(asked.matches(builder.alias));
+        };
+        const query = {
+          type: build.graphql.GraphQLString,
+          description: describeSearch(build.searchTable(table)),
+          applyPlan(_$parent: unknown, $list: PgSelectStep, value: { getRaw(): Step }) {
+            $list.apply(lambda(value.getRaw(), condition));
+          },
+        };
+        return build.extend(
+          args,
+          { query },
+          `ListsPlugin: search of ${Self.name}.${scope.fieldName}`,
+        );
       },
 
       GraphQLObjectType_fields_field_args_arg(arg, _build, { scope }) {
@@ -95,6 +121,19 @@ export const ListsPlugin: GraphileConfig.Plugin = {
     },
   },
 };
+
+/** The table of a plain list at the root that can be searched, as its pages can. */
+function searchedList(
+  scope: Pick<
+    GraphileBuild.ScopeObjectFieldsField,
+    "isRootQuery" | "isPgFieldSimpleCollection" | "pgFieldResource"
+  >,
+): PgResource | null {
+  const { isRootQuery, isPgFieldSimpleCollection, pgFieldResource } = scope;
+  if (!isRootQuery || !isPgFieldSimpleCollection) return null;
+  const table = pgFieldResource as PgResource | undefined;
+  return table && hasPages(table) ? table : null;
+}
 
 function addDefaultOrder($select: PgSelectStep, args: FieldArgs, columns: readonly OrderColumn[]) {
   const $given = args.getRaw("orderBy") as Step | undefined;
