@@ -9008,7 +9008,10 @@ AS $function$
     left join api_tokens t on t.id = (a.metadata ->> 'tokenId')::uuid
   where a.entity_id = record_history.entity_id and a.entity_type = record_history.entity_type
     and a.operation = any (record_history.operations)
-    and (record_history.before_id is null or (a.created_at, a.id) < (record_history.before_time, record_history.before_id))
+    -- One condition with and without a cursor, so that the index finds its place under a generic plan too.
+    and (a.created_at, a.id) < (
+      coalesce(record_history.before_time, 'infinity'),
+      coalesce(record_history.before_id, 'ffffffff-ffff-ffff-ffff-ffffffffffff'))
   order by a.created_at desc, a.id desc
   limit record_history.size
 $function$;

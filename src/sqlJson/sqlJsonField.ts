@@ -169,9 +169,9 @@ function versionOf(table: Table): SqlJsonField {
     kind: "version",
     required: !hasSummary(table),
     of(row) {
-      if (!row.isOfFunction) return versionSql(table, row.column);
+      if (!row.isOfFunction) return versionSql(table, (name) => row.column(name));
       const stored = tableRow("stored");
-      return sql`(select ${versionSql(table, stored.column)} from ${table.from as SQL} as ${stored.alias} where ${stored.column("id")} = ${row.column("id")})`;
+      return sql`(select ${versionSql(table, (name) => stored.column(name))} from ${table.from as SQL} as ${stored.alias} where ${stored.column("id")} = ${row.column("id")})`;
     },
   };
 }

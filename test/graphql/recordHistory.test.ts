@@ -159,7 +159,9 @@ describe("the history of a row", () => {
       [user.userId],
     );
     const [last] = (await read({ entity: "users", id: user.userId }, auditor.token)).nodes;
-    expect(last.changes).toEqual([{ field: "name", before: "A", after: "B", isRestorable: false }]);
+    expect(last.changes).toEqual([
+      expect.objectContaining({ field: "name", before: "A", after: "B" }),
+    ]);
   });
 
   test("shows of long values the part that differs", async () => {

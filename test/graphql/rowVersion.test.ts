@@ -112,7 +112,7 @@ describe.each(Object.entries(kinds))("a row changed by %s", (_name, kind) => {
     const id = await kind.make();
     const before = await versionOf(kind, id);
     expect(await versionOf(kind, id)).toBe(before);
-    const { data, errors } = await change(kind, id, "Next", before, "id rowVersion");
+    const { data, errors } = await change(kind, id, `Next ${id}`, before, "id rowVersion");
     expect(errors).toBeUndefined();
     expect(data.row.rowVersion).not.toBe(before);
     expect(await versionOf(kind, id)).toBe(data.row.rowVersion);
@@ -121,7 +121,8 @@ describe.each(Object.entries(kinds))("a row changed by %s", (_name, kind) => {
   test("is left alone by a caller who saw an earlier version", async () => {
     const id = await kind.make();
     const seen = await versionOf(kind, id);
-    await change(kind, id, "Theirs");
+    const theirs = `Theirs ${id}`;
+    await change(kind, id, theirs);
     const answer = await change(kind, id, "Mine", seen);
     expect(answer.data).toBeNull();
     expect(answer.errors?.[0]?.extensions).toMatchObject({
@@ -132,7 +133,7 @@ describe.each(Object.entries(kinds))("a row changed by %s", (_name, kind) => {
         changedBy: { id: staff.userId, name: "Bo Berg" },
       },
     });
-    expect(await textOf(kind, id)).toBe("Theirs");
+    expect(await textOf(kind, id)).toBe(theirs);
   });
 
   test("is changed without a version, and with null", async () => {
@@ -162,11 +163,12 @@ describe.each(Object.entries(kinds))("a row changed by %s", (_name, kind) => {
   test("is deleted only with the version that it has", async () => {
     const id = await kind.make();
     const seen = await versionOf(kind, id);
-    await change(kind, id, "Theirs");
+    const theirs = `Theirs ${id}`;
+    await change(kind, id, theirs);
     const remove = (version: string) =>
       ask(`mutation ($id: ID!, $version: String) { done: ${kind.remove} }`, { id, version });
     expect(codeOf(await remove(seen))).toBe("CONFLICT");
-    expect(await textOf(kind, id)).toBe("Theirs");
+    expect(await textOf(kind, id)).toBe(theirs);
     expect((await remove(await versionOf(kind, id))).data).toEqual({ done: true });
     expect(await textOf(kind, id)).toBeUndefined();
   });
