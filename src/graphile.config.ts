@@ -42,6 +42,7 @@ import { ShapePlugin } from "./plugins/ShapePlugin.ts";
 import { SuggestionsPlugin } from "./plugins/SuggestionsPlugin.ts";
 import { SyncProductsPlugin } from "./plugins/SyncProductsPlugin.ts";
 import { TableMutationsPlugin } from "./plugins/TableMutationsPlugin.ts";
+import { MaxLengthsPlugin } from "./plugins/MaxLengthsPlugin.ts";
 import { VisibilityPlugin } from "./plugins/VisibilityPlugin.ts";
 import { makeVariableErrorsPlugin } from "./plugins/VariableErrorsPlugin.ts";
 import type { Replica } from "./postgres/replica.ts";
@@ -126,6 +127,7 @@ export function makePreset(options: PresetOptions): GraphileConfig.Preset {
       TableMutationsPlugin,
       ListsPlugin,
       DescriptionsPlugin,
+      MaxLengthsPlugin,
       VisibilityPlugin,
       SecretFieldsPlugin,
       makeAuthPlugin({

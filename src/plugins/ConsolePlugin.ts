@@ -77,7 +77,7 @@ export const ConsolePlugin: GraphileConfig.Plugin = extendSchema((build) => {
       """
       type Console {
         """
-        Changes with the schema and with the caller's permissions.
+        Changes with the schema, the caller and the caller's permissions.
         """
         version: String!
         """
@@ -480,7 +480,9 @@ export const ConsolePlugin: GraphileConfig.Plugin = extendSchema((build) => {
             const $ifNot = args.getRaw("ifNot") as Step<string | null | undefined>;
             return lambda([context().get("requestContext"), $ifNot], ([caller, ifNot]) => {
               const found = answer(caller);
-              return found.version === ifNot ? null : found;
+              // Whoever logs in next must not be taken for the person whose answer the browser kept.
+              const version = digest([found.version, caller.identity?.userId]);
+              return version === ifNot ? null : { ...found, version };
             });
           },
         },

@@ -369,6 +369,7 @@ function fieldsOf(
         kind: reference ? ("REFERENCE" as const) : kindOf(field.type),
         reference,
         isInputOnly: false,
+        maxLength: attribute.extensions?.maxLength ?? null,
         onCreate: useOf(inputs.create[name]),
         onUpdate: useOf(inputs.update[name]),
         orderBy: orders.filter((order) => order.replace(/_(ASC|DESC)$/, "") === constant),
@@ -387,6 +388,7 @@ function fieldsOf(
       kind: kindOf(input.type),
       reference: null,
       isInputOnly: true,
+      maxLength: null,
       onCreate: useOf(inputs.create[input.name]),
       onUpdate: useOf(inputs.update[input.name]),
       orderBy: [],
@@ -406,7 +408,6 @@ function typed(field: GraphQLField<unknown, unknown> | GraphQLInputField, tags: 
     values: isEnumType(named) ? valuesOf(named, tags) : [],
     isList: isListType(getNullableType(field.type)),
     isNullable: !isNonNullType(field.type),
-    maxLength: null,
     section: tagText(tags, "section"),
   };
 }

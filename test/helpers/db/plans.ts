@@ -23,6 +23,8 @@ export interface PlanNode {
   "Actual Loops": number;
   "Actual Rows": number;
   "Rows Removed by Filter"?: number;
+  "Shared Hit Blocks"?: number;
+  "Shared Read Blocks"?: number;
   Plans?: PlanNode[];
 }
 

@@ -77,6 +77,42 @@ export const tagPlants: Plant[] = [
     ],
   },
   {
+    what: "a misspelt tag of the console",
+    sql: `${onTable("@grup Catalogue 30\\n")}; ${onColumn("@widgt long\\n")}`,
+    violations: [
+      ...ofColumn("unknown tag @widgt; did you mean @widget?"),
+      ...ofTable("unknown tag @grup; did you mean @group?"),
+    ],
+  },
+  {
+    what: "an unknown widget and a place of a list that is none",
+    sql: onColumn("@widget colour\\n@list first\\n"),
+    violations: [
+      'comment of column planted.note: the tag @list is "first"; write `@list <place>` or `@list off`',
+      'comment of column planted.note: the tag @widget is "colour"; write `@widget <widget>`',
+    ],
+  },
+  {
+    what: "a label that names no column, or a hidden one",
+    sql: `${onColumn("@internal\\n")}; ${onTable("@label note nmae\\n")}`,
+    violations: ofTable("the tag @label names the column nmae, which does not exist").concat(
+      ofTable("the tag @label names the column note, which the API hides"),
+    ),
+  },
+  {
+    what: "a tone of a column that is no enumeration",
+    sql: onColumn("@tone OPEN ok\\n"),
+    violations: ofColumn("the tag @tone names OPEN, and the column is no enumeration"),
+  },
+  {
+    what: "a tone of a value that the enumeration does not have",
+    sql: `create type planted_state as enum ('OPEN', 'CLOSED'); comment on type planted_state is 'A state.';
+      alter table planted add column state planted_state; comment on column planted.state is E'@tone OPEN ok\\n@tone CLOSD bad\\nA state.'`,
+    violations: [
+      "comment of column planted.state: the tag @tone names CLOSD, and the values are OPEN, CLOSED",
+    ],
+  },
+  {
     what: "a tag of PostGraphile 4",
     sql: onColumn("@omit\\n"),
     violations: ofColumn(
