@@ -1,0 +1,317 @@
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { allPermissions } from "../helpers/apiToken.ts";
+import { type TestDatabase, createDatabase } from "../helpers/database.ts";
+import { type InProcess, makeInProcess } from "../helpers/inProcess.ts";
+import { type Service, startService } from "../helpers/service.ts";
+
+/** A table that a migration could bring: nothing in TypeScript knows of it. */
+const cellars = `
+  set role office_owner;
+  create type cellar_state as enum ('OPEN', 'CLOSED');
+  comment on type cellar_state is 'The state of a cellar.';
+  create table cellars (
+    id uuid primary key default uuidv7(),
+    code text not null,
+    name text not null,
+    state cellar_state not null default 'OPEN',
+    capacity integer,
+    remark text,
+    wine_type_id uuid references wine_types on delete restrict,
+    created_at timestamptz not null default now(),
+    updated_at timestamptz not null default now(),
+    constraint cellars_code_check check (char_length(code) between 1 and 20),
+    constraint cellars_name_check check (is_label(name, 200)),
+    constraint cellars_remark_check check (remark = 'none' or char_length(remark) <= 5)
+  );
+  create index cellars_name_idx on cellars (name, id);
+  create index cellars_wine_type_id_idx on cellars (wine_type_id);
+  comment on table cellars is E'@title Wine cellars\\n@titleOne Wine cellar\\n@group Catalogue 1\\n@icon box\\n@label name code\\n@read products.read\\n@create products.update\\n@update products.update\\n@delete products.update\\n@mutations create update delete\\n@audit Cellar\\n@defaultOrder name\\nA place where bottles are kept.';
+  comment on column cellars.code is E'@list 2\\n@mutations create\\nThe short name on labels.';
+  comment on column cellars.name is E'@list 1\\nIts name.';
+  comment on column cellars.state is E'@tone OPEN ok\\n@tone CLOSED bad\\nWhether it takes bottles.';
+  comment on column cellars.capacity is E'@title Room\\n@unit bottles\\n@section Space\\n@list off\\nHow many it holds.';
+  comment on column cellars.remark is E'@widget long\\nA remark.';
+  comment on constraint cellars_wine_type_id_fkey on cellars is '@forwardBehavior +singularRelation:resource:single';
+  select protect_table('cellars');
+  reset role;`;
+
+const document = `query ($ifNot: String) { console(ifNot: $ifNot) {
+  version title
+  me { user { id email } permissions }
+  closedEntities { name title permission }
+  entities {
+    name typeName title titleOne description group icon keyField nameField detailField colorField
+    listField pagesField recordField defaultOrder hasHistory
+    canCreate { field inputType takesVersion } canUpdate { field inputType takesVersion } canDelete { field takesVersion }
+    missing { verb permission description }
+    fields { name title description kind widget unit isList isNullable isInputOnly onCreate onUpdate maxLength orderBy searchName place section
+      values { value title tone } reference { entity field nameField colorField } }
+    relations { field title entity by } } } }`;
+
+interface Field {
+  name: string;
+  kind: string;
+  isInputOnly: boolean;
+  orderBy: string[];
+  searchName: string | null;
+  maxLength: number | null;
+  reference: { entity: string; field: string | null; nameField: string } | null;
+}
+
+interface Entity {
+  name: string;
+  title: string;
+  keyField: string;
+  nameField: string;
+  pagesField: string;
+  recordField: string | null;
+  defaultOrder: string[];
+  fields: Field[];
+  relations: { entity: string; by: string }[];
+}
+
+let database: TestDatabase;
+let service: Service;
+let api: InProcess;
+
+beforeAll(async () => {
+  database = await createDatabase();
+  await database.pool.query(cellars);
+  service = await startService({ database });
+  api = await makeInProcess(database);
+});
+afterAll(async () => {
+  await api?.stop();
+  await service?.stop();
+  await database.drop();
+});
+
+async function catalogueFor(permissions: readonly string[]) {
+  const { token } = await service.login(permissions);
+  const { data, errors } = await service.ask(document, { token });
+  expect(errors).toBeUndefined();
+  return data.console as {
+    version: string;
+    me: { user: { id: string }; permissions: string[] };
+    closedEntities: { name: string; permission: string }[];
+    entities: Entity[];
+  };
+}
+
+const named = (entities: readonly Entity[], name: string) =>
+  entities.find((entity) => entity.name === name);
+
+describe("the catalogue of the console", () => {
+  test("shows a caller the tables and mutations of their permissions, and says what the others need", async () => {
+    const held = ["campaigns.read", "products.read", "products.update"];
+    const { entities, closedEntities, me } = await catalogueFor(held);
+    expect(me.permissions.toSorted()).toEqual(held);
+    const names = entities.map(({ name }) => name);
+    expect(names).toEqual(
+      expect.arrayContaining(["products", "wineTypes", "campaigns", "cellars"]),
+    );
+    for (const name of ["users", "roles", "orders", "customers", "jobs"])
+      expect(names).not.toContain(name);
+    expect(closedEntities).toContainEqual({
+      name: "orders",
+      title: "Orders",
+      permission: "orders.read",
+    });
+    expect(named(entities, "products")).toMatchObject({
+      canCreate: null,
+      canUpdate: { field: "updateProduct", inputType: "UpdateProductInput", takesVersion: true },
+      canDelete: null,
+      missing: [{ verb: "create", permission: "products.create" }],
+    });
+    expect(named(entities, "campaigns")).toMatchObject({
+      canCreate: null,
+      canUpdate: null,
+      canDelete: null,
+    });
+    // A relation to a table that the caller may not read is none.
+    for (const { relations } of entities)
+      for (const { entity } of relations) expect(names).toContain(entity);
+  });
+
+  test("finds mutations that functions make", async () => {
+    const { entities } = await catalogueFor(await allPermissions(database));
+    const fieldsOf = (name: string) => {
+      const { canCreate, canUpdate, canDelete } = named(entities, name) as unknown as Record<
+        string,
+        { field: string } | null
+      >;
+      return [canCreate, canUpdate, canDelete].map((mutation) => mutation?.field ?? null);
+    };
+    expect(fieldsOf("campaigns")).toEqual(["createCampaign", "updateCampaign", "deleteCampaign"]);
+    expect(fieldsOf("roles")).toEqual(["createRole", "updateRole", "deleteRole"]);
+    expect(fieldsOf("users")).toEqual([null, "updateUser", null]);
+    expect(fieldsOf("exportTemplates")).toEqual([
+      "createExportTemplate",
+      "updateExportTemplate",
+      "deleteExportTemplate",
+    ]);
+  });
+
+  test("describes a table that a migration brings", async () => {
+    const { entities } = await catalogueFor(["products.read", "products.update"]);
+    const cellar = named(entities, "cellars");
+    expect(entities[0]).toBe(cellar);
+    expect(cellar).toMatchObject({
+      typeName: "Cellar",
+      title: "Wine cellars",
+      titleOne: "Wine cellar",
+      description: "A place where bottles are kept.",
+      group: "Catalogue",
+      icon: "box",
+      keyField: "id",
+      nameField: "name",
+      detailField: "code",
+      pagesField: "cellarPages",
+      recordField: "cellar",
+      defaultOrder: ["NAME_ASC"],
+      hasHistory: true,
+      canCreate: { field: "createCellar", inputType: "CreateCellarInput" },
+      canUpdate: { field: "updateCellar", inputType: "UpdateCellarInput", takesVersion: true },
+      canDelete: { field: "deleteCellar", takesVersion: true },
+      missing: [],
+    });
+    const field = (name: string) => cellar?.fields.find((found) => found.name === name);
+    expect(field("code")).toMatchObject({
+      title: "Code",
+      kind: "TEXT",
+      place: 2,
+      maxLength: 20,
+      isNullable: false,
+      onCreate: "REQUIRED",
+      onUpdate: "NO",
+      orderBy: [],
+      searchName: "code",
+    });
+    expect(field("name")).toMatchObject({
+      place: 1,
+      maxLength: 200,
+      onUpdate: "OPTIONAL",
+      orderBy: ["NAME_ASC", "NAME_DESC"],
+    });
+    expect(field("state")).toMatchObject({
+      kind: "ENUM",
+      onCreate: "OPTIONAL",
+      values: [
+        { value: "OPEN", title: "Open", tone: "ok" },
+        { value: "CLOSED", title: "Closed", tone: "bad" },
+      ],
+    });
+    expect(field("capacity")).toMatchObject({
+      title: "Room",
+      kind: "INTEGER",
+      unit: "bottles",
+      section: "Space",
+      place: 0,
+    });
+    // A check with `or` bounds nothing by itself.
+    expect(field("remark")).toMatchObject({ widget: "long", maxLength: null });
+    expect(field("wineTypeId")).toMatchObject({
+      title: "Wine type",
+      kind: "REFERENCE",
+      reference: { entity: "wineTypes", field: "wineType", nameField: "name", colorField: "color" },
+    });
+    expect(named(entities, "wineTypes")?.relations).toContainEqual({
+      field: "cellars.wineTypeId",
+      title: "Wine cellars",
+      entity: "cellars",
+      by: "wineTypeId",
+    });
+    expect((await catalogueFor(["orders.read"])).closedEntities).toContainEqual({
+      name: "cellars",
+      title: "Wine cellars",
+      permission: "products.read",
+    });
+  });
+
+  test("names only fields, orders, searches and records that the API has", async () => {
+    const permissions = await allPermissions(database);
+    const { entities } = await catalogueFor(permissions);
+    const { token } = await service.login(permissions);
+    expect(entities.length).toBeGreaterThan(20);
+    const nowhere = "00000000-0000-7000-8000-000000000000";
+    for (const { pagesField, recordField, keyField, fields, relations, defaultOrder } of entities) {
+      const selection = fields
+        .filter(({ isInputOnly }) => !isInputOnly)
+        .flatMap(({ name, reference }) =>
+          reference?.field == null
+            ? [name]
+            : [name, `${reference.field} { ${reference.nameField} }`],
+        );
+      const ask = async (args: string) => {
+        const { errors } = await service.ask(
+          `{ ${pagesField}(first: 1${args}) { nodes { ${keyField} ${selection.join(" ")} } } }`,
+          { token },
+        );
+        expect({ pagesField, args, errors }).toEqual({ pagesField, args, errors: undefined });
+      };
+      await ask("");
+      for (const order of new Set([...defaultOrder, ...fields.flatMap((field) => field.orderBy)]))
+        await ask(`, orderBy: [${order}]`);
+      const searched = fields.flatMap(({ searchName }) => searchName ?? []);
+      if (searched.length > 0)
+        await ask(`, query: "${searched.map((name) => `${name}:*`).join(" OR ")}"`);
+      for (const { entity, by } of relations) {
+        const other = named(entities, entity);
+        const asked = await service.ask(
+          `{ ${other?.pagesField}(first: 1, query: "${by}:${nowhere}") { nodes { ${other?.keyField} } } }`,
+          { token },
+        );
+        expect({ entity, by, errors: asked.errors }).toEqual({ entity, by, errors: undefined });
+      }
+      if (recordField !== null) {
+        const { errors } = await service.ask(
+          `{ ${recordField}(id: "${nowhere}") { ${keyField} ${selection.join(" ")} } }`,
+          { token },
+        );
+        expect({ recordField, errors }).toEqual({ recordField, errors: undefined });
+      }
+    }
+  });
+
+  test("is null for its own version, which changes with the caller and their permissions", async () => {
+    const { token } = await service.login(["products.read"]);
+    const versionOf = async (asked: string, ifNot?: string) =>
+      (await service.ask(document, { token: asked, variables: { ifNot } })).data.console?.version ??
+      null;
+    const version: string = await versionOf(token);
+    expect(version).not.toBeNull();
+    expect(await versionOf(token, version)).toBeNull();
+    expect(await versionOf(token, "another")).toBe(version);
+    // The kept answer names its person.
+    const other = await service.login(["products.read"]);
+    expect(await versionOf(other.token, version)).not.toBe(version);
+    await database.pool.query(
+      `insert into role_permissions (role_id, permission_id) select $1, id from permissions where key = 'orders.read'`,
+      [other.roleId],
+    );
+    const before: string = await versionOf(other.token);
+    expect(await versionOf(other.token, before)).toBeNull();
+    await database.pool.query(
+      `delete from role_permissions where role_id = $1 and permission_id = (select id from permissions where key = 'orders.read')`,
+      [other.roleId],
+    );
+    expect(await versionOf(other.token, before)).not.toBeNull();
+  });
+
+  test("asks no table and leaves no row in the audit log", async () => {
+    api.statements();
+    const { console: answer } = await api.ask(
+      "{ console { version entities { name fields { name } } me { permissions } } }",
+      ["products.read"],
+    );
+    expect(answer.entities.length).toBeGreaterThan(1);
+    expect(api.statements()).toEqual([]);
+    const { token, userId } = await service.login(["products.read"]);
+    await service.ask(document, { token });
+    const { rows } = await database.pool.query(
+      "select entity_type from audit_log where operation = 'READ' and actor_user_id = $1",
+      [userId],
+    );
+    expect(rows).toEqual([]);
+  });
+});

@@ -1,0 +1,206 @@
+import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
+import type { TestDatabase } from "../helpers/database.ts";
+import { createDatabase } from "../helpers/database.ts";
+import { readPlans, tellPlans } from "../helpers/db/plans.ts";
+import { type InProcess, makeInProcess } from "../helpers/inProcess.ts";
+import { type Service, startService } from "../helpers/service.ts";
+
+jest.setTimeout(120_000);
+
+const document = `query ($entity: String!, $text: String!, $first: Int, $query: String) {
+  suggestions(entity: $entity, text: $text, first: $first, query: $query) { id name detail color } }`.replace(
+  "$first: Int,",
+  "$first: Int! = 8,",
+);
+
+describe("suggestions", () => {
+  let service: Service;
+  let token: string;
+
+  beforeAll(async () => {
+    service = await startService();
+    ({ token } = await service.login(["products.read", "products.create", "products.update"]));
+    const names = [
+      "Barolo",
+      "Barolo Bussia",
+      "Old Barolo",
+      "Grand Bârolo Reserve",
+      "Embarolo",
+      "Chablis 100%",
+      "Chablis 1000",
+      "Chinon",
+    ];
+    const { errors } = await service.ask(
+      `mutation ($products: [SyncProductInput!]!) { syncProducts(input: { products: $products }) { createdCount } }`,
+      {
+        token,
+        variables: {
+          products: names.map((name, place) => ({
+            erpProductNumber: `00${place}`,
+            fields: { name, country: place < 2 ? "Italy" : "France" },
+          })),
+        },
+      },
+    );
+    expect(errors).toBeUndefined();
+  });
+  afterAll(() => service?.stop());
+
+  const suggest = async (text: string, more: object = {}) => {
+    const { data, errors } = await service.ask(document, {
+      token,
+      variables: { entity: "products", text, ...more },
+    });
+    expect(errors).toBeUndefined();
+    return (data.suggestions as { name: string }[]).map(({ name }) => name);
+  };
+  const refuse = async (variables: object, asked = token) =>
+    (
+      await service.ask(document, {
+        token: asked,
+        variables: { entity: "products", text: "b", ...variables },
+      })
+    ).errors?.[0];
+
+  test("put the whole name first, then its beginning, then the beginning of a word", async () => {
+    expect(await suggest("barolo")).toEqual([
+      "Barolo",
+      "Barolo Bussia",
+      "Old Barolo",
+      "Grand Bârolo Reserve",
+    ]);
+    expect(await suggest("BÂR")).toContain("Old Barolo");
+    expect(await suggest("c")).toEqual(["Chinon", "Chablis 100%", "Chablis 1000"]);
+    expect(await suggest("barolo", { first: 1 })).toEqual(["Barolo"]);
+  });
+
+  test("take signs of patterns as they are written", async () => {
+    expect(await suggest("chablis 100%")).toEqual(["Chablis 100%"]);
+    expect(await suggest("chabl_s")).toEqual([]);
+    expect(await suggest("%")).toEqual([]);
+  });
+
+  test("begin with the list for an empty text, and keep to a query", async () => {
+    expect(await suggest("", { first: 2 })).toEqual(["Barolo", "Barolo Bussia"]);
+    expect(await suggest("", { query: "country:France", first: 2 })).toEqual([
+      "Chablis 100%",
+      "Chablis 1000",
+    ]);
+    expect(await suggest("barolo", { query: "country:Italy" })).toEqual([
+      "Barolo",
+      "Barolo Bussia",
+    ]);
+  });
+
+  test("find rows of small tables, with their colour", async () => {
+    const { data } = await service.ask(document, {
+      token,
+      variables: { entity: "wineTypes", text: "re" },
+    });
+    expect(data.suggestions).toContainEqual(
+      expect.objectContaining({ name: "Red", color: expect.stringMatching(/^#[0-9A-F]{6}$/) }),
+    );
+  });
+
+  test("are refused without the permission, for unknown tables and beyond their bounds", async () => {
+    expect(await refuse({ entity: "orders" })).toMatchObject({
+      message: "Missing required permission: orders.read",
+      extensions: { code: "FORBIDDEN" },
+    });
+    expect(await refuse({ entity: "prodcts" })).toMatchObject({
+      message: "entity must be one of products",
+      extensions: { code: "BAD_USER_INPUT", path: ["entity"] },
+    });
+    expect(await refuse({ entity: "__proto__" })).toMatchObject({
+      extensions: { code: "BAD_USER_INPUT", path: ["entity"] },
+    });
+    for (const [variables, path] of [
+      [{ text: "b".repeat(201) }, "text"],
+      [{ first: 0 }, "first"],
+      [{ first: 51 }, "first"],
+    ] as const)
+      expect(await refuse(variables)).toMatchObject({
+        extensions: { code: "BAD_USER_INPUT", path: [path] },
+      });
+    expect(await refuse({ query: "vintgae:2016" })).toMatchObject({
+      extensions: { code: "BAD_USER_INPUT", position: 0, length: 7 },
+    });
+    expect(await refuse({ text: "b\u0000" })).toMatchObject({
+      extensions: { code: "BAD_USER_INPUT" },
+    });
+  });
+
+  test("show only rows that the caller may see, and leave a row in the audit log where reads do", async () => {
+    const { token: staff, userId } = await service.login(["users.read"], "anna@example.com");
+    const { data } = await service.ask(document, {
+      token: staff,
+      variables: { entity: "users", text: "anna" },
+    });
+    expect(data.suggestions).toHaveLength(1);
+    const { rows } = await service.database.pool.query(
+      "select entity_type, metadata from audit_log where operation = 'READ' and actor_user_id = $1",
+      [userId],
+    );
+    expect(rows).toMatchObject([
+      { entity_type: "User", metadata: { field: "suggestions", rows: 1 } },
+    ]);
+  });
+});
+
+describe("suggestions in a large table", () => {
+  let database: TestDatabase;
+  let api: InProcess;
+
+  const fill = (from: number, to: number) =>
+    database.pool.query(
+      `set session_replication_role = replica;
+       insert into products (id, erp_product_number, name)
+         select md5(i::text)::uuid, 'n' || i, (array['Barolo', 'Chinon', 'Old Barolo'])[1 + i % 3] || ' ' || i from generate_series(${from}, ${to}) i;
+       set session_replication_role = default`,
+    );
+
+  beforeAll(async () => {
+    database = await createDatabase();
+    const client = await database.pool.connect();
+    await tellPlans(client);
+    const { rows } = await client.query<{ name: string }>("select current_database() as name");
+    await client.query(`alter database ${rows[0]?.name} set auto_explain.log_buffers = on`);
+    client.release();
+    api = await makeInProcess(database);
+  });
+  afterAll(async () => {
+    await api?.stop();
+    await database.drop();
+  });
+
+  /** The pages that the statement about products read. */
+  async function pagesFor(text: string): Promise<number> {
+    api.notices();
+    const { suggestions } = await api.ask(
+      `query ($text: String!) { suggestions(entity: "products", text: $text) { name } }`,
+      ["products.read"],
+      { text },
+    );
+    expect(suggestions.length).toBe(text.startsWith("zz") ? 0 : 8);
+    const pages = readPlans(api.notices())
+      .filter((plan) => plan.some((node) => node["Relation Name"] === "products"))
+      .map(([top]) => (top?.["Shared Hit Blocks"] ?? 0) + (top?.["Shared Read Blocks"] ?? 0));
+    expect(pages.length).toBe(1);
+    return pages[0] ?? 0;
+  }
+
+  test("read no more pages in ten times as many rows", async () => {
+    const texts = ["b", "ba", "bar", "barolo", "old", "zzz"];
+    await fill(1, 10_000);
+    await database.pool.query("vacuum analyze products");
+    const small = new Map<string, number>();
+    for (const text of texts) small.set(text, await pagesFor(text));
+    await fill(10_001, 100_000);
+    await database.pool.query("vacuum analyze products");
+    for (const text of texts) {
+      const pages = await pagesFor(text);
+      const allowed = 2.5 * Math.max(small.get(text) ?? 0, 600);
+      expect({ text, pages, isBounded: pages <= allowed }).toMatchObject({ isBounded: true });
+    }
+  });
+});
