@@ -11656,7 +11656,7 @@ AS $function$
   union all
   select t.what || ': the tag @' || t.tag || ' names the column ' || c.name || ', which does not exist'
     from checked t, lateral (
-      select regexp_split_to_table(t.value, '[\s,]+') where t.tag in ('owner', 'primaryKey', 'unique')
+      select regexp_split_to_table(t.value, '[\s,]+') where t.tag in ('owner', 'label', 'primaryKey', 'unique')
       union all
       select n from regexp_match(t.value, '^\w+(?:\s+(?!except\y)(\w+))?(?:\s+except\s+(.+))?$') as m,
         lateral (select m[1] union all select regexp_split_to_table(m[2], '\s+')) as l(n)
@@ -11664,6 +11664,23 @@ AS $function$
     ) as c(name)
     where t.relation is not null and t.instead is null and t.value ~ t.pattern and not exists (
       select from pg_attribute a where a.attrelid = t.relation and a.attname = c.name and a.attnum > 0 and not a.attisdropped)
+  union all
+  select t.what || ': the tag @label names the column ' || c.name || ', which the API hides'
+    from checked t, regexp_split_to_table(t.value, '[\s,]+') as c(name)
+      join pg_attribute a on a.attname = c.name and a.attnum > 0 and not a.attisdropped
+    where t.tag = 'label' and t.value ~ t.pattern and a.attrelid = t.relation
+      and comment_tags(col_description(a.attrelid, a.attnum)) ?| array['internal', 'secret']
+  union all
+  -- The console looks the value of a row up among these tags.
+  select t.what || ': the tag @tone names ' || v.value || ', and ' || case when e.names is null then 'the column is no enumeration'
+      else 'the values are ' || e.names end
+    from checked t
+      join pg_attribute a on t.what = format('comment of %s %s.%I', t.known_kind, a.attrelid::regclass, a.attname)
+      cross join lateral split_part(t.value, ' ', 1) as v(value)
+      cross join lateral (
+        select string_agg(upper(enumlabel), ', ' order by enumsortorder) as names, bool_or(upper(enumlabel) = v.value) as is_known
+        from pg_enum where enumtypid = a.atttypid) as e
+    where t.tag = 'tone' and t.value ~ t.pattern and a.attnum > 0 and not a.attisdropped and e.is_known is not true
   order by 1
 $function$;
 comment on function tag_violations() is 'Unknown, misplaced, malformed or duplicate tags.';
