@@ -1,5 +1,4 @@
 import { type Router as ExpressRouter, Router } from "express";
-import type { RuruClientConfig } from "ruru/server";
 
 const staticPath = "/ruru-static/";
 
@@ -62,7 +61,7 @@ export async function loadPlayground(): Promise<ExpressRouter | null> {
       clientConfig: {
         defaultQuery: firstOperations,
         defaultHeaders: headerTemplate,
-      } as RuruClientConfig,
+      },
     });
     const router = Router();
     router.get("/graphql", (_request, response) => {
