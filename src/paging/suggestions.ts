@@ -1,4 +1,4 @@
-import type { PgResource } from "postgraphile/@dataplan/pg";
+import type { PgCodecWithAttributes, PgResource } from "postgraphile/@dataplan/pg";
 import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
 import { bindValue } from "../query/bind.ts";
@@ -40,14 +40,15 @@ export function candidates(
 ): SQL {
   const row = sql.identifier(Symbol("row"));
   const column = (name: string) => sql`${row}.${sql.identifier(name)}`;
-  const shown = sql.join(
-    [columns.key, columns.name, columns.detail, columns.color].map((name, place) => {
-      const alias = sql.identifier(["id", "name", "detail", "color"][place] ?? "");
-      return name === null ? sql`null::text as ${alias}` : sql`${column(name)}::text as ${alias}`;
-    }),
-    ", ",
-  );
-  const name = sql`${column(columns.name)}::text`;
+  const textOf = (name: string | null) =>
+    name === null ? sql`null::text` : sql`${column(name)}::text`;
+  // A row without a name, such as a user who has given none, goes by its detail.
+  const { attributes } = resource.codec as PgCodecWithAttributes;
+  const isNamed = attributes[columns.name]?.notNull === true || columns.detail === null;
+  const name = isNamed
+    ? textOf(columns.name)
+    : sql`coalesce(${textOf(columns.name)}, ${textOf(columns.detail)})`;
+  const shown = sql`${textOf(columns.key)} as id, ${name} as name, ${textOf(columns.detail)} as detail, ${textOf(columns.color)} as color`;
   const only = search === null ? sql.true : search.matches(row);
   const from = sql`select ${shown} from ${resource.from as SQL} as ${row}`;
   if (text === "") {

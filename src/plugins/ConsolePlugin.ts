@@ -105,7 +105,7 @@ export const ConsolePlugin: GraphileConfig.Plugin = extendSchema((build) => {
         """
         The user.
         """
-        user: User!
+        user: User! @scope(auditReads: "own")
         """
         The keys of all permissions that count for this request.
         """

@@ -31,6 +31,9 @@ const cellars = `
   comment on column cellars.state is E'@tone OPEN ok\\n@tone CLOSED bad\\nWhether it takes bottles.';
   comment on column cellars.capacity is E'@title Room\\n@unit bottles\\n@section Space\\n@list off\\nHow many it holds.';
   comment on column cellars.remark is E'@widget long\\nA remark.';
+  comment on constraint cellars_code_check on cellars is 'must be 1 to 20 characters';
+  comment on constraint cellars_name_check on cellars is 'must be 1 to 200 visible characters without spaces at its ends';
+  comment on constraint cellars_remark_check on cellars is 'must be short';
   comment on constraint cellars_wine_type_id_fkey on cellars is '@forwardBehavior +singularRelation:resource:single';
   select protect_table('cellars');
   reset role;`;

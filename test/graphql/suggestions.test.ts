@@ -123,7 +123,7 @@ describe("suggestions", () => {
         extensions: { code: "BAD_USER_INPUT", path: [path] },
       });
     expect(await refuse({ query: "vintgae:2016" })).toMatchObject({
-      extensions: { code: "BAD_USER_INPUT", position: 0, length: 7 },
+      extensions: { code: "BAD_USER_INPUT", position: 1, length: 7 },
     });
     expect(await refuse({ text: "b\u0000" })).toMatchObject({
       extensions: { code: "BAD_USER_INPUT" },
@@ -136,7 +136,8 @@ describe("suggestions", () => {
       token: staff,
       variables: { entity: "users", text: "anna" },
     });
-    expect(data.suggestions).toHaveLength(1);
+    // Without a name, a person goes by the address.
+    expect(data.suggestions).toMatchObject([{ id: userId, name: "anna@example.com" }]);
     const { rows } = await service.database.pool.query(
       "select entity_type, metadata from audit_log where operation = 'READ' and actor_user_id = $1",
       [userId],
