@@ -2,11 +2,12 @@ import type { PgCodecWithAttributes, PgResource } from "postgraphile/@dataplan/p
 import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
 import { bindValue } from "../query/bind.ts";
-import type { SearchTable } from "../query/catalogue.ts";
+import type { SearchField, SearchTable } from "../query/catalogue.ts";
 import {
   beginsWithText,
   containsText,
   isTooShortWithin,
+  wordsHaveBeginning,
   wordsHaveWordBeginning,
 } from "../query/textSql.ts";
 import { defaultOrder } from "./defaultOrder.ts";
@@ -31,12 +32,20 @@ export interface SuggestionColumns {
 /** Rows that are looked at before they are ranked; what a broad text matches beyond them is not found. */
 const maxCandidates = 500;
 
+interface CandidatesAsked {
+  text: string;
+  search: AskedSearch | null;
+  first: number;
+  /** The name in the query language, when that has it. */
+  nameField: SearchField | undefined;
+}
+
 /** The statement that finds the candidates for `text`. An empty text gives the first rows of the list. */
 export function candidates(
   resource: PgResource,
   table: SearchTable,
   columns: SuggestionColumns,
-  { text, search, first }: { text: string; search: AskedSearch | null; first: number },
+  { text, search, first, nameField }: CandidatesAsked,
 ): SQL {
   const row = sql.identifier(Symbol("row"));
   const column = (name: string) => sql`${row}.${sql.identifier(name)}`;
@@ -59,7 +68,11 @@ export function candidates(
     return sql`${from} where ${only} and ${name} is not null${ordered} limit ${sql.value(first)}`;
   }
   const limit = sql` limit ${sql.value(maxCandidates)}`;
-  const beginning = sql`(${from} where ${beginsWithText(name, text, bindValue)} and ${only}${limit})`;
+  // What begins the name begins a field of the row's words, which have an index; the name itself need not have one.
+  const within = isNamed ? nameField?.within : undefined;
+  const implied = within ? wordsHaveBeginning(within(row), text, bindValue) : sql.true;
+  const begins = beginsWithText(name, text, bindValue);
+  const beginning = sql`(${from} where ${implied} and ${begins} and ${only}${limit})`;
   // The index within words serves three letters and more; the name alone decides which rows count.
   if (table.words && !isTooShortWithin(text)) {
     const words = wordsHaveWordBeginning(table.words(row), [text], bindValue);

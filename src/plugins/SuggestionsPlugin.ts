@@ -1,4 +1,4 @@
-import type { PgResource } from "postgraphile/@dataplan/pg";
+import type { PgCodecWithAttributes, PgResource } from "postgraphile/@dataplan/pg";
 import { type FieldArgs, type Step, context, lambda, object } from "postgraphile/grafast";
 import { extendSchema, gql } from "postgraphile/utils";
 import { checkGuard, parseGuard, readGuard } from "../auth/guards.ts";
@@ -128,12 +128,16 @@ export const SuggestionsPlugin: GraphileConfig.Plugin = extendSchema((build) => 
                 all.map(async ({ entity, text, first, query }) => {
                   const table = tableOf(entity);
                   const search = query == null ? null : searchOf(entity, query);
-                  const statement = build.sql.compile(
-                    candidates(table, build.searchTable(table), labelColumns(table), {
-                      text,
-                      search,
-                      first,
+                  const columns = labelColumns(table);
+                  const searched = build.searchTable(table);
+                  const nameField = searched.fields.get(
+                    build.inflection.attribute({
+                      attributeName: columns.name,
+                      codec: table.codec as PgCodecWithAttributes,
                     }),
+                  );
+                  const statement = build.sql.compile(
+                    candidates(table, searched, columns, { text, search, first, nameField }),
                   );
                   const { rows } = await client.query<Suggestion>({
                     text: statement.text,

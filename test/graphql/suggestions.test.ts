@@ -200,7 +200,7 @@ describe("suggestions in a large table", () => {
     await database.pool.query("vacuum analyze products");
     for (const text of texts) {
       const pages = await pagesFor(text);
-      const allowed = 2.5 * Math.max(small.get(text) ?? 0, 600);
+      const allowed = 2.5 * Math.max(small.get(text) ?? 0, 150);
       expect({ text, pages, isBounded: pages <= allowed }).toMatchObject({ isBounded: true });
     }
   });
