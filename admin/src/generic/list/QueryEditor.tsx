@@ -22,6 +22,7 @@ import {
 } from "@codemirror/view";
 import { type ReactNode, useEffect, useImperativeHandle, useRef } from "react";
 import { ask } from "../../api/ask.ts";
+import { ApiError, UnreachableError } from "../../api/errors.ts";
 import { searchFieldsDocument, suggestionsDocument } from "../../api/documents.ts";
 import type { Suggestion } from "../../frame/Palette.tsx";
 import { type Entity, fieldOf } from "../../meta/catalogue.ts";
@@ -163,6 +164,19 @@ async function complete(
   return { from: place.from, options, filter: field.values.length > 0 };
 }
 
+/** Completes nothing while the service does not answer, which a dialog or a bar of the page says. */
+async function completeOrNothing(
+  entity: Entity,
+  context: CompletionContext,
+): Promise<CompletionResult | null> {
+  try {
+    return await complete(entity, context);
+  } catch (error) {
+    if (error instanceof ApiError || error instanceof UnreachableError) return null;
+    throw error;
+  }
+}
+
 /** The query box with completion, colours, and errors at their place. */
 export function QueryEditor({
   entity,
@@ -200,7 +214,7 @@ export function QueryEditor({
           colours,
           described.current.of([]),
           autocompletion({
-            override: [(context) => complete(entity, context)],
+            override: [(context) => completeOrNothing(entity, context)],
             icons: false,
             // As many as are seen without scrolling: the list itself takes no focus.
             maxRenderedOptions: 12,
