@@ -60,3 +60,8 @@ export const longOutageSeconds = Number(process.env.FAULT_OUTAGE_SECONDS ?? 30);
  * starts one, and all servers of the tests reach their databases through it.
  */
 export const testPoolerUrl = process.env.TEST_POOLER_URL ?? "";
+
+/** What the header `X-Answered-By` says: the path `by`, or nothing where the run switches the SQL-JSON path off. */
+export function answeredBy<T>(by: T): T | null {
+  return process.env["SQL_JSON"] === "off" ? null : by;
+}
