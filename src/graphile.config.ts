@@ -19,7 +19,7 @@ import { BehaviorCachePlugin } from "./plugins/BehaviorCachePlugin.ts";
 import { SqlJsonMePlugin, makeAuthPlugin } from "./plugins/AuthPlugin.ts";
 import { makeLoginOptionsPlugin } from "./plugins/LoginOptionsPlugin.ts";
 import { makeLoginPlugin } from "./plugins/LoginPlugin.ts";
-import { ConsoleCataloguePlugin, ConsolePlugin } from "./plugins/ConsolePlugin.ts";
+import { ConsoleCataloguePlugin, makeConsolePlugin } from "./plugins/ConsolePlugin.ts";
 import { ConnectionsPlugin } from "./plugins/ConnectionsPlugin.ts";
 import { DescriptionsPlugin } from "./plugins/DescriptionsPlugin.ts";
 import { DataExportPlugin } from "./plugins/DataExportPlugin.ts";
@@ -144,7 +144,7 @@ export function makePreset(options: PresetOptions): GraphileConfig.Preset {
       SqlJsonMePlugin,
       SearchFieldsPlugin,
       ConsoleCataloguePlugin,
-      ConsolePlugin,
+      makeConsolePlugin(config.console),
       SuggestionsPlugin,
       RowVersionPlugin,
       RecordHistoryPlugin,

@@ -7,7 +7,7 @@ import { groupKeys, keysPlan, orderGroups } from "../schema/groupKeys.ts";
 import { innerCodec, isHidden } from "../schema/columns.ts";
 import { LARGEST_GROUPS, checkGroups } from "../paging/groupArguments.ts";
 import { checkOffset } from "../paging/pageArguments.ts";
-import { hasPages } from "../schema/pages.ts";
+import { hasPages } from "../schema/listedTables.ts";
 import { plainWords } from "../schema/plainWords.ts";
 
 declare global {

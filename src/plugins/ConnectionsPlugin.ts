@@ -23,7 +23,7 @@ import { DEFAULT_PAGE, LARGEST_PAGE, readPage } from "../paging/pageArguments.ts
 import type { Page, PageArguments } from "../paging/pageArguments.ts";
 import { pageConditions } from "../paging/pageConditions.ts";
 import { type AskedSearch, type Search, makeSearch } from "../paging/connectionSearch.ts";
-import { hasPages } from "../schema/pages.ts";
+import { hasPages } from "../schema/listedTables.ts";
 import { makeSearchTables } from "../schema/searchTables.ts";
 
 declare global {

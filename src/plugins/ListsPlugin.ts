@@ -7,7 +7,7 @@ import type { OrderColumn } from "../paging/defaultOrder.ts";
 import { recordedOrder } from "../paging/orders.ts";
 import { LARGEST_LIST_PART, checkOffset, checkSize } from "../paging/pageArguments.ts";
 import { describeSearch } from "../query/describe.ts";
-import { hasPages } from "../schema/pages.ts";
+import { hasPages } from "../schema/listedTables.ts";
 
 type Plan = FieldPlanResolver;
 type ApplyOrder = Parameters<typeof recordedOrder>[0];

@@ -1,23 +1,22 @@
+import pg from "pg";
 import type { PgClient, PgCodecWithAttributes, PgResource } from "postgraphile/@dataplan/pg";
 import { type FieldArgs, type Step, context, object } from "postgraphile/grafast";
-import { extendSchema, gql } from "postgraphile/utils";
-import { checkGuard, parseGuard, passesGuard, readGuard } from "../auth/guards.ts";
+import { extendSchema } from "postgraphile/utils";
+import { shortened } from "../audit/changedValues.ts";
+import { checkGuard, passesGuard } from "../auth/guards.ts";
 import type { RequestInfo } from "../auth/identity.ts";
 import { badUserInput, notFound } from "../errors/PublicError.ts";
 import { fitsType } from "../paging/cursorValues.ts";
-import { labelColumns } from "../schema/consoleCatalogue.ts";
-import { isHidden } from "../schema/columns.ts";
-import { hasPages } from "../schema/pages.ts";
 import { storedId } from "../postgres/uuid.ts";
-import { nearest } from "../text/suggest.ts";
-import { auditedType } from "./RowVersionPlugin.ts";
+import { auditedType } from "../schema/auditedType.ts";
+import { isHidden } from "../schema/columns.ts";
+import { relations } from "../schema/consoleReferences.ts";
+import { labelColumns } from "../schema/labels.ts";
+import { listedTables, tableGuard, tableNamed } from "../schema/listedTables.ts";
+import { recordHistoryTypeDefs } from "../schema/recordHistoryTypeDefs.ts";
 
 /** The longest page of a history. */
 const maxFirst = 100;
-/** Characters of a value; of longer ones a part with the first difference is shown. */
-const maxValue = 4_000;
-/** Characters before the first difference, where a part does not begin with the value. */
-const maxContext = 200;
 /** Ids of referred rows whose names are looked up for one page. */
 const maxNames = 500;
 
@@ -53,36 +52,22 @@ interface Recorded {
   fields: ReadonlyMap<string, PgResource | null>;
 }
 
-/** What became of one row, for whoever may read the row. */
+/** The changes of one row, for callers who may read the row. */
 export const RecordHistoryPlugin: GraphileConfig.Plugin = extendSchema((build) => {
   const { loadOneWithPgClient } = build.dataplanPg;
   const tables = new Map<string, Recorded>();
-  for (const resource of Object.values(build.pgResources as Record<string, PgResource>)) {
+  for (const [name, resource] of listedTables(build)) {
     const entityType = auditedType(resource);
-    if (entityType === null || !hasPages(resource)) continue;
-    tables.set(build.inflection.allRowsList(resource as never), {
-      resource,
-      entityType,
-      fields: shownFields(build, resource),
-    });
+    if (entityType !== null)
+      tables.set(name, { resource, entityType, fields: shownFields(build, resource) });
   }
   const executor = [...tables.values()][0]?.resource.executor;
   if (!executor) throw new Error("The schema has no audited table with a list");
 
-  const tableOf = (entity: string): Recorded => {
-    const table = tables.get(entity);
-    if (table) return table;
-    const known = nearest(entity, [...tables.keys()]);
-    throw badUserInput(
-      `entity must be one of ${(known.length > 0 ? known : [...tables.keys()]).join(", ")}`,
-      { path: ["entity"] },
-    );
-  };
-
   const read = async (client: PgClient, wanted: Wanted) => {
     const { entity, id, first, after, includeReads, caller } = wanted;
-    const table = tableOf(entity);
-    checkGuard(parseGuard(readGuard(table.resource.extensions?.tags)) ?? [], caller);
+    const table = tableNamed(tables, entity, "entity");
+    checkGuard(tableGuard(table.resource), caller);
     if (includeReads) checkGuard(["audit.read"], caller);
     if (first < 1 || first > maxFirst)
       throw badUserInput(`first is between 1 and ${maxFirst}`, { path: ["first"] });
@@ -145,7 +130,7 @@ export const RecordHistoryPlugin: GraphileConfig.Plugin = extendSchema((build) =
       ({ sqlType }) => build.sql.compile(sqlType).text,
     );
     const { rows } = await client.query<{ id: string; name: string | null }>({
-      text: `select ${quoted(key)}::text as id, ${quoted(column)}::text as name from ${relation} where ${quoted(key)} = any ($1::${type}[])`,
+      text: `select ${pg.escapeIdentifier(key)}::text as id, ${pg.escapeIdentifier(column)}::text as name from ${relation} where ${pg.escapeIdentifier(key)} = any ($1::${type}[])`,
       values: [values],
     });
     return rows;
@@ -173,133 +158,7 @@ export const RecordHistoryPlugin: GraphileConfig.Plugin = extendSchema((build) =
   };
 
   return {
-    typeDefs: gql`
-      """
-      What became of one row, newest first.
-      """
-      type RecordHistory {
-        """
-        The changes.
-        """
-        nodes: [RecordChange!]!
-        """
-        Whether older ones follow.
-        """
-        hasNextPage: Boolean!
-        """
-        Goes into \`after\`, to read the older ones.
-        """
-        endCursor: String
-      }
-
-      """
-      One change of a row, or one who read it.
-      """
-      type RecordChange {
-        """
-        Identifies it; the id of its row in the audit log.
-        """
-        id: ID!
-        """
-        When it happened.
-        """
-        at: DateTime!
-        """
-        One of \`CREATE\`, \`UPDATE\`, \`DELETE\`, \`READ\`.
-        """
-        operation: String!
-        """
-        The request that caused it.
-        """
-        correlationId: String
-        """
-        Where it came from: \`api\`, \`job\`, or \`db\` for a change made in the database.
-        """
-        source: String!
-        """
-        Who did it; null for the service itself and for changes made in the database.
-        """
-        by: RecordChanger
-        """
-        The name of the API token that was used.
-        """
-        byToken: String
-        """
-        The fields that changed.
-        """
-        changes: [FieldChange!]!
-        """
-        How many rows of any table the same request changed beside this one; counted up to 1,000.
-        """
-        alsoChanged: Int!
-      }
-
-      """
-      Whoever changed a row, by name alone.
-      """
-      type RecordChanger {
-        """
-        The user's id.
-        """
-        id: ID!
-        """
-        The user's name; null while they have none.
-        """
-        name: String
-      }
-
-      """
-      One field of a change.
-      """
-      type FieldChange {
-        """
-        The field.
-        """
-        field: String!
-        """
-        Its value before; of a reference, an object with \`id\` and \`name\`. Of a value above 4,000 characters a part as text,
-        with … where something is left out.
-        """
-        before: JSON
-        """
-        Its value after.
-        """
-        after: JSON
-        """
-        Whether the caller can put the value before back: they may change the field, and the value is whole.
-        """
-        isRestorable: Boolean!
-      }
-
-      extend type Query {
-        """
-        What became of one row, newest first, for whoever may read the row; of a deleted row, for whoever may read the audit log. Without
-        addresses and programs, and only with fields that the API shows. Needs the permission to read the table.
-        """
-        recordHistory(
-          """
-          The table, as \`console\` names it, such as \`products\`.
-          """
-          entity: String!
-          """
-          The row's id, or the key that stands for it.
-          """
-          id: String!
-          """
-          This many, 100 at most.
-          """
-          first: Int! = 30
-          """
-          Older ones than the page that ended with this cursor.
-          """
-          after: String
-          """
-          Also who read it; asks for \`audit.read\`.
-          """
-          includeReads: Boolean! = false
-        ): RecordHistory! @scope(guard: "login")
-      }
-    `,
+    typeDefs: recordHistoryTypeDefs,
     objects: {
       Query: {
         plans: {
@@ -322,24 +181,18 @@ export const RecordHistoryPlugin: GraphileConfig.Plugin = extendSchema((build) =
   };
 }, "RecordHistoryPlugin");
 
-const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
-
 /** The API's fields of a table by the names that the audit log uses, with the tables that they refer to. */
 function shownFields(
   build: GraphileBuild.Build,
   resource: PgResource,
 ): ReadonlyMap<string, PgResource | null> {
   const codec = resource.codec as PgCodecWithAttributes;
-  const relations = Object.values(
-    (build.input.pgRegistry.pgRelations as Record<string, Record<string, Relation> | undefined>)[
-      codec.name
-    ] ?? {},
-  );
+  const found = relations(build, resource).map(([, relation]) => relation);
   return new Map(
     Object.entries(codec.attributes)
       .filter(([, attribute]) => !isHidden(attribute))
       .map(([attributeName]) => {
-        const relation = relations.find(
+        const relation = found.find(
           ({ localAttributes, isReferencee }) =>
             isReferencee !== true &&
             localAttributes.length === 1 &&
@@ -347,16 +200,10 @@ function shownFields(
         );
         return [
           build.inflection.attribute({ attributeName, codec }),
-          relation?.remoteResource ?? null,
+          (relation?.remoteResource as PgResource | undefined) ?? null,
         ];
       }),
   );
-}
-
-interface Relation {
-  localAttributes: readonly string[];
-  remoteResource: PgResource;
-  isReferencee?: boolean;
 }
 
 /** The fields that the caller may change. */
@@ -369,30 +216,6 @@ function restorableFields(
   const update = known?.mutations.update;
   if (!known || !update || !passesGuard(update.guard, caller)) return new Set();
   return new Set(known.fields.filter(({ onUpdate }) => onUpdate !== "NO").map(({ name }) => name));
-}
-
-function lengthOf(value: unknown): number {
-  return textOf(value).length;
-}
-
-function textOf(value: unknown): string {
-  return typeof value === "string" ? value : (JSON.stringify(value) ?? "");
-}
-
-/** Both values of a change; of long ones the part with the first difference. */
-function shortened(before: unknown, after: unknown): [before: unknown, after: unknown] {
-  if (lengthOf(before) <= maxValue && lengthOf(after) <= maxValue) return [before, after];
-  const texts = [textOf(before), textOf(after)] as const;
-  const shorter = Math.min(texts[0].length, texts[1].length);
-  let same = 0;
-  while (same < shorter && texts[0][same] === texts[1][same]) same++;
-  const start = same > maxValue - maxContext && shorter > 0 ? same - maxContext : 0;
-  const part = (value: unknown, text: string): unknown => {
-    if (value == null) return value;
-    const end = start + maxValue;
-    return `${start > 0 ? "…" : ""}${text.slice(start, end).toWellFormed()}${text.length > end ? "…" : ""}`;
-  };
-  return [part(before, texts[0]), part(after, texts[1])];
 }
 
 function toChange(

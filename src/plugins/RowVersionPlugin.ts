@@ -8,7 +8,9 @@ import {
   object,
 } from "postgraphile/grafast";
 import { conflict } from "../errors/PublicError.ts";
-import { type Table, hasSummary, versionSql } from "../schema/rowVersion.ts";
+import { auditedType } from "../schema/auditedType.ts";
+import type { Table } from "../schema/labels.ts";
+import { hasSummary, versionSql } from "../schema/rowVersion.ts";
 
 /** A table whose rows have versions, by the name of its type. */
 function versionedTables(build: GraphileBuild.Build): Map<string, Table> {
@@ -20,13 +22,6 @@ function versionedTables(build: GraphileBuild.Build): Map<string, Table> {
       auditedType(resource) !== null,
   );
   return new Map(tables.map((table) => [build.inflection.tableType(table.codec), table]));
-}
-
-/** The entity type under which changes of the table are recorded. */
-export function auditedType(resource: PgResource): string | null {
-  const audit = resource.extensions?.tags?.audit;
-  if (typeof audit !== "string" || audit.startsWith("off ")) return null;
-  return /^\w+/.exec(audit)?.[0] ?? null;
 }
 
 /** The table whose row a mutation changes or deletes: `updateUser(id, …)`, `deleteUser(id)`. */

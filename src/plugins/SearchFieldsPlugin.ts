@@ -1,13 +1,10 @@
-import type { PgResource } from "postgraphile/@dataplan/pg";
 import type { FieldArgs, Step } from "postgraphile/grafast";
 import { context, lambda } from "postgraphile/grafast";
 import { extendSchema, gql } from "postgraphile/utils";
-import { badUserInput } from "../errors/PublicError.ts";
 import { listFields } from "../query/catalogue.ts";
 import { hasBeginnings, isOrdered } from "../query/conditions.ts";
-import { nearest } from "../text/suggest.ts";
-import { hasPages } from "../schema/pages.ts";
-import { type Guard, checkGuard, parseGuard, readGuard } from "../auth/guards.ts";
+import { listedTables, tableGuard, tableNamed } from "../schema/listedTables.ts";
+import { type Guard, checkGuard } from "../auth/guards.ts";
 
 interface Searchable {
   guard: Guard;
@@ -141,14 +138,7 @@ export const SearchFieldsPlugin: GraphileConfig.Plugin = extendSchema((build) =>
           searchFields(_$root: Step, args: FieldArgs) {
             const $type = args.getRaw("type") as Step<string>;
             return lambda([$type, context().get("requestContext")], ([type, requestContext]) => {
-              const table = tables.get(type);
-              if (!table) {
-                const known = nearest(type, [...tables.keys()]);
-                throw badUserInput(
-                  `type must be one of ${(known.length > 0 ? known : [...tables.keys()]).join(", ")}`,
-                  { path: ["type"] },
-                );
-              }
+              const table = tableNamed(tables, type, "type");
               checkGuard(table.guard, requestContext);
               return table.fields;
             });
@@ -160,14 +150,11 @@ export const SearchFieldsPlugin: GraphileConfig.Plugin = extendSchema((build) =>
 }, "SearchFieldsPlugin");
 
 function searchableTables(build: GraphileBuild.Build): Map<string, Searchable> {
-  const resources = Object.values(build.pgResources as Record<string, PgResource>);
   return new Map(
-    resources.filter(hasPages).map((resource) => [
-      // The plural, also where the pages stand beside a plain list.
-      build.inflection.allRowsList(resource as never),
+    [...listedTables(build)].map(([name, resource]) => [
+      name,
       {
-        // Refuses everybody where the tag is missing; the schema lint rejects such a table.
-        guard: parseGuard(readGuard(resource.extensions?.tags)) ?? [],
+        guard: tableGuard(resource),
         fields: listFields(build.searchTable(resource)).map(({ name, field, toMany }) => ({
           name,
           kind: field.kind.toUpperCase(),

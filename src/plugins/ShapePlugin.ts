@@ -1,6 +1,6 @@
 import type { PgResource } from "postgraphile/@dataplan/pg";
 import { lookUpKey } from "../schema/lookUpKey.ts";
-import { hasPages, isConnection } from "../schema/pages.ts";
+import { hasPages, isConnection } from "../schema/listedTables.ts";
 import { literal, otherScalars, parseId, parseInstant, specifications } from "../schema/scalars.ts";
 
 function lowerFirst(name: string): string {

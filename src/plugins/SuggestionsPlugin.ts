@@ -1,13 +1,12 @@
-import type { PgCodecWithAttributes, PgResource } from "postgraphile/@dataplan/pg";
+import type { PgCodecWithAttributes } from "postgraphile/@dataplan/pg";
 import { type FieldArgs, type Step, context, lambda, object } from "postgraphile/grafast";
 import { extendSchema, gql } from "postgraphile/utils";
-import { checkGuard, parseGuard, readGuard } from "../auth/guards.ts";
+import { checkGuard } from "../auth/guards.ts";
 import { badUserInput } from "../errors/PublicError.ts";
 import { type Search, makeSearch } from "../paging/connectionSearch.ts";
 import { type Suggestion, candidates, ranked } from "../paging/suggestions.ts";
-import { labelColumns } from "../schema/consoleCatalogue.ts";
-import { hasPages } from "../schema/pages.ts";
-import { nearest } from "../text/suggest.ts";
+import { labelColumns } from "../schema/labels.ts";
+import { listedTables, tableGuard, tableNamed } from "../schema/listedTables.ts";
 
 /** Longer texts name nothing. */
 const maxText = 200;
@@ -23,24 +22,12 @@ interface Wanted {
 /** Typing ahead over the names of any table. */
 export const SuggestionsPlugin: GraphileConfig.Plugin = extendSchema((build) => {
   const { loadOneWithPgClient } = build.dataplanPg;
-  const tables = new Map(
-    Object.values(build.pgResources as Record<string, PgResource>)
-      .filter(hasPages)
-      .map((table) => [build.inflection.allRowsList(table as never), table]),
-  );
+  const tables = listedTables(build);
   const searches = new Map<string, Search>();
   const executor = [...tables.values()][0]?.executor;
   if (!executor) throw new Error("The schema has no table with a list");
 
-  const tableOf = (entity: string): PgResource => {
-    const table = tables.get(entity);
-    if (table) return table;
-    const known = nearest(entity, [...tables.keys()]);
-    throw badUserInput(
-      `entity must be one of ${(known.length > 0 ? known : [...tables.keys()]).join(", ")}`,
-      { path: ["entity"] },
-    );
-  };
+  const tableOf = (entity: string) => tableNamed(tables, entity, "entity");
 
   const searchOf = (entity: string, query: string) => {
     const search = searches.get(entity) ?? makeSearch(build.searchTable(tableOf(entity)));
@@ -51,7 +38,7 @@ export const SuggestionsPlugin: GraphileConfig.Plugin = extendSchema((build) => 
   /** The arguments, once they are allowed and in bounds. */
   const check = (wanted: Wanted, caller: Parameters<typeof checkGuard>[1]): Wanted => {
     const table = tableOf(wanted.entity);
-    checkGuard(parseGuard(readGuard(table.extensions?.tags)) ?? [], caller);
+    checkGuard(tableGuard(table), caller);
     if (wanted.text.length > maxText)
       throw badUserInput(`text has at most ${maxText} characters`, { path: ["text"] });
     if (wanted.first < 1 || wanted.first > maxFirst)

@@ -1,3 +1,4 @@
+import pg from "pg";
 import type { GraphQLInputObjectType, GraphQLObjectType } from "graphql";
 import type { PgClient, PgCodecWithAttributes, PgResource } from "postgraphile/@dataplan/pg";
 import { type FieldArgs, type Step, object } from "postgraphile/grafast";
@@ -175,7 +176,7 @@ function statementFor(
     return verb === "create"
       ? { text: `insert into ${table} default values returning id` }
       : { text: `select id from ${table} where id = $1`, values: [id] };
-  const list = names.map((name) => `"${name.replaceAll('"', '""')}"`).join(", ");
+  const list = names.map((name) => pg.escapeIdentifier(name)).join(", ");
   const source = `(select ${list} from jsonb_populate_record(null::${table}, unrounded('${table.replaceAll("'", "''")}', $1::jsonb)))`;
   if (verb === "create")
     return {

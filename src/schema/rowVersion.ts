@@ -1,9 +1,6 @@
-import type { PgCodecWithAttributes, PgResource } from "postgraphile/@dataplan/pg";
 import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
-
-/** A table with columns. */
-export type Table = PgResource<string, PgCodecWithAttributes>;
+import type { Table } from "./labels.ts";
 
 declare global {
   namespace GraphileBuild {

@@ -6,8 +6,9 @@ import { defaultOrder, eachOnce, missingKey, type OrderColumn } from "../paging/
 import { isView, lookUpKey } from "../schema/lookUpKey.ts";
 import type { Bind } from "../query/bind.ts";
 import type { SearchTable } from "../query/catalogue.ts";
-import { hasPages } from "../schema/pages.ts";
-import { type Table, hasSummary, versionSql } from "../schema/rowVersion.ts";
+import { hasPages } from "../schema/listedTables.ts";
+import type { Table } from "../schema/labels.ts";
+import { hasSummary, versionSql } from "../schema/rowVersion.ts";
 import { jsonEncoderOf, type JsonEncoder } from "./jsonText.ts";
 import { type Row, tableRow } from "./rows.ts";
 

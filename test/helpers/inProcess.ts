@@ -7,7 +7,7 @@ import { developmentPreset } from "../../db/printApi.ts";
 import { poolFor } from "../../src/postgres/pools.ts";
 import type { SearchTable } from "../../src/query/catalogue.ts";
 import type { TestDatabase } from "./database.ts";
-import { hasPages } from "../../src/schema/pages.ts";
+import { hasPages } from "../../src/schema/listedTables.ts";
 import { contextOf, requestOf, sessionWith } from "./requestOf.ts";
 
 /** The API of a database in this process, where the statements that go over its connections can be seen. */

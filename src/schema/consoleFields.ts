@@ -1,0 +1,177 @@
+import {
+  type GraphQLEnumType,
+  type GraphQLField,
+  type GraphQLInputField,
+  type GraphQLObjectType,
+  type GraphQLSchema,
+  type GraphQLType,
+  getNamedType,
+  getNullableType,
+  isEnumType,
+  isInputObjectType,
+  isListType,
+  isNonNullType,
+} from "graphql";
+import type { PgResource } from "postgraphile/@dataplan/pg";
+import { isHidden } from "./columns.ts";
+import type {
+  CatalogueField,
+  CatalogueMutation,
+  FieldKind,
+  FieldUse,
+  Verb,
+} from "./consoleEntity.ts";
+import { referencesOf } from "./consoleReferences.ts";
+import { type Table, type Tags, tagText, titleOf } from "./labels.ts";
+
+/** Kinds of the scalars; others are shown as text. */
+const scalarKinds: Readonly<Record<string, FieldKind>> = {
+  Int: "INTEGER",
+  BigInt: "INTEGER",
+  Float: "DECIMAL",
+  BigFloat: "DECIMAL",
+  Boolean: "BOOLEAN",
+  Date: "DATE",
+  DateTime: "TIME",
+  JSON: "JSON",
+};
+
+interface FieldsContext {
+  table: Table;
+  type: GraphQLObjectType;
+  mutations: Record<Verb, CatalogueMutation | null>;
+  list: string;
+  names: ReadonlyMap<PgResource, string>;
+}
+
+/** The fields of a table with what lists and forms need. */
+export function fieldsOf(
+  build: GraphileBuild.Build,
+  schema: GraphQLSchema,
+  { table, type, mutations, list, names }: FieldsContext,
+): CatalogueField[] {
+  const { codec } = table;
+  const shown = type.getFields();
+  const orders = orderValues(schema, list);
+  const searched = build.searchTable(table as PgResource).fields;
+  const references = referencesOf(build, table, names);
+  const inputs = {
+    create: inputFields(schema, mutations.create),
+    update: inputFields(schema, mutations.update),
+  };
+  const known = new Set<string>();
+  const columns = Object.entries(codec.attributes).flatMap(([attributeName, attribute]) => {
+    const name = build.inflection.attribute({ attributeName, codec });
+    const field = shown[name];
+    known.add(name);
+    if (!field || isHidden(attribute) || name === "id") return [];
+    const tags = attribute.extensions?.tags as Tags | undefined;
+    const reference = references.get(attributeName) ?? null;
+    const constant = build.inflection.constantCase(attributeName);
+    return [
+      {
+        ...typed(field, tags),
+        name,
+        // "The id of the wine type" says nothing beside the other row's name.
+        ...(reference ? { description: attribute.description ?? null } : {}),
+        title: tagText(tags, "title") ?? titleOf(reference ? name.replace(/Id$/, "") : name),
+        kind: reference ? ("REFERENCE" as const) : kindOf(field.type),
+        reference,
+        isInputOnly: false,
+        maxLength: attribute.extensions?.maxLength ?? null,
+        onCreate: useOf(inputs.create[name]),
+        onUpdate: useOf(inputs.update[name]),
+        orderBy: orders.filter((order) => order.replace(/_(ASC|DESC)$/, "") === constant),
+        searchName: searched.has(name) ? name : null,
+        place: placeInList(tags, attributeName),
+      },
+    ];
+  });
+  // Values of inputs that no column holds, such as the ids of a user's roles.
+  const others = Object.values({ ...inputs.update, ...inputs.create })
+    .filter(({ name }) => !known.has(name))
+    .map((input) => ({
+      ...typed(input, undefined),
+      name: input.name,
+      title: titleOf(input.name),
+      kind: kindOf(input.type),
+      reference: null,
+      isInputOnly: true,
+      maxLength: null,
+      onCreate: useOf(inputs.create[input.name]),
+      onUpdate: useOf(inputs.update[input.name]),
+      orderBy: [],
+      searchName: null,
+      place: 0,
+    }));
+  return [...columns, ...others];
+}
+
+/** What the type of a field and its tags say. */
+function typed(field: GraphQLField<unknown, unknown> | GraphQLInputField, tags: Tags | undefined) {
+  const named = getNamedType(field.type);
+  return {
+    description: firstParagraph(field.description),
+    widget: tagText(tags, "widget"),
+    unit: tagText(tags, "unit"),
+    values: isEnumType(named) ? valuesOf(named, tags) : [],
+    isList: isListType(getNullableType(field.type)),
+    isNullable: !isNonNullType(field.type),
+    section: tagText(tags, "section"),
+  };
+}
+
+function kindOf(type: GraphQLType): FieldKind {
+  const named = getNamedType(type);
+  return isEnumType(named) ? "ENUM" : (scalarKinds[named.name] ?? "TEXT");
+}
+
+/** `@tone CANCELLED bad` at the column. */
+function valuesOf(type: GraphQLEnumType, tags: Tags | undefined): CatalogueField["values"] {
+  const given = tags?.["tone"];
+  const lines = Array.isArray(given) ? given.map(String) : typeof given === "string" ? [given] : [];
+  const tones = new Map(
+    lines.map((line) => {
+      const [value = "", tone = ""] = line.trim().split(/\s+/);
+      return [value, tone];
+    }),
+  );
+  return type.getValues().map(({ name }) => ({
+    value: name,
+    title: titleOf(name.toLowerCase()),
+    tone: tones.get(name) ?? null,
+  }));
+}
+
+/** `@list 3` or `@list off`. Times of creation are hidden where nothing is said. */
+function placeInList(tags: Tags | undefined, column: string): number | null {
+  const list = tagText(tags, "list");
+  if (list === "off") return 0;
+  if (list !== null) return Number(list);
+  return column === "created_at" ? 0 : null;
+}
+
+function useOf(input: GraphQLInputField | undefined): FieldUse {
+  if (!input) return "NO";
+  return isNonNullType(input.type) && input.defaultValue === undefined ? "REQUIRED" : "OPTIONAL";
+}
+
+function inputFields(
+  schema: GraphQLSchema,
+  mutation: CatalogueMutation | null,
+): Record<string, GraphQLInputField> {
+  const type = mutation?.inputType == null ? undefined : schema.getType(mutation.inputType);
+  return isInputObjectType(type) ? type.getFields() : {};
+}
+
+/** The values of the list's argument `orderBy`. */
+export function orderValues(schema: GraphQLSchema, list: string): string[] {
+  const field = schema.getQueryType()?.getFields()[list];
+  const type = field?.args.find(({ name }) => name === "orderBy")?.type;
+  const named = type && getNamedType(type);
+  return isEnumType(named) ? named.getValues().map(({ name }) => name) : [];
+}
+
+function firstParagraph(description: string | null | undefined): string | null {
+  return description?.split("\n\n")[0]?.replaceAll("\n", " ") ?? null;
+}

@@ -1,0 +1,82 @@
+import type { PgCodecWithAttributes, PgResource } from "postgraphile/@dataplan/pg";
+import { isHidden } from "./columns.ts";
+
+/** Smart tags of a table or a column. */
+export type Tags = Readonly<Record<string, unknown>>;
+
+/** A table with columns. */
+export type Table = PgResource<string, PgCodecWithAttributes>;
+
+/** Columns that name a row to people, where no tag @label says it. */
+const usualNames = ["name", "title", "email", "number", "key", "label"];
+
+/** The text of a tag; null where it is absent or empty. */
+export const tagText = (tags: Tags | undefined, name: string): string | null => {
+  const value = tags?.[name];
+  return typeof value === "string" && value.trim() !== "" ? value.trim() : null;
+};
+
+/** "wine_types" and "bottleSize" as people write them: "Wine types", "Bottle size". */
+export function titleOf(name: string): string {
+  const words = name
+    .replace(/([a-z\d])([A-Z])/g, "$1 $2")
+    .replaceAll("_", " ")
+    .toLowerCase()
+    // Abbreviations that people write in capitals.
+    .replace(/\b(id|erp|url|ai|api)\b/g, (word) => word.toUpperCase());
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+/** The columns that identify and name a row of a table. */
+export interface LabelColumns {
+  /** The id, or the only column of another key, or the name. */
+  key: string;
+  /** The tag `@label`, or a column with a usual name. */
+  name: string;
+  detail: string | null;
+  color: string | null;
+}
+
+/** Which columns identify and name a row. @throws Error where the tag `@label` names no column */
+export function labelColumns(resource: PgResource): LabelColumns {
+  const { attributes } = resource.codec as PgCodecWithAttributes;
+  const columns = Object.entries(attributes)
+    .filter(([, attribute]) => !isHidden(attribute))
+    .map(([name]) => name);
+  const label = tagText(resource.extensions?.tags, "label");
+  const [first, second] = label?.split(/[\s,]+/) ?? [];
+  const wrong = [first, second].find((name) => name !== undefined && !columns.includes(name));
+  if (wrong !== undefined)
+    throw new Error(`The tag @label of ${resource.name} names ${wrong}, which is no column of it`);
+  const name =
+    first ??
+    usualNames.find((usual) => columns.includes(usual)) ??
+    columns.find((column) => usualNames.some((usual) => column.endsWith(`_${usual}`))) ??
+    (columns.includes("id") ? "id" : columns[0]);
+  if (name === undefined) throw new Error(`${resource.name} has no column that the API shows`);
+  const keys = resource.uniques.filter(({ attributes: key }) => key.length === 1);
+  const key = keys.find(({ isPrimary }) => isPrimary) ?? keys[0];
+  const color = columns.find(
+    (column) =>
+      tagText(attributes[column]?.extensions?.tags as Tags | undefined, "widget") === "color",
+  );
+  return {
+    key: columns.includes("id") ? "id" : (key?.attributes[0] ?? name),
+    name,
+    detail: second ?? null,
+    color: color ?? null,
+  };
+}
+
+/** The same as fields of the API. */
+export function labelFields(build: GraphileBuild.Build, table: Table) {
+  const { codec } = table;
+  const { key, name, detail, color } = labelColumns(table as PgResource);
+  const apiName = (attributeName: string) => build.inflection.attribute({ attributeName, codec });
+  return {
+    keyField: apiName(key),
+    nameField: apiName(name),
+    detailField: detail === null ? null : apiName(detail),
+    colorField: color === null ? null : apiName(color),
+  };
+}

@@ -1,0 +1,52 @@
+import { type Guard, passesGuard, permissionKeys } from "../auth/guards.ts";
+import type { CatalogueEntity, CatalogueMutation, Verb } from "./consoleEntity.ts";
+
+type Caller = Parameters<typeof passesGuard>[1];
+
+/** The part of the catalogue that the caller's permissions open. */
+export function openCatalogue(entities: readonly CatalogueEntity[], caller: Caller) {
+  const open = entities.filter(({ guard }) => passesGuard(guard, caller));
+  const names = new Set(open.map(({ name }) => name));
+  const shown = open.map(({ guard: _guard, mutations, relations, ...entity }) => {
+    const may = (verb: Verb) => mutationFor(mutations[verb], caller);
+    return {
+      ...entity,
+      canCreate: may("create"),
+      canUpdate: may("update"),
+      canDelete: may("delete"),
+      missing: missingOf(mutations, caller),
+      fields: entity.fields.map((field) => ({
+        ...field,
+        onCreate: may("create") ? field.onCreate : "NO",
+        onUpdate: may("update") ? field.onUpdate : "NO",
+      })),
+      relations: relations.filter((relation) => names.has(relation.entity)),
+    };
+  });
+  return {
+    entities: shown,
+    closedEntities: entities
+      .filter(({ name }) => !names.has(name))
+      .map(({ name, title, guard }) => ({ name, title, permission: permissionOf(guard) })),
+  };
+}
+
+function mutationFor(mutation: CatalogueMutation | null, caller: Caller) {
+  if (!mutation || !passesGuard(mutation.guard, caller)) return null;
+  const { field, inputType, takesVersion } = mutation;
+  return { field, inputType, takesVersion };
+}
+
+function missingOf(mutations: CatalogueEntity["mutations"], caller: Caller) {
+  return (["create", "update", "delete"] as const).flatMap((verb) => {
+    const mutation = mutations[verb];
+    if (!mutation || passesGuard(mutation.guard, caller)) return [];
+    const { guard, description } = mutation;
+    return [{ verb, permission: permissionOf(guard), description }];
+  });
+}
+
+/** The permission that a guard asks for; null where it asks for a login only. */
+function permissionOf(guard: Guard): string | null {
+  return typeof guard === "string" ? null : (permissionKeys(guard)[0] ?? null);
+}
