@@ -6,7 +6,14 @@ import { applyTheme } from "./preferences.ts";
 import { queryClient } from "./session.ts";
 import "./style/tokens.css";
 import "./style/base.css";
-import "./style/parts.css";
+import "./style/controls.css";
+import "./style/frame.css";
+import "./style/overlays.css";
+import "./style/list.css";
+import "./style/query.css";
+import "./style/record.css";
+import "./style/pages.css";
+import "./style/narrow.css";
 
 applyTheme();
 const root = document.getElementById("root");
