@@ -8687,7 +8687,7 @@ begin
 end;
 $function$;
 grant execute on function queue_changed_search() to office_worker;
-comment on function queue_changed_search() is 'Queues the delivery of changes when the outbox has any; returns whether a job was added.';
+comment on function queue_changed_search() is 'Queues the delivery of changes when the outbox is not empty; returns whether a job was added.';
 
 CREATE OR REPLACE FUNCTION queue_erp_run(kind erp_sync_run_kind, erp_order_number text DEFAULT NULL::text)
  RETURNS erp_sync_job_handle

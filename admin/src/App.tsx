@@ -9,7 +9,7 @@ import { fetchEntities } from "./session.ts";
 import { Failure } from "./ui/Failure.tsx";
 import { Toasts } from "./ui/Toasts.tsx";
 
-/** The login page, or the console of whoever is logged in. */
+/** The login page, or the console when a user is logged in. */
 export function App(): ReactNode {
   const entities = useQuery({
     queryKey: ["console"],

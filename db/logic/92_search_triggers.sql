@@ -71,7 +71,7 @@ begin
   return true;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function queue_changed_search is 'Queues the delivery of changes when the outbox has any; returns whether a job was added.';
+comment on function queue_changed_search is 'Queues the delivery of changes when the outbox is not empty; returns whether a job was added.';
 grant execute on function queue_changed_search to office_worker;
 
 create or replace function ensure_search_trigger(

@@ -1,4 +1,4 @@
--- Versions of rows, so that nobody overwrites a change unseen, and what became of a row.
+-- Versions of rows, so that nobody overwrites a change unseen, and the changes of a row.
 
 -- `xmin` changes with each update; the time tells rows apart whose transaction numbers repeat after a restore.
 create or replace function version_of(changed_in text, changed_at timestamptz) returns text as $$
@@ -7,8 +7,8 @@ $$ language sql stable parallel safe;
 comment on function version_of is 'The version of a row from its `xmin` and its `updated_at`.';
 grant execute on function version_of to office_api;
 
--- Reads as the owner: the lock needs a privilege that callers of functions do not have. `require_version` has checked that the
--- caller sees the row.
+-- Reads as the owner: the lock needs a privilege that callers of functions do not have. `conflicting_change` has checked that
+-- the caller sees the row.
 create or replace function locked_version(relation regclass, id uuid) returns text as $$
 declare
   v_changed_at text := case when exists (

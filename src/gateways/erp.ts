@@ -18,7 +18,7 @@ export interface ErpClient {
    * Returns a page of the orders changed since a cursor, oldest change first; null starts at the first order.
    *
    * Repeat with the page's `cursor` until `done`; the last cursor starts the next run. Store the cursor in the
-   * transaction that stores the page's orders: any process may continue from it at any time. No change is lost while
+   * transaction that stores the page's orders: each process can continue from it whenever it starts. No change is lost while
    * orders change; an order may appear more than once, even with the same revision, mostly at the start of a run.
    * @throws ErpCursorError when the cursor is invalid
    */

@@ -36,7 +36,7 @@ const readable = (page: Page) =>
 describe("the way in", () => {
   test("makes the first user Superadmin by one click, shows Today, and logs out", async () => {
     await withJourney({ browser, service }, {}, async ({ page, context, show, expectProblem }) => {
-      // Who is not logged in yet is told so.
+      // The first request has no session.
       expectProblem("401 POST /graphql");
       await page.goto(service.url);
       await page.getByRole("link", { name: "Console" }).click();

@@ -7,7 +7,7 @@ import { orderNumber, startHarness, walkOrders } from "../helpers/gateways/erpHa
 let harness: Harness;
 afterEach(() => harness.stop());
 
-/** A GET of the API as any OData client would send it, with a token. */
+/** Sends a GET to the API as OData clients do, with a token. */
 async function get(path: string, headers: Record<string, string> = {}) {
   const { ERP_TOKEN_URL, ERP_CLIENT_ID, ERP_CLIENT_SECRET } = harness.env;
   const form = new URLSearchParams({

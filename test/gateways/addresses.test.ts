@@ -115,6 +115,7 @@ const model = async () => {
   const gateway = makeGateway(settings, { silenceTimeoutMs: timeoutMs });
   const prompt = [{ role: "user" as const, content: [{ type: "text" as const, text: "Hello" }] }];
   const { stream } = await gateway.model.doStream({ prompt });
+  // The stream's types leave out that Node.js can iterate it.
   for await (const part of stream as unknown as AsyncIterable<{ type: string }>)
     if (part.type === "error") throw new Error("model request failed");
 };

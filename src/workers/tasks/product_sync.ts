@@ -28,7 +28,7 @@ interface Run {
 export const productSync: TaskDefinition = (environment) => {
   const gateway = makeWorkflowGateway(environment.config);
   const recorder = makeWorkflowRecorder(environment.config);
-  // Only the circuit state is reported: any request to the workflow would start a run.
+  // Only the circuit state is reported, since a request to the workflow would start a run.
   if (environment.config.workflow.url !== undefined)
     environment.systems.add({ name: "workflow", circuit: () => gateway.circuit() });
   const task = defineTask(

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { npmEnvironment } from "../environment.ts";
 
-// The package unpacks into the folder for temporary files, so that a process of its own is needed. It leaves out the libraries
+// The package unpacks into the folder for temporary files, so that a separate process is needed. It leaves out the libraries
 // that a system without a desktop lacks unless it runs on Amazon's Linux.
 const script = `
   import chromium, { inflate } from "@sparticuz/chromium";

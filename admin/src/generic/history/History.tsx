@@ -43,7 +43,7 @@ interface HistoryProps {
   onRestore?: (field: EntityField, value: unknown) => void;
 }
 
-/** What became of one row, newest first. */
+/** The changes of one row, newest first. */
 export function History({ entity, id, onRestore }: HistoryProps): ReactNode {
   const history = useInfiniteQuery({
     queryKey: ["history", entity.name, id],

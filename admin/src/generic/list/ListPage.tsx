@@ -34,7 +34,7 @@ const RecordDrawers = lazy(async () => ({
 export function ListPage(): ReactNode {
   const { entity: name } = useParams({ from: "/$entity" });
   const entity = useEntities().get(name);
-  // Another list starts anew: its selection and place belong to it.
+  // The key resets selection and position for another list.
   return entity ? <List key={name} entity={entity} /> : <NoList name={name} />;
 }
 

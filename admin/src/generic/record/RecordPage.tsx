@@ -7,7 +7,7 @@ import { drawerOf } from "./drawers.ts";
 import { RecordDrawers } from "./RecordDrawer.tsx";
 import { RecordView } from "./RecordView.tsx";
 
-/** One row as a page of its own. */
+/** The page of one row. */
 export function RecordPage(): ReactNode {
   const { entity: name, id } = useParams({ from: "/$entity/$id" });
   const { tab, open } = useSearch({ from: "/$entity/$id" });
