@@ -14,13 +14,8 @@ import {
 } from "graphql";
 import type { PgResource } from "postgraphile/@dataplan/pg";
 import { isHidden } from "./columns.ts";
-import type {
-  CatalogueField,
-  CatalogueMutation,
-  FieldKind,
-  FieldUse,
-  Verb,
-} from "./consoleEntity.ts";
+import type { CatalogueMutation, Verb } from "./consoleEntity.ts";
+import type { EntityField, FieldKind, FieldUse } from "./entityDescription.ts";
 import { referencesOf } from "./consoleReferences.ts";
 import { type Table, type Tags, tagText, titleOf } from "./labels.ts";
 
@@ -49,7 +44,7 @@ export function fieldsOf(
   build: GraphileBuild.Build,
   schema: GraphQLSchema,
   { table, type, mutations, list, names }: FieldsContext,
-): CatalogueField[] {
+): EntityField[] {
   const { codec } = table;
   const shown = type.getFields();
   const orders = orderValues(schema, list);
@@ -127,7 +122,7 @@ function kindOf(type: GraphQLType): FieldKind {
 }
 
 /** `@tone CANCELLED bad` at the column. */
-function valuesOf(type: GraphQLEnumType, tags: Tags | undefined): CatalogueField["values"] {
+function valuesOf(type: GraphQLEnumType, tags: Tags | undefined): EntityField["values"] {
   const given = tags?.["tone"];
   const lines = Array.isArray(given) ? given.map(String) : typeof given === "string" ? [given] : [];
   const tones = new Map(

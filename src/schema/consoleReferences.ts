@@ -1,5 +1,5 @@
 import type { PgCodecRelation, PgResource } from "postgraphile/@dataplan/pg";
-import type { CatalogueReference, CatalogueRelation } from "./consoleEntity.ts";
+import type { EntityReference, EntityRelation } from "./entityDescription.ts";
 import { type Table, type Tags, labelFields, tagText, titleOf } from "./labels.ts";
 
 /** The references of a table by the column that holds them. */
@@ -7,8 +7,8 @@ export function referencesOf(
   build: GraphileBuild.Build,
   table: Table,
   names: ReadonlyMap<PgResource, string>,
-): Map<string, CatalogueReference> {
-  const found = new Map<string, CatalogueReference>();
+): Map<string, EntityReference> {
+  const found = new Map<string, EntityReference>();
   for (const [relationName, relation] of relations(build, table)) {
     const { remoteResource, localAttributes, isReferencee, isUnique } = relation;
     const [column] = localAttributes;
@@ -49,7 +49,7 @@ export function relationsOf(
   build: GraphileBuild.Build,
   table: Table,
   names: ReadonlyMap<PgResource, string>,
-): CatalogueRelation[] {
+): EntityRelation[] {
   const found = relations(build, table).flatMap(([, relation]) => {
     const { remoteResource, remoteAttributes, isReferencee } = relation;
     const remote = remoteResource as Table;

@@ -3,6 +3,7 @@ import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { Browser, BrowserContext } from "playwright-core";
 import { launchBrowser } from "../helpers/console/browser.ts";
+import { addSession } from "../helpers/console/journey.ts";
 import { type Service, startService } from "../helpers/service.ts";
 
 const mutation = (name: string) => `mutation { createReviewer(input: { name: "${name}" }) { id } }`;
@@ -41,15 +42,7 @@ beforeAll(async () => {
   browser = await launchBrowser();
   context = await browser.newContext();
   const { token } = await service.login(["reviewers.read", "reviewers.create"]);
-  await context.addCookies([
-    {
-      name: "office_session",
-      value: token,
-      url: service.url,
-      httpOnly: true,
-      sameSite: "Strict",
-    },
-  ]);
+  await addSession(context, service, token);
 });
 afterAll(async () => {
   await browser.close();

@@ -1,3 +1,11 @@
+import type { EntityDescription, EntityField } from "../../../src/schema/entityDescription.ts";
+
+export type {
+  EntityField,
+  EntityReference,
+  EntityRelation,
+} from "../../../src/schema/entityDescription.ts";
+
 /** The answer of the `console` query: what there is, what it is called, and what the caller may do. */
 export interface Catalogue {
   version: string;
@@ -20,32 +28,11 @@ export interface Me {
 }
 
 /** A table that the caller may read. */
-export interface Entity {
-  /** As addresses and `searchFields` name it, such as `products`. */
-  name: string;
-  typeName: string;
-  title: string;
-  titleOne: string;
-  description: string | null;
-  group: string | null;
-  icon: string | null;
-  /** The field that identifies a row: `id`, or a key. */
-  keyField: string;
-  nameField: string;
-  detailField: string | null;
-  colorField: string | null;
-  listField: string;
-  /** The connection with `query`, `offset` and a count. */
-  pagesField: string;
-  recordField: string | null;
-  defaultOrder: string[];
+export interface Entity extends EntityDescription {
   canCreate: EntityMutation | null;
   canUpdate: EntityMutation | null;
   canDelete: EntityMutation | null;
-  hasHistory: boolean;
   missing: MissingPermission[];
-  fields: EntityField[];
-  relations: EntityRelation[];
 }
 
 export interface EntityMutation {
@@ -58,57 +45,6 @@ export interface MissingPermission {
   verb: string;
   permission: string | null;
   description: string;
-}
-
-export type FieldKind =
-  "TEXT" | "INTEGER" | "DECIMAL" | "BOOLEAN" | "DATE" | "TIME" | "ENUM" | "REFERENCE" | "JSON";
-
-export type FieldUse = "NO" | "OPTIONAL" | "REQUIRED";
-
-export interface EntityField {
-  name: string;
-  title: string;
-  description: string | null;
-  kind: FieldKind;
-  widget: string | null;
-  unit: string | null;
-  values: EntityValue[];
-  reference: EntityReference | null;
-  isList: boolean;
-  isNullable: boolean;
-  /** Only mutations have it; rows do not. */
-  isInputOnly: boolean;
-  onCreate: FieldUse;
-  onUpdate: FieldUse;
-  maxLength: number | null;
-  orderBy: string[];
-  searchName: string | null;
-  /** Its place in lists: 0 hides it, null leaves it to the console. */
-  place: number | null;
-  section: string | null;
-}
-
-export interface EntityValue {
-  value: string;
-  title: string;
-  tone: string | null;
-}
-
-/** What a field such as `wineTypeId` refers to: the field `wineType` of the same row, of the entity `wineTypes`. */
-export interface EntityReference {
-  entity: string;
-  field: string | null;
-  nameField: string;
-  colorField: string | null;
-}
-
-/** Rows of another table that refer to a row of this one. */
-export interface EntityRelation {
-  field: string;
-  title: string;
-  entity: string;
-  /** The field of the other table, as its query language names it, such as `supplier.id`. */
-  by: string;
 }
 
 /** The catalogue with quick access by name. */

@@ -54,16 +54,7 @@ export async function withJourney(
   const { token, width = 1360, height = 820, ...media } = options;
   const context = await browser.newContext({ viewport: { width, height }, ...media });
   try {
-    if (token !== undefined)
-      await context.addCookies([
-        {
-          name: "office_session",
-          value: token,
-          url: service.url,
-          httpOnly: true,
-          sameSite: "Strict",
-        },
-      ]);
+    if (token !== undefined) await addSession(context, service, token);
     const page = await context.newPage();
     const problems = watch(context, new URL(service.url).origin);
     const expected: (string | RegExp)[] = [];
@@ -98,6 +89,16 @@ export async function withJourney(
   } finally {
     await context.close();
   }
+}
+
+/** Gives a browser the cookie of a session, as a login does. */
+export async function addSession(
+  context: BrowserContext,
+  { url }: Pick<Service, "url">,
+  token: string,
+): Promise<void> {
+  const name = "office_session";
+  await context.addCookies([{ name, value: token, url, httpOnly: true, sameSite: "Strict" }]);
 }
 
 /** Collects what must not happen in any page of the browser. */

@@ -1,0 +1,77 @@
+// What the query `console` says of a table. The server writes it and the console reads it, so both use these types.
+
+/** A table, apart from what the caller may do with it. */
+export interface EntityDescription {
+  /** As addresses and `searchFields` name it, such as `products`. */
+  name: string;
+  typeName: string;
+  title: string;
+  titleOne: string;
+  description: string | null;
+  group: string | null;
+  icon: string | null;
+  /** The field that identifies a row: `id`, or a key. */
+  keyField: string;
+  nameField: string;
+  detailField: string | null;
+  colorField: string | null;
+  listField: string;
+  /** The connection with `query`, `offset` and a count. */
+  pagesField: string;
+  recordField: string | null;
+  defaultOrder: string[];
+  hasHistory: boolean;
+  fields: EntityField[];
+  relations: EntityRelation[];
+}
+
+export type FieldKind =
+  "TEXT" | "INTEGER" | "DECIMAL" | "BOOLEAN" | "DATE" | "TIME" | "ENUM" | "REFERENCE" | "JSON";
+
+export type FieldUse = "NO" | "OPTIONAL" | "REQUIRED";
+
+export interface EntityField {
+  name: string;
+  title: string;
+  description: string | null;
+  kind: FieldKind;
+  widget: string | null;
+  unit: string | null;
+  values: EntityValue[];
+  reference: EntityReference | null;
+  isList: boolean;
+  isNullable: boolean;
+  /** Only mutations have it; rows do not. */
+  isInputOnly: boolean;
+  onCreate: FieldUse;
+  onUpdate: FieldUse;
+  maxLength: number | null;
+  orderBy: string[];
+  searchName: string | null;
+  /** Its place in lists: 0 hides it, null leaves it to the console. */
+  place: number | null;
+  section: string | null;
+}
+
+export interface EntityValue {
+  value: string;
+  title: string;
+  tone: string | null;
+}
+
+/** The table that a field such as `wineTypeId` refers to, and the field of the same row that holds the other row. */
+export interface EntityReference {
+  entity: string;
+  field: string | null;
+  nameField: string;
+  colorField: string | null;
+}
+
+/** Rows of another table that refer to a row of this one. */
+export interface EntityRelation {
+  field: string;
+  title: string;
+  entity: string;
+  /** The field of the other table, as its query language names it, that holds the id. */
+  by: string;
+}
