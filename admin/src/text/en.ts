@@ -1,15 +1,12 @@
 /** Every text of the console. Another language is a file of the same type. */
 export const en = {
-  appName: "Back office",
   loading: "Loading",
   again: "Try again",
   cancel: "Cancel",
   close: "Close",
-  back: "Back",
   yes: "Yes",
   no: "No",
   none: "—",
-  copy: "Copy",
   frame: {
     navigation: "Navigation",
     menu: "Menu",
@@ -17,7 +14,6 @@ export const en = {
     other: "Other",
     account: "Account",
     logOut: "Log out",
-    theme: "Appearance",
     themes: { system: "As the system", light: "Light", dark: "Dark" },
     search: "Search",
     keys: "Keyboard",
@@ -26,7 +22,6 @@ export const en = {
     selected: (count: number) => (count === 1 ? "1 row selected" : `${count} rows selected`),
   },
   login: {
-    title: "Log in",
     with: (provider: string) => `Continue with ${provider}`,
     email: "E-mail",
     submit: "Log in",
@@ -54,7 +49,6 @@ export const en = {
   list: {
     query: "Query",
     queryHint: "Words, or field:value — Enter to search",
-    apply: "Search",
     clear: "Clear the query",
     new: (one: string) => `New ${one}`,
     columns: "Columns",
@@ -72,7 +66,6 @@ export const en = {
       `You may look, but not add: that needs the permission ${permission ?? "to do so"}.`,
     emptyPlain: "Rows appear here as soon as the service makes them.",
     noMatch: "Nothing matches this query",
-    sorted: { ascending: "ascending", descending: "descending" },
     sortBy: (title: string) => `Sort by ${title}`,
     select: "Select",
     selectAll: "Select all that match",
@@ -85,7 +78,6 @@ export const en = {
         : `That needs the permission ${permission}. A Superadmin can give it to one of your roles.`,
     unknown: (name: string) => `There is no list “${name}”`,
     unknownHint: "It may have another name, or your permissions do not open it.",
-    didYouMean: (name: string) => `Did you mean ${name}?`,
     take: "Tab takes it",
   },
   record: {
@@ -119,7 +111,6 @@ export const en = {
     changed: "changed",
     was: (before: string) => `was ${before}`,
     revert: (title: string) => `Take back the change of ${title}`,
-    required: "required",
     readOnly: "This cannot be changed.",
     needs: (permission: string | null) =>
       permission === null
@@ -128,12 +119,8 @@ export const en = {
     open: (title: string) => `Open ${title}`,
     choose: "Type two letters",
     noChoice: "Nothing found",
-    clearChoice: "Clear",
-    more: "More",
-    newRow: (one: string) => `New ${one.toLowerCase()}`,
     empty: "empty",
     noNeighbour: "No other row: open one from its list to go on with the next",
-    copyLink: "Copy the link",
     linkCopied: "Link copied",
   },
   conflict: {
@@ -166,7 +153,6 @@ export const en = {
     title: "Go to, or search",
     placeholder: "A list, or the name of a row",
     lists: "Lists",
-    rows: "Rows",
     nothing: "Nothing found",
   },
   keys: {

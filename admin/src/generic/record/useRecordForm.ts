@@ -9,6 +9,7 @@ import { en } from "../../text/en.ts";
 import { showToast } from "../../ui/Toasts.tsx";
 import type { ConflictState } from "../conflict/ConflictDialog.tsx";
 import { merge } from "../conflict/merge.ts";
+import { quoteValue } from "../list/queryTokens.ts";
 import {
   type FormValue,
   type FormValues,
@@ -31,7 +32,7 @@ export async function fetchRecord(
 ): Promise<Row | null> {
   const answer = await ask<RowAnswer>(
     recordDocument(entity),
-    entity.recordField === null ? { query: `id:${id}` } : { id },
+    entity.recordField === null ? { query: `${entity.keyField}:${quoteValue(id)}` } : { id },
     signal === undefined ? {} : { signal },
   );
   return answer.row ?? answer.page?.nodes[0] ?? null;
