@@ -2,7 +2,7 @@ import { parseArgs } from "node:util";
 import { readConfig } from "../src/config.ts";
 import { readRunningService } from "../src/settings/runningService.ts";
 import { type DemoClient, makeDemoClient } from "./demo/client.ts";
-import { type Added, fillDemo } from "./demo/fill.ts";
+import { fillDemo, type OrderImport } from "./demo/fill.ts";
 import { administrator, users } from "./demo/staff.ts";
 
 // `npm run demo`: fills the service that `npm start` runs with data to try it out. A second run adds only what is missing.
@@ -18,9 +18,9 @@ async function main(): Promise<void> {
     throw new DemoError(`No service runs with the data folder ${dataDir}: start it with npm start`);
   const started = performance.now();
   const client = makeDemoClient(url, await logIn(makeDemoClient(url), values.as));
-  const added = await fillDemo(client, new Date());
+  const filled = await fillDemo(client, new Date());
   const seconds = ((performance.now() - started) / 1000).toFixed(1);
-  console.log(await report(client, { added, url, seconds }));
+  console.log(await report(client, { ...filled, url, seconds }));
 }
 
 /** Opens a session of the first user, or of the Superadmin `email`. */
@@ -55,7 +55,12 @@ interface Counts {
 /** What is there now, how to log in, and what to try. */
 async function report(
   client: DemoClient,
-  { added, url, seconds }: { added: Added; url: string; seconds: string },
+  {
+    added,
+    orderImport,
+    url,
+    seconds,
+  }: Awaited<ReturnType<typeof fillDemo>> & { url: string; seconds: string },
 ): Promise<string> {
   const counts = await client.ask<Counts>(`{
     products(first: 0, includeTotalCount: true) { totalCount }
@@ -74,6 +79,7 @@ async function report(
       ? "The demo data is complete: nothing was added."
       : `Added in ${seconds} s: ${changes.map(([plural, count]) => `${count} ${count === 1 ? plural.slice(0, -1) : plural}`).join(", ")}.`,
     `The service has ${counts.products.totalCount} products, ${counts.orders.totalCount} orders with ${counts.issues.length} kinds of import issues, ${counts.campaigns.length} campaigns and ${counts.departments.length} departments.`,
+    ...describeImport(orderImport),
     "",
     "Log in as one of these, without a password:",
     ...people,
@@ -84,6 +90,15 @@ async function report(
     '  { products(query: "country:Italy vintage:>=2021", first: 5) { nodes { name prices { type amount currency } } } }',
     "",
   ].join("\n");
+}
+
+/** Says when orders are still to come, or why none came. */
+function describeImport(orderImport: OrderImport | null): string[] {
+  if (orderImport === null) return [];
+  const reason = orderImport.error === null ? "" : `: ${orderImport.error}`;
+  if (orderImport.finishedAt === null)
+    return [`The worker is still importing orders (${orderImport.status}${reason}).`];
+  return reason === "" ? [] : [`The import of orders ended as ${orderImport.status}${reason}.`];
 }
 
 try {

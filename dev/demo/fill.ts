@@ -15,6 +15,13 @@ export interface Added {
   orders: number;
 }
 
+/** The import of orders that a run started; it may go on in the worker. */
+export interface OrderImport {
+  status: string;
+  finishedAt: string | null;
+  error: string | null;
+}
+
 type Named = { id: string; name: string };
 
 /** The whole demo takes less than half a minute, on a busy machine as well. */
@@ -23,18 +30,22 @@ const importPatienceMs = 20_000;
 const enoughOrders = 200;
 
 /** Adds the demo data that is missing, by the name of each thing; existing rows stay as they are. */
-export async function fillDemo(client: DemoClient, now: Date): Promise<Added> {
+export async function fillDemo(
+  client: DemoClient,
+  now: Date,
+): Promise<{ added: Added; orderImport: OrderImport | null }> {
   const departmentsAdded = await addNamed(client, "departments", "Department", departments);
   const rolesAdded = await addNamed(client, "roles", "Role", roles);
-  return {
+  const added = {
     departments: departmentsAdded,
     roles: rolesAdded,
     users: await addUsers(client),
     products: await addProducts(client),
     campaigns: await addCampaigns(client, now),
     templates: await addNamed(client, "exportTemplates", "ExportTemplate", templates),
-    orders: await importOrders(client),
   };
+  const { orders, orderImport } = await importOrders(client);
+  return { added: { ...added, orders }, orderImport };
 }
 
 const templates = [
@@ -162,29 +173,31 @@ async function addCampaigns(client: DemoClient, now: Date): Promise<number> {
 }
 
 /**
- * Starts the import from the ERP where there are no orders, and waits for the first ones. The worker goes on to import the rest.
- * Returns the number of orders so far.
+ * Starts the import from the ERP where there are no orders, and waits for the first ones. The worker goes on to import
+ * the rest. Returns the number of orders so far.
  */
-async function importOrders(client: DemoClient): Promise<number> {
+async function importOrders(
+  client: DemoClient,
+): Promise<{ orders: number; orderImport: OrderImport | null }> {
   const countOrders = async () => {
     const { orders } = await client.ask<{ orders: { totalCount: number } }>(
       "{ orders(first: 0, includeTotalCount: true) { totalCount } }",
     );
     return orders.totalCount;
   };
-  if ((await countOrders()) > 0) return 0;
+  if ((await countOrders()) > 0) return { orders: 0, orderImport: null };
   const { importErpOrders } = await client.ask<{ importErpOrders: { id: string } }>(
     "mutation { importErpOrders { id } }",
   );
   const deadline = Date.now() + importPatienceMs;
   for (;;) {
-    const { erpSyncRun } = await client.ask<{ erpSyncRun: { finishedAt: string | null } | null }>(
-      "query ($id: ID!) { erpSyncRun(id: $id) { finishedAt } }",
+    const { erpSyncRun } = await client.ask<{ erpSyncRun: OrderImport | null }>(
+      "query ($id: ID!) { erpSyncRun(id: $id) { status finishedAt error } }",
       { id: importErpOrders.id },
     );
     const orders = await countOrders();
     const isEnough = erpSyncRun?.finishedAt != null || orders >= enoughOrders;
-    if (isEnough || Date.now() > deadline) return orders;
+    if (isEnough || Date.now() > deadline) return { orders, orderImport: erpSyncRun };
     await setTimeout(250);
   }
 }

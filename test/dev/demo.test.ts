@@ -94,17 +94,22 @@ test("the banner of an empty service mentions the demo and the database", () => 
 
 test("fills an empty service", async () => {
   const outcome = await runDemo();
-  expect(outcome.output).toContain("5 users, 200 products, 10 campaigns, 1 template,");
+  expect(outcome.output).toContain("5 users, 200 products, 10 campaigns, 1 template");
   expect(outcome.code).toBe(0);
+  if (!outcome.output.includes("200 orders.")) process.stdout.write(outcome.output + output);
   // How long it took is for the reader of the test's log.
   process.stdout.write(`demo: ${/Added in ([\d.]+ s)/.exec(outcome.output)?.[1] ?? ""}\n`);
   const token = await logIn("astrid@wine.example");
+  // The demo waits for them no longer than a user would; the worker of a busy machine goes on.
+  await waitFor("the orders", async () => {
+    const { rows } = await database.pool.query("select from orders");
+    return rows.length === 200;
+  });
   const { data, errors } = await askAt(
     url,
     `{ products(first: 250) { nodes { prices { amount } images { url } ratings { points } } }
        campaigns { status } departments { name }
        users { email isActive department { name } roles { name } }
-       orders(first: 0, includeTotalCount: true) { totalCount }
        erpOrderImportIssues { code } exportTemplates { name } }`,
     { token },
   );
@@ -121,7 +126,6 @@ test("fills an empty service", async () => {
   expect(data.users).toHaveLength(5);
   for (const user of data.users)
     expect(user).toMatchObject({ isActive: true, department: {}, roles: [{}] });
-  expect(data.orders.totalCount).toBe(200);
   expect(data.erpOrderImportIssues.length).toBeGreaterThan(0);
   expect(data.exportTemplates.map(({ name }: { name: string }) => name)).toContain(
     "Restaurant list",

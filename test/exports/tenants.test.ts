@@ -135,6 +135,13 @@ describe("an isolated test run", () => {
     await swept.begin();
     await swept.done(await swept.export(3));
     const { pool } = exports.service.database;
+    // A tenant stays while one of its jobs runs, and the job ends after the export is done.
+    await waitFor("its jobs to end", async () => {
+      const { rows } = await pool.query(
+        "select from graphile_worker.jobs where locked_at is not null",
+      );
+      return rows.length === 0;
+    });
     await pool.query(
       "update office_jobs.tenants set last_used_at = now() - interval '2 days' where run_id = 'swept'",
     );

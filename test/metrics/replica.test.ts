@@ -97,6 +97,9 @@ const backInUse = (service: Service) =>
 
 describe("reads on a replica", () => {
   test("are those that record nothing, whether SQL alone or Grafast answers them", async () => {
+    for (const service of [first, second]) await backInUse(service);
+    const onPrimary = () => calls({ pool: cluster.database.pool }, 'from "campaigns"');
+    const onPrimaryBefore = await onPrimary();
     for (const service of [first, second]) {
       const before = await reads(service, "answered");
       expect(await ask(service, titleOf, { id: campaign })).toEqual({ campaign: { title: "New" } });
@@ -104,7 +107,7 @@ describe("reads on a replica", () => {
       expect((await reads(service, "answered")) - before).toBeGreaterThanOrEqual(2);
     }
     expect(await calls(standby, "campaigns")).toBeGreaterThan(0);
-    expect(await calls({ pool: cluster.database.pool }, 'from "campaigns"')).toBe(0);
+    expect(await onPrimary()).toBe(onPrimaryBefore);
   });
 
   test("leave to the primary what is audited and what changes something", async () => {
