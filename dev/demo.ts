@@ -95,10 +95,10 @@ async function report(
 /** Says when orders are still to come, or why none came. */
 function describeImport(orderImport: OrderImport | null): string[] {
   if (orderImport === null) return [];
-  const reason = orderImport.error === null ? "" : `: ${orderImport.error}`;
-  if (orderImport.finishedAt === null)
-    return [`The worker is still importing orders (${orderImport.status}${reason}).`];
-  return reason === "" ? [] : [`The import of orders ended as ${orderImport.status}${reason}.`];
+  const { status, finishedAt, error } = orderImport;
+  if (finishedAt === null)
+    return [`The worker is still importing orders${error === null ? "" : `: ${error}`}.`];
+  return error === null ? [] : [`The import of orders ended as ${status}: ${error}.`];
 }
 
 try {
