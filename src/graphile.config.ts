@@ -20,6 +20,7 @@ import { SqlJsonMePlugin, makeAuthPlugin } from "./plugins/AuthPlugin.ts";
 import { makeLoginOptionsPlugin } from "./plugins/LoginOptionsPlugin.ts";
 import { makeLoginPlugin } from "./plugins/LoginPlugin.ts";
 import { ConsoleCataloguePlugin, makeConsolePlugin } from "./plugins/ConsolePlugin.ts";
+import { ColumnRulesPlugin } from "./plugins/ColumnRulesPlugin.ts";
 import { ConnectionsPlugin } from "./plugins/ConnectionsPlugin.ts";
 import { DescriptionsPlugin } from "./plugins/DescriptionsPlugin.ts";
 import { DataExportPlugin } from "./plugins/DataExportPlugin.ts";
@@ -42,7 +43,6 @@ import { ShapePlugin } from "./plugins/ShapePlugin.ts";
 import { SuggestionsPlugin } from "./plugins/SuggestionsPlugin.ts";
 import { SyncProductsPlugin } from "./plugins/SyncProductsPlugin.ts";
 import { TableMutationsPlugin } from "./plugins/TableMutationsPlugin.ts";
-import { MaxLengthsPlugin } from "./plugins/MaxLengthsPlugin.ts";
 import { VisibilityPlugin } from "./plugins/VisibilityPlugin.ts";
 import { makeVariableErrorsPlugin } from "./plugins/VariableErrorsPlugin.ts";
 import type { Replica } from "./postgres/replica.ts";
@@ -127,7 +127,7 @@ export function makePreset(options: PresetOptions): GraphileConfig.Preset {
       TableMutationsPlugin,
       ListsPlugin,
       DescriptionsPlugin,
-      MaxLengthsPlugin,
+      ColumnRulesPlugin,
       VisibilityPlugin,
       SecretFieldsPlugin,
       makeAuthPlugin({
@@ -180,6 +180,8 @@ export function makePreset(options: PresetOptions): GraphileConfig.Preset {
         "-queryField -mutationField -typeField -manyRelation:resource:list -manyRelation:resource:connection -singularRelation:resource:single -insert -update -delete",
       pgOmitListSuffix: true,
       pgForbidSetofFunctionsToReturnNull: true,
+      // Else a type that cannot be built would be missing from the API, and only a warning would say so.
+      dontSwallowErrors: true,
     },
     grafast: {
       context: (grafast) => {

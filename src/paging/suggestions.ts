@@ -23,7 +23,7 @@ export interface Suggestion {
 
 /** The columns of a suggestion. */
 export interface SuggestionColumns {
-  key: string;
+  key: string | null;
   name: string;
   detail: string | null;
   color: string | null;
@@ -57,7 +57,7 @@ export function candidates(
   const name = isNamed
     ? textOf(columns.name)
     : sql`coalesce(${textOf(columns.name)}, ${textOf(columns.detail)})`;
-  const shown = sql`${textOf(columns.key)} as id, ${name} as name, ${textOf(columns.detail)} as detail, ${textOf(columns.color)} as color`;
+  const shown = sql`${textOf(columns.key ?? columns.name)} as id, ${name} as name, ${textOf(columns.detail)} as detail, ${textOf(columns.color)} as color`;
   const only = search === null ? sql.true : search.matches(row);
   const from = sql`select ${shown} from ${resource.from as SQL} as ${row}`;
   if (text === "") {

@@ -48,6 +48,8 @@ interface HistoryRow {
 interface Recorded {
   resource: PgResource;
   entityType: string;
+  /** The column that identifies a row. */
+  key: string;
   /** The fields that the API shows, with the table that each refers to. */
   fields: ReadonlyMap<string, PgResource | null>;
 }
@@ -58,8 +60,9 @@ export const RecordHistoryPlugin: GraphileConfig.Plugin = extendSchema((build) =
   const tables = new Map<string, Recorded>();
   for (const [name, resource] of listedTables(build)) {
     const entityType = auditedType(resource);
-    if (entityType !== null)
-      tables.set(name, { resource, entityType, fields: shownFields(build, resource) });
+    const { key } = labelColumns(resource);
+    if (entityType !== null && key !== null)
+      tables.set(name, { resource, entityType, key, fields: shownFields(build, resource) });
   }
   const executor = [...tables.values()][0]?.resource.executor;
   if (!executor) throw new Error("The schema has no audited table with a list");
@@ -71,8 +74,7 @@ export const RecordHistoryPlugin: GraphileConfig.Plugin = extendSchema((build) =
     if (includeReads) checkGuard(["audit.read"], caller);
     if (first < 1 || first > maxFirst)
       throw badUserInput(`first is between 1 and ${maxFirst}`, { path: ["first"] });
-    const { key } = labelColumns(table.resource);
-    const [seen] = await rowsByKey(client, table.resource, [id], key);
+    const [seen] = await rowsByKey(client, table.resource, [id], table.key);
     // What a deleted row held shows to those who may read the whole log.
     const missing = () =>
       notFound(`There is no ${build.inflection.tableType(table.resource.codec)} with this id`, {
@@ -123,6 +125,7 @@ export const RecordHistoryPlugin: GraphileConfig.Plugin = extendSchema((build) =
     column: string,
   ) => {
     const { key } = labelColumns(resource);
+    if (key === null) return [];
     const codec = (resource.codec as PgCodecWithAttributes).attributes[key]?.codec;
     const values = codec ? ids.filter((id) => fitsType(codec, id)) : [];
     if (!codec || values.length === 0) return [];

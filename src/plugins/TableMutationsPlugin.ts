@@ -26,13 +26,20 @@ function tablesOffering(build: GraphileBuild.Build, verb: Verb): TableResource[]
   );
 }
 
-/** Rows are found by the column `id`: these mutations need it. */
-function checkKey(resource: TableResource): void {
-  const key = resource.uniques.find((unique) => unique.isPrimary)?.attributes ?? [];
-  if (key.length !== 1 || key[0] !== "id")
-    throw new Error(
-      `The tag @mutations of the table ${resource.name} needs the primary key \`id uuid\`.`,
-    );
+/** Rows are found by the column `id`: these mutations need it. Names every table without it. */
+function checkKeys(build: GraphileBuild.Build): void {
+  const tables = new Set(
+    (["create", "update", "delete"] as const).flatMap((verb) => tablesOffering(build, verb)),
+  );
+  const wrong = [...tables].filter(({ uniques }) => {
+    const key = uniques.find(({ isPrimary }) => isPrimary)?.attributes ?? [];
+    return key.length !== 1 || key[0] !== "id";
+  });
+  if (wrong.length === 0) return;
+  const named = wrong.map(({ name }) => `the table ${name}`).join(" and of ");
+  throw new Error(
+    `The tag @mutations of ${named} needs the primary key \`id uuid\`. Write a unique constraint for what identifies a row beside it.`,
+  );
 }
 
 /**
@@ -47,9 +54,9 @@ export const TableMutationsPlugin: GraphileConfig.Plugin = {
       init: {
         after: ["PgCodecs"],
         callback(state, build) {
+          checkKeys(build);
           for (const verb of ["create", "update"] as const)
             for (const resource of tablesOffering(build, verb)) {
-              checkKey(resource);
               build.registerInputObjectType(
                 inputTypeName(build, resource, verb),
                 {},
@@ -124,6 +131,12 @@ function inputFields(
     Object.entries(codec.attributes)
       .filter(([name, attribute]) => isWritable(name, attribute, verb))
       .map(([name, attribute]) => {
+        if (
+          !build.getGraphQLTypeByPgCodec(attribute.codec.arrayOfCodec ?? attribute.codec, "input")
+        )
+          throw new Error(
+            `The column ${resource.name}.${name} has the type ${attribute.codec.name}, which no mutation can take. Give the column the tag \`@mutations off\`, or another type, such as \`jsonb\`.`,
+          );
         const required =
           verb === "create" && attribute.notNull === true && attribute.hasDefault !== true;
         return [

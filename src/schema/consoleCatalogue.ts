@@ -89,6 +89,7 @@ function entityOf(
     update: mutationOf(schema, "update", typeName),
     delete: mutationOf(schema, "delete", typeName),
   };
+  const label = labelFields(build, table);
   const fields = fieldsOf(build, schema, { table, type, mutations, list: root.list, names });
   return {
     name: root.name,
@@ -98,7 +99,7 @@ function entityOf(
     description: table.codec.description ?? table.description ?? null,
     group: groupOf(tags).heading,
     icon: tagText(tags, "icon"),
-    ...labelFields(build, table),
+    ...label,
     listField: root.list,
     pagesField: root.pages,
     recordField: recordField(build, schema, table),
@@ -106,6 +107,7 @@ function entityOf(
     guard: tableGuard(table),
     mutations,
     hasHistory:
+      label.keyField !== null &&
       schema.getQueryType()?.getFields()["recordHistory"] !== undefined &&
       tagText(tags, "audit")?.startsWith("off") !== true,
     fields,

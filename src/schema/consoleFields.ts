@@ -9,25 +9,28 @@ import {
   getNullableType,
   isEnumType,
   isInputObjectType,
+  isLeafType,
   isListType,
   isNonNullType,
 } from "graphql";
 import type { PgResource } from "postgraphile/@dataplan/pg";
+import { type Guard, guardOf } from "../auth/guards.ts";
 import { isHidden } from "./columns.ts";
-import type { CatalogueMutation, Verb } from "./consoleEntity.ts";
+import type { CatalogueField, CatalogueMutation, Verb } from "./consoleEntity.ts";
 import type { EntityField, FieldKind, FieldUse } from "./entityDescription.ts";
-import { referencesOf } from "./consoleReferences.ts";
+import { listReferenceOf, referencesOf } from "./consoleReferences.ts";
 import { type Table, type Tags, tagText, titleOf } from "./labels.ts";
 
 /** Kinds of the scalars; others are shown as text. */
 const scalarKinds: Readonly<Record<string, FieldKind>> = {
   Int: "INTEGER",
   BigInt: "INTEGER",
-  Float: "DECIMAL",
+  Float: "FLOAT",
   BigFloat: "DECIMAL",
   Boolean: "BOOLEAN",
   Date: "DATE",
   DateTime: "TIME",
+  Time: "CLOCK",
   JSON: "JSON",
 };
 
@@ -44,7 +47,7 @@ export function fieldsOf(
   build: GraphileBuild.Build,
   schema: GraphQLSchema,
   { table, type, mutations, list, names }: FieldsContext,
-): EntityField[] {
+): CatalogueField[] {
   const { codec } = table;
   const shown = type.getFields();
   const orders = orderValues(schema, list);
@@ -60,6 +63,8 @@ export function fieldsOf(
     const field = shown[name];
     known.add(name);
     if (!field || isHidden(attribute) || name === "id") return [];
+    // Intervals, ranges and composite values are objects: the console has no cell for them.
+    if (!isLeafType(getNamedType(field.type))) return [];
     const tags = attribute.extensions?.tags as Tags | undefined;
     const reference = references.get(attributeName) ?? null;
     const constant = build.inflection.constantCase(attributeName);
@@ -70,10 +75,16 @@ export function fieldsOf(
         // "The id of the wine type" says nothing beside the other row's name.
         ...(reference ? { description: attribute.description ?? null } : {}),
         title: tagText(tags, "title") ?? titleOf(reference ? name.replace(/Id$/, "") : name),
-        kind: reference ? ("REFERENCE" as const) : kindOf(field.type),
+        // A time of day with its zone is edited as text: editors of times have no zones.
+        kind: reference
+          ? ("REFERENCE" as const)
+          : attribute.codec.name === "timetz"
+            ? ("TEXT" as const)
+            : kindOf(field.type),
         reference,
         isInputOnly: false,
         maxLength: attribute.extensions?.maxLength ?? null,
+        defaultValue: defaultOf(field, attribute.extensions?.defaultText),
         onCreate: useOf(inputs.create[name]),
         onUpdate: useOf(inputs.update[name]),
         orderBy: orders.filter((order) => order.replace(/_(ASC|DESC)$/, "") === constant),
@@ -85,21 +96,32 @@ export function fieldsOf(
   // Values of inputs that no column holds, such as the ids of a user's roles.
   const others = Object.values({ ...inputs.update, ...inputs.create })
     .filter(({ name }) => !known.has(name))
-    .map((input) => ({
-      ...typed(input, undefined),
-      name: input.name,
-      title: titleOf(input.name),
-      kind: kindOf(input.type),
-      reference: null,
-      isInputOnly: true,
-      maxLength: null,
-      onCreate: useOf(inputs.create[input.name]),
-      onUpdate: useOf(inputs.update[input.name]),
-      orderBy: [],
-      searchName: null,
-      place: 0,
-    }));
+    .map((input) => {
+      const reference = listReferenceOf(build, type, input.name, names);
+      return {
+        ...typed(input, undefined),
+        ...(isInputObjectType(getNamedType(input.type)) ? { isList: false } : {}),
+        name: input.name,
+        title: titleOf(reference?.field ?? input.name),
+        kind: reference ? ("REFERENCE" as const) : kindOf(input.type),
+        reference,
+        ...rowGuard(reference?.field == null ? undefined : shown[reference.field]),
+        isInputOnly: true,
+        maxLength: null,
+        defaultValue: null,
+        onCreate: useOf(inputs.create[input.name]),
+        onUpdate: useOf(inputs.update[input.name]),
+        orderBy: [],
+        searchName: null,
+        place: reference ? null : 0,
+      };
+    });
   return [...columns, ...others];
+}
+
+function rowGuard(field: GraphQLField<unknown, unknown> | undefined): { guard?: Guard } {
+  const hasGuard = (field?.extensions as { office?: { guard?: Guard } } | undefined)?.office?.guard;
+  return field && hasGuard !== undefined ? { guard: guardOf(field) } : {};
 }
 
 /** What the type of a field and its tags say. */
@@ -118,7 +140,18 @@ function typed(field: GraphQLField<unknown, unknown> | GraphQLInputField, tags: 
 
 function kindOf(type: GraphQLType): FieldKind {
   const named = getNamedType(type);
-  return isEnumType(named) ? "ENUM" : (scalarKinds[named.name] ?? "TEXT");
+  if (isEnumType(named)) return "ENUM";
+  // Such as the columns of an export template.
+  if (isInputObjectType(named)) return "JSON";
+  return scalarKinds[named.name] ?? "TEXT";
+}
+
+/** A column's constant default as the API writes the value. */
+function defaultOf(field: GraphQLField<unknown, unknown>, text: string | undefined): string | null {
+  const type = getNullableType(field.type);
+  if (text === undefined || isListType(type)) return null;
+  if (isEnumType(type)) return type.getValues().find(({ value }) => value === text)?.name ?? null;
+  return text;
 }
 
 /** `@tone CANCELLED bad` at the column. */

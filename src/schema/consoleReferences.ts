@@ -1,3 +1,4 @@
+import { type GraphQLObjectType, getNamedType, getNullableType, isListType } from "graphql";
 import type { PgCodecRelation, PgResource } from "postgraphile/@dataplan/pg";
 import type { EntityReference, EntityRelation } from "./entityDescription.ts";
 import { type Table, type Tags, labelFields, tagText, titleOf } from "./labels.ts";
@@ -10,12 +11,13 @@ export function referencesOf(
 ): Map<string, EntityReference> {
   const found = new Map<string, EntityReference>();
   for (const [relationName, relation] of relations(build, table)) {
-    const { remoteResource, localAttributes, isReferencee, isUnique } = relation;
+    const { remoteResource, localAttributes, remoteAttributes, isReferencee, isUnique } = relation;
     const [column] = localAttributes;
+    const [key] = remoteAttributes;
     const entity = names.get(remoteResource as PgResource);
     if (isReferencee === true || !isUnique || localAttributes.length !== 1 || column === undefined)
       continue;
-    if (entity === undefined) continue;
+    if (entity === undefined || key === undefined) continue;
     const details = { registry: build.input.pgRegistry, codec: table.codec, relationName };
     const isShown = build.behavior.pgCodecRelationMatches(
       relation as never,
@@ -25,11 +27,39 @@ export function referencesOf(
     found.set(column, {
       entity,
       field: isShown ? build.inflection.singleRelation(details) : null,
+      keyField: build.inflection.attribute({ attributeName: key, codec: remoteResource.codec }),
       nameField,
       colorField,
     });
   }
   return found;
+}
+
+/**
+ * The rows that a list of keys in a mutation's input stands for, when their names say so: `roleIds` beside the field `roles` of
+ * users, `permissionKeys` beside the field `permissions` of roles.
+ */
+export function listReferenceOf(
+  build: GraphileBuild.Build,
+  type: GraphQLObjectType,
+  inputName: string,
+  names: ReadonlyMap<PgResource, string>,
+): EntityReference | null {
+  const [, stem = "", suffix = ""] = /^(\w+)(Id|Key)s$/.exec(inputName) ?? [];
+  for (const [resource, entity] of names) {
+    const typeName = build.inflection.tableType(resource.codec);
+    if (typeName !== build.inflection.upperCamelCase(stem)) continue;
+    const field = Object.values(type.getFields()).find(
+      (candidate) =>
+        isListType(getNullableType(candidate.type)) &&
+        getNamedType(candidate.type).name === typeName,
+    );
+    const { keyField: ownKey, nameField, colorField } = labelFields(build, resource as Table);
+    const keyField = suffix.toLowerCase();
+    if (field && (keyField === ownKey || keyField === nameField))
+      return { entity, field: field.name, keyField, nameField, colorField };
+  }
+  return null;
 }
 
 /** The relations of a table in both directions, by name. */

@@ -93,9 +93,9 @@ export const consoleTypeDefs = gql`
     """
     icon: String
     """
-    The field that identifies a row: \`id\`, or a key.
+    The field that identifies a row: \`id\`, or a key of one column; null where there is none.
     """
-    keyField: String!
+    keyField: String
     """
     The field that names a row to people.
     """
@@ -207,6 +207,10 @@ export const consoleTypeDefs = gql`
     """
     DECIMAL
     """
+    A number of limited precision.
+    """
+    FLOAT
+    """
     True or false.
     """
     BOOLEAN
@@ -218,6 +222,10 @@ export const consoleTypeDefs = gql`
     A point in time.
     """
     TIME
+    """
+    A time of day.
+    """
+    CLOCK
     """
     One of \`values\`.
     """
@@ -311,6 +319,10 @@ export const consoleTypeDefs = gql`
     """
     maxLength: Int
     """
+    What a new row gets where no value is given, as text; null where there is none or it is computed.
+    """
+    defaultValue: String
+    """
     The values of \`orderBy\` that order by it; none where no index does.
     """
     orderBy: [String!]!
@@ -358,6 +370,10 @@ export const consoleTypeDefs = gql`
     The field of the same row that holds the other row.
     """
     field: String
+    """
+    The field of the other row that the reference holds.
+    """
+    keyField: String!
     """
     The field that names the other row.
     """

@@ -10,8 +10,8 @@ export interface EntityDescription {
   description: string | null;
   group: string | null;
   icon: string | null;
-  /** The field that identifies a row: `id`, or a key. */
-  keyField: string;
+  /** The field that identifies a row: `id`, or a key of one column; null where there is none. */
+  keyField: string | null;
   nameField: string;
   detailField: string | null;
   colorField: string | null;
@@ -26,7 +26,17 @@ export interface EntityDescription {
 }
 
 export type FieldKind =
-  "TEXT" | "INTEGER" | "DECIMAL" | "BOOLEAN" | "DATE" | "TIME" | "ENUM" | "REFERENCE" | "JSON";
+  | "TEXT"
+  | "INTEGER"
+  | "DECIMAL"
+  | "FLOAT"
+  | "BOOLEAN"
+  | "DATE"
+  | "TIME"
+  | "CLOCK"
+  | "ENUM"
+  | "REFERENCE"
+  | "JSON";
 
 export type FieldUse = "NO" | "OPTIONAL" | "REQUIRED";
 
@@ -46,6 +56,8 @@ export interface EntityField {
   onCreate: FieldUse;
   onUpdate: FieldUse;
   maxLength: number | null;
+  /** What a new row gets where no value is given, as text; null where there is none or it is computed. */
+  defaultValue: string | null;
   orderBy: string[];
   searchName: string | null;
   /** Its place in lists: 0 hides it, null leaves it to the console. */
@@ -63,6 +75,8 @@ export interface EntityValue {
 export interface EntityReference {
   entity: string;
   field: string | null;
+  /** The field of the other row that the reference holds. */
+  keyField: string;
   nameField: string;
   colorField: string | null;
 }

@@ -29,8 +29,8 @@ export function titleOf(name: string): string {
 
 /** The columns that identify and name a row of a table. */
 export interface LabelColumns {
-  /** The id, or the only column of another key, or the name. */
-  key: string;
+  /** The id, or the only column of another key; null where every key has several columns. */
+  key: string | null;
   /** The tag `@label`, or a column with a usual name. */
   name: string;
   detail: string | null;
@@ -61,7 +61,7 @@ export function labelColumns(resource: PgResource): LabelColumns {
       tagText(attributes[column]?.extensions?.tags as Tags | undefined, "widget") === "color",
   );
   return {
-    key: columns.includes("id") ? "id" : (key?.attributes[0] ?? name),
+    key: columns.includes("id") ? "id" : (key?.attributes[0] ?? null),
     name,
     detail: second ?? null,
     color: color ?? null,
@@ -74,7 +74,7 @@ export function labelFields(build: GraphileBuild.Build, table: Table) {
   const { key, name, detail, color } = labelColumns(table as PgResource);
   const apiName = (attributeName: string) => build.inflection.attribute({ attributeName, codec });
   return {
-    keyField: apiName(key),
+    keyField: key === null ? null : apiName(key),
     nameField: apiName(name),
     detailField: detail === null ? null : apiName(detail),
     colorField: color === null ? null : apiName(color),

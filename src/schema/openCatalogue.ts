@@ -15,11 +15,19 @@ export function openCatalogue(entities: readonly CatalogueEntity[], caller: Call
       canUpdate: may("update"),
       canDelete: may("delete"),
       missing: missingOf(mutations, caller),
-      fields: entity.fields.map((field) => ({
-        ...field,
-        onCreate: may("create") ? field.onCreate : "NO",
-        onUpdate: may("update") ? field.onUpdate : "NO",
-      })),
+      fields: entity.fields
+        .filter(({ guard, isInputOnly, reference }) => {
+          // Whoever may not see the rows of such a list cannot choose among them either.
+          const isListOfRows = isInputOnly && reference !== null;
+          return (
+            !isListOfRows || (names.has(reference.entity) && (!guard || passesGuard(guard, caller)))
+          );
+        })
+        .map(({ guard: _fieldGuard, ...field }) => ({
+          ...field,
+          onCreate: may("create") ? field.onCreate : "NO",
+          onUpdate: may("update") ? field.onUpdate : "NO",
+        })),
       relations: relations.filter((relation) => names.has(relation.entity)),
     };
   });

@@ -114,6 +114,16 @@ const refusals = [
     says: ["The tag @mutations of the table cellars needs the primary key `id uuid`"],
   },
   {
+    what: "offers mutations of a column that no input can have",
+    sql: `create type size as (width integer, depth integer);
+      ${sound.replace("name text not null", "name text not null, size size").replace("@audit Cellar", "@create products.create\n@mutations create\n@audit Cellar")}
+      comment on column cellars.size is 'How large it is.';`,
+    says: [
+      "No API can be built from this schema",
+      "The column cellars.size has the type size, which no mutation can take. Give the column the tag `@mutations off`",
+    ],
+  },
+  {
     what: "computes a field from rows with a secret",
     sql: `${sound} comment on column cellars.name is '@secret\nA name.';`,
     logic: `create or replace function cellars_size(cellar cellars) returns integer as $$ select 1 $$ language sql stable;

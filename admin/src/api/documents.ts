@@ -9,10 +9,12 @@ function name(text: string): string {
 }
 
 /** The fields that show `field`: itself, or the row that it refers to by its id and name. */
-function selection({ name: own, reference }: EntityField): string[] {
-  if (reference?.field == null) return [name(own)];
-  const shown = ["id", reference.nameField, reference.colorField].filter((part) => part !== null);
-  return [name(own), `${name(reference.field)} { ${unique(shown.map(name)).join(" ")} }`];
+function selection({ name: own, reference, isInputOnly }: EntityField): string[] {
+  const self = isInputOnly ? [] : [name(own)];
+  if (reference?.field == null) return self;
+  const { keyField, nameField, colorField } = reference;
+  const shown = ["id", keyField, nameField, colorField].filter((part) => part !== null);
+  return [...self, `${name(reference.field)} { ${unique(shown.map(name)).join(" ")} }`];
 }
 
 const unique = (texts: readonly string[]): string[] => [...new Set(texts)];
@@ -21,13 +23,14 @@ function selections(entity: Entity, fields: readonly EntityField[]): string {
   const always = [entity.nameField, entity.detailField, entity.colorField].filter(
     (field) => field !== null,
   );
-  // Every row has an `id` for the console, also where another column is the key.
-  const key = entity.keyField === "id" ? "id" : `id: ${name(entity.keyField)}`;
-  return unique([
-    key,
-    ...always.map(name),
-    ...fields.filter(({ isInputOnly }) => !isInputOnly).flatMap(selection),
-  ]).join(" ");
+  // Every row has an `id` for the console, also where another column is the key; a key of several columns is none.
+  const key =
+    entity.keyField === null
+      ? []
+      : entity.keyField === "id"
+        ? ["id"]
+        : [`id: ${name(entity.keyField)}`];
+  return unique([...key, ...always.map(name), ...fields.flatMap(selection)]).join(" ");
 }
 
 const hasVersion = (entity: Entity): boolean =>
@@ -93,6 +96,11 @@ export const suggestionsDocument = `query Suggestions($entity: String!, $text: S
   suggestions(entity: $entity, text: $text, first: 8) { id name detail color }
 }`;
 
+/** The rows that `query` names by their keys, 50 at most. */
+export const suggestionsByKeyDocument = `query Referred($entity: String!, $query: String!) {
+  suggestions(entity: $entity, text: "", query: $query, first: 50) { id name detail color }
+}`;
+
 export const searchFieldsDocument = `query SearchFields($type: String!) {
   searchFields(type: $type) { name kind description isWordField values }
 }`;
@@ -135,10 +143,10 @@ export const catalogueDocument = `query Console($ifNot: String) {
       canDelete { field inputType takesVersion }
       missing { verb permission description }
       fields {
-        name title description kind widget unit isList isNullable isInputOnly onCreate onUpdate maxLength
+        name title description kind widget unit isList isNullable isInputOnly onCreate onUpdate maxLength defaultValue
         orderBy searchName place section
         values { value title tone }
-        reference { entity field nameField colorField }
+        reference { entity field keyField nameField colorField }
       }
       relations { field title entity by }
     }

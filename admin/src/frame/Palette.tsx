@@ -15,15 +15,9 @@ import {
 } from "react-aria-components";
 import { ask } from "../api/ask.ts";
 import { suggestionsDocument } from "../api/documents.ts";
+import type { Suggestion } from "../api/suggestion.ts";
 import { useEntities } from "../meta/EntitiesContext.ts";
 import { en } from "../text/en.ts";
-
-export interface Suggestion {
-  id: string;
-  name: string;
-  detail: string | null;
-  color: string | null;
-}
 
 /** Lists whose rows are searched as one types; each is a request. */
 const maxSearched = 6;

@@ -85,5 +85,5 @@ export function defaultColumns(entity: Entity): EntityField[] {
 
 /** Whether a list can show the field in one line. */
 export function isColumn(field: EntityField): boolean {
-  return field.kind !== "JSON" && !field.isList && !field.isInputOnly;
+  return field.kind !== "JSON" && (!field.isInputOnly || field.reference !== null);
 }

@@ -58,6 +58,8 @@ export function formatValue(field: EntityField, value: unknown): string {
       return formatDate(textOf(value));
     case "TIME":
       return formatTime(textOf(value));
+    case "CLOCK":
+      return textOf(value).replace(/^(\d\d:\d\d)(:00)?(\.0+)?$/, "$1");
     case "ENUM":
       return field.values.find((item) => item.value === value)?.title ?? textOf(value);
     default:

@@ -1,9 +1,7 @@
 import type { ReactNode } from "react";
-import { formatAgo, formatTime, formatValue, formatWithUnit, textOf } from "./format.ts";
+import { formatAgo, formatTime, formatValue, formatWithUnit } from "./format.ts";
 import type { EntityField } from "./catalogue.ts";
-
-/** A row as the service answers it. */
-export type Row = Record<string, unknown> & { id: string; rowVersion?: string };
+import { type Row, listedRows, referredRow } from "./rows.ts";
 
 /** How a kind of field is laid out: its width in a list in pixels, and whether it stands at the right. */
 interface Layout {
@@ -15,9 +13,11 @@ const layouts: Record<EntityField["kind"], Layout> = {
   TEXT: { width: 180 },
   INTEGER: { width: 96, isNumber: true },
   DECIMAL: { width: 112, isNumber: true },
+  FLOAT: { width: 112, isNumber: true },
   BOOLEAN: { width: 88 },
   DATE: { width: 124 },
   TIME: { width: 132 },
+  CLOCK: { width: 96 },
   ENUM: { width: 132 },
   REFERENCE: { width: 160 },
   JSON: { width: 240 },
@@ -25,28 +25,14 @@ const layouts: Record<EntityField["kind"], Layout> = {
 
 export const layoutOf = (field: EntityField): Layout => layouts[field.kind];
 
-/** The row that a reference of `row` leads to, when it is set and the caller may see it. */
-export function referredRow(
-  field: EntityField,
-  row: Row,
-): { id: string; name: string; color: string | null } | null {
-  const { reference } = field;
-  if (reference === null) return null;
-  const referred = reference.field === null ? null : row[reference.field];
-  if (typeof referred === "object" && referred !== null && "id" in referred) {
-    const named: Record<string, unknown> = { ...referred };
-    return {
-      id: textOf(named["id"]),
-      name: textOf(named[reference.nameField]) || textOf(named["id"]),
-      color: reference.colorField === null ? null : textOf(named[reference.colorField]) || null,
-    };
-  }
-  const id = row[field.name];
-  return typeof id === "string" ? { id, name: id, color: null } : null;
-}
-
 /** What a list shows of `field` in `row`. */
 export function cellText(field: EntityField, row: Row): string {
+  if (field.kind === "REFERENCE" && field.isList)
+    return (
+      listedRows(field, row)
+        .map(({ name }) => name)
+        .join(", ") || "—"
+    );
   if (field.kind === "REFERENCE") return referredRow(field, row)?.name ?? "—";
   if (field.kind === "TIME") {
     const value = row[field.name];
@@ -60,6 +46,7 @@ export function cellTitle(field: EntityField, row: Row): string | undefined {
   const value = row[field.name];
   if (field.kind === "TIME" && typeof value === "string") return formatTime(value);
   if (field.kind === "TEXT" && typeof value === "string" && value.length > 20) return value;
+  if (field.isList) return cellText(field, row);
   return undefined;
 }
 
@@ -78,7 +65,7 @@ export function Cell({ field, row }: { field: EntityField; row: Row }): ReactNod
         {value}
       </span>
     );
-  const referred = field.kind === "REFERENCE" ? referredRow(field, row) : null;
+  const referred = field.kind === "REFERENCE" && !field.isList ? referredRow(field, row) : null;
   if (referred?.color != null)
     return (
       <span className="color">

@@ -117,6 +117,7 @@ export const en = {
         ? "Changing this needs a session."
         : `Changing this needs the permission ${permission}.`,
     open: (title: string) => `Open ${title}`,
+    takeAway: (name: string) => `Take ${name} away`,
     choose: "Type two letters",
     noChoice: "Nothing found",
     empty: "empty",
@@ -141,6 +142,7 @@ export const en = {
     empty: "Nothing has changed since it was made.",
     more: "Show older changes",
     service: "the service",
+    nameless: "a user without a name",
     database: "in the database",
     job: "by a job",
     created: "created it",

@@ -5,7 +5,7 @@ import {
   quoteValue,
   suggestedName,
   tokenize,
-} from "../../../admin/src/generic/list/queryTokens.ts";
+} from "../../../admin/src/meta/queryTokens.ts";
 
 describe("the pieces of a query", () => {
   test("are fields, signs, values and words", () => {

@@ -1,12 +1,14 @@
 import { describe, expect, test } from "@jest/globals";
 import {
   ValueError,
+  defaultValues,
   dirtyNames,
   toFormValue,
   toFormValues,
   toInputValue,
 } from "../../../admin/src/generic/record/values.ts";
 import type { EntityField } from "../../../admin/src/meta/catalogue.ts";
+import { formatValue } from "../../../admin/src/meta/format.ts";
 
 const field = (name: string, kind: EntityField["kind"], more: Partial<EntityField> = {}) => ({
   name,
@@ -23,6 +25,7 @@ const field = (name: string, kind: EntityField["kind"], more: Partial<EntityFiel
   onCreate: "OPTIONAL" as const,
   onUpdate: "OPTIONAL" as const,
   maxLength: null,
+  defaultValue: null,
   orderBy: [],
   searchName: null,
   place: null,
@@ -42,6 +45,7 @@ const fields: [EntityField, unknown][] = [
   [field("status", "ENUM"), "OPEN"],
   [field("wineTypeId", "REFERENCE"), "0197"],
   [field("details", "JSON"), { a: [1, null, "x"] }],
+  [field("score", "FLOAT"), 4.25],
   [field("labels", "TEXT", { isList: true }), ["organic", "dry wine"]],
   [field("years", "INTEGER", { isList: true }), [2015, 2016]],
 ];
@@ -53,7 +57,8 @@ describe("values of a form", () => {
 
   test("that were touched and put back are not sent", () => {
     const all = fields.map(([one]) => one);
-    const base = toFormValues(all, Object.fromEntries(fields.map(([one, v]) => [one.name, v])));
+    const row = { id: "7", ...Object.fromEntries(fields.map(([one, v]) => [one.name, v])) };
+    const base = toFormValues(all, row);
     expect(dirtyNames(all, base, { ...base })).toEqual([]);
     expect(dirtyNames(all, base, { ...base, name: "Barolo" })).toEqual(["name"]);
   });
@@ -63,11 +68,52 @@ describe("values of a form", () => {
     [field("vintage", "INTEGER"), "99999999999999999999", "between"],
     [field("alcoholPercent", "DECIMAL"), "13,5", "decimal number"],
     [field("details", "JSON"), "{", "JSON"],
+    [field("score", "FLOAT"), "four", "A number"],
     [field("at", "TIME"), "yesterday", "date and a time"],
     [field("years", "INTEGER", { isList: true }), "2015\nx", "whole number"],
   ])("that their kind does not allow are refused in words: %j %j", (one, text, words) => {
     expect(() => toInputValue(one, text)).toThrow(ValueError);
     expect(() => toInputValue(one, text)).toThrow(words);
+  });
+
+  test("of a new row are the defaults of the table", () => {
+    const all = [
+      field("isActive", "BOOLEAN", { isNullable: false, defaultValue: "true" }),
+      field("level", "ENUM", { defaultValue: "ADVANCED" }),
+      field("name", "TEXT"),
+    ];
+    expect(defaultValues(all)).toEqual({ isActive: true, level: "ADVANCED", name: "" });
+  });
+
+  test("of a time of day are shown to the second, and without zeros in a list", () => {
+    const clock = field("doorsAt", "CLOCK");
+    expect(toFormValue(clock, "18:30:00.000000")).toBe("18:30:00");
+    expect(formatValue(clock, "18:30:00.000000")).toBe("18:30");
+    expect(formatValue(clock, "18:30:15.5")).toBe("18:30:15.5");
+  });
+
+  test("of a list of rows are their keys", () => {
+    const reference = {
+      entity: "permissions",
+      field: "permissions",
+      keyField: "key",
+      nameField: "key",
+      colorField: null,
+    };
+    const keys = field("permissionKeys", "REFERENCE", {
+      isList: true,
+      isInputOnly: true,
+      reference,
+    });
+    const row = {
+      id: "7",
+      permissions: [
+        { id: "1", key: "users.read" },
+        { id: "2", key: "ai.use" },
+      ],
+    };
+    const { permissionKeys = "" } = toFormValues([keys], row);
+    expect(toInputValue(keys, permissionKeys)).toEqual(["users.read", "ai.use"]);
   });
 
   test("of a reference as the history tells it are its id", () => {

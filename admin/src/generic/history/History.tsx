@@ -98,7 +98,8 @@ const sources: Record<string, string> = {
 
 /** Who, how and what, as one sentence. */
 function whoDid({ by, source, operation }: RecordChange): string {
-  const who = by?.name ?? (source === "db" ? en.conflict.somebody : en.history.service);
+  const nobody = source === "db" ? en.conflict.somebody : en.history.service;
+  const who = by === null ? nobody : (by.name ?? en.history.nameless);
   const how = sources[source.toLowerCase()] ?? "";
   const verb = operation.toUpperCase();
   const did =

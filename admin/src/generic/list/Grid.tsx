@@ -11,7 +11,8 @@ import {
   useState,
 } from "react";
 import type { EntityField } from "../../meta/catalogue.ts";
-import { Cell, type Row, cellTitle, layoutOf } from "../../meta/kinds.tsx";
+import { Cell, cellTitle, layoutOf } from "../../meta/kinds.tsx";
+import type { Row } from "../../meta/rows.ts";
 import { en } from "../../text/en.ts";
 import { currentPreferences } from "../../preferences.ts";
 import { Icon } from "../../ui/icons.tsx";
@@ -38,8 +39,9 @@ interface GridProps {
   onOrder: (order: string | undefined) => void;
   onRange: (first: number, last: number) => void;
   onWidth: (field: string, width: number) => void;
-  onOpen: (row: Row) => void;
-  onLook: (row: Row) => void;
+  /** Absent where rows have no key to find them by. */
+  onOpen?: ((row: Row) => void) | undefined;
+  onLook?: ((row: Row) => void) | undefined;
   handle?: React.Ref<GridHandle>;
 }
 
@@ -54,7 +56,9 @@ function rowHeight(): number {
 
 /** A virtual grid (ARIA `grid`) over any number of rows: only those in sight are in the page. */
 export function Grid(props: GridProps): ReactNode {
-  const { label, columns, widths, rows, order, selection, onSelection, onRange } = props;
+  const { label, columns, widths, rows, order, selection, onSelection, onRange, onOpen } = props;
+  // Where the name is not among the columns, the first one stands for the row.
+  const openedBy = (columns.find(({ name }) => name === props.nameField) ?? columns[0])?.name;
   const total = rows.total ?? 0;
   const scroller = useRef<HTMLDivElement>(null);
   const id = useId();
@@ -148,8 +152,8 @@ export function Grid(props: GridProps): ReactNode {
       Home: () => (isMod ? moveTo(0, currentColumn, "start") : moveTo(currentRow, 0)),
       End: () =>
         isMod ? moveTo(total - 1, currentColumn, "end") : moveTo(currentRow, columns.length),
-      Enter: () => row && props.onOpen(row),
-      " ": () => row && props.onLook(row),
+      Enter: () => row && props.onOpen?.(row),
+      " ": () => row && props.onLook?.(row),
       ...(isMod
         ? { a: () => onSelection(selection === "all" ? new Set() : "all") }
         : letters
@@ -216,7 +220,7 @@ export function Grid(props: GridProps): ReactNode {
                 } else if (event.ctrlKey || event.metaKey || column === 0) toggle(row);
                 setCurrent({ row: index, column });
               }}
-              onDoubleClick={() => row && props.onOpen(row)}
+              onDoubleClick={() => row && props.onOpen?.(row)}
             >
               <span
                 id={`${id}-${index}-0`}
@@ -234,7 +238,7 @@ export function Grid(props: GridProps): ReactNode {
                   id={`${id}-${index}-${place + 1}`}
                   className={`${cellClass(index === currentRow && currentColumn === place + 1)}${
                     layoutOf(field).isNumber === true ? " is-number" : ""
-                  }${field.name === props.nameField ? " is-name" : ""}`}
+                  }${field.name === openedBy ? " is-name" : ""}`}
                   role="gridcell"
                   aria-colindex={place + 2}
                   data-column={place + 1}
@@ -242,7 +246,7 @@ export function Grid(props: GridProps): ReactNode {
                 >
                   <span className="text">
                     {row ? (
-                      <CellOrLink field={field} row={row} {...props} />
+                      <CellOrLink field={field} row={row} openedBy={openedBy} onOpen={onOpen} />
                     ) : (
                       <span className="ghost" />
                     )}
@@ -263,14 +267,15 @@ function defaultWidth(field: EntityField, nameField: string): number {
   return field.name === nameField ? 280 : layoutOf(field).width;
 }
 
+interface CellOrLinkProps extends Pick<GridProps, "onOpen"> {
+  field: EntityField;
+  row: Row;
+  openedBy: string | undefined;
+}
+
 /** The name of a row opens it by a click. */
-function CellOrLink({
-  field,
-  row,
-  nameField,
-  onOpen,
-}: Pick<GridProps, "nameField" | "onOpen"> & { field: EntityField; row: Row }): ReactNode {
-  if (field.name !== nameField) return <Cell field={field} row={row} />;
+function CellOrLink({ field, row, openedBy, onOpen }: CellOrLinkProps): ReactNode {
+  if (field.name !== openedBy || !onOpen) return <Cell field={field} row={row} />;
   return (
     <span
       className="row-link"

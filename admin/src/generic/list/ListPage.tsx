@@ -12,7 +12,7 @@ import {
   isColumn,
 } from "../../meta/catalogue.ts";
 import { useEntities } from "../../meta/EntitiesContext.ts";
-import type { Row } from "../../meta/kinds.tsx";
+import type { Row } from "../../meta/rows.ts";
 import { setListPreference, usePreferences } from "../../preferences.ts";
 import type { ListSearch } from "../../router.tsx";
 import { en } from "../../text/en.ts";
@@ -171,8 +171,8 @@ function List({ entity }: { entity: Entity }): ReactNode {
             onWidth={(field, width) =>
               setListPreference(entity.name, { widths: { ...preference?.widths, [field]: width } })
             }
-            onOpen={open}
-            onLook={look}
+            onOpen={entity.keyField === null ? undefined : open}
+            onLook={entity.keyField === null ? undefined : look}
           />
         )}
       </div>

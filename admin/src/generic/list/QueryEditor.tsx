@@ -24,12 +24,12 @@ import { type ReactNode, useEffect, useImperativeHandle, useRef } from "react";
 import { ask } from "../../api/ask.ts";
 import { ApiError, UnreachableError } from "../../api/errors.ts";
 import { searchFieldsDocument, suggestionsDocument } from "../../api/documents.ts";
-import type { Suggestion } from "../../frame/Palette.tsx";
+import type { Suggestion } from "../../api/suggestion.ts";
 import { type Entity, fieldOf } from "../../meta/catalogue.ts";
 import { queryClient } from "../../session.ts";
 import { en } from "../../text/en.ts";
 import type { QueryFieldProps } from "./QueryField.tsx";
-import { placeAt, quoteValue, suggestedName, tokenize } from "./queryTokens.ts";
+import { placeAt, quoteValue, suggestedName, tokenize } from "../../meta/queryTokens.ts";
 
 interface SearchField {
   name: string;

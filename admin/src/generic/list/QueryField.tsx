@@ -12,7 +12,7 @@ import { Input } from "react-aria-components";
 import type { ApiError } from "../../api/errors.ts";
 import type { Entity } from "../../meta/catalogue.ts";
 import { en } from "../../text/en.ts";
-import { suggestedName } from "./queryTokens.ts";
+import { suggestedName } from "../../meta/queryTokens.ts";
 
 const QueryEditor = lazy(async () => ({
   default: (await import("./QueryEditor.tsx")).QueryEditor,

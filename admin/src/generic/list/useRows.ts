@@ -2,8 +2,10 @@ import { keepPreviousData, useQueries, useQuery } from "@tanstack/react-query";
 import { useCallback, useMemo, useState } from "react";
 import { ask } from "../../api/ask.ts";
 import { listDocument } from "../../api/documents.ts";
+import { addReferredRows } from "../../api/referredRows.ts";
 import type { Entity, EntityField } from "../../meta/catalogue.ts";
-import type { Row } from "../../meta/kinds.tsx";
+import { useEntities } from "../../meta/EntitiesContext.ts";
+import type { Row } from "../../meta/rows.ts";
 
 export const pageSize = 100;
 
@@ -35,19 +37,24 @@ export interface Rows {
 /** Loads the pages around the rows in sight. The first page also counts; all others only fetch. */
 export function useRows({ entity, columns, query, order, range }: RowsOptions): Rows {
   const document = listDocument(entity, columns, order);
+  const entities = useEntities();
   const optionsOf = (page: number) => ({
     queryKey: ["rows", entity.name, document, query, page],
-    queryFn: ({ signal }: { signal: AbortSignal }) =>
-      ask<RowsPage>(
-        document,
-        {
-          query: query === "" ? null : query,
-          first: pageSize,
-          offset: page * pageSize,
-          count: page === 0,
-        },
-        { signal },
-      ),
+    queryFn: async ({ signal }: { signal: AbortSignal }) => {
+      const variables = {
+        query: query === "" ? null : query,
+        first: pageSize,
+        offset: page * pageSize,
+        count: page === 0,
+      };
+      const answer = await ask<RowsPage>(document, variables, { signal });
+      const { nodes } = answer.page;
+      // Without a key the place in the list has to do.
+      if (entity.keyField === null)
+        for (const [index, row] of nodes.entries()) row.id = String(page * pageSize + index);
+      await addReferredRows(entities, columns, nodes, signal);
+      return answer;
+    },
     gcTime: 120_000,
   });
   const first = useQuery({ ...optionsOf(0), placeholderData: keepPreviousData });

@@ -2,10 +2,12 @@ import { type ReactNode, useId } from "react";
 import { Input, TextArea } from "react-aria-components";
 import type { EntityField } from "../../meta/catalogue.ts";
 import { formatWithUnit } from "../../meta/format.ts";
-import { ColorDot, type Row, referredRow } from "../../meta/kinds.tsx";
+import { ColorDot, cellText, layoutOf } from "../../meta/kinds.tsx";
+import { type Row, referredRow } from "../../meta/rows.ts";
 import { en } from "../../text/en.ts";
 import { Icon } from "../../ui/icons.tsx";
 import { ReferenceEditor } from "./ReferenceEditor.tsx";
+import { ReferenceListEditor } from "./ReferenceListEditor.tsx";
 import type { FormValue } from "./values.ts";
 
 export interface EditorProps {
@@ -87,8 +89,8 @@ function ReadOnly({
   labelId,
   onOpenReference,
 }: EditorProps & { labelId: string }): ReactNode {
-  const referred = row && referredRow(field, row);
-  const text = referred ? referred.name : row ? formatWithUnit(field, row[field.name]) : en.none;
+  const referred = row && !field.isList ? referredRow(field, row) : null;
+  const text = row ? cellTextLong(field, row) : en.none;
   return (
     <p className="read-only" aria-labelledby={labelId} title={readOnlyReason} role="group">
       {field.widget === "color" && text !== en.none && <ColorDot color={text} />}
@@ -105,6 +107,11 @@ function ReadOnly({
       )}
     </p>
   );
+}
+
+/** A value in full: a list shortens times to "2 hours ago". */
+function cellTextLong(field: EntityField, row: Row): string {
+  return field.kind === "REFERENCE" ? cellText(field, row) : formatWithUnit(field, row[field.name]);
 }
 
 type ControlProps = EditorProps & { id: string; describedBy: string | undefined };
@@ -130,9 +137,12 @@ function Control(props: ControlProps): ReactNode {
         onChange={(event) => onChange(event.target.checked)}
       />
     );
+  if (field.kind === "REFERENCE" && field.reference && field.isList)
+    return <ReferenceListEditor {...props} reference={field.reference} />;
   if (field.kind === "REFERENCE" && field.reference)
     return <ReferenceEditor {...props} reference={field.reference} />;
-  if (field.kind === "ENUM" || field.kind === "BOOLEAN") {
+  if (field.kind === "ENUM" && field.isList) return <Choices {...props} />;
+  if (!field.isList && (field.kind === "ENUM" || field.kind === "BOOLEAN")) {
     const values =
       field.kind === "ENUM"
         ? field.values
@@ -171,18 +181,50 @@ function Control(props: ControlProps): ReactNode {
       {field.widget === "color" && text !== "" && <ColorDot color={text} />}
       <Input
         {...common}
-        className={field.kind === "INTEGER" || field.kind === "DECIMAL" ? "input number" : "input"}
+        className={layoutOf(field).isNumber ? "input number" : "input"}
         type={inputType(field)}
         inputMode={
-          field.kind === "INTEGER" ? "numeric" : field.kind === "DECIMAL" ? "decimal" : undefined
+          field.kind === "INTEGER" ? "numeric" : layoutOf(field).isNumber ? "decimal" : undefined
         }
-        step={field.kind === "TIME" ? 1 : undefined}
+        step={field.kind === "TIME" || field.kind === "CLOCK" ? 1 : undefined}
         maxLength={field.maxLength ?? undefined}
         autoComplete="off"
         value={text}
         onChange={(event) => onChange(event.target.value)}
       />
     </>
+  );
+}
+
+/** Any number of the values of an enumeration. */
+function Choices({ field, value, describedBy, error, onChange }: ControlProps): ReactNode {
+  const chosen = new Set(typeof value === "string" ? value.split("\n") : []);
+  const toggle = (name: string) => {
+    const next = field.values
+      .map((item) => item.value)
+      .filter((item) => (item === name) !== chosen.has(item));
+    onChange(next.join("\n"));
+  };
+  return (
+    <div
+      role="group"
+      className="choices"
+      aria-label={field.title}
+      aria-describedby={describedBy}
+      data-invalid={error !== undefined || undefined}
+    >
+      {field.values.map((item) => (
+        <label key={item.value} className="choice">
+          <input
+            type="checkbox"
+            className="checkbox"
+            checked={chosen.has(item.value)}
+            onChange={() => toggle(item.value)}
+          />
+          {item.title}
+        </label>
+      ))}
+    </div>
   );
 }
 
@@ -194,6 +236,7 @@ function isLong({ widget, maxLength, kind }: EntityField): boolean {
 function inputType({ kind, widget }: EntityField): string {
   if (kind === "DATE") return "date";
   if (kind === "TIME") return "datetime-local";
+  if (kind === "CLOCK") return "time";
   if (widget === "email" || widget === "url") return widget;
   return "text";
 }

@@ -1,7 +1,8 @@
 import type { ReactNode } from "react";
 import type { Entity, EntityField } from "../../meta/catalogue.ts";
 import { formatValue } from "../../meta/format.ts";
-import { type Row, referredRow } from "../../meta/kinds.tsx";
+import { cellText } from "../../meta/kinds.tsx";
+import { type Row, referredRow } from "../../meta/rows.ts";
 import { en } from "../../text/en.ts";
 import { Editor } from "./Editor.tsx";
 import type { RecordForm } from "./useRecordForm.ts";
@@ -61,6 +62,7 @@ export function FormFields({ entity, row, form, onOpenReference }: FormFieldsPro
 }
 
 function beforeText(field: EntityField, row: Row | null, form: RecordForm): string {
+  if (row && field.kind === "REFERENCE" && field.isList) return cellText(field, row);
   const referred = row && referredRow(field, row);
   return referred ? referred.name : showFormValue(field, form.before(field));
 }

@@ -17,7 +17,7 @@ import type { Entity, EntityRelation } from "../../meta/catalogue.ts";
 import { fieldOf } from "../../meta/catalogue.ts";
 import { useEntities } from "../../meta/EntitiesContext.ts";
 import { textOf } from "../../meta/format.ts";
-import { type Row, referredRow } from "../../meta/kinds.tsx";
+import { type Row, referredRow } from "../../meta/rows.ts";
 import { en } from "../../text/en.ts";
 import { Failure } from "../../ui/Failure.tsx";
 import { showToast } from "../../ui/Toasts.tsx";
@@ -62,9 +62,10 @@ export interface RecordParts {
 /** One row: its fields, the rows that refer to it, its history. */
 export function RecordView(props: RecordViewProps): ReactNode {
   const { entity, id, frame } = props;
+  const entities = useEntities();
   const record = useQuery({
     queryKey: recordKey(entity.name, id),
-    queryFn: ({ signal }) => fetchRecord(entity, id, signal),
+    queryFn: ({ signal }) => fetchRecord(entities, entity, id, signal),
     staleTime: 0,
   });
   if (record.isError)
@@ -93,7 +94,9 @@ export function RecordView(props: RecordViewProps): ReactNode {
 }
 
 export function nameOf(entity: Entity, row: Row): string {
-  return textOf(row[entity.nameField]) || row.id;
+  const detail = entity.detailField === null ? "" : textOf(row[entity.detailField]);
+  // A row without a name, such as a user who has given none, goes by its detail.
+  return textOf(row[entity.nameField]) || detail || row.id;
 }
 
 function LoadedRecord({
@@ -166,7 +169,8 @@ function LoadedRecord({
   const detail = entity.detailField === null ? null : textOf(row[entity.detailField]);
   return frame({
     title: name,
-    detail,
+    // What stands for a missing name is not said twice.
+    detail: detail === name ? null : detail,
     actions: (
       <>
         {entity.canDelete && (

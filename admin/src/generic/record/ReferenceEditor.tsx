@@ -1,11 +1,20 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import { type ReactNode, useState } from "react";
-import { Button, ComboBox, Input, ListBox, ListBoxItem, Popover } from "react-aria-components";
+import { type KeyboardEvent, type ReactNode, useContext, useEffect, useState } from "react";
+import {
+  Button,
+  ComboBox,
+  ComboBoxStateContext,
+  Input,
+  ListBox,
+  ListBoxItem,
+  Popover,
+} from "react-aria-components";
 import { ask } from "../../api/ask.ts";
 import { suggestionsDocument } from "../../api/documents.ts";
-import type { Suggestion } from "../../frame/Palette.tsx";
+import type { Suggestion } from "../../api/suggestion.ts";
 import type { EntityReference } from "../../meta/catalogue.ts";
-import { ColorDot, referredRow } from "../../meta/kinds.tsx";
+import { ColorDot } from "../../meta/kinds.tsx";
+import { referredRow } from "../../meta/rows.ts";
 import { en } from "../../text/en.ts";
 import { Icon } from "../../ui/icons.tsx";
 import type { EditorProps } from "./Editor.tsx";
@@ -14,6 +23,19 @@ interface ReferenceEditorProps extends EditorProps {
   id: string;
   describedBy: string | undefined;
   reference: EntityReference;
+  /** Takes the chosen row instead of `onChange`, and empties the field. */
+  onChosen?: (choice: Suggestion) => void;
+}
+
+/** Puts the virtual focus on the first choice, so that Enter takes it. */
+function FocusFirst(): null {
+  const state = useContext(ComboBoxStateContext);
+  useEffect(() => {
+    const first = state?.collection.getFirstKey() ?? null;
+    if (state?.isOpen === true && first !== null && state.selectionManager.focusedKey === null)
+      state.selectionManager.setFocusedKey(first);
+  });
+  return null;
 }
 
 /** Chooses a row of another table by typing the beginning of its name. The service searches. */
@@ -28,6 +50,7 @@ export function ReferenceEditor({
   use,
   onChange,
   onOpenReference,
+  onChosen,
 }: ReferenceEditorProps): ReactNode {
   const current = row && referredRow(field, row);
   const selected = typeof value === "string" && value !== "" ? value : null;
@@ -56,15 +79,40 @@ export function ReferenceEditor({
     placeholderData: keepPreviousData,
   });
   const choices = found.data?.suggestions ?? [];
+  const isSettled = found.isSuccess && !found.isPlaceholderData;
   const choose = (key: string | null) => {
+    const chosen = choices.find((choice) => choice.id === key);
+    if (onChosen) {
+      setText("");
+      if (chosen) onChosen(chosen);
+      return;
+    }
     const name = choices.find((choice) => choice.id === key)?.name;
     if (key !== null && name !== undefined) setNames(new Map([...names, [key, name]]));
     setText(key === null ? "" : (name ?? nameOf(key)));
     setShownFor(key);
     onChange(key ?? "");
   };
+  // Enter takes the first choice for what was typed, also when that is still on its way.
+  const [taken, setTaken] = useState<string | null>(null);
+  const first = choices[0]?.id;
+  useEffect(() => {
+    if (taken === null || !isSettled) return;
+    setTaken(null);
+    if (taken === wanted && first !== undefined) choose(first);
+    else setText(nameOf(selected));
+  });
+  const onKeyDownCapture = (event: KeyboardEvent) => {
+    if (event.key !== "Enter" || wanted === "" || !(event.target instanceof HTMLInputElement))
+      return;
+    const isFocused = event.target.hasAttribute("aria-activedescendant");
+    if (isSettled && isFocused) return;
+    event.preventDefault();
+    event.stopPropagation();
+    setTaken(wanted);
+  };
   return (
-    <>
+    <div className="reference" onKeyDownCapture={onKeyDownCapture}>
       <ComboBox
         className="combo"
         aria-label={field.title}
@@ -86,7 +134,9 @@ export function ReferenceEditor({
         onChange={(key) => {
           if (key !== null) choose(String(key));
         }}
-        onBlur={() => setText(nameOf(selected))}
+        onBlur={() => {
+          if (taken === null) setText(nameOf(selected));
+        }}
       >
         <Input
           id={id}
@@ -94,9 +144,10 @@ export function ReferenceEditor({
           className="input"
           aria-describedby={describedBy}
           placeholder={en.record.choose}
-          // What is typed takes the place of the name that stands there.
-          onFocus={(event) => event.target.select()}
+          // What is typed takes the place of the name that stands there, but not of what was typed before it.
+          onFocus={(event) => text === nameOf(selected) && event.target.select()}
         />
+        {wanted !== "" && isSettled && <FocusFirst />}
         <Popover className="popover">
           <ListBox<Suggestion>
             renderEmptyState={() => (
@@ -122,6 +173,6 @@ export function ReferenceEditor({
           <Icon name="open" />
         </Button>
       )}
-    </>
+    </div>
   );
 }

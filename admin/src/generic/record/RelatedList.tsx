@@ -3,6 +3,7 @@ import { type ReactNode, useCallback, useState } from "react";
 import { Button } from "react-aria-components";
 import { type EntityRelation, defaultColumns } from "../../meta/catalogue.ts";
 import { useEntities } from "../../meta/EntitiesContext.ts";
+import type { Row } from "../../meta/rows.ts";
 import { en } from "../../text/en.ts";
 import { Failure } from "../../ui/Failure.tsx";
 import { Icon } from "../../ui/icons.tsx";
@@ -31,6 +32,7 @@ export function RelatedList({ relation, id, onOpen }: RelatedListProps): ReactNo
   const columns = defaultColumns(entity).filter(
     ({ name, reference }) => name !== referring && reference?.field !== referring,
   );
+  const open = entity.keyField === null ? undefined : (row: Row) => onOpen(entity.name, row.id);
   const rows = useRows({
     entity,
     columns,
@@ -77,8 +79,8 @@ export function RelatedList({ relation, id, onOpen }: RelatedListProps): ReactNo
           onOrder={setOrder}
           onRange={onRange}
           onWidth={() => undefined}
-          onOpen={(row) => onOpen(entity.name, row.id)}
-          onLook={(row) => onOpen(entity.name, row.id)}
+          onOpen={open}
+          onLook={open}
         />
       )}
     </div>

@@ -2,7 +2,7 @@ import { ask } from "../../api/ask.ts";
 import { deleteDocument, listDocument } from "../../api/documents.ts";
 import { ApiError } from "../../api/errors.ts";
 import type { Entities, Entity } from "../../meta/catalogue.ts";
-import type { Row } from "../../meta/kinds.tsx";
+import type { Row } from "../../meta/rows.ts";
 import { queryClient } from "../../session.ts";
 import { en } from "../../text/en.ts";
 import { showToast } from "../../ui/Toasts.tsx";

@@ -3,17 +3,20 @@ import { useRef, useState } from "react";
 import { ask } from "../../api/ask.ts";
 import { createDocument, recordDocument, updateDocument } from "../../api/documents.ts";
 import { ApiError, UnreachableError, isUnauthenticated } from "../../api/errors.ts";
-import { type Entity, type EntityField, fieldOf } from "../../meta/catalogue.ts";
-import type { Row } from "../../meta/kinds.tsx";
+import { addReferredRows } from "../../api/referredRows.ts";
+import { type Entities, type Entity, type EntityField, fieldOf } from "../../meta/catalogue.ts";
+import { useEntities } from "../../meta/EntitiesContext.ts";
+import type { Row } from "../../meta/rows.ts";
 import { en } from "../../text/en.ts";
 import { showToast } from "../../ui/Toasts.tsx";
 import type { ConflictState } from "../conflict/ConflictDialog.tsx";
 import { merge } from "../conflict/merge.ts";
-import { quoteValue } from "../list/queryTokens.ts";
+import { quoteValue } from "../../meta/queryTokens.ts";
 import {
   type FormValue,
   type FormValues,
   ValueError,
+  defaultValues,
   dirtyNames,
   toFormValues,
   toInputValue,
@@ -26,16 +29,20 @@ interface RowAnswer {
 
 /** The row `id`, or null where it does not exist or the caller may not see it. */
 export async function fetchRecord(
+  entities: Entities,
   entity: Entity,
   id: string,
   signal?: AbortSignal,
 ): Promise<Row | null> {
+  if (entity.keyField === null) return null;
   const answer = await ask<RowAnswer>(
     recordDocument(entity),
     entity.recordField === null ? { query: `${entity.keyField}:${quoteValue(id)}` } : { id },
     signal === undefined ? {} : { signal },
   );
-  return answer.row ?? answer.page?.nodes[0] ?? null;
+  const row = answer.row ?? answer.page?.nodes[0] ?? null;
+  if (row) await addReferredRows(entities, entity.fields, [row], signal);
+  return row;
 }
 
 export const recordKey = (entity: string, id: string) => ["record", entity, id] as const;
@@ -80,10 +87,11 @@ interface OpenConflict extends ConflictState {
 /** State of the form of one row: edits, errors by field, saving with the version that was loaded, and conflicts. */
 export function useRecordForm({ entity, row, initial, onSaved }: FormOptions): RecordForm {
   const queryClient = useQueryClient();
+  const entities = useEntities();
   const fields = entity.fields.filter((field) => (row ? field.onUpdate : field.onCreate) !== "NO");
   const start = (from: Row | null): Base => ({
     row: from,
-    values: toFormValues(fields, from ?? {}),
+    values: from ? toFormValues(fields, from) : defaultValues(fields),
   });
   const [base, setBase] = useState(() => start(row));
   const [values, setValues] = useState<FormValues>(() => ({ ...base.values, ...initial }));
@@ -113,8 +121,9 @@ export function useRecordForm({ entity, row, initial, onSaved }: FormOptions): R
     const found: Record<string, string> = {};
     for (const field of fields) {
       const value = edited[field.name];
-      const isNew = row === null && value !== "" && value !== undefined;
-      if (value === undefined || (value === from[field.name] && !isNew)) continue;
+      // What is left as the form offered it is left to the table's default.
+      const isNeeded = row === null && field.onCreate === "REQUIRED";
+      if (value === undefined || (value === from[field.name] && !isNeeded)) continue;
       try {
         input[field.name] = toInputValue(field, value);
       } catch (error) {
@@ -141,6 +150,8 @@ export function useRecordForm({ entity, row, initial, onSaved }: FormOptions): R
     try {
       const { row: saved } = await ask<{ row: Row }>(query, variables, { idempotencyKey: key });
       unanswered.current = null;
+      // The row is saved: a name that cannot be found now is no reason to say otherwise.
+      await addReferredRows(entities, entity.fields, [saved]).catch(() => undefined);
       return saved;
     } catch (error) {
       if (!(error instanceof UnreachableError)) unanswered.current = null;
@@ -194,7 +205,7 @@ export function useRecordForm({ entity, row, initial, onSaved }: FormOptions): R
     }
     const detail = error.errors.find((item) => item.conflict !== null);
     if (detail?.conflict && from.row !== null) {
-      const theirs = await fetchRecord(entity, from.row.id).catch(() => null);
+      const theirs = await fetchRecord(entities, entity, from.row.id).catch(() => null);
       if (theirs === null) {
         setProblem(error);
         return;
@@ -251,10 +262,14 @@ export function useRecordForm({ entity, row, initial, onSaved }: FormOptions): R
       setProblem(null);
     },
     save: () => {
-      if (mutation.isPending) return;
+      // An unchanged row has nothing to be saved.
+      if (mutation.isPending || (row !== null && dirty.length === 0)) return;
       const missing = fields.filter(
         (field) =>
-          (row ? field.onUpdate : field.onCreate) === "REQUIRED" && values[field.name] === "",
+          (row ? field.onUpdate : field.onCreate) === "REQUIRED" &&
+          values[field.name] === "" &&
+          // A list can be empty.
+          !field.isList,
       );
       if (missing.length > 0)
         return showErrors(

@@ -1,5 +1,6 @@
 import type { EntityField } from "../../meta/catalogue.ts";
 import { textOf } from "../../meta/format.ts";
+import { type Row, listedRows } from "../../meta/rows.ts";
 
 /** What an editor holds: text for most kinds, a truth value for switches. Empty text is null. */
 export type FormValue = string | boolean;
@@ -12,6 +13,9 @@ function toLocalTime(text: string): string {
   return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
 }
 
+/** A time of day as `<input type="time">` takes it: to the second. */
+const toSeconds = (text: string): string => text.slice(0, "00:00:00".length);
+
 /** The value of `field` as its editor shows it. */
 export function toFormValue(field: EntityField, value: unknown): FormValue {
   if (field.kind === "BOOLEAN" && !field.isNullable) return value === true;
@@ -20,17 +24,32 @@ export function toFormValue(field: EntityField, value: unknown): FormValue {
   if (field.kind === "REFERENCE" && typeof value === "object" && "id" in value)
     return textOf(value.id);
   if (field.kind === "TIME") return toLocalTime(textOf(value));
+  if (field.kind === "CLOCK") return toSeconds(textOf(value));
   if (field.kind === "JSON") return JSON.stringify(value, null, 2);
   if (field.isList && Array.isArray(value)) return value.map(textOf).join("\n");
   return textOf(value);
 }
 
-export function toFormValues(
-  fields: readonly EntityField[],
-  row: Readonly<Record<string, unknown>>,
-): FormValues {
+export function toFormValues(fields: readonly EntityField[], row: Row): FormValues {
+  const valueOf = (field: EntityField) =>
+    field.kind === "REFERENCE" && field.isList
+      ? listedRows(field, row).map(({ key }) => key)
+      : row[field.name];
   return Object.fromEntries(
-    fields.map((field) => [field.name, toFormValue(field, row[field.name])]),
+    fields.map((field) => [field.name, toFormValue(field, valueOf(field))]),
+  );
+}
+
+/** What the form of a new row starts with: the defaults of the table. */
+export function defaultValues(fields: readonly EntityField[]): FormValues {
+  return Object.fromEntries(
+    fields.map((field) => {
+      const { kind, defaultValue } = field;
+      return [
+        field.name,
+        toFormValue(field, kind === "BOOLEAN" ? defaultValue === "true" : defaultValue),
+      ];
+    }),
   );
 }
 
@@ -53,6 +72,10 @@ export function toInputValue(field: EntityField, value: FormValue): unknown {
         throw new ValueError(
           `A whole number between ${Number.MIN_SAFE_INTEGER} and ${Number.MAX_SAFE_INTEGER}`,
         );
+      return Number(text);
+    case "FLOAT":
+      if (text.trim() === "" || !Number.isFinite(Number(text)))
+        throw new ValueError("A number, such as 12.5");
       return Number(text);
     case "DECIMAL":
       if (!/^\s*[-+]?\d+(\.\d+)?\s*$/.test(text))

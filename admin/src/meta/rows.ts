@@ -1,0 +1,47 @@
+import type { Suggestion } from "../api/suggestion.ts";
+import type { EntityField } from "./catalogue.ts";
+import { textOf } from "./format.ts";
+
+/** A row as the service answers it. */
+export type Row = Record<string, unknown> & { id: string; rowVersion?: string };
+
+/** Where a row has the one that `field` refers to, when the API has no field for it. */
+export const referredKey = (field: EntityField): string => `${field.name} row`;
+
+/** The row that a reference of `row` leads to, when it is set and the caller may see it. */
+export function referredRow(
+  field: EntityField,
+  row: Row,
+): { id: string; name: string; color: string | null } | null {
+  const { reference } = field;
+  if (reference === null) return null;
+  const looked = row[referredKey(field)] as Suggestion | undefined;
+  if (looked) return looked;
+  const referred = reference.field === null ? null : row[reference.field];
+  if (typeof referred === "object" && referred !== null && "id" in referred) {
+    const named: Record<string, unknown> = { ...referred };
+    return {
+      id: textOf(named["id"]),
+      name: textOf(named[reference.nameField]) || textOf(named["id"]),
+      color: reference.colorField === null ? null : textOf(named[reference.colorField]) || null,
+    };
+  }
+  const id = row[field.name];
+  return typeof id === "string" ? { id, name: id, color: null } : null;
+}
+
+/** A row as choosing it needs: what a mutation takes for it, and its name. */
+export interface ChosenRow {
+  key: string;
+  name: string;
+}
+
+/** The rows that a list such as a user's roles holds. */
+export function listedRows({ reference }: EntityField, row: Row): ChosenRow[] {
+  const rows = reference?.field == null ? null : row[reference.field];
+  if (!reference || !Array.isArray(rows)) return [];
+  return rows.map((item: Record<string, unknown>) => ({
+    key: textOf(item[reference.keyField]),
+    name: textOf(item[reference.nameField]) || textOf(item[reference.keyField]),
+  }));
+}

@@ -1,0 +1,174 @@
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import type { Browser } from "playwright-core";
+import { launchBrowser } from "../helpers/console/browser.ts";
+import { withJourney } from "../helpers/console/journey.ts";
+import { type TestDatabase, createDatabase } from "../helpers/database.ts";
+import { runMigrate } from "../helpers/migration/extraSqlDir.ts";
+import { type Service, loginWith, startService } from "../helpers/service.ts";
+
+// Tables with a column of each kind, whose migration says nothing of relations and little of the console.
+const ownSql = join(import.meta.dirname, "../fixtures/migration/tastings");
+
+let browser: Browser;
+let database: TestDatabase;
+let service: Service;
+let token: string;
+
+beforeAll(async () => {
+  [browser, database] = await Promise.all([launchBrowser(), createDatabase()]);
+  const { code, output } = await runMigrate(database.url, ownSql);
+  if (code !== 0) throw new Error(output);
+  service = await startService({ database, env: { DATABASE_EXTRA_SQL_DIR: ownSql } });
+  const { data } = await service.ask(
+    `mutation { bootstrapFirstUser(email: "anna@example.com") { token user { id } } }`,
+  );
+  token = String(data.bootstrapFirstUser.token);
+  await service.ask(
+    `mutation ($id: ID!) { updateUser(id: $id, input: { name: "Anna Holm" }) { id } }`,
+    { token, variables: { id: data.bootstrapFirstUser.user.id } },
+  );
+});
+afterAll(async () => {
+  await browser.close();
+  await service.stop();
+  await database.drop();
+});
+
+const ask = async (query: string) => (await service.ask(query, { token })).data;
+
+// In this order: each goes on with the rows of the one before.
+describe("a table without a word about the console", () => {
+  test("is filled in from its defaults, and a message of a constraint stands at its field", async () => {
+    await withJourney({ browser, service }, { token }, async ({ page, open, expectProblem }) => {
+      expectProblem("createVenue");
+      await open("/venues/new");
+      await page.getByLabel(/^Name/).fill("Main cellar");
+      await page.getByLabel(/^Code/).fill("MC");
+      await page.getByLabel(/^Capacity/).fill("900");
+      await page.keyboard.press("ControlOrMeta+s");
+      await page
+        .locator("[data-field=capacity]", { hasText: "must be between 1 and 500" })
+        .waitFor();
+      await page.getByLabel(/^Capacity/).fill("40");
+      await page.keyboard.press("ControlOrMeta+s");
+      await page.getByRole("heading", { level: 1, name: "Main cellar" }).waitFor();
+      expect(await page.getByLabel("Is active").isChecked()).toBe(true);
+    });
+    expect((await ask("{ venues { name capacity isActive } }")).venues).toEqual([
+      { name: "Main cellar", capacity: 40, isActive: true },
+    ]);
+  });
+
+  test("takes a value of each kind by keyboard, and shows it again", async () => {
+    await withJourney({ browser, service }, { token }, async ({ page, open, show }) => {
+      await open("/tastings/new");
+      await page.getByLabel(/^Title/).fill("Autumn evening");
+      expect(await page.getByLabel("Level").inputValue()).toBe("ADVANCED");
+      expect(await page.getByLabel("Currency").inputValue()).toBe("DKK");
+      await page.getByRole("checkbox", { name: "Expert only" }).check();
+      await page.getByRole("combobox", { name: "Venue" }).focus();
+      await page.keyboard.type("Ma");
+      await page.keyboard.press("Enter");
+      await page.getByRole("combobox", { name: "Host user" }).focus();
+      await page.keyboard.type("Ann");
+      await page.keyboard.press("Enter");
+      await page.getByLabel(/^Held on/).fill("2026-12-01");
+      await page.getByLabel("Doors at").fill("18:30");
+      await page.getByLabel("Starts at").fill("2026-12-01T19:00:00");
+      await page.getByLabel("Fee").fill("249.5");
+      await page.getByLabel("Is public").check();
+      await page.getByLabel("Keywords").fill("red\nlate harvest");
+      await page.getByLabel("Settings").fill('{"seats": [1, 2]}');
+      await page.getByLabel("Guest count").fill("12");
+      await page.getByLabel("Score").fill("4.25");
+      await page.keyboard.press("ControlOrMeta+s");
+      await page.getByRole("heading", { level: 1, name: "Autumn evening" }).waitFor();
+      expect(await page.getByLabel("Doors at").inputValue()).toBe("18:30:00");
+      await show("columns-record");
+      await open("/tastings");
+      const row = page.locator("[aria-rowindex='2']");
+      await row.getByText("Anna Holm").waitFor();
+      for (const shown of ["Autumn evening", "Advanced", "Main cellar", "1 Dec 2026"])
+        await row.getByText(shown).first().waitFor();
+    });
+    const { tastings } = await ask(
+      `{ tastings { nodes { level suits doorsAt fee currency isPublic keywords settings guestCount score } } }`,
+    );
+    expect(tastings.nodes).toEqual([
+      {
+        level: "ADVANCED",
+        suits: ["EXPERT_ONLY"],
+        doorsAt: "18:30:00.000000",
+        fee: "249.50",
+        currency: "DKK",
+        isPublic: true,
+        keywords: ["red", "late harvest"],
+        settings: { seats: [1, 2] },
+        guestCount: "12",
+        score: 4.25,
+      },
+    ]);
+  });
+
+  test("is listed at the rows that it refers to, also where its key has two columns", async () => {
+    await database.pool.query(
+      `with made as (insert into products (erp_product_number, name) values ('1', 'Barolo'), ('2', 'Chianti') returning id)
+       insert into tasting_wines (tasting_id, product_id) select t.id, made.id from tastings t, made`,
+    );
+    await withJourney({ browser, service }, { token }, async ({ page, open }) => {
+      await open("/venues");
+      await page.getByText("Main cellar").click();
+      await page.getByRole("tab", { name: "Wine tastings" }).click();
+      await page.getByRole("grid").getByText("Autumn evening").click();
+      await page.getByRole("dialog").getByRole("tab", { name: "Tasting wines" }).click();
+      await page.getByRole("dialog").getByText("Chianti").waitFor();
+      await open("/tastingWines");
+      await page.getByText("Barolo").waitFor();
+      expect(await page.getByText("Autumn evening").count()).toBe(2);
+      await page.getByRole("grid").focus();
+      await page.keyboard.press("Enter");
+      expect(page.url()).toMatch(/\/tastingWines$/);
+    });
+  });
+});
+
+describe("rows of another table in a list", () => {
+  test("are added by typing and taken away, such as the roles of a user", async () => {
+    for (const name of ["Buyer", "Order desk"])
+      await service.ask(
+        `mutation ($name: String!) { createRole(input: { name: $name, permissionKeys: ["products.read"] }) { id } }`,
+        { token, variables: { name } },
+      );
+    const { userId, roleId } = await loginWith(service.database, [], "bo@example.com");
+    await service.database.pool.query("delete from user_roles where role_id = $1", [roleId]);
+    const rolesOf = async () =>
+      (
+        await service.ask(`query ($id: ID!) { user(id: $id) { roles { name } } }`, {
+          token,
+          variables: { id: userId },
+        })
+      ).data.user.roles;
+    await withJourney({ browser, service }, { token }, async ({ page, open, show }) => {
+      await open(`/users/${userId}`);
+      const box = page.getByRole("combobox", { name: "Roles" });
+      for (const name of ["Buyer", "Order desk"]) {
+        await box.focus();
+        await page.keyboard.type(name.slice(0, 3));
+        await page.keyboard.press("Enter");
+        await page.getByText(name, { exact: true }).first().waitFor();
+      }
+      await page.keyboard.press("Escape");
+      await page.getByRole("button", { name: "Take Order desk away" }).waitFor();
+      await page.keyboard.press("ControlOrMeta+s");
+      await page.getByText("Saved").waitFor();
+      expect(await rolesOf()).toEqual([{ name: "Buyer" }, { name: "Order desk" }]);
+      await page.getByRole("button", { name: "Take Buyer away" }).click();
+      await page.getByText("changed, was Buyer, Order desk").waitFor();
+      await show("record-roles");
+      await page.keyboard.press("ControlOrMeta+s");
+      await page.getByText("changed, was").waitFor({ state: "detached" });
+      expect(await rolesOf()).toEqual([{ name: "Order desk" }]);
+    });
+  });
+});
