@@ -156,7 +156,7 @@ describe("rows of another table in a list", () => {
         await box.focus();
         await page.keyboard.type(name.slice(0, 3));
         await page.keyboard.press("Enter");
-        await page.getByText(name, { exact: true }).first().waitFor();
+        await page.locator(".chip", { hasText: name }).waitFor();
       }
       await page.keyboard.press("Escape");
       await page.getByRole("button", { name: "Take Order desk away" }).waitFor();

@@ -66,6 +66,8 @@ export function ReferenceEditor({
     setText(nameOf(selected));
   }
   const [isOpen, setOpen] = useState(false);
+  // Enter takes the first choice for what was typed, also when that is still on its way.
+  const [taken, setTaken] = useState<string | null>(null);
   const wanted = text === nameOf(selected) ? "" : text.trim();
   const found = useQuery({
     queryKey: ["suggestions", reference.entity, wanted],
@@ -75,7 +77,7 @@ export function ReferenceEditor({
         { entity: reference.entity, text: wanted },
         { signal },
       ),
-    enabled: isOpen,
+    enabled: isOpen || taken !== null,
     placeholderData: keepPreviousData,
   });
   const choices = found.data?.suggestions ?? [];
@@ -93,8 +95,6 @@ export function ReferenceEditor({
     setShownFor(key);
     onChange(key ?? "");
   };
-  // Enter takes the first choice for what was typed, also when that is still on its way.
-  const [taken, setTaken] = useState<string | null>(null);
   const first = choices[0]?.id;
   useEffect(() => {
     if (taken === null || !isSettled) return;
