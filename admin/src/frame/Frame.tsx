@@ -1,14 +1,5 @@
 import { Outlet, useNavigate } from "@tanstack/react-router";
-import {
-  type ReactNode,
-  Suspense,
-  lazy,
-  useEffect,
-  useMemo,
-  useRef,
-  useState,
-  useSyncExternalStore,
-} from "react";
+import { type ReactNode, useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
 import { Dialog, Modal, ModalOverlay } from "react-aria-components";
 import { currentReachability, onReachability } from "../api/ask.ts";
 import { LoginForm } from "../pages/LoginPage.tsx";
@@ -17,17 +8,20 @@ import { queryClient, useSession } from "../session.ts";
 import { en } from "../text/en.ts";
 import { useKeys } from "../ui/keys.ts";
 import { showToast } from "../ui/Toasts.tsx";
+import { useLoaded } from "../ui/useLoaded.ts";
 import { Navigation } from "./Navigation.tsx";
 import { FrameContext } from "./FrameContext.ts";
 
-const KeysDialog = lazy(async () => ({ default: (await import("./KeysDialog.tsx")).KeysDialog }));
-const Palette = lazy(async () => ({ default: (await import("./Palette.tsx")).Palette }));
+const loadKeysDialog = async () => (await import("./KeysDialog.tsx")).KeysDialog;
+const loadPalette = async () => (await import("./Palette.tsx")).Palette;
 
 type Layer = "menu" | "keys" | "palette" | null;
 
 /** What every page stands in: the navigation beside it, and the dialogs that any page can open. */
 export function Frame(): ReactNode {
   const [layer, setLayer] = useState<Layer>(null);
+  const KeysDialog = useLoaded(loadKeysDialog, layer === "keys");
+  const Palette = useLoaded(loadPalette, layer === "palette");
   const navigate = useNavigate();
   const entities = useEntities();
   const session = useSession();
@@ -113,10 +107,8 @@ export function Frame(): ReactNode {
           </Dialog>
         </Modal>
       </ModalOverlay>
-      <Suspense>
-        {layer === "keys" && <KeysDialog onOpenChange={close} />}
-        {layer === "palette" && <Palette onOpenChange={close} />}
-      </Suspense>
+      {layer === "keys" && KeysDialog && <KeysDialog onOpenChange={close} />}
+      {layer === "palette" && Palette && <Palette onOpenChange={close} />}
       <ModalOverlay className="overlay" isOpen={session === "ended"} isKeyboardDismissDisabled>
         <Modal className="dialog">
           <Dialog aria-label={en.login.ended}>

@@ -30,8 +30,11 @@ export interface Journey {
    * at its end.
    */
   expectProblem: (text: string | RegExp) => void;
-  /** Checks the page with axe (WCAG 2.0 to 2.2, A and AA): no violation. To be called with each menu and dialog open. */
-  expectAccessible: () => Promise<void>;
+  /**
+   * Checks the page, or what a selector names, with axe (WCAG 2.0 to 2.2, A and AA): no violation. To be called with each menu and
+   * dialog open. `"colors"` checks the contrast only, where another theme changes nothing else.
+   */
+  expectAccessible: (within?: string, rules?: "all" | "colors") => Promise<void>;
   /**
    * Checks the page with axe and keeps a picture of it as `docs/images/<name>.jpg`, when the run has SCREENSHOTS=1: commit it
    * then.
@@ -65,7 +68,7 @@ export async function withJourney(
       expectProblem: (text) => {
         expected.push(text);
       },
-      expectAccessible: () => expectAccessible(page),
+      expectAccessible: (within, rules) => expectAccessible(page, within, rules),
       show: async (name) => {
         await expectAccessible(page);
         if (!keepsScreenshots) return;
@@ -131,8 +134,15 @@ function watch(context: BrowserContext, origin: string): string[] {
   return problems;
 }
 
-async function expectAccessible(page: Page): Promise<void> {
-  const { violations } = await new AxeBuilder({ page }).withTags(wcag).analyze();
+async function expectAccessible(
+  page: Page,
+  within = "html",
+  rules: "all" | "colors" = "all",
+): Promise<void> {
+  const axe = new AxeBuilder({ page }).include(within);
+  const { violations } = await (
+    rules === "colors" ? axe.withRules("color-contrast") : axe.withTags(wcag)
+  ).analyze();
   const found = violations.map(({ id, help, nodes }) => ({
     id,
     help,

@@ -1,5 +1,5 @@
 import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
-import { type ReactNode, Suspense, lazy, useCallback, useMemo, useRef, useState } from "react";
+import { type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { Button } from "react-aria-components";
 import { ApiError } from "../../api/errors.ts";
 import { useFrame } from "../../frame/FrameContext.ts";
@@ -19,6 +19,7 @@ import { en } from "../../text/en.ts";
 import { Failure } from "../../ui/Failure.tsx";
 import { Icon } from "../../ui/icons.tsx";
 import { useKeys } from "../../ui/keys.ts";
+import { useLoaded } from "../../ui/useLoaded.ts";
 import { drawerOf } from "../record/drawers.ts";
 import { ColumnsMenu } from "./ColumnsMenu.tsx";
 import { Grid, type GridHandle, type Selection } from "./Grid.tsx";
@@ -27,9 +28,7 @@ import { NoList } from "./NoList.tsx";
 import { QueryField, type QueryFieldHandle } from "./QueryField.tsx";
 import { useRows } from "./useRows.ts";
 
-const RecordDrawers = lazy(async () => ({
-  default: (await import("../record/RecordDrawer.tsx")).RecordDrawers,
-}));
+const loadRecordDrawers = async () => (await import("../record/RecordDrawer.tsx")).RecordDrawers;
 
 export function ListPage(): ReactNode {
   const { entity: name } = useParams({ from: "/$entity" });
@@ -65,6 +64,13 @@ function List({ entity }: { entity: Entity }): ReactNode {
     order: search.order === undefined ? [] : order,
     range,
   });
+
+  const RecordDrawers = useLoaded(loadRecordDrawers, search.open !== undefined);
+  const hasRows = rows.total !== undefined;
+  // Opening a row comes next: its script is there by then.
+  useEffect(() => {
+    if (hasRows) requestIdleCallback(() => void loadRecordDrawers().catch(() => undefined));
+  }, [hasRows]);
 
   const change = useCallback(
     (next: ListSearch) => void navigate({ search: (before) => ({ ...before, ...next }) }),
@@ -176,16 +182,14 @@ function List({ entity }: { entity: Entity }): ReactNode {
           />
         )}
       </div>
-      {search.open !== undefined && (
-        <Suspense>
-          <RecordDrawers
-            path={search.open}
-            onPath={(path) => {
-              change({ open: path });
-              if (path === "") grid.current?.focus();
-            }}
-          />
-        </Suspense>
+      {search.open !== undefined && RecordDrawers && (
+        <RecordDrawers
+          path={search.open}
+          onPath={(path) => {
+            change({ open: path });
+            if (path === "") grid.current?.focus();
+          }}
+        />
       )}
     </Page>
   );

@@ -1,22 +1,12 @@
-import {
-  type ReactNode,
-  type Ref,
-  Suspense,
-  lazy,
-  useId,
-  useImperativeHandle,
-  useRef,
-  useState,
-} from "react";
+import { type ReactNode, type Ref, useId, useImperativeHandle, useRef, useState } from "react";
 import { Input } from "react-aria-components";
 import type { ApiError } from "../../api/errors.ts";
 import type { Entity } from "../../meta/catalogue.ts";
 import { en } from "../../text/en.ts";
 import { suggestedName } from "../../meta/queryTokens.ts";
+import { useLoaded } from "../../ui/useLoaded.ts";
 
-const QueryEditor = lazy(async () => ({
-  default: (await import("./QueryEditor.tsx")).QueryEditor,
-}));
+const loadQueryEditor = async () => (await import("./QueryEditor.tsx")).QueryEditor;
 
 export interface QueryFieldHandle {
   focus: () => void;
@@ -34,16 +24,20 @@ export interface QueryFieldProps {
   handle?: Ref<QueryFieldHandle>;
 }
 
-/** The query box: a plain field until the editor has been loaded. */
+/** The query box: a plain field until the editor has been loaded, and as long as somebody types into that field. */
 export function QueryField(props: QueryFieldProps): ReactNode {
   const { error } = props;
   const id = useId();
+  const [isTyping, setTyping] = useState(false);
+  const QueryEditor = useLoaded(loadQueryEditor, true);
   const name = error ? suggestedName(error.message) : null;
   return (
     <div className="query-field" role="search" aria-describedby={error ? id : undefined}>
-      <Suspense fallback={<PlainField {...props} />}>
+      {QueryEditor && !isTyping ? (
         <QueryEditor {...props} />
-      </Suspense>
+      ) : (
+        <PlainField {...props} onTyping={setTyping} />
+      )}
       {error && (
         <p className="query-problem" role="alert" id={id}>
           {error.message}
@@ -54,7 +48,18 @@ export function QueryField(props: QueryFieldProps): ReactNode {
   );
 }
 
-function PlainField({ text, error, onApply, onLeave, handle }: QueryFieldProps): ReactNode {
+interface PlainFieldProps extends QueryFieldProps {
+  onTyping: (isTyping: boolean) => void;
+}
+
+function PlainField({
+  text,
+  error,
+  onApply,
+  onLeave,
+  onTyping,
+  handle,
+}: PlainFieldProps): ReactNode {
   const [draft, setDraft] = useState(text);
   const input = useRef<HTMLInputElement>(null);
   useImperativeHandle(handle, () => ({ focus: () => input.current?.focus() }), []);
@@ -68,10 +73,16 @@ function PlainField({ text, error, onApply, onLeave, handle }: QueryFieldProps):
       autoComplete="off"
       value={draft}
       aria-invalid={error !== null}
-      onChange={(event) => setDraft(event.target.value)}
+      onChange={(event) => {
+        onTyping(true);
+        setDraft(event.target.value);
+      }}
+      onBlur={() => onTyping(false)}
       onKeyDown={(event) => {
-        if (event.key === "Enter") onApply(draft);
-        else if (event.key === "Escape" || event.key === "ArrowDown") onLeave();
+        if (event.key === "Enter") {
+          onApply(draft);
+          onTyping(false);
+        } else if (event.key === "Escape" || event.key === "ArrowDown") onLeave();
       }}
     />
   );
