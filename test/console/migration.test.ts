@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { Browser, Page } from "playwright-core";
 import { launchBrowser } from "../helpers/console/browser.ts";
-import { withJourney } from "../helpers/console/journey.ts";
+import { tabTo, withJourney } from "../helpers/console/journey.ts";
 import { createDatabase } from "../helpers/database.ts";
 import type { TestDatabase } from "../helpers/database.ts";
 import {
@@ -109,6 +109,37 @@ describe("a table that a migration adds", () => {
       await at.getByRole("grid").getByText("Barolo").waitFor();
       await show("migration-related");
     });
+  });
+
+  test("is found, opened, changed, deleted and taken back without a mouse", async () => {
+    await withJourney({ browser, service }, { token }, async ({ page: at, open }) => {
+      await open();
+      await heading(at, "Today").waitFor();
+      await at.keyboard.press("ControlOrMeta+k");
+      await at.getByRole("dialog").waitFor();
+      await at.keyboard.type("suppl");
+      await at.getByRole("option", { name: /Suppliers/ }).waitFor();
+      await at.keyboard.press("Enter");
+      await heading(at, "Suppliers").waitFor();
+      await at.getByRole("gridcell").first().waitFor();
+      await tabTo(at.getByRole("grid"));
+      await at.keyboard.press("Enter");
+      await heading(at, "Établissements Durand").waitFor();
+      await at.keyboard.press("e");
+      await at.keyboard.press("ControlOrMeta+a");
+      await at.keyboard.type("Maison Durand");
+      await save(at);
+      await heading(at, "Maison Durand").waitFor();
+      await tabTo(at.getByRole("tab", { name: "Fields" }));
+      await at.keyboard.press("h");
+      await at.getByRole("tabpanel").getByText("Établissements").waitFor();
+      await at.keyboard.press("Delete");
+      await at.getByText("Maison Durand will be deleted").waitFor();
+      await at.keyboard.press("u");
+      await at.getByText("Maison Durand was kept").waitFor();
+    });
+    const { data } = await service.ask("{ suppliers { nodes { name } } }", { token });
+    expect(data.suppliers.nodes).toEqual([{ name: "Maison Durand" }]);
   });
 
   test("gives its rows back after Undo, and deletes them without it", async () => {

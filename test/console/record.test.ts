@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { Browser, Page } from "playwright-core";
 import { launchBrowser } from "../helpers/console/browser.ts";
-import { withJourney } from "../helpers/console/journey.ts";
+import { tabTo, withJourney } from "../helpers/console/journey.ts";
 import { type Service, startService } from "../helpers/service.ts";
 import { waitFor } from "../helpers/waitFor.ts";
 
@@ -127,7 +127,9 @@ describe("two windows on one product", () => {
         await field(first.page, "Country").fill("Italy");
         await save(first.page);
         const hers = first.page.getByRole("alertdialog");
-        await hers.getByRole("button", { name: "Take theirs" }).click();
+        await hers.waitFor();
+        await tabTo(hers.getByRole("button", { name: "Take theirs" }));
+        await first.page.keyboard.press("Enter");
         await hers.waitFor({ state: "detached" });
         await first.page
           .getByRole("button", { name: /^Save/ })

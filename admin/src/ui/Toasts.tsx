@@ -1,7 +1,8 @@
-import { type ReactNode, useSyncExternalStore } from "react";
+import { type ReactNode, useMemo, useSyncExternalStore } from "react";
 import { Button } from "react-aria-components";
 import { en } from "../text/en.ts";
 import { Icon } from "./icons.tsx";
+import { useKeys } from "./keys.ts";
 
 export interface Toast {
   id: number;
@@ -36,7 +37,17 @@ export function showToast(
   return id;
 }
 
+/** Does what the newest message offers, such as Undo; false where none offers anything. */
+function takeOffer(): boolean {
+  const offer = toasts.findLast(({ action }) => action);
+  if (!offer?.action) return false;
+  dismissToast(offer.id);
+  offer.action.run();
+  return true;
+}
+
 export function Toasts(): ReactNode {
+  useKeys(useMemo(() => ({ u: takeOffer }), []));
   const shown = useSyncExternalStore(
     (listener) => {
       listeners.add(listener);

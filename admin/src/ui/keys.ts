@@ -11,6 +11,7 @@ export const keyTable = [
       ["?", "this list"],
       ["g then t", "Today"],
       ["g then a letter", "the first list whose title begins so"],
+      ["u", "undo a deletion, while the message offers it"],
       ["Esc", "close, one layer"],
     ],
   },
@@ -36,6 +37,7 @@ export const keyTable = [
       ["Ctrl S", "save"],
       ["e", "edit: go to the first field"],
       ["h", "history"],
+      ["Delete", "delete the row; u takes it back"],
       ["[ ]", "row before, row after"],
       ["y", "copy the link"],
     ],
@@ -67,7 +69,7 @@ export function useKeys(handlers: Handlers): void {
       const name = keyName(event);
       const handler = handlers[name];
       if (!handler) return;
-      const isPlain = !name.startsWith("Mod+") && name.length === 1;
+      const isPlain = !name.startsWith("Mod+") && (name.length === 1 || name === "Delete");
       if (isPlain && (isTyping(event.target) || !currentPreferences().singleKeys)) return;
       // A dialog above the page takes the keys.
       if (isPlain && document.querySelector("[role=dialog], [role=alertdialog]")) return;

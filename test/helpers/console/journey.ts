@@ -2,7 +2,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { AxeBuilder } from "@axe-core/playwright";
 import { expect } from "@jest/globals";
-import type { Browser, BrowserContext, Page, Response } from "playwright-core";
+import type { Browser, BrowserContext, Locator, Page, Response } from "playwright-core";
 import { keepsScreenshots } from "../environment.ts";
 import type { Service } from "../service.ts";
 
@@ -102,6 +102,16 @@ export async function addSession(
 ): Promise<void> {
   const name = "office_session";
   await context.addCookies([{ name, value: token, url, httpOnly: true, sameSite: "Strict" }]);
+}
+
+/** Presses Tab until the focus is on the control, as someone without a mouse does. */
+export async function tabTo(control: Locator): Promise<void> {
+  const page = control.page();
+  for (let presses = 0; presses < 60; presses++) {
+    if ((await control.and(page.locator(":focus")).count()) > 0) return;
+    await page.keyboard.press("Tab");
+  }
+  throw new Error(`No press of Tab led to ${String(control)}`);
 }
 
 /** Collects what must not happen in any page of the browser. */

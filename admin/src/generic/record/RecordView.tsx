@@ -132,9 +132,26 @@ function LoadedRecord({
     },
     [entity, row.id, navigate],
   );
+  const remove = useCallback(() => {
+    deleteLater({
+      entity,
+      row,
+      name,
+      entities,
+      onShow: (other, query) =>
+        void navigate({ to: "/$entity", params: { entity: other }, search: { q: query } }),
+    });
+    onGone();
+  }, [entity, row, name, entities, navigate, onGone]);
+
   const keys = useMemo(
     () => ({
       "Mod+s": () => save(),
+      Delete: () => {
+        if (!entity.canDelete) return false;
+        remove();
+        return true;
+      },
       h: () => {
         if (isGoing()) return false;
         onTab("history");
@@ -150,21 +167,9 @@ function LoadedRecord({
         return true;
       },
     }),
-    [save, onTab, entity, isGoing, step],
+    [save, onTab, entity, isGoing, step, remove],
   );
   useKeys(keys);
-
-  const remove = () => {
-    deleteLater({
-      entity,
-      row,
-      name,
-      entities,
-      onShow: (other, query) =>
-        void navigate({ to: "/$entity", params: { entity: other }, search: { q: query } }),
-    });
-    onGone();
-  };
 
   const detail = entity.detailField === null ? null : textOf(row[entity.detailField]);
   return frame({
