@@ -81,7 +81,7 @@ describe("an answer", () => {
     const chat = newChat();
     const started = Date.now();
     await chat.sendMessage({ text: "What can you do?" });
-    expect(Date.now() - started).toBeLessThan(10_000);
+    expect(Date.now() - started).toBeLessThan(40_000);
     expect(chat.error?.message).toMatch(/did not answer in time/);
     await waitFor("the end of the call", async () => (await model.requests()).at(-1)?.aborted);
   });

@@ -39,7 +39,7 @@ beforeAll(async () => {
     },
   );
   entities = data.console.entities as Entity[];
-}, 120_000);
+});
 afterAll(async () => {
   await browser.close();
   await service.stop();
@@ -117,7 +117,7 @@ describe("every page", () => {
       expect(shown).toBeGreaterThan(20);
       expect(await page.evaluate<boolean>(`"taken" in window`)).toBe(false);
     });
-  }, 120_000);
+  });
 
   test("has enough contrast in the dark theme", async () => {
     const dark = { token, colorScheme: "dark" as const };
@@ -133,7 +133,7 @@ describe("every page", () => {
         await expectAccessible("main", "colors");
       }
     });
-  }, 120_000);
+  });
 
   test("keeps its controls apart in a narrow window and at 400 %", async () => {
     for (const [width, height] of [
@@ -160,5 +160,5 @@ describe("every page", () => {
         expect(await covered(page)).toEqual([]);
       });
     }
-  }, 120_000);
+  });
 });

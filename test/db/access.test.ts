@@ -18,7 +18,7 @@ beforeAll(async () => {
   database = await createDatabase();
   measured = await inTransaction(database.pool, (client) => measureAccess(client));
   expected = JSON.parse(await readFile(path, "utf8")) as Record<string, TableAccess>;
-}, 120_000);
+});
 
 afterAll(() => database.drop());
 

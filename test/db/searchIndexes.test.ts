@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { sql } from "postgraphile/pg-sql2";
 import type { SearchField, SearchTable } from "../../src/query/catalogue.ts";
 import { listFields } from "../../src/query/catalogue.ts";
@@ -10,8 +10,6 @@ import type { InProcess } from "../helpers/inProcess.ts";
 import { makeInProcess } from "../helpers/inProcess.ts";
 import type { PlanNode } from "../helpers/db/plans.ts";
 import { hasRun, readPlans, tellPlans } from "../helpers/db/plans.ts";
-
-jest.setTimeout(180_000);
 
 /*
  * Every search that an index is said to answer, and every order of a connection, is asked of the API in earnest, for tables of some

@@ -1,11 +1,9 @@
-import { afterAll, beforeAll, expect, jest, test } from "@jest/globals";
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { type TestDatabase, createDatabase } from "../helpers/database.ts";
 import { type InProcess, makeInProcess } from "../helpers/inProcess.ts";
 import { type PlanNode, hasRun, readPlans, tellPlans } from "../helpers/db/plans.ts";
 
 // How pages of word searches are found in a large table: by rows tested in list order, or by a look-up of all matches.
-jest.setTimeout(120_000);
-
 const rows = 12_000;
 let database: TestDatabase;
 let api: InProcess;

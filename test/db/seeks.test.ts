@@ -1,11 +1,9 @@
-import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { TestDatabase } from "../helpers/database.ts";
 import { createDatabase } from "../helpers/database.ts";
 import type { InProcess } from "../helpers/inProcess.ts";
 import { makeInProcess } from "../helpers/inProcess.ts";
 import { hasRun, readPlans, tellPlans } from "../helpers/db/plans.ts";
-
-jest.setTimeout(120_000);
 
 const rows = 100_000;
 let database: TestDatabase;

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { parse } from "graphql";
 import type pg from "pg";
 import { settingsOf } from "../../src/auth/identity.ts";
@@ -10,8 +10,6 @@ import { type TestDatabase, createDatabase } from "../helpers/database.ts";
 import { type GrafastAlone, makeGrafastAlone } from "../helpers/grafastAlone.ts";
 import { requestOf, sessionWith } from "../helpers/requestOf.ts";
 import { hasRun, readPlans, tellPlans } from "../helpers/db/plans.ts";
-
-jest.setTimeout(180_000);
 
 /**
  * Searches by words through both execution paths under row-level security. The number of rows read must not depend on

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, jest, test } from "@jest/globals";
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { demoProducts } from "../../dev/demo/products.ts";
 import { type Outcome, runCommand } from "../helpers/commands/run.ts";
 import type { TestDatabase } from "../helpers/database.ts";
@@ -13,8 +13,6 @@ import { compileCache } from "../helpers/environment.ts";
 import { freePort } from "../helpers/http.ts";
 import { askAt } from "../helpers/service.ts";
 import { waitFor } from "../helpers/waitFor.ts";
-
-jest.setTimeout(240_000);
 
 let database: TestDatabase;
 let dataDir: string;
@@ -51,7 +49,7 @@ afterAll(async () => {
     await ended;
   }
   await Promise.all([database.drop(), rm(dataDir, { recursive: true })]);
-}, 60_000);
+});
 
 const runDemo = (...args: string[]): Promise<Outcome> =>
   runCommand("dev/demo.ts", args, { DATA_DIR: dataDir });

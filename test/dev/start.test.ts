@@ -17,7 +17,7 @@ import {
 import os from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterEach, beforeEach, expect, jest, test } from "@jest/globals";
+import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { identifyProcess, workingFolder } from "../../dev/emulators/processIds.ts";
 import { compileCache, programPath } from "../helpers/environment.ts";
 import { nodeFlags } from "../../src/process/heap.ts";
@@ -47,8 +47,6 @@ note("${name} reaches " + process.env.TYPESENSE_API_KEY);
 note("${name} ready");
 reportReady({ url: "http://127.0.0.1:4321" });
 `;
-
-jest.setTimeout(240_000);
 
 let folder = "";
 let output = "";

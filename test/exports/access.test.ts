@@ -17,7 +17,7 @@ beforeAll(async () => {
   ids = await exports.addProducts(6);
   priceList = await exports.templateId("Price list");
   worker = await exports.startWorker();
-}, 60_000);
+});
 afterAll(async () => {
   await endWorkers();
   await exports.stop();

@@ -58,7 +58,7 @@ beforeAll(async () => {
     { EXPORT_IMAGE_HOSTS: host },
     { nodeEnvironment: { NODE_EXTRA_CA_CERTS: join(folder, "cert.pem") } },
   );
-}, 60_000);
+});
 afterAll(async () => {
   await endWorkers();
   await exports.stop();

@@ -53,7 +53,7 @@ beforeAll(async () => {
   );
   table = await exports.makeTemplate("TABLE", columns);
   await exports.startWorker();
-}, 60_000);
+});
 afterAll(async () => {
   await endWorkers();
   await exports.stop();

@@ -14,7 +14,7 @@ beforeAll(async () => {
   );
   template = await exports.makeTemplate("TABLE", [{ field: "erpProductNumber" }]);
   await exports.startWorker();
-}, 60_000);
+});
 afterAll(async () => {
   await endWorkers();
   await exports.stop();

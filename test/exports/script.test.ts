@@ -25,7 +25,7 @@ beforeAll(async () => {
   const readme = await readFile(path.join(root, "docs/exports.md"), "utf8");
   const shown = /<!-- export script -->\n```sh\n([\s\S]*?)```/.exec(readme)?.[1] ?? "";
   script = shown.replaceAll("http://127.0.0.1:4000", exports.service.url);
-}, 60_000);
+});
 afterAll(async () => {
   await endWorkers();
   await exports.stop();
@@ -77,7 +77,6 @@ describe("the README's export script", () => {
       await workbook.xlsx.readFile(path.join(folder, file));
       expect(workbook.worksheets[0]?.rowCount).toBe(count + 1);
     },
-    60_000,
   );
 
   test("prints why no export starts", async () => {

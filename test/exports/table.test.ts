@@ -37,7 +37,7 @@ beforeAll(async () => {
     [ids[1]],
   );
   worker = await exports.startWorker();
-}, 60_000);
+});
 afterAll(async () => {
   await endWorkers();
   await exports.stop();

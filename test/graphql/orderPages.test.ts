@@ -1,9 +1,7 @@
-import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { insertOrderRows } from "../helpers/orderRows.ts";
 import type { Service } from "../helpers/service.ts";
 import { startService } from "../helpers/service.ts";
-
-jest.setTimeout(120_000);
 
 const orders = 100_000;
 let service: Service;

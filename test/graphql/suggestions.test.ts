@@ -1,11 +1,9 @@
-import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { TestDatabase } from "../helpers/database.ts";
 import { createDatabase } from "../helpers/database.ts";
 import { readPlans, tellPlans } from "../helpers/db/plans.ts";
 import { type InProcess, makeInProcess } from "../helpers/inProcess.ts";
 import { type Service, startService } from "../helpers/service.ts";
-
-jest.setTimeout(120_000);
 
 const document = `query ($entity: String!, $text: String!, $first: Int, $query: String) {
   suggestions(entity: $entity, text: $text, first: $first, query: $query) { id name detail color } }`.replace(

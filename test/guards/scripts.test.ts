@@ -85,4 +85,4 @@ test("the TypeScript example is generated, has no type error and reads all pages
   await run(bin("tsc"), ["-p", "."], options);
   const { stdout } = await run(process.execPath, ["src/products.ts"], options);
   expectAllProducts(stdout);
-}, 120_000);
+});

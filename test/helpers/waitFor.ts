@@ -4,7 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 export async function waitFor<T>(
   what: string,
   check: () => T | undefined | false | Promise<T | undefined | false>,
-  timeoutMs = 30_000,
+  timeoutMs = 90_000,
 ): Promise<T> {
   const started = Date.now();
   for (;;) {

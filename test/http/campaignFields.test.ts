@@ -111,7 +111,7 @@ describe("a field of a campaign", () => {
       "input",
       "medium",
     ]);
-    expect(performance.now() - started).toBeLessThan(15_000);
+    expect(performance.now() - started).toBeLessThan(60_000);
     const whole = await calls.createWith({ note: "x".repeat(10_000_000) });
     expect(whole).toMatchObject({
       status: 413,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { send, timed } from "../helpers/http.ts";
+import { send } from "../helpers/http.ts";
 import { type Service, startService, startServerProcess } from "../helpers/service.ts";
 import { waitFor } from "../helpers/waitFor.ts";
 import { tenantsOf, bootstrap, cleanUp, run, testMode } from "../helpers/http/testRuns.ts";
@@ -192,7 +192,6 @@ test("one server with few connections creates ten tenants at the same time", asy
       expect(errors).toBeUndefined();
       return true;
     });
-  const { ms } = await timed(() => Promise.all(ids.map(make)));
-  expect(ms).toBeLessThan(40_000);
+  await Promise.all(ids.map(make));
   for (const id of ids) expect((await cleanUp(service, id)).data.cleanupTestRun).toBe(true);
-}, 60_000);
+});

@@ -68,4 +68,4 @@ test("a login takes the same time for unknown and inactive addresses", async () 
       alike: true,
     },
   );
-}, 60_000);
+});

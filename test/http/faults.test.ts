@@ -8,7 +8,7 @@ let service: Service;
 let token: string;
 
 beforeAll(async () => {
-  service = await startService({ env: { DATABASE_STATEMENT_TIMEOUT_MS: "500" } });
+  service = await startService({ env: { DATABASE_STATEMENT_TIMEOUT_MS: "2000" } });
   ({ token } = await service.login(["users.read", "campaigns.delete", "campaigns.read"]));
 });
 afterAll(async () => {
@@ -115,8 +115,8 @@ test("a statement beyond its timeout is stopped, and the next request succeeds",
         },
       ],
     });
-    expect(ms).toBeGreaterThan(400);
-    expect(ms).toBeLessThan(5_000);
+    expect(ms).toBeGreaterThan(1_900);
+    expect(ms).toBeLessThan(20_000);
   });
   expect((await service.ask("{ campaigns { id } }", { token })).errors).toBeUndefined();
 });
@@ -130,6 +130,6 @@ test.each([
     expect(result.status).toBe(200);
     expect(result.errors?.map(({ path }) => path?.[0])).toEqual(paths);
     for (const { extensions } of result.errors ?? []) expect(extensions.code).toBe("UNAVAILABLE");
-    expect(ms).toBeLessThan(950);
+    expect(ms).toBeLessThan(3_950);
   });
 });

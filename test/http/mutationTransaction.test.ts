@@ -186,7 +186,7 @@ test("Operations that lock each other out are tried anew, unseen", async () => {
     expect(answers.map(({ errors }) => errors)).toEqual(answers.map(() => undefined));
   }
   await waitFor("the figures of the database", async () => (await deadlocks()) > before);
-}, 60_000);
+});
 
 test("Two calls of syncProducts in one operation, against two in the opposite order, all take hold, once", async () => {
   const calls = `mutation ($one: SyncProductsInput!, $other: SyncProductsInput!) {
@@ -234,7 +234,7 @@ test("Two calls of syncProducts in one operation, against two in the opposite or
       writes: 2 * rounds,
     })),
   );
-}, 60_000);
+});
 
 describe("A server that is killed", () => {
   const create = `mutation ($name: String!) { createReviewer(input: { name: $name }) { id name createdAt } }`;
@@ -264,7 +264,7 @@ describe("A server that is killed", () => {
     }
     expect(await made(name)).toEqual(once);
     await doomed.stop();
-  }, 60_000);
+  });
 
   test("before the commit has done nothing: the same key does it", async () => {
     const name = `Killed early ${randomUUID()}`;
@@ -282,5 +282,5 @@ describe("A server that is killed", () => {
     expect((await ask(create, { name }, key)).data.createReviewer.name).toBe(name);
     expect(await made(name)).toEqual(once);
     await doomed.stop();
-  }, 60_000);
+  });
 });

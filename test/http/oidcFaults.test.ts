@@ -64,7 +64,7 @@ describe("a provider that misbehaves", () => {
       const started = performance.now();
       const response = await login();
       const page = await response.text();
-      expect(performance.now() - started).toBeLessThan(6000);
+      expect(performance.now() - started).toBeLessThan(30_000);
       expect(response.status).toBe(fault === "slow" ? 504 : 502);
       expect(response.headers.get("content-type")).toBe("text/html; charset=utf-8");
       expect(page).toContain(`Fake ${tenant}`);

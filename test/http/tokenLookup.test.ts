@@ -77,4 +77,4 @@ test("The answers to an unknown, a revoked and an expired token are one and take
       alike: true,
     });
   }
-}, 60_000);
+});

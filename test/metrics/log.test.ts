@@ -54,4 +54,4 @@ test("a process exits although its log has no reader", async () => {
   await once(output, "close");
   child.send("end");
   expect((await exit)[0]).toBe(3);
-}, 20_000);
+});

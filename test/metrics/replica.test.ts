@@ -200,7 +200,7 @@ describe("reads on a replica", () => {
     proxy.blackHole();
     const started = performance.now();
     expect((await ask(first, totals)).products.totalCount).toBe(1);
-    expect(performance.now() - started).toBeLessThan(5_000);
+    expect(performance.now() - started).toBeLessThan(20_000);
     await proxy.restore();
     await standby.stopAtOnce();
     for (let n = 0; n < 20; n++)

@@ -54,7 +54,7 @@ describe("A database of a version before the first release", () => {
     });
     expect(output).toContain(message);
     expect(code).toBe(1);
-  }, 120_000);
+  });
 
   test("keeps its migrations and tables", async () => {
     const { rows } = await database.pool.query(

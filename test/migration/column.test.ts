@@ -52,7 +52,7 @@ beforeAll(async () => {
     { erpProductNumber: "1", fields: { name: "Chinon" } }, { erpProductNumber: "2", fields: { name: "Barolo" } }
   ] }) { createdCount failedCount } }`);
   expect(answer.data).toEqual({ syncProducts: { createdCount: 2, failedCount: 0 } });
-}, 60_000);
+});
 afterAll(async () => {
   await service.stop();
   await Promise.all([database.drop(), own.remove()]);

@@ -160,5 +160,5 @@ describe("docs/database.md", () => {
     });
     const { rows } = await database.pool.query("select * from schema_violations()");
     expect(rows).toEqual([]);
-  }, 300_000);
+  });
 });

@@ -39,7 +39,7 @@ async function problemsOf(body: string, head = "f(id uuid) returns text", after 
 describe("the function check", () => {
   test("accepts every function of the service", async () => {
     expect(await problemsAfter([])).toEqual([]);
-  }, 60_000);
+  });
 
   test("finds a renamed column in the service's functions and triggers", async () => {
     const problems = await problemsAfter([
@@ -58,7 +58,7 @@ describe("the function check", () => {
         ),
       ]),
     );
-  }, 60_000);
+  });
 
   test("finds a renamed column in SQL functions", async () => {
     const problems = await problemsAfter([
@@ -67,7 +67,7 @@ describe("the function check", () => {
     expect(problems).toContainEqual(
       expect.stringMatching(/^products_list_price\(.*\):\d+: column x.currency does not exist$/),
     );
-  }, 60_000);
+  });
 
   test("finds a renamed enumeration value", async () => {
     const problems = await problemsAfter([
@@ -78,7 +78,7 @@ describe("the function check", () => {
         /^create_campaign\(.*\):\d+: invalid input value for enum campaign_status: "DRAFT"$/,
       ),
     );
-  }, 60_000);
+  });
 
   test.each([
     [
@@ -156,13 +156,9 @@ describe("the function check", () => {
       "begin\nreturn (select c.name from cellars c where c.size = c.id); end",
       "2: operator does not exist: integer = uuid",
     ],
-  ])(
-    "finds a wrong name in %s",
-    async (_what, body, problem) => {
-      expect(await problemsOf(body)).toEqual([problem]);
-    },
-    60_000,
-  );
+  ])("finds a wrong name in %s", async (_what, body, problem) => {
+    expect(await problemsOf(body)).toEqual([problem]);
+  });
 
   test("finds a query that no longer matches the function's result columns", async () => {
     expect(
@@ -171,7 +167,7 @@ describe("the function check", () => {
         "f() returns table (name_of text, size_of text)",
       ),
     ).toEqual(["2: structure of query does not match function result type"]);
-  }, 60_000);
+  });
 
   test("finds transition table columns in trigger functions", async () => {
     expect(
@@ -181,7 +177,7 @@ describe("the function check", () => {
         "create trigger t after insert on cellars referencing new table as inserted for each statement execute function f()",
       ),
     ).toEqual(["2: column i.nme does not exist (on cellars)"]);
-  }, 60_000);
+  });
 
   test.each([
     [
@@ -208,13 +204,9 @@ describe("the function check", () => {
       "a line that a comment allows",
       "begin\ncreate temp table scratch (a int);\n-- lint: allow function-body because the line above makes the table\ninsert into scratch values (1);\nreturn null; end",
     ],
-  ])(
-    "accepts %s",
-    async (_what, body) => {
-      expect(await problemsOf(body)).toEqual([]);
-    },
-    60_000,
-  );
+  ])("accepts %s", async (_what, body) => {
+    expect(await problemsOf(body)).toEqual([]);
+  });
 
   test("leaves the transaction unchanged", async () => {
     await inTransaction(database.pool, async (client) => {
@@ -224,7 +216,7 @@ describe("the function check", () => {
       await checkFunctions(client, "backoffice");
       expect((await client.query(state)).rows).toEqual(before.rows);
     });
-  }, 60_000);
+  });
 
   test("uses plpgsql_check when it is installed, with the same result", async () => {
     const { rows } = await database.pool.query(
@@ -241,5 +233,5 @@ describe("the function check", () => {
     expect(await problemsOf("begin return (select nme from cellars c limit 1); end")).toEqual([
       '1: column "nme" does not exist',
     ]);
-  }, 60_000);
+  });
 });

@@ -21,7 +21,7 @@ beforeAll(async () => {
     "select to_char(run_on, 'YYYY-MM-DD') as today from own_schema_migrations limit 1",
   );
   today = rows[0]?.today ?? "";
-}, 120_000);
+});
 afterAll(() => Promise.all([database.drop(), applied.remove()]));
 beforeEach(async () => {
   own = await createExtraSqlDir(applied.path);

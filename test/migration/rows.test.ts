@@ -19,7 +19,7 @@ beforeAll(async () => {
     "select id from products where vintage is null order by id limit 1",
   );
   id = rows[0]?.id ?? "";
-}, 60_000);
+});
 afterAll(() => database.drop());
 beforeEach(async () => {
   own = await createExtraSqlDir();

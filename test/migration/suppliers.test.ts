@@ -40,7 +40,7 @@ beforeAll(async () => {
     "permissions.read",
     "roles.read",
   ]);
-}, 60_000);
+});
 afterAll(async () => {
   await service.stop();
   await database.drop();

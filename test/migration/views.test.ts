@@ -66,7 +66,7 @@ beforeAll(async () => {
   });
   alone = await makeGrafastAlone(database);
   ({ token } = await service.login(all));
-}, 120_000);
+});
 afterAll(async () => {
   await alone.stop();
   await service.stop();

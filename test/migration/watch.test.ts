@@ -45,7 +45,7 @@ beforeAll(async () => {
   for (const stream of [child.stdout, child.stderr])
     stream?.on("data", (chunk: Buffer) => (output += chunk.toString()));
   await waitFor("the service", () => output.includes("Ctrl-C stops everything"), 110_000);
-}, 120_000);
+});
 afterAll(async () => {
   if (child.exitCode === null) {
     const gone = once(child, "exit");
@@ -53,7 +53,7 @@ afterAll(async () => {
     await gone;
   }
   await Promise.all([database.drop(), own.remove(), rm(data, { recursive: true })]);
-}, 60_000);
+});
 
 /** The current fields of Product on the server; none while it restarts. */
 async function fields(): Promise<string[]> {
@@ -121,4 +121,4 @@ test("with --watch applies and serves a saved migration, and keeps the server wh
     "alter table products add column decided text; comment on column products.decided is 'Done.';",
   );
   await waitFor("the second column", async () => (await fields()).includes("decided"));
-}, 120_000);
+});

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import type pg from "pg";
 import { sql } from "postgraphile/pg-sql2";
@@ -15,8 +15,6 @@ import type { Kinds, Row, World } from "../helpers/query/reference.ts";
 import { matches } from "../helpers/query/reference.ts";
 import { queryTree } from "../helpers/query/trees.ts";
 import { wineQuery, withFields } from "../helpers/query/wineTrees.ts";
-
-jest.setTimeout(120_000);
 
 const now = new Date("2026-02-03T12:00:00.000Z");
 let database: TestDatabase;

@@ -35,7 +35,7 @@ beforeAll(async () => {
     });
     return data.globalSearchConfig.searches.every(({ enabled }: { enabled: boolean }) => enabled);
   });
-}, 120_000);
+});
 afterAll(async () => {
   await endWorkers();
   await search.stop();
@@ -433,7 +433,7 @@ test("the engine commands repair differences, rebuild and rotate keys without in
     async () => (await found(before.scopedApiKey).catch(() => null)) === null,
   );
   expect(await found(after.scopedApiKey)).toBe(30);
-}, 120_000);
+});
 
 test("a finished test run leaves nothing in the engine", async () => {
   const left = async () => [

@@ -8,7 +8,7 @@ let search: SearchService;
 
 beforeAll(async () => {
   search = await startSearchService();
-}, 60_000);
+});
 afterAll(async () => {
   await endWorkers();
   await search.stop();

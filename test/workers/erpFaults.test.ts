@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from "@jest/globals";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { waitFor } from "../helpers/waitFor.ts";
 import type { ErpWorld } from "../helpers/workers/erpWorld.ts";
 import {
@@ -8,8 +8,6 @@ import {
   storedOrders,
 } from "../helpers/workers/erpWorld.ts";
 import { endWorkers, startWorkerProcess } from "../helpers/workers/workerProcess.ts";
-
-jest.setTimeout(120_000);
 
 const numbers = orderNumbers(80);
 let world: ErpWorld;

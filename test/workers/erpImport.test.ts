@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { migrateTenant } from "../../db/migrateTenant.ts";
 import { waitFor } from "../helpers/waitFor.ts";
 import type { ErpWorld } from "../helpers/workers/erpWorld.ts";
@@ -10,8 +10,6 @@ import {
   storedOrders,
 } from "../helpers/workers/erpWorld.ts";
 import { endWorkers, startWorkerProcess } from "../helpers/workers/workerProcess.ts";
-
-jest.setTimeout(120_000);
 
 const count = 260;
 const numbers = orderNumbers(count);

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from "@jest/globals";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import type pg from "pg";
 import type { Service } from "../helpers/service.ts";
 import { startService } from "../helpers/service.ts";
@@ -12,8 +12,6 @@ import {
 } from "../helpers/workers/erpWorld.ts";
 import type { WorkerProcess } from "../helpers/workers/workerProcess.ts";
 import { endWorkers, startWorkerProcess } from "../helpers/workers/workerProcess.ts";
-
-jest.setTimeout(120_000);
 
 const numbers = orderNumbers(30);
 let world: ErpWorld;

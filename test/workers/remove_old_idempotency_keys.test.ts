@@ -28,4 +28,4 @@ test("deletes idempotency keys that are a day old, in an hourly job", async () =
   expect(crontab(tenant)).toContainEqual(
     expect.objectContaining({ task: "remove_old_idempotency_keys", match: "37 * * * *" }),
   );
-}, 60_000);
+});
