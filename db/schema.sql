@@ -3849,6 +3849,7 @@ $function$;
 grant execute on function activate_user(uuid) to office_api;
 
 comment on function activate_user(uuid) is '@guard users.update
+@action unless is_active
 Activates a user and accepts a pending invitation. The caller must hold the permissions of the user.';
 
 CREATE OR REPLACE FUNCTION add_ai_message(conversation_id text, id text, role text, parts jsonb)
@@ -5389,6 +5390,7 @@ $function$;
 grant execute on function deactivate_user(uuid) to office_api;
 
 comment on function deactivate_user(uuid) is '@guard users.update
+@action bad if is_active
 Deactivates a user and ends their sessions, API tokens and the pending invitations that they made. The caller must hold the permissions of the user. Only `activateUser` reactivates the user, not an invitation.';
 
 CREATE OR REPLACE FUNCTION declare_object(kind text, relation regclass, name text)
@@ -7829,6 +7831,7 @@ AS $function$
     ('foreign-key', 'foreignSingleFieldName', '<name>', p.name, false, null),
     ('foreign-key', 'foreignConnectionFieldName', '<name>', p.name, false, null),
     ('function', 'guard', '<permission>', p.keys, false, null),
+    ('function', 'action', '[bad] [if <column>|unless <column>]', '^(bad)?(\s*\m(if|unless)\s+\w+)?$', false, null),
     ('function', 'auditReads', '<EntityType>` or `@auditReads unless own', '^([A-Z]\w*|own|unless own)$', false, null),
     ('function', 'follows', 'own', '^own$', false, null),
     ('function', 'reads', '<table> ...', p.keys, false, null),
@@ -9663,6 +9666,7 @@ $function$;
 grant execute on function resend_invitation(uuid) to office_api;
 
 comment on function resend_invitation(uuid) is '@guard invitations.create
+@action
 Mails a pending or expired invitation again and restarts its validity. The caller must hold the permissions of its role and becomes the inviter.';
 
 CREATE OR REPLACE FUNCTION reserve_ai_cost(answer_id uuid, least_cost numeric, wanted numeric, daily numeric)
@@ -9834,6 +9838,7 @@ $function$;
 grant execute on function revoke_invitation(uuid) to office_api;
 
 comment on function revoke_invitation(uuid) is '@guard invitations.create
+@action bad
 Revokes an invitation: its status becomes `expired`, and the user stays inactive and loses the role. The caller must hold all permissions of the role or be the inviter. Repeating this changes nothing.';
 
 CREATE OR REPLACE FUNCTION revoke_session(id uuid)

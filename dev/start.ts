@@ -258,14 +258,15 @@ function spawnNode(
   });
 }
 
-/** Starts a process with lower priority than the server. */
+/** Starts a process that has lower priority than the server once it is ready: on a busy machine it would hardly get there. */
 function startBehind(
   script: string,
   env: NodeJS.ProcessEnv,
   args: readonly string[] = [],
 ): ChildProcess {
   const started = spawnNode(script, env, "ipc", args);
-  if (started.pid !== undefined) lowerPriority(started.pid);
+  const { pid } = started;
+  if (pid !== undefined) started.once("message", () => lowerPriority(pid));
   return started;
 }
 

@@ -131,6 +131,7 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function resend_invitation is '@guard invitations.create
+@action
 Mails a pending or expired invitation again and restarts its validity. The caller must hold the permissions of its role and becomes the inviter.';
 
 create or replace function revoke_invitation(id uuid) returns invitations as $$
@@ -153,6 +154,7 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function revoke_invitation is '@guard invitations.create
+@action bad
 Revokes an invitation: its status becomes `expired`, and the user stays inactive and loses the role. The caller must hold all permissions of the role or be the inviter. Repeating this changes nothing.';
 
 grant execute on function create_invitation, resend_invitation, revoke_invitation to office_api;

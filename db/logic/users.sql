@@ -95,6 +95,7 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function activate_user is '@guard users.update
+@action unless is_active
 Activates a user and accepts a pending invitation. The caller must hold the permissions of the user.';
 
 create or replace function deactivate_user(user_id uuid) returns users as $$
@@ -116,6 +117,7 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function deactivate_user is '@guard users.update
+@action bad if is_active
 Deactivates a user and ends their sessions, API tokens and the pending invitations that they made. The caller must hold the permissions of the user. Only `activateUser` reactivates the user, not an invitation.';
 
 grant execute on function update_user, activate_user, deactivate_user to office_api;

@@ -4,12 +4,16 @@ import type { ClientBase } from "pg";
 import { lowerPriority } from "../process/priority.ts";
 import { wireOf } from "./wire.ts";
 
+const done = new WeakSet<ClientBase>();
+
 /**
  * Lowers the priority of the database process that serves a connection, if this process has a lowered one and both run on the
- * same machine: a worker's statements then leave the processor to requests, too.
+ * same machine: a worker's statements then leave the processor to requests, too. To be called at each use of a connection:
+ * this process may have got its priority after the connection was made.
  */
 export function lowerDatabasePriority(client: ClientBase): void {
-  if (getPriority() < constants.priority.PRIORITY_BELOW_NORMAL) return;
+  if (done.has(client) || getPriority() < constants.priority.PRIORITY_BELOW_NORMAL) return;
+  done.add(client);
   const { processID, connection } = wireOf(client);
   const { localPort } = connection.stream;
   if (processID === null || localPort === undefined) return;

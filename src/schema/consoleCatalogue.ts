@@ -8,6 +8,7 @@ import {
 } from "graphql";
 import type { PgResource } from "postgraphile/@dataplan/pg";
 import { guardOf } from "../auth/guards.ts";
+import { actionsByType } from "./consoleActions.ts";
 import type { CatalogueEntity, CatalogueMutation, Verb } from "./consoleEntity.ts";
 import { fieldsOf, orderValues } from "./consoleFields.ts";
 import { relationsOf } from "./consoleReferences.ts";
@@ -27,11 +28,18 @@ export function makeCatalogue(
       isTable(resource) && rootList(build, schema, resource) !== null,
   );
   const names = new Map(tables.map((table) => [table, rootList(build, schema, table)?.name ?? ""]));
+  const actions = actionsByType(build, schema);
+  const typeNames = new Set(tables.map(({ codec }) => build.inflection.tableType(codec)));
+  for (const [typeName, [first]] of actions)
+    if (!typeNames.has(typeName))
+      throw new Error(`The tag @action of ${first?.field}: ${typeName} has no list at the root`);
   return tables
-    .map((table) => ({ table, tags: table.extensions?.tags }))
-    .map(({ table, tags }) => ({
-      entity: entityOf(build, schema, table, names),
-      place: placeInNavigation(tags),
+    .map((table) => ({
+      entity: {
+        ...entityOf(build, schema, table, names),
+        actions: actions.get(build.inflection.tableType(table.codec)) ?? [],
+      },
+      place: placeInNavigation(table.extensions?.tags),
     }))
     .toSorted((a, b) => a.place - b.place || a.entity.title.localeCompare(b.entity.title, "en"))
     .map(({ entity }) => entity);
@@ -78,7 +86,7 @@ function entityOf(
   schema: GraphQLSchema,
   table: Table,
   names: ReadonlyMap<PgResource, string>,
-): CatalogueEntity {
+): Omit<CatalogueEntity, "actions"> {
   const root = rootList(build, schema, table);
   if (!root) throw new Error(`${table.name} has no list`);
   const tags = table.extensions?.tags as Tags | undefined;

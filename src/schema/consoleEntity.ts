@@ -1,15 +1,18 @@
 import type { Guard } from "../auth/guards.ts";
-import type { EntityDescription, EntityField } from "./entityDescription.ts";
+import type { EntityAction, EntityDescription, EntityField } from "./entityDescription.ts";
 
 /** A table with the guards of what can be done with it. */
 export interface CatalogueEntity extends EntityDescription {
   guard: Guard;
   fields: CatalogueField[];
   mutations: Record<Verb, CatalogueMutation | null>;
+  actions: CatalogueAction[];
 }
 
 /** A field with the guard of the rows that it shows, where that is stricter than the table's. */
 export type CatalogueField = EntityField & { guard?: Guard };
+
+export type CatalogueAction = EntityAction & { guard: Guard };
 
 export type Verb = "create" | "update" | "delete";
 

@@ -152,6 +152,44 @@ export const consoleTypeDefs = gql`
     Other tables whose rows refer to a row of this one.
     """
     relations: [EntityRelation!]!
+    """
+    What else the caller may do with a row.
+    """
+    actions: [EntityAction!]!
+  }
+
+  """
+  A mutation of one row that is neither its creation, its change nor its deletion, such as \`activateUser\`.
+  """
+  type EntityAction {
+    """
+    The root field.
+    """
+    field: String!
+    """
+    The argument that takes the id of the row.
+    """
+    argument: String!
+    """
+    What a button says.
+    """
+    title: String!
+    """
+    What it does.
+    """
+    description: String!
+    """
+    Whether people are asked before it is carried out.
+    """
+    isHarmful: Boolean!
+    """
+    The field that must be true for the action to make sense.
+    """
+    onlyIf: String
+    """
+    The field that must be false for it.
+    """
+    unless: String
   }
 
   """

@@ -23,6 +23,7 @@ export interface EntityDescription {
   hasHistory: boolean;
   fields: EntityField[];
   relations: EntityRelation[];
+  actions: EntityAction[];
 }
 
 export type FieldKind =
@@ -88,4 +89,19 @@ export interface EntityRelation {
   entity: string;
   /** The field of the other table, as its query language names it, that holds the id. */
   by: string;
+}
+
+/** A mutation of one row that is neither its creation, its change nor its deletion, such as `activateUser`. */
+export interface EntityAction {
+  field: string;
+  /** The argument that takes the id of the row. */
+  argument: string;
+  title: string;
+  description: string;
+  /** Whether people are asked before it is carried out. */
+  isHarmful: boolean;
+  /** The field that must be true for the action to make sense. */
+  onlyIf: string | null;
+  /** The field that must be false for it. */
+  unless: string | null;
 }

@@ -7,7 +7,7 @@ type Caller = Parameters<typeof passesGuard>[1];
 export function openCatalogue(entities: readonly CatalogueEntity[], caller: Caller) {
   const open = entities.filter(({ guard }) => passesGuard(guard, caller));
   const names = new Set(open.map(({ name }) => name));
-  const shown = open.map(({ guard: _guard, mutations, relations, ...entity }) => {
+  const shown = open.map(({ guard: _guard, mutations, actions, relations, ...entity }) => {
     const may = (verb: Verb) => mutationFor(mutations[verb], caller);
     return {
       ...entity,
@@ -29,6 +29,9 @@ export function openCatalogue(entities: readonly CatalogueEntity[], caller: Call
           onUpdate: may("update") ? field.onUpdate : "NO",
         })),
       relations: relations.filter((relation) => names.has(relation.entity)),
+      actions: actions
+        .filter(({ guard }) => passesGuard(guard, caller))
+        .map(({ guard: _actionGuard, ...action }) => action),
     };
   });
   return {

@@ -74,7 +74,7 @@ export async function startWorker({
     answerMs: statementTimeoutMs + answerMarginMs,
     statement_timeout: statementTimeoutMs,
   });
-  jobsPool.on("connect", lowerDatabasePriority);
+  jobsPool.on("acquire", lowerDatabasePriority);
   const answerMs = Math.min(30_000, Math.max(5_000, 2 * heartbeatMs));
   const heartPool = poolFor(url, role, 1, {
     answerMs,

@@ -22,10 +22,11 @@ afterAll(async () => {
   await service.stop();
 });
 
+const buyer = ["products.read", "products.create", "products.update"];
+
 async function makeBuyer(name: string) {
   const email = `${randomUUID()}@example.com`;
-  const permissions = ["products.read", "products.create", "products.update"];
-  const login = await service.login(permissions, email);
+  const login = await service.login(buyer, email);
   await service.database.pool.query("update users set name = $1 where id = $2", [
     name,
     login.userId,
@@ -273,5 +274,69 @@ describe("edits", () => {
         expect(await columnsOf(id)).toMatchObject({ region: "Roero DOCG" });
       },
     );
+  });
+});
+
+describe("the actions of a row", () => {
+  test("are offered where they make sense, and a harmful one asks first", async () => {
+    const clerk = await service.login(
+      ["users.read", "users.update", ...buyer],
+      "clerk@example.com",
+    );
+    const colleague = await makeBuyer("Carla");
+    // Nobody is deactivated unless a Superadmin is left.
+    const admin = await service.login([], "superadmin@example.com");
+    await service.database.pool.query(
+      `insert into user_roles (user_id, role_id) select $1, id from roles where is_system and name = 'Superadmin'`,
+      [admin.userId],
+    );
+    const isActive = async () => {
+      const { rows } = await service.database.pool.query<{ is_active: boolean }>(
+        "select is_active from users where id = $1",
+        [colleague.userId],
+      );
+      return rows[0]?.is_active;
+    };
+    await withJourney(
+      { browser, service },
+      { token: clerk.token },
+      async ({ page, open, show, expectAccessible }) => {
+        await open(`/users/${colleague.userId}`);
+        await page.getByRole("tab", { name: "Fields" }).waitFor();
+        // By keyboard: the menu and its first action.
+        await page.keyboard.press(".");
+        await page.getByRole("menuitem", { name: "Deactivate user" }).waitFor();
+        expect(await page.getByRole("menuitem").count()).toBe(1);
+        await show("record-actions");
+        await page.keyboard.press("Enter");
+        const question = page.getByRole("alertdialog", { name: "Deactivate user: Carla?" });
+        await question.waitFor();
+        await expectAccessible("[role=alertdialog]");
+        await page.keyboard.press("Escape");
+        await question.waitFor({ state: "detached" });
+        expect(await isActive()).toBe(true);
+        await page.getByRole("button", { name: "Actions" }).click();
+        await page.getByRole("menuitem", { name: "Deactivate user" }).click();
+        await question.getByRole("button", { name: "Deactivate user" }).click();
+        await page.getByText("Deactivate user: Carla, done").waitFor();
+        expect(await isActive()).toBe(false);
+        await page.getByRole("button", { name: "Actions" }).click();
+        await page.getByRole("menuitem", { name: "Activate user" }).click();
+        await page.getByText("Activate user: Carla, done").waitFor();
+        expect(await isActive()).toBe(true);
+      },
+    );
+  });
+
+  test("say why they were not carried out", async () => {
+    const clerk = await service.login(["users.read", "users.update"], "newcomer@example.com");
+    await withJourney({ browser, service }, { token: clerk.token }, async ({ page, open }) => {
+      // The clerk lacks the permissions of a buyer.
+      await open(`/users/${bo.userId}`);
+      await page.getByRole("button", { name: "Actions" }).click();
+      await page.getByRole("menuitem", { name: "Deactivate user" }).click();
+      await page.getByRole("alertdialog").getByRole("button", { name: "Deactivate user" }).click();
+      await page.getByText("Deactivate user: Bo, not done").waitFor();
+    });
   });
 });

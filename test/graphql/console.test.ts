@@ -49,7 +49,8 @@ const document = `query ($ifNot: String) { console(ifNot: $ifNot) {
     missing { verb permission description }
     fields { name title description kind widget unit isList isNullable isInputOnly onCreate onUpdate maxLength orderBy searchName place section
       values { value title tone } reference { entity field nameField colorField } }
-    relations { field title entity by } } } }`;
+    relations { field title entity by }
+    actions { field argument title description isHarmful onlyIf unless } } } }`;
 
 interface Field {
   name: string;
@@ -71,6 +72,7 @@ interface Entity {
   defaultOrder: string[];
   fields: Field[];
   relations: { entity: string; by: string }[];
+  actions: { field: string }[];
 }
 
 let database: TestDatabase;
@@ -134,6 +136,33 @@ describe("the catalogue of the console", () => {
     // A relation to a table that the caller may not read is none.
     for (const { relations } of entities)
       for (const { entity } of relations) expect(names).toContain(entity);
+  });
+
+  test("offers the actions of a row to whoever holds their permission", async () => {
+    const { entities } = await catalogueFor(["users.read", "users.update", "invitations.create"]);
+    expect(named(entities, "users")?.actions).toEqual([
+      {
+        field: "activateUser",
+        argument: "userId",
+        title: "Activate user",
+        description: "Activates a user and accepts a pending invitation.",
+        isHarmful: false,
+        onlyIf: null,
+        unless: "isActive",
+      },
+      {
+        field: "deactivateUser",
+        argument: "userId",
+        title: "Deactivate user",
+        description:
+          "Deactivates a user and ends their sessions, API tokens and the pending invitations that they made.",
+        isHarmful: true,
+        onlyIf: "isActive",
+        unless: null,
+      },
+    ]);
+    const reader = await catalogueFor(["users.read"]);
+    expect(named(reader.entities, "users")?.actions).toEqual([]);
   });
 
   test("finds mutations that functions make", async () => {

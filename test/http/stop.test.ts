@@ -150,7 +150,7 @@ test("a stop under load loses no accepted request", async () => {
 });
 
 test("during the shutdown delay requests are answered, each the last on its connection", async () => {
-  await start({ SHUTDOWN_DELAY_MS: "4000" });
+  await start({ SHUTDOWN_DELAY_MS: "4000", SHUTDOWN_TIMEOUT_SECONDS: "15" });
   const outcomes: string[] = [];
   let told = false;
   let toldToLeave = 0;

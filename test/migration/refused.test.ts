@@ -28,6 +28,11 @@ const view = `create view cellar_names with (security_invoker = true) as select 
   comment on view cellar_names is '@read products.read\n@audit off because cellars tell nothing\n@primaryKey name\nNames.';
   comment on column cellar_names.name is 'A name.';`;
 
+const action = (parameters: string, returned: string, tag: string) =>
+  `create or replace function close_cellar(${parameters}) returns ${returned} as $$ select null::${returned} $$ language sql volatile;
+   comment on function close_cellar is '@guard products.update\n${tag}\nCloses it.';
+   grant execute on function close_cellar to office_api;`;
+
 const refusals = [
   {
     what: "forgets the permission to read",
@@ -122,6 +127,35 @@ const refusals = [
       "No API can be built from this schema",
       "The column cellars.size has the type size, which no mutation can take. Give the column the tag `@mutations off`",
     ],
+  },
+  {
+    what: "offers an action that takes more than the id of its row",
+    sql: sound,
+    logic: action("id uuid, reason text", "cellars", "@action"),
+    says: [
+      "No API can be built from this schema",
+      "The tag @action of the function close_cellar: an action takes the id of the row, a uuid, and nothing else",
+    ],
+  },
+  {
+    what: "offers an action that returns no row",
+    sql: sound,
+    logic: action("id uuid", "boolean", "@action bad"),
+    says: ["The tag @action of the function close_cellar: an action returns the row"],
+  },
+  {
+    what: "offers an action under a condition that no column is",
+    sql: sound,
+    logic: action("id uuid", "cellars", "@action unless is_closed"),
+    says: [
+      "The tag @action of the function close_cellar: is_closed is no column of the row that is true or false",
+    ],
+  },
+  {
+    what: "writes the condition of an action in another way",
+    sql: sound,
+    logic: action("id uuid", "cellars", "@action when is_open"),
+    says: ["@action"],
   },
   {
     what: "computes a field from rows with a secret",

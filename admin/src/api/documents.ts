@@ -1,4 +1,4 @@
-import type { Entity, EntityField } from "../meta/catalogue.ts";
+import type { Entity, EntityAction, EntityField } from "../meta/catalogue.ts";
 
 // The only place that writes GraphQL text from the catalogue. Names come from the service, and are checked here all the same:
 // nothing else than a name can get into a document.
@@ -86,6 +86,10 @@ export function deleteDocument(entity: Entity): string {
   return `mutation Delete($id: ID!${variable}) { done: ${name(mutation.field)}(id: $id${argument}) }`;
 }
 
+export function actionDocument({ field, argument }: EntityAction): string {
+  return `mutation Act($id: ID!) { row: ${name(field)}(${name(argument)}: $id) { __typename } }`;
+}
+
 function mutationOf(entity: Entity, verb: "canCreate" | "canUpdate") {
   const mutation = entity[verb];
   if (mutation?.inputType == null) throw new Error(`${entity.name} has no such mutation`);
@@ -149,6 +153,7 @@ export const catalogueDocument = `query Console($ifNot: String) {
         reference { entity field keyField nameField colorField }
       }
       relations { field title entity by }
+      actions { field argument title description isHarmful onlyIf unless }
     }
   }
 }`;

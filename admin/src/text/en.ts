@@ -123,6 +123,9 @@ export const en = {
     empty: "empty",
     noNeighbour: "No other row: open one from its list to go on with the next",
     linkCopied: "Link copied",
+    actions: "Actions",
+    done: (title: string, name: string) => `${title}: ${name}, done`,
+    notDone: (title: string, name: string) => `${title}: ${name}, not done`,
   },
   conflict: {
     title: "Somebody else saved first",

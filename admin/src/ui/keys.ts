@@ -37,6 +37,7 @@ export const keyTable = [
       ["Ctrl S", "save"],
       ["e", "edit: go to the first field"],
       ["h", "history"],
+      [".", "actions of the row, such as activating a user"],
       ["Delete", "delete the row; u takes it back"],
       ["[ ]", "row before, row after"],
       ["y", "copy the link"],

@@ -25,6 +25,7 @@ import { useKeys } from "../../ui/keys.ts";
 import { neighbourOf } from "../list/neighbours.ts";
 import { ConflictDialog } from "../conflict/ConflictDialog.tsx";
 import { History } from "../history/History.tsx";
+import { ActionsMenu } from "./ActionsMenu.tsx";
 import { deleteLater } from "./deleteLater.ts";
 import { FormFields, showFormValue } from "./FormFields.tsx";
 import { RelatedList } from "./RelatedList.tsx";
@@ -178,6 +179,7 @@ function LoadedRecord({
     detail: detail === name ? null : detail,
     actions: (
       <>
+        <ActionsMenu entity={entity} row={row} name={name} />
         {entity.canDelete && (
           <Button className="button button-danger" onPress={remove}>
             {en.record.delete}

@@ -1,0 +1,125 @@
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { type ReactNode, useMemo, useState } from "react";
+import {
+  Button,
+  Dialog,
+  Heading,
+  Menu,
+  MenuItem,
+  MenuTrigger,
+  Modal,
+  ModalOverlay,
+  Popover,
+} from "react-aria-components";
+import { ask } from "../../api/ask.ts";
+import { actionDocument } from "../../api/documents.ts";
+import type { Entity, EntityAction } from "../../meta/catalogue.ts";
+import type { Row } from "../../meta/rows.ts";
+import { en } from "../../text/en.ts";
+import { showToast } from "../../ui/Toasts.tsx";
+import { useKeys } from "../../ui/keys.ts";
+import { recordKey } from "./useRecordForm.ts";
+
+interface ActionsMenuProps {
+  entity: Entity;
+  row: Row;
+  /** What people call the row. */
+  name: string;
+}
+
+/** What the caller may do with a row beyond changing and deleting it, such as activating a user. */
+export function ActionsMenu({ entity, row, name }: ActionsMenuProps): ReactNode {
+  const [isOpen, setOpen] = useState(false);
+  const [asked, setAsked] = useState<EntityAction | null>(null);
+  const queryClient = useQueryClient();
+  const mutation = useMutation({
+    mutationFn: (action: EntityAction) =>
+      ask(actionDocument(action), { id: row.id }, { idempotencyKey: crypto.randomUUID() }),
+    onSuccess: (_answer, { title }) => showToast(en.record.done(title, name)),
+    onError: (error, { title }) =>
+      showToast(`${en.record.notDone(title, name)}. ${error.message}`, { tone: "bad" }),
+    // Also after an error: it may say that the row has changed meanwhile.
+    onSettled: () => {
+      void queryClient.invalidateQueries({ queryKey: recordKey(entity.name, row.id) });
+      void queryClient.invalidateQueries({ queryKey: ["rows"] });
+      void queryClient.invalidateQueries({ queryKey: ["history", entity.name, row.id] });
+    },
+  });
+  const offered = entity.actions.filter((action) => isOffered(action, row));
+  useKeys(
+    useMemo(
+      () => ({
+        ".": () => {
+          if (offered.length === 0) return false;
+          setOpen(true);
+          return true;
+        },
+      }),
+      [offered.length],
+    ),
+  );
+  const start = (action: EntityAction) => {
+    if (action.isHarmful) setAsked(action);
+    else mutation.mutate(action);
+  };
+  return (
+    <>
+      {offered.length > 0 && (
+        <MenuTrigger isOpen={isOpen} onOpenChange={setOpen}>
+          <Button className="button" isDisabled={mutation.isPending}>
+            {en.record.actions}
+          </Button>
+          <Popover className="menu-popover" placement="bottom end">
+            <Menu aria-label={en.record.actions} autoFocus="first">
+              {offered.map((action) => (
+                <MenuItem
+                  key={action.field}
+                  id={action.field}
+                  className="menu-item menu-action"
+                  textValue={action.title}
+                  onAction={() => start(action)}
+                >
+                  <span>{action.title}</span>
+                  <span className="hint">{action.description}</span>
+                </MenuItem>
+              ))}
+            </Menu>
+          </Popover>
+        </MenuTrigger>
+      )}
+      <ModalOverlay
+        className="overlay"
+        isOpen={asked !== null}
+        isDismissable
+        onOpenChange={() => setAsked(null)}
+      >
+        <Modal className="dialog">
+          <Dialog role="alertdialog">
+            <Heading slot="title">{`${asked?.title}: ${name}?`}</Heading>
+            <p>{asked?.description}</p>
+            <div className="actions">
+              <Button className="button" autoFocus onPress={() => setAsked(null)}>
+                {en.cancel}
+              </Button>
+              <Button
+                className="button button-danger"
+                onPress={() => {
+                  if (asked) mutation.mutate(asked);
+                  setAsked(null);
+                }}
+              >
+                {asked?.title}
+              </Button>
+            </div>
+          </Dialog>
+        </Modal>
+      </ModalOverlay>
+    </>
+  );
+}
+
+/** Whether the action makes sense for the row as it is; a field that the caller may not see speaks against nothing. */
+function isOffered({ onlyIf, unless }: EntityAction, row: Row): boolean {
+  if (onlyIf !== null && row[onlyIf] === false) return false;
+  return unless === null || row[unless] !== true;
+}

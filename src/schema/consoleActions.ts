@@ -1,0 +1,69 @@
+import { type GraphQLSchema, getNamedType } from "graphql";
+import type { PgCodecWithAttributes } from "postgraphile/@dataplan/pg";
+import { guardOf } from "../auth/guards.ts";
+import type { CatalogueAction } from "./consoleEntity.ts";
+import type { FunctionResource } from "./functionCall.ts";
+import { titleOf } from "./labels.ts";
+
+/**
+ * The mutations with the tag `@action`, by the type of the row that they change, in the order of their names.
+ * @throws Error where the tag stands at a function that is no action of one row
+ */
+export function actionsByType(
+  build: GraphileBuild.Build,
+  schema: GraphQLSchema,
+): Map<string, CatalogueAction[]> {
+  const found = new Map<string, CatalogueAction[]>();
+  const resources = Object.values(build.pgResources) as unknown as FunctionResource[];
+  for (const resource of resources.toSorted((a, b) => a.name.localeCompare(b.name, "en"))) {
+    const tag = resource.parameters && resource.extensions?.tags?.action;
+    if (tag === undefined) continue;
+    const { typeName, action } = actionOf(build, schema, resource, String(tag));
+    found.set(typeName, [...(found.get(typeName) ?? []), action]);
+  }
+  return found;
+}
+
+function actionOf(
+  build: GraphileBuild.Build,
+  schema: GraphQLSchema,
+  resource: FunctionResource,
+  tag: string,
+): { typeName: string; action: CatalogueAction } {
+  const refuse = (why: string) =>
+    new Error(`The tag @action of the function ${resource.name}: ${why}`);
+  const field = schema.getMutationType()?.getFields()[build.inflection.camelCase(resource.name)];
+  if (!field) throw refuse("it is no mutation; an action is `volatile` and has a `@guard`");
+  const { attributes } = resource.codec;
+  if (!attributes || !resource.isUnique)
+    throw refuse("an action returns the row that it changes, such as `returns suppliers`");
+  const [argument, ...others] = field.args;
+  if (!argument || others.length > 0 || getNamedType(argument.type).name !== "ID")
+    throw refuse("an action takes the id of the row, a uuid, and nothing else");
+  const condition = /\b(if|unless)\s+(\w+)/.exec(tag);
+  const column = condition?.[2];
+  const codec = resource.codec as PgCodecWithAttributes;
+  if (column !== undefined && codec.attributes[column]?.codec.name !== "bool")
+    throw refuse(`${column} is no column of the row that is true or false`);
+  const conditionField =
+    column === undefined ? null : build.inflection.attribute({ attributeName: column, codec });
+  return {
+    typeName: getNamedType(field.type).name,
+    action: {
+      field: field.name,
+      argument: argument.name,
+      title: titleOf(field.name),
+      description: firstSentence(field.description ?? ""),
+      isHarmful: /^bad\b/.test(tag),
+      onlyIf: condition?.[1] === "if" ? conditionField : null,
+      unless: condition?.[1] === "unless" ? conditionField : null,
+      guard: guardOf(field as { extensions: object }),
+    },
+  };
+}
+
+/** The sentence that people read before they choose; the others are for callers of the API. */
+function firstSentence(description: string): string {
+  const [sentence = ""] = /^.*?\.(?=\s|$)|^.*/.exec(description) ?? [];
+  return sentence.replaceAll("`", "");
+}
