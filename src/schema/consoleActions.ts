@@ -1,8 +1,7 @@
 import { type GraphQLSchema, getNamedType } from "graphql";
-import type { PgCodecWithAttributes } from "postgraphile/@dataplan/pg";
+import type { PgCodecWithAttributes, PgResource } from "postgraphile/@dataplan/pg";
 import { guardOf } from "../auth/guards.ts";
 import type { CatalogueAction } from "./consoleEntity.ts";
-import type { FunctionResource } from "./functionCall.ts";
 import { titleOf } from "./labels.ts";
 
 /**
@@ -14,7 +13,7 @@ export function actionsByType(
   schema: GraphQLSchema,
 ): Map<string, CatalogueAction[]> {
   const found = new Map<string, CatalogueAction[]>();
-  const resources = Object.values(build.pgResources) as unknown as FunctionResource[];
+  const resources = Object.values(build.pgResources as Record<string, PgResource>);
   for (const resource of resources.toSorted((a, b) => a.name.localeCompare(b.name, "en"))) {
     const tag = resource.parameters && resource.extensions?.tags?.action;
     if (tag === undefined) continue;
@@ -27,7 +26,7 @@ export function actionsByType(
 function actionOf(
   build: GraphileBuild.Build,
   schema: GraphQLSchema,
-  resource: FunctionResource,
+  resource: PgResource,
   tag: string,
 ): { typeName: string; action: CatalogueAction } {
   const refuse = (why: string) =>
