@@ -2430,6 +2430,7 @@ grant select (xmin, id, order_id, line_number, kind, erp_product_group, product_
 comment on table order_lines is '@read orders.read
 @audit OrderLine
 @root off
+@label description erp_product_number
 @defaultOrder line_number
 A line of an order.';
 comment on column order_lines.line_number is 'Place within the order, as the ERP numbers its lines.';
@@ -2818,6 +2819,7 @@ comment on table product_images is '@read products.read
 @mutations create update delete
 @audit ProductImage
 @root off
+@label alt_text url
 @defaultOrder position
 A picture of a product.';
 
@@ -2887,6 +2889,7 @@ comment on table product_prices is '@read products.read
 @mutations create update delete
 @audit ProductPrice
 @root off
+@label type currency
 @defaultOrder type, currency
 A price of a product: one for each type and currency.';
 
@@ -2955,6 +2958,7 @@ comment on table product_ratings is '@read reviewers.read
 @mutations create update delete
 @audit ProductRating
 @root off
+@label points year
 @defaultOrder year
 What a reviewer gave a product.';
 

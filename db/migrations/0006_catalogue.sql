@@ -201,6 +201,7 @@ comment on table product_prices is '@read products.read
 @mutations create update delete
 @audit ProductPrice
 @root off
+@label type currency
 @defaultOrder type, currency
 A price of a product: one for each type and currency.';
 comment on column product_prices.product_id is '@mutations create
@@ -243,6 +244,7 @@ comment on table product_images is '@read products.read
 @mutations create update delete
 @audit ProductImage
 @root off
+@label alt_text url
 @defaultOrder position
 A picture of a product.';
 comment on column product_images.product_id is '@mutations create
@@ -304,6 +306,7 @@ comment on table product_ratings is '@read reviewers.read
 @mutations create update delete
 @audit ProductRating
 @root off
+@label points year
 @defaultOrder year
 What a reviewer gave a product.';
 comment on column product_ratings.product_id is '@mutations create

@@ -417,6 +417,7 @@ create index order_lines_erp_product_group_idx on order_lines (erp_product_group
 comment on table order_lines is '@read orders.read
 @audit OrderLine
 @root off
+@label description erp_product_number
 @defaultOrder line_number
 A line of an order.';
 comment on column order_lines.line_number is 'Place within the order, as the ERP numbers its lines.';

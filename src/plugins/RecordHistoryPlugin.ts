@@ -12,7 +12,7 @@ import { auditedType } from "../schema/auditedType.ts";
 import { isHidden } from "../schema/columns.ts";
 import { relations } from "../schema/consoleReferences.ts";
 import { labelColumns } from "../schema/labels.ts";
-import { listedTables, tableGuard, tableNamed } from "../schema/listedTables.ts";
+import { readableTables, tableGuard, tableNamed } from "../schema/listedTables.ts";
 import { recordHistoryTypeDefs } from "../schema/recordHistoryTypeDefs.ts";
 
 /** The longest page of a history. */
@@ -58,14 +58,14 @@ interface Recorded {
 export const RecordHistoryPlugin: GraphileConfig.Plugin = extendSchema((build) => {
   const { loadOneWithPgClient } = build.dataplanPg;
   const tables = new Map<string, Recorded>();
-  for (const [name, resource] of listedTables(build)) {
+  for (const [name, resource] of readableTables(build)) {
     const entityType = auditedType(resource);
     const { key } = labelColumns(resource);
     if (entityType !== null && key !== null)
       tables.set(name, { resource, entityType, key, fields: shownFields(build, resource) });
   }
   const executor = [...tables.values()][0]?.resource.executor;
-  if (!executor) throw new Error("The schema has no audited table with a list");
+  if (!executor) throw new Error("The schema has no audited table");
 
   const read = async (client: PgClient, wanted: Wanted) => {
     const { entity, id, first, after, includeReads, caller } = wanted;

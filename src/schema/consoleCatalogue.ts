@@ -11,32 +11,50 @@ import { guardOf } from "../auth/guards.ts";
 import { actionsByType } from "./consoleActions.ts";
 import type { CatalogueEntity, CatalogueMutation, Verb } from "./consoleEntity.ts";
 import { fieldsOf, orderValues } from "./consoleFields.ts";
-import { relationsOf } from "./consoleReferences.ts";
+import { type Parent, parentsOf, relationsOf } from "./consoleReferences.ts";
 import { type Table, type Tags, labelFields, tagText, titleOf } from "./labels.ts";
 import { hasPages, tableGuard } from "./listedTables.ts";
 
 /** A heading without a number stands after all that have one. */
 const lastPlace = 10_000;
 
-/** All tables that have a list at the root, in the order of the navigation. */
+/**
+ * All tables that have a list at the root, in the order of the navigation, and those whose rows are only available below a row of
+ * such a table, such as prices below products.
+ */
 export function makeCatalogue(
   build: GraphileBuild.Build,
   schema: GraphQLSchema,
 ): CatalogueEntity[] {
-  const tables = Object.values(build.pgResources as Record<string, PgResource>).filter(
-    (resource): resource is Table =>
-      isTable(resource) && rootList(build, schema, resource) !== null,
+  const all = Object.values(build.pgResources as Record<string, PgResource>).filter(isTable);
+  const listed = new Map(
+    all.flatMap((table) => {
+      const root = rootList(build, schema, table);
+      return root === null ? [] : [[table, { name: root.list, root, parents: [] }] as const];
+    }),
   );
-  const names = new Map(tables.map((table) => [table, rootList(build, schema, table)?.name ?? ""]));
+  const below = new Map(
+    all
+      .filter((table) => !listed.has(table))
+      .map((table) => [table, parentsOf(build, schema, table, listed)] as const)
+      .filter(([, parents]) => parents.length > 0)
+      .map(([table, parents]) => {
+        const name = build.inflection.allRowsList(table as never);
+        return [table, { name, root: null, parents }] as const;
+      }),
+  );
+  const places: Places = { listed, all: new Map<Table, Place>([...listed, ...below]) };
   const actions = actionsByType(build, schema);
-  const typeNames = new Set(tables.map(({ codec }) => build.inflection.tableType(codec)));
+  const typeNames = new Set(
+    [...places.all.keys()].map(({ codec }) => build.inflection.tableType(codec)),
+  );
   for (const [typeName, [first]] of actions)
     if (!typeNames.has(typeName))
-      throw new Error(`The tag @action of ${first?.field}: ${typeName} has no list at the root`);
-  return tables
-    .map((table) => ({
+      throw new Error(`The tag @action of ${first?.field}: ${typeName} has no list`);
+  return [...places.all]
+    .map(([table, place]) => ({
       entity: {
-        ...entityOf(build, schema, table, names),
+        ...entityOf(build, schema, { table, place, places }),
         actions: actions.get(build.inflection.tableType(table.codec)) ?? [],
       },
       place: placeInNavigation(table.extensions?.tags),
@@ -61,10 +79,21 @@ function groupOf(tags: Tags | undefined): { heading: string | null; place: numbe
 const placeInNavigation = (tags: Tags | undefined): number => groupOf(tags).place;
 
 interface RootList {
-  /** The name of the table in addresses and for `searchFields`. */
-  name: string;
   list: string;
   pages: string;
+}
+
+/** Where the API has the rows of a table. */
+interface Place {
+  /** The name of the table in addresses and for `searchFields`. */
+  name: string;
+  root: RootList | null;
+  parents: readonly Parent[];
+}
+
+interface Places {
+  listed: ReadonlyMap<Table, Place>;
+  all: ReadonlyMap<Table, Place>;
 }
 
 /** The root fields that list the rows of a table; null where it has none, or no pages. */
@@ -78,17 +107,15 @@ function rootList(
   const list = build.inflection.allRowsList(table as never);
   if (fields[list] === undefined || fields[connection] === undefined || !hasPages(table))
     return null;
-  return { name: list, list, pages: connection };
+  return { list, pages: connection };
 }
 
 function entityOf(
   build: GraphileBuild.Build,
   schema: GraphQLSchema,
-  table: Table,
-  names: ReadonlyMap<PgResource, string>,
+  { table, place, places }: { table: Table; place: Place; places: Places },
 ): Omit<CatalogueEntity, "actions"> {
-  const root = rootList(build, schema, table);
-  if (!root) throw new Error(`${table.name} has no list`);
+  const { name, root, parents } = place;
   const tags = table.extensions?.tags as Tags | undefined;
   const typeName = build.inflection.tableType(table.codec);
   const type = objectType(schema, typeName);
@@ -98,20 +125,21 @@ function entityOf(
     delete: mutationOf(schema, "delete", typeName),
   };
   const label = labelFields(build, table);
-  const fields = fieldsOf(build, schema, { table, type, mutations, list: root.list, names });
+  const orders = orderValues(rootField(schema, root?.list) ?? parents[0]?.graphqlField);
+  const fields = fieldsOf(build, schema, { table, type, mutations, orders, listed: places.listed });
   return {
-    name: root.name,
+    name,
     typeName,
-    title: tagText(tags, "title") ?? titleOf(root.name),
+    title: tagText(tags, "title") ?? titleOf(name),
     titleOne: tagText(tags, "titleOne") ?? titleOf(typeName),
     description: table.codec.description ?? table.description ?? null,
     group: groupOf(tags).heading,
     icon: tagText(tags, "icon"),
     ...label,
-    listField: root.list,
-    pagesField: root.pages,
+    listField: root?.list ?? null,
+    pagesField: root?.pages ?? null,
     recordField: recordField(build, schema, table),
-    defaultOrder: defaultOrder(build, schema, table, root.list),
+    defaultOrder: defaultOrder(build, table, orders),
     guard: tableGuard(table),
     mutations,
     hasHistory:
@@ -119,8 +147,18 @@ function entityOf(
       schema.getQueryType()?.getFields()["recordHistory"] !== undefined &&
       tagText(tags, "audit")?.startsWith("off") !== true,
     fields,
-    relations: relationsOf(build, table, names),
+    relations: relationsOf(build, table, places),
+    parents: parents.map(({ entity, field, isConnection, by }) => ({
+      entity,
+      field,
+      isConnection,
+      by,
+    })),
   };
+}
+
+function rootField(schema: GraphQLSchema, name: string | undefined) {
+  return name === undefined ? undefined : schema.getQueryType()?.getFields()[name];
 }
 
 function objectType(schema: GraphQLSchema, name: string): GraphQLObjectType {
@@ -173,12 +211,10 @@ function mutationOf(schema: GraphQLSchema, verb: Verb, typeName: string): Catalo
 /** The table's own order as `orderBy` takes it. */
 function defaultOrder(
   build: GraphileBuild.Build,
-  schema: GraphQLSchema,
   table: Table,
-  list: string,
+  known: readonly string[],
 ): string[] {
   const text = tagText(table.extensions?.tags, "defaultOrder");
-  const known = orderValues(schema, list);
   return (text ?? "")
     .split(",")
     .map((part) => {

@@ -18,7 +18,7 @@ import { type Guard, guardOf } from "../auth/guards.ts";
 import { isHidden } from "./columns.ts";
 import type { CatalogueField, CatalogueMutation, Verb } from "./consoleEntity.ts";
 import type { EntityField, FieldKind, FieldUse } from "./entityDescription.ts";
-import { listReferenceOf, referencesOf } from "./consoleReferences.ts";
+import { type Named, listReferenceOf, referencesOf } from "./consoleReferences.ts";
 import { type Table, type Tags, tagText, titleOf } from "./labels.ts";
 
 /** Kinds of the scalars; others are shown as text. */
@@ -38,21 +38,22 @@ interface FieldsContext {
   table: Table;
   type: GraphQLObjectType;
   mutations: Record<Verb, CatalogueMutation | null>;
-  list: string;
-  names: ReadonlyMap<PgResource, string>;
+  /** The values of `orderBy` of its list. */
+  orders: readonly string[];
+  /** The tables that a reference can name. */
+  listed: Named;
 }
 
 /** The fields of a table with what lists and forms need. */
 export function fieldsOf(
   build: GraphileBuild.Build,
   schema: GraphQLSchema,
-  { table, type, mutations, list, names }: FieldsContext,
+  { table, type, mutations, orders, listed }: FieldsContext,
 ): CatalogueField[] {
   const { codec } = table;
   const shown = type.getFields();
-  const orders = orderValues(schema, list);
   const searched = build.searchTable(table as PgResource).fields;
-  const references = referencesOf(build, table, names);
+  const references = referencesOf(build, table, listed);
   const inputs = {
     create: inputFields(schema, mutations.create),
     update: inputFields(schema, mutations.update),
@@ -97,7 +98,7 @@ export function fieldsOf(
   const others = Object.values({ ...inputs.update, ...inputs.create })
     .filter(({ name }) => !known.has(name))
     .map((input) => {
-      const reference = listReferenceOf(build, type, input.name, names);
+      const reference = listReferenceOf(build, type, input.name, listed);
       return {
         ...typed(input, undefined),
         ...(isInputObjectType(getNamedType(input.type)) ? { isList: false } : {}),
@@ -193,8 +194,7 @@ function inputFields(
 }
 
 /** The values of the list's argument `orderBy`. */
-export function orderValues(schema: GraphQLSchema, list: string): string[] {
-  const field = schema.getQueryType()?.getFields()[list];
+export function orderValues(field: GraphQLField<unknown, unknown> | undefined): string[] {
   const type = field?.args.find(({ name }) => name === "orderBy")?.type;
   const named = type && getNamedType(type);
   return isEnumType(named) ? named.getValues().map(({ name }) => name) : [];

@@ -1,32 +1,44 @@
-import { type GraphQLObjectType, getNamedType, getNullableType, isListType } from "graphql";
+import {
+  type GraphQLField,
+  type GraphQLObjectType,
+  type GraphQLSchema,
+  getNamedType,
+  getNullableType,
+  isListType,
+  isObjectType,
+} from "graphql";
 import type { PgCodecRelation, PgResource } from "postgraphile/@dataplan/pg";
-import type { EntityReference, EntityRelation } from "./entityDescription.ts";
+import type { EntityParent, EntityReference, EntityRelation } from "./entityDescription.ts";
 import { type Table, type Tags, labelFields, tagText, titleOf } from "./labels.ts";
+import { relationField } from "./relationField.ts";
+
+/** Tables by the names of their lists. */
+export type Named = ReadonlyMap<Table, { name: string }>;
+
+/** A field below another table, as the schema has it. */
+export interface Parent extends EntityParent {
+  graphqlField: GraphQLField<unknown, unknown>;
+}
 
 /** The references of a table by the column that holds them. */
 export function referencesOf(
   build: GraphileBuild.Build,
   table: Table,
-  names: ReadonlyMap<PgResource, string>,
+  listed: Named,
 ): Map<string, EntityReference> {
   const found = new Map<string, EntityReference>();
   for (const [relationName, relation] of relations(build, table)) {
     const { remoteResource, localAttributes, remoteAttributes, isReferencee, isUnique } = relation;
     const [column] = localAttributes;
     const [key] = remoteAttributes;
-    const entity = names.get(remoteResource as PgResource);
+    const entity = listed.get(remoteResource as Table)?.name;
     if (isReferencee === true || !isUnique || localAttributes.length !== 1 || column === undefined)
       continue;
     if (entity === undefined || key === undefined) continue;
-    const details = { registry: build.input.pgRegistry, codec: table.codec, relationName };
-    const isShown = build.behavior.pgCodecRelationMatches(
-      relation as never,
-      "singularRelation:resource:single",
-    );
     const { nameField, colorField } = labelFields(build, remoteResource as Table);
     found.set(column, {
       entity,
-      field: isShown ? build.inflection.singleRelation(details) : null,
+      field: relationField(build, table, relationName, relation)?.name ?? null,
       keyField: build.inflection.attribute({ attributeName: key, codec: remoteResource.codec }),
       nameField,
       colorField,
@@ -43,10 +55,10 @@ export function listReferenceOf(
   build: GraphileBuild.Build,
   type: GraphQLObjectType,
   inputName: string,
-  names: ReadonlyMap<PgResource, string>,
+  listed: Named,
 ): EntityReference | null {
   const [, stem = "", suffix = ""] = /^(\w+)(Id|Key)s$/.exec(inputName) ?? [];
-  for (const [resource, entity] of names) {
+  for (const [resource, { name: entity }] of listed) {
     const typeName = build.inflection.tableType(resource.codec);
     if (typeName !== build.inflection.upperCamelCase(stem)) continue;
     const field = Object.values(type.getFields()).find(
@@ -54,7 +66,7 @@ export function listReferenceOf(
         isListType(getNullableType(candidate.type)) &&
         getNamedType(candidate.type).name === typeName,
     );
-    const { keyField: ownKey, nameField, colorField } = labelFields(build, resource as Table);
+    const { keyField: ownKey, nameField, colorField } = labelFields(build, resource);
     const keyField = suffix.toLowerCase();
     if (field && (keyField === ownKey || keyField === nameField))
       return { entity, field: field.name, keyField, nameField, colorField };
@@ -74,29 +86,72 @@ export function relations(
   return Object.entries(registry[table.codec.name] ?? {});
 }
 
-/** Tables whose rows refer to a row of this one, with the field of their query language that finds them. */
+/**
+ * The fields of listed tables that hold the rows of a table which has no list of its own: lists before connections, since a row is
+ * found in a list at once.
+ */
+export function parentsOf(
+  build: GraphileBuild.Build,
+  schema: GraphQLSchema,
+  table: Table,
+  listed: Named,
+): Parent[] {
+  const found = [...listed].flatMap(([parent, { name }]) =>
+    relations(build, parent).flatMap(([relationName, relation]) => {
+      if (relation.remoteResource !== table || relation.isReferencee !== true) return [];
+      const field = relationField(build, parent, relationName, relation);
+      const type = schema.getType(build.inflection.tableType(parent.codec));
+      const graphqlField = isObjectType(type) ? type.getFields()[field?.name ?? ""] : undefined;
+      const by = referringField(build, relation);
+      if (!field || field.shape === "ROW" || !graphqlField || by === null) return [];
+      const isConnection = field.shape === "CONNECTION";
+      return [{ entity: name, field: field.name, isConnection, by, graphqlField }];
+    }),
+  );
+  return found.toSorted((a, b) => Number(a.isConnection) - Number(b.isConnection));
+}
+
+/** The field of the referring table that holds the other row's id; null where several columns do. */
+function referringField(
+  build: GraphileBuild.Build,
+  { remoteResource, remoteAttributes }: PgCodecRelation,
+): string | null {
+  const [attributeName, another] = remoteAttributes;
+  if (attributeName === undefined || another !== undefined) return null;
+  const { codec } = remoteResource as Table;
+  return build.inflection.attribute({ attributeName, codec });
+}
+
+interface Places {
+  listed: Named;
+  all: ReadonlyMap<Table, { name: string; parents: readonly EntityParent[] }>;
+}
+
+/** Tables whose rows refer to a row of this one, with the field that holds its id. */
 export function relationsOf(
   build: GraphileBuild.Build,
   table: Table,
-  names: ReadonlyMap<PgResource, string>,
+  { listed, all }: Places,
 ): EntityRelation[] {
+  const own = all.get(table)?.name;
   const found = relations(build, table).flatMap(([, relation]) => {
-    const { remoteResource, remoteAttributes, isReferencee } = relation;
-    const remote = remoteResource as Table;
-    const entity = names.get(remote as PgResource);
-    const [column] = remoteAttributes;
-    if (isReferencee !== true || entity === undefined || column === undefined) return [];
-    if (remoteAttributes.length !== 1) return [];
-    const by = build.inflection.attribute({ attributeName: column, codec: remote.codec });
-    if (!build.searchTable(remote as PgResource).fields.has(by)) return [];
-    return [{ entity, by, column, remote }];
+    const remote = relation.remoteResource as Table;
+    const place = all.get(remote);
+    const by = referringField(build, relation);
+    if (relation.isReferencee !== true || place === undefined || by === null) return [];
+    const parent = place.parents.find(({ entity, by: field }) => entity === own && field === by);
+    // The list finds the rows by its query language; without a list, a field of this table has them.
+    const isFound = listed.has(remote)
+      ? build.searchTable(remote as PgResource).fields.has(by)
+      : parent !== undefined;
+    return isFound ? [{ entity: place.name, by, remote, parent }] : [];
   });
-  return found.map(({ entity, by, column, remote }) => {
+  return found.map(({ entity, by, remote, parent }) => {
     const tags = remote.extensions?.tags as Tags | undefined;
-    const title = tagText(tags, "title") ?? titleOf(entity);
+    const title = tagText(tags, "title") ?? titleOf(parent?.field ?? entity);
     const isOnly = found.filter((other) => other.entity === entity).length === 1;
     // A table that refers twice, by `created_by_user_id` and by `user_id`: the column tells the relations apart.
-    const beside = isOnly ? "" : ` (${titleOf(column.replace(/_id$/, "")).toLowerCase()})`;
+    const beside = isOnly ? "" : ` (${titleOf(by.replace(/Id$/, "")).toLowerCase()})`;
     return { field: `${entity}.${by}`, title: `${title}${beside}`, entity, by };
   });
 }

@@ -109,13 +109,13 @@ export const consoleTypeDefs = gql`
     """
     colorField: String
     """
-    The root field of the list.
+    The root field of the list; null where the rows are only available below others, which \`parents\` names.
     """
-    listField: String!
+    listField: String
     """
-    The root field with pages, query and count.
+    The root field with pages, query and count; null where \`listField\` is.
     """
-    pagesField: String!
+    pagesField: String
     """
     The root field of one row by its id.
     """
@@ -153,9 +153,35 @@ export const consoleTypeDefs = gql`
     """
     relations: [EntityRelation!]!
     """
+    Where its rows are found when they have no list at the root.
+    """
+    parents: [EntityParent!]!
+    """
     What else the caller may do with a row.
     """
     actions: [EntityAction!]!
+  }
+
+  """
+  A field of another table that holds the rows of this one, such as \`prices\` of products.
+  """
+  type EntityParent {
+    """
+    The other table.
+    """
+    entity: String!
+    """
+    The field of its type.
+    """
+    field: String!
+    """
+    Whether that field is a connection with pages and a count; else it is a list with all rows.
+    """
+    isConnection: Boolean!
+    """
+    The field of this table that holds the id of the other row.
+    """
+    by: String!
   }
 
   """

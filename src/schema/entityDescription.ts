@@ -15,14 +15,17 @@ export interface EntityDescription {
   nameField: string;
   detailField: string | null;
   colorField: string | null;
-  listField: string;
-  /** The connection with `query`, `offset` and a count. */
-  pagesField: string;
+  /** The root field of the list; null where the rows are only available below others: see `parents`. */
+  listField: string | null;
+  /** The connection with `query`, `offset` and a count; null as `listField`. */
+  pagesField: string | null;
   recordField: string | null;
   defaultOrder: string[];
   hasHistory: boolean;
   fields: EntityField[];
   relations: EntityRelation[];
+  /** Where the rows are found when they have no list at the root. */
+  parents: EntityParent[];
   actions: EntityAction[];
 }
 
@@ -88,6 +91,16 @@ export interface EntityRelation {
   title: string;
   entity: string;
   /** The field of the other table, as its query language names it, that holds the id. */
+  by: string;
+}
+
+/** A field of another table's rows that holds the rows of this one, such as `prices` of products. */
+export interface EntityParent {
+  entity: string;
+  field: string;
+  /** Whether the field is a connection with pages and a count; else it is a list with all rows. */
+  isConnection: boolean;
+  /** The field of this table that holds the id of the other row. */
   by: string;
 }
 

@@ -39,6 +39,18 @@ export function listedTables(build: GraphileBuild.Build): ReadonlyMap<string, Pg
   );
 }
 
+/** All tables that somebody may read, by the names that the console has for them: also those without a list at the root. */
+export function readableTables(build: GraphileBuild.Build): ReadonlyMap<string, PgResource> {
+  return new Map(
+    Object.values(build.pgResources as Record<string, PgResource>)
+      .filter(({ parameters, codec, extensions }) => {
+        const { read, internal } = (extensions?.tags ?? {}) as Record<string, unknown>;
+        return !parameters && codec.attributes && read !== undefined && internal === undefined;
+      })
+      .map((table) => [build.inflection.allRowsList(table as never), table]),
+  );
+}
+
 /**
  * The table that an argument names.
  * @throws PublicError with the nearest names, at the path of the argument

@@ -5,7 +5,17 @@ type Caller = Parameters<typeof passesGuard>[1];
 
 /** The part of the catalogue that the caller's permissions open. */
 export function openCatalogue(entities: readonly CatalogueEntity[], caller: Caller) {
-  const open = entities.filter(({ guard }) => passesGuard(guard, caller));
+  const allowed = entities.filter(({ guard }) => passesGuard(guard, caller));
+  const lists = new Set(
+    allowed.flatMap(({ name, listField }) => (listField === null ? [] : [name])),
+  );
+  const open = allowed
+    .map((entity) => ({
+      ...entity,
+      parents: entity.parents.filter((parent) => lists.has(parent.entity)),
+    }))
+    // Rows below a table that the caller may not read cannot be reached.
+    .filter(({ listField, parents }) => listField !== null || parents.length > 0);
   const names = new Set(open.map(({ name }) => name));
   const shown = open.map(({ guard: _guard, mutations, actions, relations, ...entity }) => {
     const may = (verb: Verb) => mutationFor(mutations[verb], caller);
@@ -37,7 +47,7 @@ export function openCatalogue(entities: readonly CatalogueEntity[], caller: Call
   return {
     entities: shown,
     closedEntities: entities
-      .filter(({ name }) => !names.has(name))
+      .filter(({ guard }) => !passesGuard(guard, caller))
       .map(({ name, title, guard }) => ({ name, title, permission: permissionOf(guard) })),
   };
 }

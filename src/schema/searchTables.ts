@@ -1,6 +1,7 @@
 import type { PgCodecRelation, PgCodecWithAttributes, PgResource } from "postgraphile/@dataplan/pg";
 import type { SQL } from "postgraphile/pg-sql2";
 import type { SearchField, SearchRelation, SearchTable } from "../query/catalogue.ts";
+import { relationField } from "./relationField.ts";
 import { valuesOf } from "./searchValues.ts";
 
 type Tags = Record<string, unknown>;
@@ -93,26 +94,15 @@ function relationsOf(
   resource: PgResource,
   tableOf: (resource: PgResource) => SearchTable,
 ): [string, SearchRelation][] {
-  const { sql, inflection, behavior } = build;
-  const codec = resource.codec as PgCodecWithAttributes;
-  const registry = build.input.pgRegistry;
-  const relations = (registry.pgRelations[codec.name] ?? {}) as Record<string, PgCodecRelation>;
+  const { sql } = build;
+  const { pgRelations } = build.input.pgRegistry;
+  const relations = (pgRelations[resource.codec.name] ?? {}) as Record<string, PgCodecRelation>;
   return Object.entries(relations).flatMap(([relationName, relation]) => {
     const { remoteResource, localAttributes, remoteAttributes } = relation;
     const { tags, canSelect } = remoteResource.extensions ?? {};
     if (canSelect === false || tags?.internal !== undefined || tags?.read === undefined) return [];
-    const details = { registry, codec, relationName };
-    const shown = (scope: string) => behavior.pgCodecRelationMatches(relation, scope as never);
-    const many = !relation.isUnique;
-    let name: string | undefined;
-    if (many && shown("manyRelation:resource:list")) name = inflection.manyRelationList(details);
-    else if (many && shown("manyRelation:resource:connection"))
-      name = inflection.manyRelationConnection(details);
-    else if (!many && shown("singularRelation:resource:single"))
-      name = relation.isReferencee
-        ? inflection.singleRelationBackwards(details)
-        : inflection.singleRelation(details);
-    if (name === undefined) return [];
+    const field = relationField(build, resource, relationName, relation);
+    if (field === null) return [];
     const join = (row: SQL, related: SQL) =>
       sql.join(
         localAttributes.map((local, index) => {
@@ -121,7 +111,7 @@ function relationsOf(
         }),
         " and ",
       );
-    return [[name, { table: () => tableOf(remoteResource), many, join }]];
+    return [[field.name, { table: () => tableOf(remoteResource), many: !relation.isUnique, join }]];
   });
 }
 

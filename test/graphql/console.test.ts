@@ -49,7 +49,7 @@ const document = `query ($ifNot: String) { console(ifNot: $ifNot) {
     missing { verb permission description }
     fields { name title description kind widget unit isList isNullable isInputOnly onCreate onUpdate maxLength orderBy searchName place section
       values { value title tone } reference { entity field nameField colorField } }
-    relations { field title entity by }
+    relations { field title entity by } parents { entity field isConnection by }
     actions { field argument title description isHarmful onlyIf unless } } } }`;
 
 interface Field {
@@ -67,11 +67,12 @@ interface Entity {
   title: string;
   keyField: string;
   nameField: string;
-  pagesField: string;
+  pagesField: string | null;
   recordField: string | null;
   defaultOrder: string[];
   fields: Field[];
   relations: { entity: string; by: string }[];
+  parents: { entity: string; field: string; isConnection: boolean; by: string }[];
   actions: { field: string }[];
 }
 
@@ -260,13 +261,45 @@ describe("the catalogue of the console", () => {
     });
   });
 
+  test("has the rows that show below other rows, to whoever may read both", async () => {
+    const { entities } = await catalogueFor(["products.read", "products.update"]);
+    expect(named(entities, "productPrices")).toMatchObject({
+      title: "Product prices",
+      listField: null,
+      pagesField: null,
+      hasHistory: true,
+      canCreate: { field: "createProductPrice" },
+      canDelete: { field: "deleteProductPrice", takesVersion: true },
+      parents: [{ entity: "products", field: "prices", isConnection: false, by: "productId" }],
+    });
+    expect(named(entities, "products")?.relations).toContainEqual({
+      field: "productPrices.productId",
+      title: "Prices",
+      entity: "productPrices",
+      by: "productId",
+    });
+    // Ratings belong to products and to reviewers, of which this caller may read one.
+    expect(named(entities, "productRatings")).toBeUndefined();
+    const critic = await catalogueFor(["reviewers.read"]);
+    expect(named(critic.entities, "productRatings")?.parents).toEqual([
+      { entity: "reviewers", field: "ratings", isConnection: true, by: "reviewerId" },
+    ]);
+    const nobody = await catalogueFor(["campaigns.read"]);
+    expect(nobody.closedEntities).toContainEqual({
+      name: "productPrices",
+      title: "Product prices",
+      permission: "products.read",
+    });
+  });
+
   test("names only fields, orders, searches and records that the API has", async () => {
     const permissions = await allPermissions(database);
     const { entities } = await catalogueFor(permissions);
     const { token } = await service.login(permissions);
     expect(entities.length).toBeGreaterThan(20);
     const nowhere = "00000000-0000-7000-8000-000000000000";
-    for (const { pagesField, recordField, keyField, fields, relations, defaultOrder } of entities) {
+    for (const entity of entities) {
+      const { pagesField, recordField, keyField, fields, relations, defaultOrder } = entity;
       const selection = fields
         .filter(({ isInputOnly }) => !isInputOnly)
         .flatMap(({ name, reference }) =>
@@ -274,26 +307,45 @@ describe("the catalogue of the console", () => {
             ? [name]
             : [name, `${reference.field} { ${reference.nameField} }`],
         );
+      const rows = `${keyField} ${selection.join(" ")}`;
+      const lists =
+        pagesField === null
+          ? entity.parents.map(({ entity: name, field, isConnection }) => {
+              const nodes = isConnection ? `nodes { ${rows} }` : rows;
+              return (args: string) =>
+                `{ ${named(entities, name)?.pagesField}(first: 1, query: "${field}.${keyField}:*") { nodes { ${field}(first: 1${args}) { ${nodes} } } } }`;
+            })
+          : [(args: string) => `{ ${pagesField}(first: 1${args}) { nodes { ${rows} } } }`];
+      expect(lists).not.toEqual([]);
       const ask = async (args: string) => {
-        const { errors } = await service.ask(
-          `{ ${pagesField}(first: 1${args}) { nodes { ${keyField} ${selection.join(" ")} } } }`,
-          { token },
-        );
-        expect({ pagesField, args, errors }).toEqual({ pagesField, args, errors: undefined });
+        for (const list of lists) {
+          const { errors } = await service.ask(list(args), { token });
+          expect({ name: entity.name, args, errors }).toEqual({
+            name: entity.name,
+            args,
+            errors: undefined,
+          });
+        }
       };
       await ask("");
       for (const order of new Set([...defaultOrder, ...fields.flatMap((field) => field.orderBy)]))
         await ask(`, orderBy: [${order}]`);
       const searched = fields.flatMap(({ searchName }) => searchName ?? []);
-      if (searched.length > 0)
+      if (searched.length > 0 && pagesField !== null)
         await ask(`, query: "${searched.map((name) => `${name}:*`).join(" OR ")}"`);
-      for (const { entity, by } of relations) {
-        const other = named(entities, entity);
+      for (const { entity: other, by } of relations) {
+        const related = named(entities, other);
+        if (related?.pagesField == null) {
+          expect(related?.parents).toContainEqual(
+            expect.objectContaining({ entity: entity.name, by }),
+          );
+          continue;
+        }
         const asked = await service.ask(
-          `{ ${other?.pagesField}(first: 1, query: "${by}:${nowhere}") { nodes { ${other?.keyField} } } }`,
+          `{ ${related.pagesField}(first: 1, query: "${by}:${nowhere}") { nodes { ${related.keyField} } } }`,
           { token },
         );
-        expect({ entity, by, errors: asked.errors }).toEqual({ entity, by, errors: undefined });
+        expect({ other, by, errors: asked.errors }).toEqual({ other, by, errors: undefined });
       }
       if (recordField !== null) {
         const { errors } = await service.ask(

@@ -1,9 +1,9 @@
-import type { Entity, EntityAction, EntityField } from "../meta/catalogue.ts";
+import type { Entity, EntityField, EntityParent } from "../meta/catalogue.ts";
 
-// The only place that writes GraphQL text from the catalogue. Names come from the service, and are checked here all the same:
+// This file and recordDocuments.ts are the only ones that write GraphQL text from the catalogue. Names come from the service, and are checked here all the same:
 // nothing else than a name can get into a document.
 
-function name(text: string): string {
+export function name(text: string): string {
   if (!/^[A-Za-z_]\w*$/.test(text)) throw new Error(`"${text}" is no GraphQL name`);
   return text;
 }
@@ -19,7 +19,7 @@ function selection({ name: own, reference, isInputOnly }: EntityField): string[]
 
 const unique = (texts: readonly string[]): string[] => [...new Set(texts)];
 
-function selections(entity: Entity, fields: readonly EntityField[]): string {
+export function selections(entity: Entity, fields: readonly EntityField[]): string {
   const always = [entity.nameField, entity.detailField, entity.colorField].filter(
     (field) => field !== null,
   );
@@ -33,67 +33,44 @@ function selections(entity: Entity, fields: readonly EntityField[]): string {
   return unique([...key, ...always.map(name), ...fields.flatMap(selection)]).join(" ");
 }
 
-const hasVersion = (entity: Entity): boolean =>
-  entity.canUpdate?.takesVersion === true || entity.canDelete?.takesVersion === true;
-
-function recordFields(entity: Entity): string {
-  const fields = selections(entity, entity.fields);
-  return hasVersion(entity) ? `${fields} rowVersion` : fields;
-}
-
 /** One page of rows, with the count of all that match when `$count` says so. */
 export function listDocument(
   entity: Entity,
   fields: readonly EntityField[],
   orderBy: readonly string[],
 ): string {
-  const order = orderBy.length === 0 ? "" : `, orderBy: [${orderBy.map(name).join(", ")}]`;
+  const order = orderBy.length === 0 ? "" : `, ${orderArgument(orderBy)}`;
   return `query List($query: String, $first: Int!, $offset: Int!, $count: Boolean!) {
-  page: ${name(entity.pagesField)}(query: $query, first: $first, offset: $offset, includeTotalCount: $count${order}) {
+  page: ${pagesOf(entity)}(query: $query, first: $first, offset: $offset, includeTotalCount: $count${order}) {
     totalCount
     nodes { ${selections(entity, fields)} }
   }
 }`;
 }
 
-/** One row with all of its fields, and its version where the caller can change it. */
-export function recordDocument(entity: Entity): string {
-  const fields = recordFields(entity);
-  if (entity.recordField !== null)
-    return `query Record($id: ID!) { row: ${name(entity.recordField)}(id: $id) { ${fields} } }`;
-  return `query Record($query: String!) { page: ${name(entity.pagesField)}(query: $query, first: 1) { nodes { ${fields} } } }`;
+const orderArgument = (orderBy: readonly string[]): string =>
+  `orderBy: [${orderBy.map(name).join(", ")}]`;
+
+export function pagesOf(entity: Entity): string {
+  if (entity.pagesField === null) throw new Error(`${entity.name} has no list at the root`);
+  return name(entity.pagesField);
 }
 
-export function createDocument(entity: Entity): string {
-  const { field, inputType } = mutationOf(entity, "canCreate");
-  return `mutation Create($input: ${name(inputType)}!) { row: ${name(field)}(input: $input) { ${recordFields(entity)} } }`;
-}
-
-export function updateDocument(entity: Entity): string {
-  const { field, inputType, takesVersion } = mutationOf(entity, "canUpdate");
-  const [variable, argument] = takesVersion
-    ? [", $ifVersion: String", ", ifVersion: $ifVersion"]
-    : ["", ""];
-  return `mutation Update($id: ID!, $input: ${name(inputType)}!${variable}) { row: ${name(field)}(id: $id, input: $input${argument}) { ${recordFields(entity)} } }`;
-}
-
-export function deleteDocument(entity: Entity): string {
-  const mutation = entity.canDelete;
-  if (mutation === null) throw new Error(`${entity.name} cannot be deleted`);
-  const [variable, argument] = mutation.takesVersion
-    ? [", $ifVersion: String", ", ifVersion: $ifVersion"]
-    : ["", ""];
-  return `mutation Delete($id: ID!${variable}) { done: ${name(mutation.field)}(id: $id${argument}) }`;
-}
-
-export function actionDocument({ field, argument }: EntityAction): string {
-  return `mutation Act($id: ID!) { row: ${name(field)}(${name(argument)}: $id) { __typename } }`;
-}
-
-function mutationOf(entity: Entity, verb: "canCreate" | "canUpdate") {
-  const mutation = entity[verb];
-  if (mutation?.inputType == null) throw new Error(`${entity.name} has no such mutation`);
-  return { ...mutation, inputType: mutation.inputType };
+/** Rows below the row of `upper` that `$query` finds: one page of a connection, or all of a list. */
+export function rowsBelowDocument(
+  entity: Entity,
+  upper: Entity,
+  { field, isConnection }: EntityParent,
+  fields: readonly EntityField[],
+  orderBy: readonly string[],
+): string {
+  const rows = selections(entity, fields);
+  const order = orderBy.length === 0 ? "" : orderArgument(orderBy);
+  const list = isConnection
+    ? `${name(field)}(first: $first, offset: $offset, includeTotalCount: $count ${order}) { totalCount nodes { ${rows} } }`
+    : `${name(field)}${order === "" ? "" : `(${order})`} { ${rows} }`;
+  const variables = isConnection ? ", $first: Int!, $offset: Int!, $count: Boolean!" : "";
+  return `query Below($query: String!${variables}) { upper: ${pagesOf(upper)}(query: $query, first: 1) { nodes { rows: ${list} } } }`;
 }
 
 export const suggestionsDocument = `query Suggestions($entity: String!, $text: String!) {
@@ -107,17 +84,6 @@ export const suggestionsByKeyDocument = `query Referred($entity: String!, $query
 
 export const searchFieldsDocument = `query SearchFields($type: String!) {
   searchFields(type: $type) { name kind description isWordField values }
-}`;
-
-export const historyDocument = `query History($entity: String!, $id: String!, $after: String) {
-  history: recordHistory(entity: $entity, id: $id, after: $after) {
-    nodes {
-      id at operation correlationId source alsoChanged
-      by { id name }
-      changes { field before after isRestorable }
-    }
-    hasNextPage endCursor
-  }
 }`;
 
 export const loginOptionsDocument = `{
@@ -153,6 +119,7 @@ export const catalogueDocument = `query Console($ifNot: String) {
         reference { entity field keyField nameField colorField }
       }
       relations { field title entity by }
+      parents { entity field isConnection by }
       actions { field argument title description isHarmful onlyIf unless }
     }
   }

@@ -1,12 +1,20 @@
 import { Outlet, useNavigate } from "@tanstack/react-router";
-import { type ReactNode, useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
+import {
+  type ReactNode,
+  useCallback,
+  useEffect,
+  useMemo,
+  useRef,
+  useState,
+  useSyncExternalStore,
+} from "react";
 import { Dialog, Modal, ModalOverlay } from "react-aria-components";
 import { currentReachability, onReachability } from "../api/ask.ts";
 import { LoginForm } from "../pages/LoginPage.tsx";
 import { useEntities } from "../meta/EntitiesContext.ts";
 import { queryClient, useSession } from "../session.ts";
 import { en } from "../text/en.ts";
-import { useKeys } from "../ui/keys.ts";
+import { pauseKeys, useKeys } from "../ui/keys.ts";
 import { showToast } from "../ui/Toasts.tsx";
 import { useLoaded } from "../ui/useLoaded.ts";
 import { Navigation } from "./Navigation.tsx";
@@ -19,7 +27,12 @@ type Layer = "menu" | "keys" | "palette" | null;
 
 /** What every page stands in: the navigation beside it, and the dialogs that any page can open. */
 export function Frame(): ReactNode {
-  const [layer, setLayer] = useState<Layer>(null);
+  const [layer, showLayer] = useState<Layer>(null);
+  const setLayer = useCallback((next: Layer) => {
+    // What is typed before the dialog has the focus is not meant for the page.
+    pauseKeys(next !== null);
+    showLayer(next);
+  }, []);
   const KeysDialog = useLoaded(loadKeysDialog, layer === "keys");
   const Palette = useLoaded(loadPalette, layer === "palette");
   const navigate = useNavigate();
@@ -36,9 +49,7 @@ export function Frame(): ReactNode {
       if (Date.now() - goes.current > 1_000) return false;
       goes.current = 0;
       if (letter === "t") void navigate({ to: "/" });
-      const entity = entities.catalogue.entities.find(({ title }) =>
-        title.toLowerCase().startsWith(letter),
-      );
+      const entity = entities.listed.find(({ title }) => title.toLowerCase().startsWith(letter));
       if (letter !== "t" && entity)
         void navigate({ to: "/$entity", params: { entity: entity.name }, search: {} });
       return true;
@@ -61,10 +72,17 @@ export function Frame(): ReactNode {
           .then(() => showToast(en.record.linkCopied));
       },
       "?": () => setLayer("keys"),
-      "Mod+k": () => setLayer("palette"),
     };
-  }, [entities, navigate]);
+  }, [entities, navigate, setLayer]);
   useKeys(keys);
+  useKeys(
+    useMemo(() => ({ "Mod+k": () => setLayer("palette") }), [setLayer]),
+    true,
+  );
+  // The script of the palette is there before anybody asks for it.
+  useEffect(() => {
+    requestIdleCallback(() => void loadPalette().catch(() => undefined));
+  }, []);
   // The login may have happened in another tab.
   useEffect(() => {
     if (session !== "ended") return;
@@ -79,7 +97,7 @@ export function Frame(): ReactNode {
       openPalette: () => setLayer("palette"),
       isGoing: () => Date.now() - goes.current <= 1_000,
     }),
-    [],
+    [setLayer],
   );
 
   return (

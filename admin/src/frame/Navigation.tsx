@@ -31,7 +31,7 @@ function groupsOf(entities: readonly Entity[]): [heading: string, entities: Enti
 }
 
 export function Navigation({ onKeys, onPalette, onGo }: NavigationProps): ReactNode {
-  const { catalogue } = useEntities();
+  const { catalogue, listed } = useEntities();
   return (
     <nav className="navigation" aria-label={en.frame.navigation}>
       <div className="brand">
@@ -50,7 +50,7 @@ export function Navigation({ onKeys, onPalette, onGo }: NavigationProps): ReactN
           </Link>
         </li>
       </ul>
-      {groupsOf(catalogue.entities).map(([heading, entities]) => (
+      {groupsOf(listed).map(([heading, entities]) => (
         <section key={heading}>
           <h2>{heading}</h2>
           <ul>
@@ -93,7 +93,7 @@ function Account({ onKeys }: { onKeys: () => void }): ReactNode {
     <MenuTrigger>
       <Button className="button button-quiet" aria-label={`${en.frame.account}: ${name}`}>
         <Icon name="person" />
-        {name}
+        <span className="text">{name}</span>
       </Button>
       <Popover className="menu-popover">
         <Menu

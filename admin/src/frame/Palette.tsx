@@ -11,7 +11,7 @@ import {
   ListBoxSection,
   Modal,
   ModalOverlay,
-  SearchField,
+  TextField,
 } from "react-aria-components";
 import { ask } from "../api/ask.ts";
 import { suggestionsDocument } from "../api/documents.ts";
@@ -36,15 +36,15 @@ export function Palette({ onOpenChange }: { onOpenChange: (isOpen: boolean) => v
 }
 
 function PaletteContent({ onClose }: { onClose: () => void }): ReactNode {
-  const { catalogue } = useEntities();
+  const { listed } = useEntities();
   const navigate = useNavigate();
   const [text, setText] = useState("");
   const wanted = text.trim().toLowerCase();
   const lists = useMemo(
-    () => catalogue.entities.filter(({ title }) => title.toLowerCase().includes(wanted)),
-    [catalogue, wanted],
+    () => listed.filter(({ title }) => title.toLowerCase().includes(wanted)),
+    [listed, wanted],
   );
-  const searched = wanted.length < 2 ? [] : catalogue.entities.slice(0, maxSearched);
+  const searched = wanted.length < 2 ? [] : listed.slice(0, maxSearched);
   const found = useQueries({
     queries: searched.map(({ name }) => ({
       queryKey: ["suggestions", name, wanted],
@@ -64,9 +64,15 @@ function PaletteContent({ onClose }: { onClose: () => void }): ReactNode {
   };
   return (
     <Autocomplete inputValue={text} onInputChange={setText}>
-      <SearchField aria-label={en.palette.title} autoFocus>
-        <Input className="input" placeholder={en.palette.placeholder} />
-      </SearchField>
+      <TextField aria-label={en.palette.title} autoFocus>
+        <Input
+          className="input"
+          placeholder={en.palette.placeholder}
+          // The list below it is moved through from here.
+          role="combobox"
+          aria-expanded
+        />
+      </TextField>
       <ListBox
         className="options"
         aria-label={en.palette.title}

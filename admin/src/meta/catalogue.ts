@@ -3,6 +3,7 @@ import type { EntityDescription, EntityField } from "../../../src/schema/entityD
 export type {
   EntityAction,
   EntityField,
+  EntityParent,
   EntityReference,
   EntityRelation,
 } from "../../../src/schema/entityDescription.ts";
@@ -51,10 +52,13 @@ export interface MissingPermission {
 /** The catalogue with quick access by name. */
 export class Entities {
   readonly catalogue: Catalogue;
+  /** The tables with a list of their own; the rows of the others stand below rows of these. */
+  readonly listed: readonly Entity[];
   readonly #byName: Map<string, Entity>;
 
   constructor(catalogue: Catalogue) {
     this.catalogue = catalogue;
+    this.listed = catalogue.entities.filter(({ listField }) => listField !== null);
     this.#byName = new Map(catalogue.entities.map((entity) => [entity.name, entity]));
   }
 

@@ -26,7 +26,8 @@ const parts: Readonly<Record<string, string>> = {
 /** The start page: what waits, what comes, what changed, and the way to every list. */
 export function TodayPage(): ReactNode {
   const entities = useEntities();
-  const { me, entities: open } = entities.catalogue;
+  const { me } = entities.catalogue;
+  const open = entities.listed;
   const asked = Object.entries(parts).filter(([name]) => entities.get(name));
   const document = `query Today { ${asked.map(([, part]) => part).join("\n")} }`;
   const today = useQuery({

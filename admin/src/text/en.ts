@@ -78,6 +78,7 @@ export const en = {
         : `That needs the permission ${permission}. A Superadmin can give it to one of your roles.`,
     unknown: (name: string) => `There is no list “${name}”`,
     unknownHint: "It may have another name, or your permissions do not open it.",
+    below: (title: string) => `${title} show with the rows that they belong to`,
     take: "Tab takes it",
   },
   record: {
@@ -120,6 +121,8 @@ export const en = {
     takeAway: (name: string) => `Take ${name} away`,
     choose: "Type two letters",
     noChoice: "Nothing found",
+    newChoice: (one: string, name: string) =>
+      name === "" ? `New ${one} …` : `New ${one} “${name}” …`,
     empty: "empty",
     noNeighbour: "No other row: open one from its list to go on with the next",
     linkCopied: "Link copied",

@@ -1,4 +1,4 @@
-import { useEffect } from "react";
+import { type RefObject, createContext, useContext, useEffect } from "react";
 import { currentPreferences } from "../preferences.ts";
 import { en } from "../text/en.ts";
 
@@ -39,7 +39,7 @@ export const keyTable = [
       ["h", "history"],
       [".", "actions of the row, such as activating a user"],
       ["Delete", "delete the row; u takes it back"],
-      ["[ ]", "row before, row after"],
+      ["[ ]", "row before, row after, also in a drawer"],
       ["y", "copy the link"],
     ],
   },
@@ -62,8 +62,27 @@ export function keyName(event: KeyboardEvent): string {
 /** A handler that returns false leaves the key to others. */
 type Handlers = Record<string, (event: KeyboardEvent) => unknown>;
 
-/** Handles keys of the whole page. Those without Ctrl count only outside of fields, and can be switched off (WCAG 2.1.4). */
-export function useKeys(handlers: Handlers): void {
+/** The dialog that a component stands in, so that keys count for the topmost one only; null on the page itself. */
+export const KeyLayer = createContext<RefObject<HTMLElement | null> | null>(null);
+
+/** The dialog over everything else. Those opened later come later in the document. */
+function topDialog(): Element | null {
+  return [...document.querySelectorAll("[role=dialog], [role=alertdialog]")].at(-1) ?? null;
+}
+
+let isPaused = false;
+
+/** Lets keys of pages and drawers wait until a dialog that was asked for is gone again. */
+export function pauseKeys(paused: boolean): void {
+  isPaused = paused;
+}
+
+/**
+ * Handles keys of the page, or of the drawer that the component stands in, while nothing is over it; `anywhere` also beneath
+ * dialogs. Keys without Ctrl count only outside of fields, and can be switched off (WCAG 2.1.4).
+ */
+export function useKeys(handlers: Handlers, anywhere = false): void {
+  const layer = useContext(KeyLayer);
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
       if (event.defaultPrevented || event.altKey) return;
@@ -72,11 +91,10 @@ export function useKeys(handlers: Handlers): void {
       if (!handler) return;
       const isPlain = !name.startsWith("Mod+") && (name.length === 1 || name === "Delete");
       if (isPlain && (isTyping(event.target) || !currentPreferences().singleKeys)) return;
-      // A dialog above the page takes the keys.
-      if (isPlain && document.querySelector("[role=dialog], [role=alertdialog]")) return;
+      if (!anywhere && (isPaused || topDialog() !== (layer?.current ?? null))) return;
       if (handler(event) !== false) event.preventDefault();
     };
     document.addEventListener("keydown", onKeyDown);
     return () => document.removeEventListener("keydown", onKeyDown);
-  }, [handlers]);
+  }, [handlers, layer, anywhere]);
 }

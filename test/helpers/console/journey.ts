@@ -167,7 +167,7 @@ async function expectAccessible(
   const found = violations.map(({ id, help, nodes }) => ({
     id,
     help,
-    nodes: nodes.map(({ target, failureSummary }) => ({ target, failureSummary })),
+    nodes: nodes.map(({ html, failureSummary }) => ({ html, failureSummary })),
   }));
   expect(found).toEqual([]);
 }

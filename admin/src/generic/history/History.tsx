@@ -2,7 +2,7 @@ import { useInfiniteQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { Button } from "react-aria-components";
 import { ask } from "../../api/ask.ts";
-import { historyDocument } from "../../api/documents.ts";
+import { historyDocument } from "../../api/recordDocuments.ts";
 import { type Entity, type EntityField, fieldOf } from "../../meta/catalogue.ts";
 import { formatAgo, formatTime, formatWithUnit, textOf } from "../../meta/format.ts";
 import { en } from "../../text/en.ts";

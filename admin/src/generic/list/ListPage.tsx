@@ -16,6 +16,7 @@ import type { Row } from "../../meta/rows.ts";
 import { setListPreference, usePreferences } from "../../preferences.ts";
 import type { ListSearch } from "../../router.tsx";
 import { en } from "../../text/en.ts";
+import { Description } from "../../ui/Description.tsx";
 import { Failure } from "../../ui/Failure.tsx";
 import { Icon } from "../../ui/icons.tsx";
 import { useKeys } from "../../ui/keys.ts";
@@ -24,7 +25,7 @@ import { drawerOf } from "../record/drawers.ts";
 import { ColumnsMenu } from "./ColumnsMenu.tsx";
 import { Grid, type GridHandle, type Selection } from "./Grid.tsx";
 import { neighbours, rememberNeighbours } from "./neighbours.ts";
-import { NoList } from "./NoList.tsx";
+import { ListBelow, NoList } from "./NoList.tsx";
 import { QueryField, type QueryFieldHandle } from "./QueryField.tsx";
 import { useRows } from "./useRows.ts";
 
@@ -34,7 +35,12 @@ export function ListPage(): ReactNode {
   const { entity: name } = useParams({ from: "/$entity" });
   const entity = useEntities().get(name);
   // The key resets selection and position for another list.
-  return entity ? <List key={name} entity={entity} /> : <NoList name={name} />;
+  if (!entity) return <NoList name={name} />;
+  return entity.listField === null ? (
+    <ListBelow entity={entity} />
+  ) : (
+    <List key={name} entity={entity} />
+  );
 }
 
 function columnsOf(entity: Entity, names: readonly string[]): EntityField[] {
@@ -80,7 +86,7 @@ function List({ entity }: { entity: Entity }): ReactNode {
     setSelection(new Set<string>());
     change({ q: text.trim() });
   };
-  const open = (row: Row) => {
+  const remember = () => {
     const start = range[0] - neighbours;
     const around = Array.from({ length: range[1] + neighbours - start }, (_, place) =>
       rows.rowAt(start + place),
@@ -89,9 +95,15 @@ function List({ entity }: { entity: Entity }): ReactNode {
       entity.name,
       around.flatMap((near) => (near ? [near.id] : [])),
     );
+  };
+  const open = (row: Row) => {
+    remember();
     void navigate({ to: "/$entity/$id", params: { entity: entity.name, id: row.id }, search: {} });
   };
-  const look = (row: Row) => change({ open: drawerOf(entity.name, row.id) });
+  const look = (row: Row) => {
+    remember();
+    change({ open: drawerOf(entity.name, row.id) });
+  };
   const onRange = useCallback((first: number, last: number) => setRange([first, last]), []);
   const create = () =>
     void navigate({ to: "/$entity/new", params: { entity: entity.name }, search: {} });
@@ -220,7 +232,11 @@ function NoRows({
   return (
     <div className="empty">
       <h2>{en.list.empty(entity.title)}</h2>
-      {entity.description !== null && <p>{entity.description}</p>}
+      {entity.description !== null && (
+        <p>
+          <Description text={entity.description} />
+        </p>
+      )}
       <p className="dim">
         {entity.canCreate
           ? en.list.emptyMayCreate(entity.titleOne)

@@ -1,5 +1,7 @@
+import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { Page } from "../../frame/Page.tsx";
+import type { Entity } from "../../meta/catalogue.ts";
 import { useEntities } from "../../meta/EntitiesContext.ts";
 import { en } from "../../text/en.ts";
 
@@ -14,4 +16,35 @@ export function NoList({ name }: { name: string }): ReactNode {
       </div>
     </Page>
   );
+}
+
+/** A table whose rows show below rows of other tables only, such as prices with their products. */
+export function ListBelow({ entity }: { entity: Entity }): ReactNode {
+  return (
+    <Page title={entity.title}>
+      <div className="empty">
+        <h2>{en.list.below(entity.title)}</h2>
+        <p>
+          <LinkToList entity={entity} />
+        </p>
+      </div>
+    </Page>
+  );
+}
+
+/** A link to the list of a table, or to the lists that have its rows below theirs. */
+export function LinkToList({ entity }: { entity: Entity }): ReactNode {
+  const entities = useEntities();
+  const lists =
+    entity.listField === null
+      ? entity.parents.flatMap((parent) => entities.get(parent.entity) ?? [])
+      : [entity];
+  return lists.map(({ name, title }, index) => (
+    <span key={name}>
+      {index > 0 && ", "}
+      <Link to="/$entity" params={{ entity: name }} search={{}}>
+        {title}
+      </Link>
+    </span>
+  ));
 }

@@ -1,23 +1,19 @@
 import { keepPreviousData, useQueries, useQuery } from "@tanstack/react-query";
 import { useCallback, useMemo, useState } from "react";
-import { ask } from "../../api/ask.ts";
-import { listDocument } from "../../api/documents.ts";
-import { addReferredRows } from "../../api/referredRows.ts";
+import { type Above, type RowsPage, fetchRows } from "../../api/rows.ts";
 import type { Entity, EntityField } from "../../meta/catalogue.ts";
 import { useEntities } from "../../meta/EntitiesContext.ts";
 import type { Row } from "../../meta/rows.ts";
 
 export const pageSize = 100;
 
-interface RowsPage {
-  page: { totalCount: number | null; nodes: Row[] };
-}
-
 interface RowsOptions {
   entity: Entity;
   columns: readonly EntityField[];
   query: string;
   order: readonly string[];
+  /** The row that they stand below, for tables that have no list of their own. */
+  above?: Above | null;
   /** Indexes of the first and last row in sight. */
   range: readonly [first: number, last: number];
 }
@@ -35,26 +31,34 @@ export interface Rows {
 }
 
 /** Loads the pages around the rows in sight. The first page also counts; all others only fetch. */
-export function useRows({ entity, columns, query, order, range }: RowsOptions): Rows {
-  const document = listDocument(entity, columns, order);
+export function useRows({ entity, columns, query, order, above = null, range }: RowsOptions): Rows {
+  const shape = columns.map(({ name }) => name).join();
   const entities = useEntities();
   const optionsOf = (page: number) => ({
-    queryKey: ["rows", entity.name, document, query, page],
-    queryFn: async ({ signal }: { signal: AbortSignal }) => {
-      const variables = {
-        query: query === "" ? null : query,
-        first: pageSize,
-        offset: page * pageSize,
-        count: page === 0,
-      };
-      const answer = await ask<RowsPage>(document, variables, { signal });
-      const { nodes } = answer.page;
-      // Without a key the place in the list has to do.
-      if (entity.keyField === null)
-        for (const [index, row] of nodes.entries()) row.id = String(page * pageSize + index);
-      await addReferredRows(entities, columns, nodes, signal);
-      return answer;
-    },
+    queryKey: [
+      "rows",
+      entity.name,
+      shape,
+      order.join(),
+      above && `${above.parent.by}:${above.id}`,
+      query,
+      page,
+    ],
+    queryFn: ({ signal }: { signal: AbortSignal }) =>
+      fetchRows(
+        entities,
+        {
+          entity,
+          columns,
+          order,
+          query,
+          above,
+          first: pageSize,
+          offset: page * pageSize,
+          count: page === 0,
+        },
+        signal,
+      ),
     gcTime: 120_000,
   });
   const first = useQuery({ ...optionsOf(0), placeholderData: keepPreviousData });
@@ -62,23 +66,25 @@ export function useRows({ entity, columns, query, order, range }: RowsOptions): 
   const [kept, setKept] = useState<RowsPage>();
   if (first.data && first.data !== kept) setKept(first.data);
   const shown = first.data ?? kept;
-  const total = shown?.page.totalCount ?? undefined;
+  const total = shown?.totalCount ?? undefined;
+  const isWhole = shown?.isWhole === true;
   const wanted = useMemo(() => {
-    if (total === undefined) return [];
+    if (total === undefined || isWhole) return [];
     const lastPage = Math.max(0, Math.ceil(total / pageSize) - 1);
     const from = Math.max(1, Math.floor(range[0] / pageSize));
     const to = Math.min(lastPage, Math.floor((range[1] + pageSize / 2) / pageSize));
     return Array.from({ length: Math.max(0, to - from + 1) }, (_, index) => from + index);
-  }, [total, range]);
+  }, [total, isWhole, range]);
   const others = useQueries({ queries: wanted.map(optionsOf) });
 
   const rowAt = useCallback(
     (index: number): Row | undefined => {
+      if (isWhole) return shown?.nodes[index];
       const page = Math.floor(index / pageSize);
       const data = page === 0 ? shown : others[wanted.indexOf(page)]?.data;
-      return data?.page.nodes[index % pageSize];
+      return data?.nodes[index % pageSize];
     },
-    [shown, others, wanted],
+    [shown, isWhole, others, wanted],
   );
   return {
     total,

@@ -12,7 +12,7 @@ import {
   Popover,
 } from "react-aria-components";
 import { ask } from "../../api/ask.ts";
-import { actionDocument } from "../../api/documents.ts";
+import { actionDocument } from "../../api/recordDocuments.ts";
 import type { Entity, EntityAction } from "../../meta/catalogue.ts";
 import type { Row } from "../../meta/rows.ts";
 import { en } from "../../text/en.ts";

@@ -5,7 +5,9 @@ import { formatWithUnit } from "../../meta/format.ts";
 import { ColorDot, cellText, layoutOf } from "../../meta/kinds.tsx";
 import { type Row, referredRow } from "../../meta/rows.ts";
 import { en } from "../../text/en.ts";
+import { Description } from "../../ui/Description.tsx";
 import { Icon } from "../../ui/icons.tsx";
+import type { NewRow } from "./NewRow.tsx";
 import { ReferenceEditor } from "./ReferenceEditor.tsx";
 import { ReferenceListEditor } from "./ReferenceListEditor.tsx";
 import type { FormValue } from "./values.ts";
@@ -23,6 +25,8 @@ export interface EditorProps {
   onChange: (value: FormValue) => void;
   onRevert: () => void;
   onOpenReference?: ((entity: string, id: string) => void) | undefined;
+  /** Makes a row of another table, to be chosen here. */
+  onNew: (wanted: NewRow) => void;
 }
 
 /** Label, editor, unit, hint and error of one field. */
@@ -75,7 +79,7 @@ export function Editor(props: EditorProps): ReactNode {
       )}
       {field.description !== null && (
         <p className="hint" id={`${id}-hint`}>
-          {field.description}
+          <Description text={field.description} />
         </p>
       )}
     </div>

@@ -5,6 +5,7 @@ import { cellText } from "../../meta/kinds.tsx";
 import { type Row, referredRow } from "../../meta/rows.ts";
 import { en } from "../../text/en.ts";
 import { Editor } from "./Editor.tsx";
+import type { NewRow } from "./NewRow.tsx";
 import type { RecordForm } from "./useRecordForm.ts";
 import type { FormValue } from "./values.ts";
 
@@ -13,6 +14,7 @@ interface FormFieldsProps {
   row: Row | null;
   form: RecordForm;
   onOpenReference?: (entity: string, id: string) => void;
+  onNew: (wanted: NewRow) => void;
 }
 
 /** A form value in words. */
@@ -23,7 +25,13 @@ export function showFormValue(field: EntityField, value: FormValue | undefined):
 }
 
 /** The editors of all fields, by section. */
-export function FormFields({ entity, row, form, onOpenReference }: FormFieldsProps): ReactNode {
+export function FormFields({
+  entity,
+  row,
+  form,
+  onOpenReference,
+  onNew,
+}: FormFieldsProps): ReactNode {
   const missing = entity.missing.find(({ verb }) => verb === (row ? "update" : "create"));
   const sections = new Map<string, EntityField[]>();
   for (const field of entity.fields) {
@@ -53,6 +61,7 @@ export function FormFields({ entity, row, form, onOpenReference }: FormFieldsPro
               onChange={(value) => form.set(field.name, value)}
               onRevert={() => form.revert(field.name)}
               onOpenReference={onOpenReference}
+              onNew={onNew}
             />
           );
         })}

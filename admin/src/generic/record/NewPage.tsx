@@ -1,14 +1,13 @@
-import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
-import { type ReactNode, useEffect, useMemo } from "react";
+import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import { type ReactNode, useMemo } from "react";
 import { Page } from "../../frame/Page.tsx";
 import type { Entity } from "../../meta/catalogue.ts";
 import { useEntities } from "../../meta/EntitiesContext.ts";
 import { en } from "../../text/en.ts";
 import { useKeys } from "../../ui/keys.ts";
-import { NoList } from "../list/NoList.tsx";
-import { FormFields } from "./FormFields.tsx";
-import { LeaveGuard, SaveButton } from "./RecordView.tsx";
-import { focusField, useRecordForm } from "./useRecordForm.ts";
+import { LinkToList, NoList } from "../list/NoList.tsx";
+import { SaveButton } from "./leaving.tsx";
+import { NewRowForm, useNewForm } from "./NewRow.tsx";
 import type { FormValues } from "./values.ts";
 
 /** The form of a new row. The address can fill in fields, such as the row that it is made for. */
@@ -40,11 +39,10 @@ function NewRecord({ entity }: { entity: Entity }): ReactNode {
     }
     return values;
   }, [entity, search]);
-  const form = useRecordForm({
+  const form = useNewForm(
     entity,
-    row: null,
     initial,
-    onSaved: (row) =>
+    (row) =>
       void navigate({
         to: "/$entity/$id",
         params: { entity: entity.name, id: row.id },
@@ -53,33 +51,16 @@ function NewRecord({ entity }: { entity: Entity }): ReactNode {
         // The edits are saved: there is nothing to ask about.
         ignoreBlocker: true,
       }),
-  });
+  );
   const { save } = form;
-  const keys = useMemo(() => ({ "Mod+s": () => save() }), [save]);
-  useKeys(keys);
-  useEffect(() => {
-    const first = entity.fields.find(
-      ({ name, onCreate }) => onCreate !== "NO" && initial[name] === undefined,
-    );
-    if (first) focusField(first.name);
-  }, [entity, initial]);
+  useKeys(useMemo(() => ({ "Mod+s": () => save() }), [save]));
   return (
     <Page
       title={en.list.new(entity.titleOne.toLowerCase())}
-      before={
-        <Link to="/$entity" params={{ entity: entity.name }} search={{}}>
-          {entity.title}
-        </Link>
-      }
+      before={<LinkToList entity={entity} />}
       actions={<SaveButton form={form} />}
     >
-      <LeaveGuard form={form} />
-      {form.problem && (
-        <p className="error" role="alert">
-          {form.problem.message}
-        </p>
-      )}
-      <FormFields entity={entity} row={null} form={form} />
+      <NewRowForm entity={entity} form={form} />
     </Page>
   );
 }

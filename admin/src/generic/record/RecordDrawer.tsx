@@ -1,9 +1,10 @@
 import { useNavigate } from "@tanstack/react-router";
-import { type ReactNode, useState } from "react";
+import { type ReactNode, useRef, useState } from "react";
 import { Button, Dialog, Heading, Modal, ModalOverlay } from "react-aria-components";
 import { useEntities } from "../../meta/EntitiesContext.ts";
 import { en } from "../../text/en.ts";
 import { Icon } from "../../ui/icons.tsx";
+import { KeyLayer } from "../../ui/keys.ts";
 import { drawerOf, maxDrawers } from "./drawers.ts";
 import { RecordView } from "./RecordView.tsx";
 
@@ -32,6 +33,7 @@ function Drawer({ drawers, depth, onPath }: DrawerProps): ReactNode {
   const entity = useEntities().get(name);
   const navigate = useNavigate();
   const [tab, setTab] = useState("fields");
+  const layer = useRef<HTMLElement>(null);
   const openPage = (other: string, otherId: string) =>
     void navigate({ to: "/$entity/$id", params: { entity: other, id: otherId }, search: {} });
   const close = () => onPath(drawers.slice(0, depth - 1).join(","));
@@ -45,47 +47,52 @@ function Drawer({ drawers, depth, onPath }: DrawerProps): ReactNode {
       }}
     >
       <Modal className="drawer">
-        <Dialog aria-label={entity?.titleOne ?? name}>
-          {entity ? (
-            <RecordView
-              key={here}
-              entity={entity}
-              id={id}
-              tab={tab}
-              drawer={here}
-              onTab={setTab}
-              onOpen={(other, otherId) =>
-                depth < maxDrawers
-                  ? onPath(`${here},${drawerOf(other, otherId)}`)
-                  : openPage(other, otherId)
-              }
-              onGone={close}
-              frame={({ title, detail, actions, content }) => (
-                <div className="page">
-                  <header className="page-header">
-                    <Button
-                      className="button button-quiet icon-button"
-                      aria-label={en.close}
-                      onPress={close}
-                    >
-                      <Icon name="close" />
-                    </Button>
-                    <Heading slot="title">{title}</Heading>
-                    <span className="dim">{detail}</span>
-                    <span className="grow" />
-                    <Button className="button" onPress={() => openPage(name, id)}>
-                      <Icon name="open" />
-                      {en.record.open(entity.titleOne.toLowerCase())}
-                    </Button>
-                    {actions}
-                  </header>
-                  <div className="page-body">{content}</div>
-                </div>
-              )}
-            />
-          ) : (
-            <p className="empty">{en.list.unknown(name)}</p>
-          )}
+        <Dialog ref={layer} aria-label={entity?.titleOne ?? name}>
+          <KeyLayer value={layer}>
+            {entity ? (
+              <RecordView
+                key={here}
+                entity={entity}
+                id={id}
+                tab={tab}
+                drawer={here}
+                onTab={setTab}
+                onOpen={(other, otherId) =>
+                  depth < maxDrawers
+                    ? onPath(`${here},${drawerOf(other, otherId)}`)
+                    : openPage(other, otherId)
+                }
+                onStep={(next) =>
+                  onPath([...drawers.slice(0, depth - 1), drawerOf(name, next)].join(","))
+                }
+                onGone={close}
+                frame={({ title, detail, actions, content }) => (
+                  <div className="page">
+                    <header className="page-header">
+                      <Button
+                        className="button button-quiet icon-button"
+                        aria-label={en.close}
+                        onPress={close}
+                      >
+                        <Icon name="close" />
+                      </Button>
+                      <Heading slot="title">{title}</Heading>
+                      <span className="dim">{detail}</span>
+                      <span className="grow" />
+                      <Button className="button" onPress={() => openPage(name, id)}>
+                        <Icon name="open" />
+                        {en.record.open(entity.titleOne.toLowerCase())}
+                      </Button>
+                      {actions}
+                    </header>
+                    <div className="page-body">{content}</div>
+                  </div>
+                )}
+              />
+            ) : (
+              <p className="empty">{en.list.unknown(name)}</p>
+            )}
+          </KeyLayer>
           {drawers.length > depth && <Drawer drawers={drawers} depth={depth + 1} onPath={onPath} />}
         </Dialog>
       </Modal>

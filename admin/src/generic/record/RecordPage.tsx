@@ -1,18 +1,20 @@
-import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { type ReactNode, useCallback } from "react";
 import { Page } from "../../frame/Page.tsx";
 import { useEntities } from "../../meta/EntitiesContext.ts";
-import { NoList } from "../list/NoList.tsx";
+import { LinkToList, NoList } from "../list/NoList.tsx";
 import { drawerOf } from "./drawers.ts";
 import { RecordDrawers } from "./RecordDrawer.tsx";
 import { RecordView } from "./RecordView.tsx";
+import { rowAbove } from "./rowAbove.ts";
 
 /** The page of one row. */
 export function RecordPage(): ReactNode {
   const { entity: name, id } = useParams({ from: "/$entity/$id" });
   const { tab, open } = useSearch({ from: "/$entity/$id" });
   const navigate = useNavigate({ from: "/$entity/$id" });
-  const entity = useEntities().get(name);
+  const entities = useEntities();
+  const entity = entities.get(name);
   const onTab = useCallback(
     (next: string) =>
       void navigate({
@@ -32,15 +34,18 @@ export function RecordPage(): ReactNode {
         tab={tab ?? "fields"}
         onTab={onTab}
         onOpen={openDrawer}
-        onGone={() => void navigate({ to: "/$entity", params: { entity: name }, search: {} })}
+        onStep={(next) =>
+          void navigate({ to: "/$entity/$id", params: { entity: name, id: next }, search: {} })
+        }
+        onGone={(row) => {
+          const above = rowAbove(entities, entity, row);
+          if (above) void navigate({ to: "/$entity/$id", ...above });
+          else void navigate({ to: "/$entity", params: { entity: name }, search: {} });
+        }}
         frame={({ title, detail, actions, content }) => (
           <Page
             title={title}
-            before={
-              <Link to="/$entity" params={{ entity: name }} search={{}}>
-                {entity.title}
-              </Link>
-            }
+            before={<LinkToList entity={entity} />}
             beside={detail}
             actions={actions}
           >

@@ -1,17 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
-import { useBlocker, useNavigate } from "@tanstack/react-router";
-import { type ReactNode, useCallback, useEffect, useMemo, useState } from "react";
-import {
-  Button,
-  Dialog,
-  Heading,
-  Modal,
-  ModalOverlay,
-  Tab,
-  TabList,
-  TabPanel,
-  Tabs,
-} from "react-aria-components";
+import { useNavigate } from "@tanstack/react-router";
+import { type ReactNode, useCallback, useMemo } from "react";
+import { Button, Tab, TabList, TabPanel, Tabs } from "react-aria-components";
+import { fetchRecord } from "../../api/record.ts";
 import { useFrame } from "../../frame/FrameContext.ts";
 import type { Entity, EntityRelation } from "../../meta/catalogue.ts";
 import { fieldOf } from "../../meta/catalogue.ts";
@@ -28,14 +19,10 @@ import { History } from "../history/History.tsx";
 import { ActionsMenu } from "./ActionsMenu.tsx";
 import { deleteLater } from "./deleteLater.ts";
 import { FormFields, showFormValue } from "./FormFields.tsx";
+import { LeaveGuard, SaveButton } from "./leaving.tsx";
+import { useNewRow } from "./NewRow.tsx";
 import { RelatedList } from "./RelatedList.tsx";
-import {
-  type RecordForm,
-  fetchRecord,
-  focusField,
-  recordKey,
-  useRecordForm,
-} from "./useRecordForm.ts";
+import { focusField, recordKey, useRecordForm } from "./useRecordForm.ts";
 import { toFormValue } from "./values.ts";
 
 interface RecordViewProps {
@@ -46,8 +33,10 @@ interface RecordViewProps {
   drawer?: string;
   onTab: (tab: string) => void;
   onOpen: (entity: string, id: string) => void;
+  /** Shows another row of the table in the same place. */
+  onStep: (id: string) => void;
   /** The row will be deleted: the place that shows it goes. */
-  onGone: () => void;
+  onGone: (row: Row) => void;
   /** Puts title, actions and content into the page or the drawer. */
   frame: (parts: RecordParts) => ReactNode;
 }
@@ -96,8 +85,9 @@ export function RecordView(props: RecordViewProps): ReactNode {
 
 export function nameOf(entity: Entity, row: Row): string {
   const detail = entity.detailField === null ? "" : textOf(row[entity.detailField]);
-  // A row without a name, such as a user who has given none, goes by its detail.
-  return textOf(row[entity.nameField]) || detail || row.id;
+  // A row without a name, such as a user who has given none, goes by its detail. Nobody knows a row by its id.
+  const name = entity.nameField === entity.keyField ? "" : textOf(row[entity.nameField]);
+  return name || detail || entity.titleOne;
 }
 
 function LoadedRecord({
@@ -107,12 +97,14 @@ function LoadedRecord({
   drawer,
   onTab,
   onOpen,
+  onStep,
   onGone,
   frame,
 }: RecordViewProps & { row: Row }): ReactNode {
   const entities = useEntities();
   const navigate = useNavigate();
   const form = useRecordForm({ entity, row, onSaved: () => undefined });
+  const { makeRow, newRowDrawer } = useNewRow(drawer);
   const name = nameOf(entity, row);
   const relations = entity.relations.filter((relation) => entities.get(relation.entity));
   const selected =
@@ -124,14 +116,9 @@ function LoadedRecord({
     (places: number) => {
       const next = neighbourOf(entity.name, row.id, places);
       if (next === undefined) showToast(en.record.noNeighbour);
-      else
-        void navigate({
-          to: "/$entity/$id",
-          params: { entity: entity.name, id: next },
-          search: {},
-        });
+      else onStep(next);
     },
-    [entity, row.id, navigate],
+    [entity, row.id, onStep],
   );
   const remove = useCallback(() => {
     deleteLater({
@@ -139,10 +126,14 @@ function LoadedRecord({
       row,
       name,
       entities,
-      onShow: (other, query) =>
-        void navigate({ to: "/$entity", params: { entity: other }, search: { q: query } }),
+      onShow: ({ field }) =>
+        void navigate({
+          to: "/$entity/$id",
+          params: { entity: entity.name, id: row.id },
+          search: { tab: field },
+        }),
     });
-    onGone();
+    onGone(row);
   }, [entity, row, name, entities, navigate, onGone]);
 
   const keys = useMemo(
@@ -237,11 +228,23 @@ function LoadedRecord({
             )}
           </TabList>
           <TabPanel id="fields" className="tab-panel">
-            <FormFields entity={entity} row={row} form={form} onOpenReference={onOpen} />
+            <FormFields
+              entity={entity}
+              row={row}
+              form={form}
+              onOpenReference={onOpen}
+              onNew={makeRow}
+            />
           </TabPanel>
           {relations.map((relation: EntityRelation) => (
             <TabPanel key={relation.field} id={relation.field} className="tab-panel">
-              <RelatedList relation={relation} id={row.id} onOpen={onOpen} />
+              <RelatedList
+                entity={entity}
+                relation={relation}
+                id={row.id}
+                onOpen={onOpen}
+                onNew={makeRow}
+              />
             </TabPanel>
           ))}
           {entity.hasHistory && (
@@ -262,83 +265,8 @@ function LoadedRecord({
             </TabPanel>
           )}
         </Tabs>
+        {newRowDrawer}
       </>
     ),
   });
-}
-
-export function SaveButton({ form }: { form: RecordForm }): ReactNode {
-  const count = form.dirty.length;
-  return (
-    <Button className="button button-primary" isDisabled={count === 0} onPress={form.save}>
-      {form.isSaving ? en.record.saving : en.record.save}
-      {count > 0 && <span> · {count}</span>}
-      <kbd>Ctrl S</kbd>
-    </Button>
-  );
-}
-
-interface LeaveGuardProps {
-  form: RecordForm;
-  /** The address of the drawer in which the form stands. */
-  drawer?: string | undefined;
-}
-
-/** Asks before edits are lost: by a link, by Back, by closing the drawer or the tab. */
-export function LeaveGuard({ form, drawer }: LeaveGuardProps): ReactNode {
-  const isDirty = form.dirty.length > 0;
-  const blocker = useBlocker({
-    // Another tab of the same record, or a drawer above it, leaves nothing.
-    shouldBlockFn: ({ current, next }) =>
-      isDirty && (current.pathname !== next.pathname || !isWithin(drawer, next.search)),
-    enableBeforeUnload: isDirty,
-    withResolver: true,
-  });
-  const isBlocked = blocker.status === "blocked";
-  const [isAsked, setAsked] = useState(false);
-  const hasTrouble =
-    isAsked &&
-    !form.isSaving &&
-    (form.conflict !== null || form.problem !== null || Object.keys(form.errors).length > 0);
-  // Saved from the dialog: there is nothing left to ask about.
-  useEffect(() => {
-    if (isBlocked && !isDirty) blocker.proceed();
-    // Not saved: errors and questions stand in the form.
-    else if (isBlocked && hasTrouble) blocker.reset();
-  }, [isBlocked, isDirty, hasTrouble, blocker]);
-  if (!isBlocked) return null;
-  return (
-    <ModalOverlay className="overlay" isOpen onOpenChange={() => blocker.reset()} isDismissable>
-      <Modal className="dialog">
-        <Dialog role="alertdialog">
-          <Heading slot="title">{en.record.leaveTitle}</Heading>
-          <p>{en.record.leaveHint(form.dirty.length)}</p>
-          <div className="actions">
-            <Button className="button" autoFocus onPress={() => blocker.reset()}>
-              {en.record.stay}
-            </Button>
-            <Button className="button button-danger" onPress={() => blocker.proceed()}>
-              {en.record.discard}
-            </Button>
-            <Button
-              className="button button-primary"
-              onPress={() => {
-                setAsked(true);
-                form.save();
-              }}
-            >
-              {en.record.saveAndLeave}
-            </Button>
-          </div>
-        </Dialog>
-      </Modal>
-    </ModalOverlay>
-  );
-}
-
-/** Whether the address `search` still shows the drawer, or other ones over it. */
-function isWithin(drawer: string | undefined, search: { open?: string }): boolean {
-  if (drawer === undefined) return true;
-  const open = search.open ?? "";
-  return open === drawer || open.startsWith(`${drawer},`);
 }

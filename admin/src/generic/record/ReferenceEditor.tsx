@@ -11,8 +11,11 @@ import {
 } from "react-aria-components";
 import { ask } from "../../api/ask.ts";
 import { suggestionsDocument } from "../../api/documents.ts";
+import { suggestionsByKey } from "../../api/referredRows.ts";
 import type { Suggestion } from "../../api/suggestion.ts";
-import type { EntityReference } from "../../meta/catalogue.ts";
+import { type EntityReference, fieldOf } from "../../meta/catalogue.ts";
+import { useEntities } from "../../meta/EntitiesContext.ts";
+import { textOf } from "../../meta/format.ts";
 import { ColorDot } from "../../meta/kinds.tsx";
 import { referredRow } from "../../meta/rows.ts";
 import { en } from "../../text/en.ts";
@@ -26,6 +29,9 @@ interface ReferenceEditorProps extends EditorProps {
   /** Takes the chosen row instead of `onChange`, and empties the field. */
   onChosen?: (choice: Suggestion) => void;
 }
+
+/** The key of the choice that makes a row; no row has it. */
+const newKey = " new";
 
 /** Puts the virtual focus on the first choice, so that Enter takes it. */
 function FocusFirst(): null {
@@ -50,14 +56,26 @@ export function ReferenceEditor({
   use,
   onChange,
   onOpenReference,
+  onNew,
   onChosen,
 }: ReferenceEditorProps): ReactNode {
+  const referred = useEntities().get(reference.entity);
   const current = row && referredRow(field, row);
   const selected = typeof value === "string" && value !== "" ? value : null;
   // Names of rows chosen in this form, which the loaded row does not know.
   const [names, setNames] = useState<ReadonlyMap<string, string>>(new Map());
+  const isKnown = selected === null || names.has(selected) || current?.id === selected;
+  // A new row can start with a reference of which only the key is known.
+  const looked = useQuery({
+    queryKey: ["referred", reference.entity, selected],
+    queryFn: ({ signal }) => suggestionsByKey(reference, [selected ?? ""], signal),
+    enabled: !isKnown,
+  });
   const nameOf = (key: string | null) =>
-    key === null ? "" : (names.get(key) ?? (current?.id === key ? current.name : key));
+    key === null
+      ? ""
+      : (names.get(key) ??
+        (current?.id === key ? current.name : (looked.data?.get(key)?.name ?? key)));
   const [text, setText] = useState(nameOf(selected));
   const [shownFor, setShownFor] = useState(selected);
   // Reverting, or taking over somebody else's value, changes the choice from outside.
@@ -65,6 +83,8 @@ export function ReferenceEditor({
     setShownFor(selected);
     setText(nameOf(selected));
   }
+  if (selected !== null && text === selected && nameOf(selected) !== selected)
+    setText(nameOf(selected));
   const [isOpen, setOpen] = useState(false);
   // Enter takes the first choice for what was typed, also when that is still on its way.
   const [taken, setTaken] = useState<string | null>(null);
@@ -83,6 +103,10 @@ export function ReferenceEditor({
   const choices = found.data?.suggestions ?? [];
   const isSettled = found.isSuccess && !found.isPlaceholderData;
   const choose = (key: string | null) => {
+    if (key === newKey) {
+      make();
+      return;
+    }
     const chosen = choices.find((choice) => choice.id === key);
     if (onChosen) {
       setText("");
@@ -95,6 +119,39 @@ export function ReferenceEditor({
     setShownFor(key);
     onChange(key ?? "");
   };
+  const take = (made: string, name: string) => {
+    setNames(new Map([...names, [made, name]]));
+    setText(name);
+    setShownFor(made);
+    onChange(made);
+  };
+  const make = () => {
+    setText(nameOf(selected));
+    if (!referred) return;
+    const { nameField } = referred;
+    const takesName = wanted !== "" && fieldOf(referred, nameField)?.onCreate !== "NO";
+    onNew({
+      entity: referred,
+      initial: takesName ? { [nameField]: wanted } : {},
+      onMade: (made) => {
+        const name = textOf(made[nameField]) || made.id;
+        if (onChosen) onChosen({ id: made.id, name, detail: null, color: null });
+        else take(textOf(made[reference.keyField]) || made.id, name);
+      },
+    });
+  };
+  const offered =
+    referred?.canCreate == null
+      ? choices
+      : [
+          ...choices,
+          {
+            id: newKey,
+            name: en.record.newChoice(referred.titleOne.toLowerCase(), wanted),
+            detail: null,
+            color: null,
+          },
+        ];
   const first = choices[0]?.id;
   useEffect(() => {
     if (taken === null || !isSettled) return;
@@ -116,7 +173,7 @@ export function ReferenceEditor({
       <ComboBox
         className="combo"
         aria-label={field.title}
-        items={choices}
+        items={offered}
         inputValue={text}
         value={selected}
         allowsEmptyCollection

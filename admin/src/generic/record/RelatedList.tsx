@@ -1,7 +1,7 @@
-import { useNavigate } from "@tanstack/react-router";
-import { type ReactNode, useCallback, useState } from "react";
+import { type ReactNode, useCallback, useMemo, useState } from "react";
 import { Button } from "react-aria-components";
-import { type EntityRelation, defaultColumns } from "../../meta/catalogue.ts";
+import { relatedRows } from "../../api/rows.ts";
+import { type Entity, type EntityRelation, defaultColumns } from "../../meta/catalogue.ts";
 import { useEntities } from "../../meta/EntitiesContext.ts";
 import type { Row } from "../../meta/rows.ts";
 import { en } from "../../text/en.ts";
@@ -9,21 +9,28 @@ import { Failure } from "../../ui/Failure.tsx";
 import { Icon } from "../../ui/icons.tsx";
 import { Grid, type Selection } from "../list/Grid.tsx";
 import { useRows } from "../list/useRows.ts";
+import type { NewRow } from "./NewRow.tsx";
 
 interface RelatedListProps {
+  /** The table of the row that the others refer to. */
+  entity: Entity;
   relation: EntityRelation;
-  /** The row that the others refer to. */
   id: string;
   onOpen: (entity: string, id: string) => void;
+  onNew: (wanted: NewRow) => void;
 }
 
 const nothingSelected: Selection = new Set<string>();
 
 /** Rows of another table that refer to the record: the list of that table, with the reference fixed. */
-export function RelatedList({ relation, id, onOpen }: RelatedListProps): ReactNode {
+export function RelatedList(props: RelatedListProps): ReactNode {
+  const { entity: referred, relation, id, onOpen, onNew } = props;
   const entity = useEntities().get(relation.entity);
   if (!entity) throw new Error(`${relation.entity} is not in the catalogue`);
-  const navigate = useNavigate();
+  const wanted = useMemo(
+    () => relatedRows(referred, relation, entity, id),
+    [referred, relation, entity, id],
+  );
   const [range, setRange] = useState<readonly [number, number]>([0, 0]);
   const [order, setOrder] = useState<string | undefined>();
   const onRange = useCallback((first: number, last: number) => setRange([first, last]), []);
@@ -36,7 +43,7 @@ export function RelatedList({ relation, id, onOpen }: RelatedListProps): ReactNo
   const rows = useRows({
     entity,
     columns,
-    query: `${relation.by}:${id}`,
+    ...wanted,
     order: order === undefined ? [] : [order],
     range,
   });
@@ -45,12 +52,7 @@ export function RelatedList({ relation, id, onOpen }: RelatedListProps): ReactNo
       name === referring || name === relation.by || reference?.field === referring,
   );
   const create = () => {
-    if (field)
-      void navigate({
-        to: "/$entity/new",
-        params: { entity: entity.name },
-        search: { [field.name]: id },
-      });
+    if (field) onNew({ entity, initial: { [field.name]: id }, onMade: () => undefined });
   };
   return (
     <div className="related">

@@ -1,7 +1,8 @@
 import { ask } from "../../api/ask.ts";
-import { deleteDocument, listDocument } from "../../api/documents.ts";
+import { deleteDocument } from "../../api/recordDocuments.ts";
 import { ApiError } from "../../api/errors.ts";
-import type { Entities, Entity } from "../../meta/catalogue.ts";
+import { fetchRows, relatedRows } from "../../api/rows.ts";
+import type { Entities, Entity, EntityRelation } from "../../meta/catalogue.ts";
 import type { Row } from "../../meta/rows.ts";
 import { queryClient } from "../../session.ts";
 import { en } from "../../text/en.ts";
@@ -17,7 +18,7 @@ interface Deletion {
   name: string;
   entities: Entities;
   /** Goes to the rows that hinder the deletion. */
-  onShow: (entity: string, query: string) => void;
+  onShow: (relation: EntityRelation) => void;
 }
 
 const waiting = new Map<Deletion, ReturnType<typeof setTimeout>>();
@@ -70,21 +71,23 @@ async function hindranceOf({
   onShow,
   entities,
 }: Deletion): Promise<{ text: string; show: () => void } | null> {
-  for (const { entity: name, by } of entity.relations) {
-    const other = entities.get(name);
+  for (const relation of entity.relations) {
+    const other = entities.get(relation.entity);
     if (!other) continue;
-    const query = `${by}:${row.id}`;
-    const found = await ask<{ page: { totalCount: number } }>(listDocument(other, [], []), {
-      query,
+    const found = await fetchRows(entities, {
+      entity: other,
+      columns: [],
+      order: [],
+      ...relatedRows(entity, relation, other, row.id),
       first: 1,
       offset: 0,
       count: true,
     }).catch(() => null);
-    const count = found?.page.totalCount ?? 0;
+    const count = found?.totalCount ?? 0;
     if (count > 0)
       return {
         text: en.record.referredBy(count, count === 1 ? other.titleOne : other.title),
-        show: () => onShow(name, query),
+        show: () => onShow(relation),
       };
   }
   return null;

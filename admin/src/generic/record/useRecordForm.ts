@@ -1,17 +1,17 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useRef, useState } from "react";
 import { ask } from "../../api/ask.ts";
-import { createDocument, recordDocument, updateDocument } from "../../api/documents.ts";
+import { createDocument, updateDocument } from "../../api/recordDocuments.ts";
 import { ApiError, UnreachableError, isUnauthenticated } from "../../api/errors.ts";
 import { addReferredRows } from "../../api/referredRows.ts";
-import { type Entities, type Entity, type EntityField, fieldOf } from "../../meta/catalogue.ts";
+import { fetchRecord } from "../../api/record.ts";
+import { type Entity, type EntityField, fieldOf } from "../../meta/catalogue.ts";
 import { useEntities } from "../../meta/EntitiesContext.ts";
 import type { Row } from "../../meta/rows.ts";
 import { en } from "../../text/en.ts";
 import { showToast } from "../../ui/Toasts.tsx";
 import type { ConflictState } from "../conflict/ConflictDialog.tsx";
 import { merge } from "../conflict/merge.ts";
-import { quoteValue } from "../../meta/queryTokens.ts";
 import {
   type FormValue,
   type FormValues,
@@ -22,34 +22,13 @@ import {
   toInputValue,
 } from "./values.ts";
 
-interface RowAnswer {
-  row?: Row | null;
-  page?: { nodes: Row[] };
-}
-
-/** The row `id`, or null where it does not exist or the caller may not see it. */
-export async function fetchRecord(
-  entities: Entities,
-  entity: Entity,
-  id: string,
-  signal?: AbortSignal,
-): Promise<Row | null> {
-  if (entity.keyField === null) return null;
-  const answer = await ask<RowAnswer>(
-    recordDocument(entity),
-    entity.recordField === null ? { query: `${entity.keyField}:${quoteValue(id)}` } : { id },
-    signal === undefined ? {} : { signal },
-  );
-  const row = answer.row ?? answer.page?.nodes[0] ?? null;
-  if (row) await addReferredRows(entities, entity.fields, [row], signal);
-  return row;
-}
-
 export const recordKey = (entity: string, id: string) => ["record", entity, id] as const;
 
 export interface RecordForm {
   values: FormValues;
   dirty: readonly string[];
+  /** Whether something would be lost: values that a new row starts with were not typed. */
+  hasEdits: boolean;
   errors: Readonly<Record<string, string>>;
   /** Errors that belong to no field. */
   problem: Error | null;
@@ -246,6 +225,7 @@ export function useRecordForm({ entity, row, initial, onSaved }: FormOptions): R
   return {
     values,
     dirty,
+    hasEdits: dirty.some((name) => base.row !== null || values[name] !== initial?.[name]),
     errors,
     problem,
     isSaving: mutation.isPending,
@@ -309,9 +289,11 @@ class FieldErrors extends Error {
 export function focusField(name: string): void {
   // After the error has been rendered.
   setTimeout(() => {
-    const editor = document.querySelector<HTMLElement>(
+    const editors = document.querySelectorAll<HTMLElement>(
       `[data-field="${CSS.escape(name)}"] :is(input, select, textarea)`,
     );
-    editor?.focus();
+    // Forms in drawers come after those beneath them.
+    const top = [...editors].at(-1)?.closest("[data-field]");
+    top?.querySelector<HTMLElement>("input, select, textarea")?.focus();
   });
 }

@@ -1,0 +1,77 @@
+import type { Entity, EntityAction, EntityParent } from "../meta/catalogue.ts";
+import { name, pagesOf, selections } from "./documents.ts";
+
+// What only a record's page needs: it is loaded after the first list.
+
+const hasVersion = (entity: Entity): boolean =>
+  entity.canUpdate?.takesVersion === true || entity.canDelete?.takesVersion === true;
+
+function recordFields(entity: Entity): string {
+  const fields = selections(entity, entity.fields);
+  return hasVersion(entity) ? `${fields} rowVersion` : fields;
+}
+
+/** One row with all of its fields, and its version where the caller can change it. */
+export function recordDocument(entity: Entity): string {
+  const fields = recordFields(entity);
+  if (entity.recordField !== null)
+    return `query Record($id: ID!) { row: ${name(entity.recordField)}(id: $id) { ${fields} } }`;
+  return `query Record($query: String!) { page: ${pagesOf(entity)}(query: $query, first: 1) { nodes { ${fields} } } }`;
+}
+
+export function createDocument(entity: Entity): string {
+  const { field, inputType } = mutationOf(entity, "canCreate");
+  return `mutation Create($input: ${name(inputType)}!) { row: ${name(field)}(input: $input) { ${recordFields(entity)} } }`;
+}
+
+export function updateDocument(entity: Entity): string {
+  const { field, inputType, takesVersion } = mutationOf(entity, "canUpdate");
+  const [variable, argument] = takesVersion
+    ? [", $ifVersion: String", ", ifVersion: $ifVersion"]
+    : ["", ""];
+  return `mutation Update($id: ID!, $input: ${name(inputType)}!${variable}) { row: ${name(field)}(id: $id, input: $input${argument}) { ${recordFields(entity)} } }`;
+}
+
+export function deleteDocument(entity: Entity): string {
+  const mutation = entity.canDelete;
+  if (mutation === null) throw new Error(`${entity.name} cannot be deleted`);
+  const [variable, argument] = mutation.takesVersion
+    ? [", $ifVersion: String", ", ifVersion: $ifVersion"]
+    : ["", ""];
+  return `mutation Delete($id: ID!${variable}) { done: ${name(mutation.field)}(id: $id${argument}) }`;
+}
+
+export function actionDocument({ field, argument }: EntityAction): string {
+  return `mutation Act($id: ID!) { row: ${name(field)}(${name(argument)}: $id) { __typename } }`;
+}
+
+function mutationOf(entity: Entity, verb: "canCreate" | "canUpdate") {
+  const mutation = entity[verb];
+  if (mutation?.inputType == null) throw new Error(`${entity.name} has no such mutation`);
+  return { ...mutation, inputType: mutation.inputType };
+}
+
+/** Rows with all fields below the row of `upper` that `$query` finds: all of a list, or one page of a connection. */
+export function recordBelowDocument(
+  entity: Entity,
+  upper: Entity,
+  { field, isConnection }: EntityParent,
+): string {
+  const rows = recordFields(entity);
+  const list = isConnection
+    ? `${name(field)}(first: $first, offset: $offset) { nodes { ${rows} } }`
+    : `${name(field)} { ${rows} }`;
+  const variables = isConnection ? ", $first: Int!, $offset: Int!" : "";
+  return `query RecordBelow($query: String!${variables}) { upper: ${pagesOf(upper)}(query: $query, first: 1) { nodes { rows: ${list} } } }`;
+}
+
+export const historyDocument = `query History($entity: String!, $id: String!, $after: String) {
+  history: recordHistory(entity: $entity, id: $id, after: $after) {
+    nodes {
+      id at operation correlationId source alsoChanged
+      by { id name }
+      changes { field before after isRestorable }
+    }
+    hasNextPage endCursor
+  }
+}`;

@@ -1,0 +1,108 @@
+import type {
+  Entities,
+  Entity,
+  EntityField,
+  EntityParent,
+  EntityRelation,
+} from "../meta/catalogue.ts";
+import { quoteValue } from "../meta/queryTokens.ts";
+import type { Row } from "../meta/rows.ts";
+import { ask } from "./ask.ts";
+import { listDocument, rowsBelowDocument } from "./documents.ts";
+import { addReferredRows } from "./referredRows.ts";
+
+/** The row that other rows stand below, such as the product of prices, for tables that have no list of their own. */
+export interface Above {
+  entity: Entity;
+  id: string;
+  parent: EntityParent;
+}
+
+/** Which rows are wanted. */
+export interface RowsRequest {
+  entity: Entity;
+  columns: readonly EntityField[];
+  order: readonly string[];
+  /** In the query language; empty for all. Rows below another row have none. */
+  query: string;
+  above: Above | null;
+  first: number;
+  offset: number;
+  /** Whether the count of all that match is wanted. */
+  count: boolean;
+}
+
+export interface RowsPage {
+  /** Null where no count was wanted. */
+  totalCount: number | null;
+  nodes: Row[];
+  /** All rows, however many were wanted: the API has no pages of them. */
+  isWhole: boolean;
+}
+
+export interface Page {
+  totalCount: number | null;
+  nodes: Row[];
+}
+
+/** How the rows of `other` that refer to the row `id` are asked for. */
+export function relatedRows(
+  entity: Entity,
+  { by }: EntityRelation,
+  other: Entity,
+  id: string,
+): Pick<RowsRequest, "query" | "above"> {
+  if (other.pagesField !== null) return { query: `${by}:${quoteValue(id)}`, above: null };
+  const parent = other.parents.find((field) => field.entity === entity.name && field.by === by);
+  if (!parent) throw new Error(`${entity.name} has no field with its ${other.name}`);
+  return { query: "", above: { entity, id, parent } };
+}
+
+/** One page of the rows of a table, with the names of the rows that they refer to. */
+export async function fetchRows(
+  entities: Entities,
+  request: RowsRequest,
+  signal?: AbortSignal,
+): Promise<RowsPage> {
+  const { entity, columns, offset } = request;
+  const page = await (request.above === null
+    ? fetchListed(request, signal)
+    : fetchBelow(request, request.above, signal));
+  // Without a key the place in the list has to do.
+  if (entity.keyField === null)
+    for (const [index, row] of page.nodes.entries()) row.id = String(offset + index);
+  await addReferredRows(entities, columns, page.nodes, signal);
+  return page;
+}
+
+async function fetchListed(
+  { entity, columns, order, query, first, offset, count }: RowsRequest,
+  signal?: AbortSignal,
+): Promise<RowsPage> {
+  const { page } = await ask<{ page: Page }>(
+    listDocument(entity, columns, order),
+    { query: query === "" ? null : query, first, offset, count },
+    withSignal(signal),
+  );
+  return { ...page, isWhole: false };
+}
+
+async function fetchBelow(
+  { entity, columns, order, first, offset, count }: RowsRequest,
+  { entity: upper, id, parent }: Above,
+  signal?: AbortSignal,
+): Promise<RowsPage> {
+  const query = `${upper.keyField ?? "id"}:${quoteValue(id)}`;
+  const { upper: found } = await ask<{ upper: { nodes: { rows: Row[] | Page }[] } }>(
+    rowsBelowDocument(entity, upper, parent, columns, order),
+    parent.isConnection ? { query, first, offset, count } : { query },
+    withSignal(signal),
+  );
+  const rows = found.nodes[0]?.rows ?? [];
+  return Array.isArray(rows)
+    ? { nodes: rows, totalCount: rows.length, isWhole: true }
+    : { ...rows, isWhole: false };
+}
+
+export const withSignal = (signal: AbortSignal | undefined) =>
+  signal === undefined ? {} : { signal };

@@ -1,0 +1,134 @@
+import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
+import { Button, Dialog, Heading, Modal, ModalOverlay } from "react-aria-components";
+import type { Entity } from "../../meta/catalogue.ts";
+import type { Row } from "../../meta/rows.ts";
+import { en } from "../../text/en.ts";
+import { Icon } from "../../ui/icons.tsx";
+import { KeyLayer, useKeys } from "../../ui/keys.ts";
+import { FormFields } from "./FormFields.tsx";
+import { LeaveDialog, LeaveGuard, SaveButton } from "./leaving.tsx";
+import { type RecordForm, focusField, useRecordForm } from "./useRecordForm.ts";
+import type { FormValues } from "./values.ts";
+
+/** A row that somebody wants to make beside what they are doing. */
+export interface NewRow {
+  entity: Entity;
+  initial: FormValues;
+  onMade: (row: Row) => void;
+}
+
+/** Lets a form or a list make rows of other tables in a drawer over it. `drawer` is the address of the drawer it stands in. */
+export function useNewRow(drawer: string | undefined): {
+  makeRow: (wanted: NewRow) => void;
+  newRowDrawer: ReactNode;
+} {
+  const [wanted, setWanted] = useState<NewRow | null>(null);
+  const close = () => setWanted(null);
+  return {
+    makeRow: setWanted,
+    newRowDrawer: wanted && <NewRowDrawer {...wanted} drawer={drawer} onClose={close} />,
+  };
+}
+
+interface NewRowDrawerProps extends NewRow {
+  drawer: string | undefined;
+  onClose: () => void;
+}
+
+function NewRowDrawer(props: NewRowDrawerProps): ReactNode {
+  const { entity, initial, drawer, onMade, onClose } = props;
+  const [isAsked, setAsked] = useState(false);
+  const layer = useRef<HTMLElement>(null);
+  const form = useNewForm(entity, initial, (row) => {
+    onClose();
+    onMade(row);
+  });
+  const close = () => {
+    if (form.hasEdits) setAsked(true);
+    else onClose();
+  };
+  const title = en.list.new(entity.titleOne.toLowerCase());
+  return (
+    <ModalOverlay
+      className="overlay overlay-right"
+      isOpen
+      isDismissable
+      onOpenChange={(isOpen) => {
+        if (!isOpen) close();
+      }}
+    >
+      <Modal className="drawer">
+        <Dialog ref={layer} aria-label={title}>
+          <KeyLayer value={layer}>
+            <SaveKey form={form} />
+            <div className="page">
+              <header className="page-header">
+                <Button
+                  className="button button-quiet icon-button"
+                  aria-label={en.close}
+                  onPress={close}
+                >
+                  <Icon name="close" />
+                </Button>
+                <Heading slot="title">{title}</Heading>
+                <span className="grow" />
+                <SaveButton form={form} />
+              </header>
+              <div className="page-body">
+                <NewRowForm entity={entity} form={form} drawer={drawer} />
+              </div>
+            </div>
+            {isAsked && (
+              <LeaveDialog form={form} onStay={() => setAsked(false)} onLeave={onClose} />
+            )}
+          </KeyLayer>
+        </Dialog>
+      </Modal>
+    </ModalOverlay>
+  );
+}
+
+/** Ctrl S, where the form stands in a layer of its own. */
+function SaveKey({ form: { save } }: { form: RecordForm }): null {
+  useKeys(useMemo(() => ({ "Mod+s": () => save() }), [save]));
+  return null;
+}
+
+/** The form of a row that is made, with the focus on the first field that nothing fills in. */
+export function useNewForm(
+  entity: Entity,
+  initial: FormValues,
+  onSaved: (row: Row) => void,
+): RecordForm {
+  const form = useRecordForm({ entity, row: null, initial, onSaved });
+  useEffect(() => {
+    const first = entity.fields.find(
+      ({ name, onCreate }) => onCreate !== "NO" && initial[name] === undefined,
+    );
+    if (first) focusField(first.name);
+  }, [entity, initial]);
+  return form;
+}
+
+interface NewRowFormProps {
+  entity: Entity;
+  form: RecordForm;
+  drawer?: string | undefined;
+}
+
+/** The fields of a row that is made, and what hinders it. */
+export function NewRowForm({ entity, form, drawer }: NewRowFormProps): ReactNode {
+  const { makeRow, newRowDrawer } = useNewRow(drawer);
+  return (
+    <>
+      <LeaveGuard form={form} drawer={drawer} />
+      {form.problem && (
+        <p className="error" role="alert">
+          {form.problem.message}
+        </p>
+      )}
+      <FormFields entity={entity} row={null} form={form} onNew={makeRow} />
+      {newRowDrawer}
+    </>
+  );
+}

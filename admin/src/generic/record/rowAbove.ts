@@ -1,0 +1,19 @@
+import type { Entities, Entity } from "../../meta/catalogue.ts";
+import { textOf } from "../../meta/format.ts";
+import type { Row } from "../../meta/rows.ts";
+
+/** Where the rows around `row` show, for a table that has no list of its own: the row above it, with the tab of its table. */
+export function rowAbove(
+  entities: Entities,
+  { name, parents }: Entity,
+  row: Row,
+): { params: { entity: string; id: string }; search: { tab: string } } | null {
+  for (const { entity, by } of parents) {
+    const relation = entities
+      .get(entity)
+      ?.relations.find((other) => other.entity === name && other.by === by);
+    const id = textOf(row[by]);
+    if (relation && id !== "") return { params: { entity, id }, search: { tab: relation.field } };
+  }
+  return null;
+}
