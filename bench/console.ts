@@ -5,13 +5,12 @@ import pg from "pg";
 import type { Browser, Page } from "playwright-core";
 import { migrate } from "../db/migrate.ts";
 import { startLocalPostgres } from "../dev/emulators/postgres.ts";
-import { launchBrowser } from "../test/helpers/console/browser.ts";
-import { addSession } from "../test/helpers/console/journey.ts";
-import { startServerProcess } from "../test/helpers/service.ts";
+import { addSession, launchBrowser } from "../test/helpers/console/browser.ts";
+import { type ServerProcess, startServerProcess } from "../test/helpers/service.ts";
 
 // The console over 100,000 products, in headless Chromium against the real server:
 //   npm run admin:build && npm run bench -- console [products]
-// Each load is a new browser profile. Needs the Chromium of the tests, which `npm test` unpacks, or CONSOLE_BROWSER.
+// Each load is a new browser profile. CONSOLE_BROWSER names another Chromium than that of the tests.
 
 const products = Number(process.argv[2] ?? 100_000);
 
@@ -20,13 +19,13 @@ const database = await startLocalPostgres({
   log: () => {},
   ephemeral: true,
 });
+const pool = new pg.Pool({
+  connectionString: database.url,
+  options: "-c search_path=backoffice,extensions,pg_temp",
+});
 const browser = await launchBrowser();
 try {
   await migrate({ ownerUrl: database.url, tenant: "backoffice" }, () => {});
-  const pool = new pg.Pool({
-    connectionString: database.url,
-    options: "-c search_path=backoffice,extensions,pg_temp",
-  });
   await pool.query(
     `insert into products (erp_product_number, name, country, vintage, wine_type_id)
      select lpad(n::text, 6, '0'), 'Wine ' || lpad(n::text, 6, '0'), case when n % 5 = 0 then 'Italy' else 'France' end,
@@ -39,6 +38,18 @@ try {
     database: { url: database.url, pool, drop: async () => {} },
     env: { LOG_LEVEL: "warn" },
   });
+  try {
+    await measure(service);
+  } finally {
+    await service.stop();
+  }
+} finally {
+  await browser.close();
+  await pool.end();
+  await database.stop();
+}
+
+async function measure(service: ServerProcess): Promise<void> {
   const { token } = await service.login(["products.read", "products.update"]);
   const open = (slowdown: number) => openList(browser, { url: service.url, token, slowdown });
 
@@ -69,11 +80,6 @@ try {
   report("Ctrl End until the last row shows, worst of 9, in ms", Math.max(...jumps));
   report("most rows in the page", mostRows);
   await close();
-  await service.stop();
-  await pool.end();
-} finally {
-  await browser.close();
-  await database.stop();
 }
 
 interface OpenedList {
@@ -92,20 +98,22 @@ async function openList(
 ): Promise<OpenedList> {
   const context = await from.newContext({ viewport: { width: 1360, height: 820 } });
   await addSession(context, { url }, token);
-  await context.addInitScript(`new MutationObserver((_, observer) => {
-    if (!document.querySelector("[role=gridcell] .row-link")) return;
-    observer.disconnect();
-    requestAnimationFrame(() => { window.rowsMs = performance.now(); });
-  }).observe(document, { childList: true, subtree: true })`);
+  await context.addInitScript(`window.rowsMs = new Promise((resolve) => {
+    new MutationObserver((_, observer) => {
+      if (!document.querySelector("[role=gridcell] .row-link")) return;
+      observer.disconnect();
+      requestAnimationFrame(() => resolve(performance.now()));
+    }).observe(document, { childList: true, subtree: true });
+  })`);
   const page = await context.newPage();
   const devtools = await context.newCDPSession(page);
   await devtools.send("Performance.enable", { timeDomain: "threadTicks" });
   await devtools.send("Emulation.setCPUThrottlingRate", { rate: slowdown });
   await page.goto(`${url}/admin/products`, { waitUntil: "commit" });
-  const rowsMs = await (await page.waitForFunction("window.rowsMs")).jsonValue();
+  const rowsMs = await page.evaluate<number>("window.rowsMs");
   const { metrics } = await devtools.send("Performance.getMetrics");
   const task = metrics.find(({ name }) => name === "TaskDuration")?.value ?? Number.NaN;
-  return { page, threadMs: task * 1000, rowsMs: Number(rowsMs), close: () => context.close() };
+  return { page, threadMs: task * 1000, rowsMs, close: () => context.close() };
 }
 
 /** Presses a key in the grid and waits in the page for the row with this index; returns milliseconds. */
@@ -116,7 +124,7 @@ async function jump(page: Page, keys: string, rowIndex: number): Promise<number>
     const look = () => document.querySelector("[aria-rowindex='${rowIndex}'] .row-link")
       ? resolve(performance.now() - from) : requestAnimationFrame(look);
     look();
-  })`);
+  }); undefined`);
   await page.keyboard.press(keys);
   return Number(await page.evaluate("window.shown"));
 }

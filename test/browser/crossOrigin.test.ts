@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { Browser, BrowserContext } from "playwright-core";
 import { launchBrowser, patienceMs } from "../helpers/console/browser.ts";
-import { addSession } from "../helpers/console/journey.ts";
+import { addSession } from "../helpers/console/browser.ts";
 import { type Service, startService } from "../helpers/service.ts";
 
 const mutation = (name: string) => `mutation { createReviewer(input: { name: "${name}" }) { id } }`;

@@ -38,8 +38,6 @@ export const realSearchEngine =
       }
     : null;
 
-/** The folder of the browser that the global set-up unpacked; empty with `CONSOLE_BROWSER`. */
-export const unpackedChromium = process.env.TEST_CHROMIUM ?? "";
 /** Another browser for the tests, the path of a Chromium; empty for the one that comes with the packages. */
 export const consoleBrowser = process.env.CONSOLE_BROWSER ?? "";
 

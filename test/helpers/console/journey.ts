@@ -5,7 +5,7 @@ import axe, { type AxeResults, type RunOptions } from "axe-core";
 import type { Browser, BrowserContext, Locator, Page, Response } from "playwright-core";
 import { keepsScreenshots } from "../environment.ts";
 import type { Service } from "../service.ts";
-import { patienceMs } from "./browser.ts";
+import { addSession, patienceMs } from "./browser.ts";
 
 const images = join(import.meta.dirname, "../../../docs/images");
 
@@ -94,16 +94,6 @@ export async function withJourney(
   } finally {
     await context.close();
   }
-}
-
-/** Gives a browser the cookie of a session, as a login does. */
-export async function addSession(
-  context: BrowserContext,
-  { url }: Pick<Service, "url">,
-  token: string,
-): Promise<void> {
-  const name = "office_session";
-  await context.addCookies([{ name, value: token, url, httpOnly: true, sameSite: "Strict" }]);
 }
 
 /** Presses Tab until the focus is on the control, as someone without a mouse does. */
