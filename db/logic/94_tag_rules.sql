@@ -79,6 +79,11 @@ create or replace function tag_violations() returns setof text as $$
     from lines, string_to_table(line, '|') with ordinality as p(inner_tag, place)
     where is_head and kind = 'view' and part[1] = 'foreignKey' and p.place > 1 and inner_tag ~ '^@?\w'
   ),
+  own_columns as materialized (
+    select format('%s.%I', c.oid::regclass, a.attname) as name, a.atttypid
+    from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+    where c.relnamespace = current_schema()::regnamespace
+  ),
   checked as (
     select t.*, k.kind as known_kind, k.value as form, k.pattern, k.instead,
       count(*) over (partition by t.what, t.tag) > 1 and not k.repeats as is_twice,
@@ -134,12 +139,12 @@ create or replace function tag_violations() returns setof text as $$
   select t.what || ': the tag @tone names ' || v.value || ', and ' || case when e.names is null then 'the column is no enumeration'
       else 'the values are ' || e.names end
     from checked t
-      join pg_attribute a on t.what = format('comment of %s %s.%I', t.known_kind, a.attrelid::regclass, a.attname)
+      join own_columns a on a.name = substr(t.what, length('comment of ' || t.known_kind || ' ') + 1)
       cross join lateral split_part(t.value, ' ', 1) as v(value)
       cross join lateral (
         select string_agg(upper(enumlabel), ', ' order by enumsortorder) as names, bool_or(upper(enumlabel) = v.value) as is_known
         from pg_enum where enumtypid = a.atttypid) as e
-    where t.tag = 'tone' and t.value ~ t.pattern and a.attnum > 0 and not a.attisdropped and e.is_known is not true
+    where t.tag = 'tone' and t.value ~ t.pattern and e.is_known is not true
   order by 1
 $$ language sql stable security definer set search_path from current;
 comment on function tag_violations is 'Unknown, misplaced, malformed or duplicate tags.';

@@ -4,6 +4,7 @@ import type { SQL } from "postgraphile/pg-sql2";
 import { bindValue } from "../query/bind.ts";
 import type { SearchField, SearchTable } from "../query/catalogue.ts";
 import {
+  beginsWithExactly,
   beginsWithText,
   containsText,
   isTooShortWithin,
@@ -36,8 +37,9 @@ interface CandidatesAsked {
   text: string;
   search: AskedSearch | null;
   first: number;
-  /** The name in the query language, when that has it. */
+  /** Name and detail in the query language, when that has them. */
   nameField: SearchField | undefined;
+  detailField: SearchField | undefined;
 }
 
 /** The statement that finds the candidates for `text`. An empty text gives the first rows of the list. */
@@ -45,7 +47,7 @@ export function candidates(
   resource: PgResource,
   table: SearchTable,
   columns: SuggestionColumns,
-  { text, search, first, nameField }: CandidatesAsked,
+  { text, search, first, nameField, detailField }: CandidatesAsked,
 ): SQL {
   const row = sql.identifier(Symbol("row"));
   const column = (name: string) => sql`${row}.${sql.identifier(name)}`;
@@ -72,14 +74,32 @@ export function candidates(
   const within = isNamed ? nameField?.within : undefined;
   const implied = within ? wordsHaveBeginning(within(row), text, bindValue) : sql.true;
   const begins = beginsWithText(name, text, bindValue);
-  const beginning = sql`(${from} where ${implied} and ${begins} and ${only}${limit})`;
+  const found = [sql`(${from} where ${implied} and ${begins} and ${only}${limit})`];
+  const detailed = detailBegins(table, detailField, row, text);
+  if (detailed) found.push(sql`(${from} where ${detailed} and ${only}${limit})`);
   // The index within words serves three letters and more; the name alone decides which rows count.
   if (table.words && !isTooShortWithin(text)) {
     const words = wordsHaveWordBeginning(table.words(row), [text], bindValue);
-    return sql`${beginning} union (${from} where ${words} and ${only}${limit})`;
-  }
-  if (table.words) return beginning;
-  return sql`${beginning} union (${from} where ${containsText(name, text, bindValue)} and ${only}${limit})`;
+    found.push(sql`(${from} where ${words} and ${only}${limit})`);
+  } else if (!table.words)
+    found.push(sql`(${from} where ${containsText(name, text, bindValue)} and ${only}${limit})`);
+  return sql.join(found, " union ");
+}
+
+/** Whether the detail, such as a number or an address, begins with the text; null where no index would serve that in a large table. */
+function detailBegins(
+  table: SearchTable,
+  detail: SearchField | undefined,
+  row: SQL,
+  text: string,
+): SQL | null {
+  if (!detail) return null;
+  if (detail.kind === "exact") return beginsWithExactly(detail.read(row), text, bindValue);
+  if (detail.kind !== "text" || (table.words && !detail.within)) return null;
+  const implied = detail.within
+    ? wordsHaveBeginning(detail.within(row), text, bindValue)
+    : sql.true;
+  return sql`${implied} and ${beginsWithText(detail.read(row), text, bindValue)}`;
 }
 
 /** Text without case and accents, as people compare names. */
@@ -87,18 +107,19 @@ function folded(text: string): string {
   return text.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase();
 }
 
-/** The best of the candidates: the whole name, its beginning, the beginning of a word; the shorter first. */
+/** The best of the candidates: the whole name, its beginning or that of the detail, the beginning of a word; the shorter first. */
 export function ranked(found: readonly Suggestion[], text: string, first: number): Suggestion[] {
   const wanted = folded(text);
   if (wanted === "") return found.slice(0, first);
-  const rankOf = (name: string): number => {
+  const rankOf = ({ name, detail }: Suggestion): number => {
     const own = folded(name);
-    if (own === wanted) return 0;
-    if (own.startsWith(wanted)) return 1;
+    const beside = folded(detail ?? "");
+    if (own === wanted || beside === wanted) return 0;
+    if (own.startsWith(wanted) || beside.startsWith(wanted)) return 1;
     return own.split(/[^\p{L}\p{N}]+/u).some((word) => word.startsWith(wanted)) ? 2 : 3;
   };
   return found
-    .map((suggestion) => ({ suggestion, rank: rankOf(suggestion.name) }))
+    .map((suggestion) => ({ suggestion, rank: rankOf(suggestion) }))
     .filter(({ rank }) => rank < 3)
     .toSorted(
       (a, b) =>

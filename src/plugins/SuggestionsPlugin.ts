@@ -73,8 +73,8 @@ export const SuggestionsPlugin: GraphileConfig.Plugin = extendSchema((build) => 
 
       extend type Query {
         """
-        Rows whose name is the text, begins with it, or has a word that begins with it, in this order, the shorter names first; an
-        empty text gives the first rows of the list. Looks at 500 rows at most. Needs the permission to read the table.
+        Rows whose name is the text, begins with it, or has a word that begins with it, in this order, the shorter names first; so
+        are rows whose detail, such as a number, is the text or begins with it. An empty text gives the first rows of the list. Looks at 500 rows at most. Needs the permission to read the table.
         """
         suggestions(
           """
@@ -117,14 +117,17 @@ export const SuggestionsPlugin: GraphileConfig.Plugin = extendSchema((build) => 
                   const search = query == null ? null : searchOf(entity, query);
                   const columns = labelColumns(table);
                   const searched = build.searchTable(table);
-                  const nameField = searched.fields.get(
-                    build.inflection.attribute({
-                      attributeName: columns.name,
-                      codec: table.codec as PgCodecWithAttributes,
-                    }),
-                  );
+                  const codec = table.codec as PgCodecWithAttributes;
+                  const fieldOf = (attributeName: string) =>
+                    searched.fields.get(build.inflection.attribute({ attributeName, codec }));
                   const statement = build.sql.compile(
-                    candidates(table, searched, columns, { text, search, first, nameField }),
+                    candidates(table, searched, columns, {
+                      text,
+                      search,
+                      first,
+                      nameField: fieldOf(columns.name),
+                      detailField: columns.detail === null ? undefined : fieldOf(columns.detail),
+                    }),
                   );
                   const { rows } = await client.query<Suggestion>({
                     text: statement.text,

@@ -27,7 +27,7 @@ export const loginSettings = {
     schema: list,
     fallback: "",
     meaning:
-      "addresses of front ends that a login may return to, separated by commas: exactly this origin, and this path or one below it; the first is the default",
+      "addresses of front ends that a login may return to, separated by commas: exactly this origin, and this path or one below it; the first is the default, or the console where there is none",
     example: "https://office.example/signed-in",
   },
 } as const;
@@ -67,7 +67,6 @@ export function loginNeeds(login: Login, publicUrl: string | undefined): Need[] 
   const purpose = ", for logging in";
   return [
     { name: "OIDC_PROVIDERS", role: "server", isSet: login.providers.length > 0, purpose },
-    { name: "ALLOWED_RETURN_URLS", role: "server", isSet: login.returnUrls.length > 0, purpose },
     { name: "PUBLIC_URL", role: "server", isSet: publicUrl !== undefined, purpose },
   ];
 }

@@ -121,6 +121,7 @@ describe("a long list", () => {
   });
 
   test("is searched, sorted and shared by its address, and Back walks through the queries", async () => {
+    let address = "";
     await withJourney({ browser, service }, { token }, async ({ page, open }) => {
       await open("/products");
       await firstRow(page).getByText("Wine 000001").waitFor();
@@ -129,15 +130,19 @@ describe("a long list", () => {
       await page.getByRole("button", { name: "Sort by Number" }).click();
       await page.getByRole("button", { name: "Sort by Number" }).click();
       await firstRow(page).getByText("Wine 100000").waitFor();
-      const address = page.url();
+      address = page.url();
       expect(address).toContain("q=country:Italy");
       await page.goBack();
       await page.goBack();
       await firstRow(page).getByText("Wine 000005").waitFor();
       await page.goBack();
       await page.getByText("100,000 rows found").waitFor();
+    });
+    // In another browser, which has kept nothing.
+    await withJourney({ browser, service }, { token }, async ({ page }) => {
       await page.goto(address);
       await firstRow(page).getByText("Wine 100000").waitFor();
+      await page.getByText("20,000 rows found").waitFor();
     });
   });
 

@@ -72,6 +72,19 @@ describe("suggestions", () => {
     expect(await suggest("barolo", { first: 1 })).toEqual(["Barolo"]);
   });
 
+  test("find a row by the beginning of its number or its address", async () => {
+    expect(await suggest("003")).toEqual(["Grand Bârolo Reserve"]);
+    expect(await suggest("00", { first: 20 })).toHaveLength(8);
+    expect(await suggest("03")).toEqual([]);
+    const { token: staff, userId } = await service.login(["users.read"], "bertha@example.com");
+    await service.database.pool.query("update users set name = 'Bo' where id = $1", [userId]);
+    const { data } = await service.ask(document, {
+      token: staff,
+      variables: { entity: "users", text: "bertha@" },
+    });
+    expect(data.suggestions).toMatchObject([{ name: "Bo", detail: "bertha@example.com" }]);
+  });
+
   test("take signs of patterns as they are written", async () => {
     expect(await suggest("chablis 100%")).toEqual(["Chablis 100%"]);
     expect(await suggest("chabl_s")).toEqual([]);

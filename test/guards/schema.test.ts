@@ -12,6 +12,7 @@ import {
   oddNames,
   undescribed,
   unguarded,
+  unmarkedSecrets,
   unspecified,
   untypedIds,
 } from "../helpers/guards/schemaRules.ts";
@@ -42,6 +43,11 @@ describe("The API", () => {
 
   test("describes in our own words what the libraries make", () => {
     expect(inPhrases(api)).toEqual([]);
+  });
+
+  test("marks its credentials, so that their answers are not compressed", () => {
+    // The name that somebody gave a token.
+    expect(unmarkedSecrets(api)).toEqual(["RecordChange.byToken: String"]);
   });
 
   test("names things in the published style", () => {
@@ -152,6 +158,16 @@ describe("The rules about the API", () => {
         ): String
       }`);
     expect(inPhrases(generated)).toEqual(["Order", "Query.page"]);
+  });
+
+  test("notice credentials that are not marked", () => {
+    const careless = buildSchema(
+      "type Query { resetToken: String, tokens: Int, scopedApiKey: ID! }",
+    );
+    expect(unmarkedSecrets(careless)).toEqual([
+      "Query.resetToken: String",
+      "Query.scopedApiKey: ID!",
+    ]);
   });
 
   test("notice odd names", () => {

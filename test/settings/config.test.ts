@@ -138,7 +138,7 @@ test("reports all settings that a process requires in production", () => {
     return [];
   };
   const both = ["S3_ENDPOINT", "TYPESENSE_URL"];
-  const server = ["OIDC_PROVIDERS", "ALLOWED_RETURN_URLS", "PUBLIC_URL", ...both];
+  const server = ["OIDC_PROVIDERS", "PUBLIC_URL", ...both];
   const mail = ["SMTP_URL", "MAIL_FROM", "INVITATION_URL"];
   const erp = ["TENANT_ID", "ENVIRONMENT", "COMPANY_ID", "CLIENT_ID", "CLIENT_SECRET"];
   const workflow = ["PRODUCT_SYNC_WORKFLOW_URL", "PRODUCT_SYNC_WORKFLOW_SECRET"];

@@ -37,7 +37,7 @@ export interface Journey {
    */
   expectAccessible: (within?: string, rules?: "all" | "colors") => Promise<void>;
   /**
-   * Checks the page with axe and keeps a picture of it as `docs/images/<name>.jpg`, when the run has SCREENSHOTS=1: commit it
+   * Checks the page with axe, in both themes, and keeps a picture of it as `docs/images/<name>.jpg`, when the run has SCREENSHOTS=1: commit it
    * then.
    */
   show: (name: string) => Promise<void>;
@@ -72,7 +72,7 @@ export async function withJourney(
       },
       expectAccessible: (within, rules) => expectAccessible(page, within, rules),
       show: async (name) => {
-        await expectAccessible(page);
+        await expectAccessibleInBothThemes(page, options);
         if (!keepsScreenshots) return;
         mkdirSync(images, { recursive: true });
         await page.screenshot({
@@ -85,7 +85,8 @@ export async function withJourney(
       },
     };
     await work(journey);
-    if (page.url() !== "about:blank" && !page.isClosed()) await expectAccessible(page);
+    if (page.url() !== "about:blank" && !page.isClosed())
+      await expectAccessibleInBothThemes(page, options);
     const isExpected = (problem: string) =>
       expected.some((text) =>
         typeof text === "string" ? problem.includes(text) : text.test(problem),
@@ -134,6 +135,17 @@ function watch(context: BrowserContext, origin: string): string[] {
       problems.push(`${reason} ${request.method()} ${new URL(request.url()).pathname}`);
   });
   return problems;
+}
+
+/** Themes differ in their colours only. */
+async function expectAccessibleInBothThemes(
+  page: Page,
+  { colorScheme = "light" }: JourneyOptions,
+): Promise<void> {
+  await expectAccessible(page);
+  await page.emulateMedia({ colorScheme: colorScheme === "light" ? "dark" : "light" });
+  await expectAccessible(page, "html", "colors");
+  await page.emulateMedia({ colorScheme });
 }
 
 async function expectAccessible(

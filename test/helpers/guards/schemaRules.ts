@@ -1,4 +1,5 @@
 import {
+  getNamedType,
   isEnumType,
   isInputObjectType,
   isInterfaceType,
@@ -84,6 +85,15 @@ export function unguarded(schema: GraphQLSchema): string[] {
         .filter((field) => !(field.extensions.office as { guard?: unknown } | undefined)?.guard)
         .map((field) => `${root?.name}.${field.name}`),
   );
+}
+
+/** Texts that are named like a credential and not marked as a secret: their answers would be compressed. */
+export function unmarkedSecrets(schema: GraphQLSchema): string[] {
+  return fieldsOf(schema)
+    .filter(({ field }) => /(?:token|secret|password|apiKey)$/i.test(field.name))
+    .filter(({ field }) => /^(?:String|ID)\b/.test(getNamedType(field.type).name))
+    .filter(({ field }) => !field.extensions.secret)
+    .map(({ typeName, field }) => `${typeName}.${field.name}: ${String(field.type)}`);
 }
 
 /** Types, fields and arguments without a description. Values of enums stand for themselves: their type says what they are about. */
