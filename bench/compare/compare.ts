@@ -236,7 +236,7 @@ async function checkAnswers(operation: Operation, admin: pg.Client): Promise<voi
   }
 }
 
-/** Leaves out what may rightly differ: new ids, fractions of a time, and a total that is told to be a lower bound. */
+/** Leaves out legitimate differences: new ids, fractions of a second, and totals that are lower bounds. */
 function tidied(data: unknown, operation: Operation): unknown {
   return JSON.parse(
     JSON.stringify(data, (key, value: unknown) => {

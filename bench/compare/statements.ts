@@ -3,7 +3,7 @@ import type pg from "pg";
 /** What a server of PostgreSQL is started with so that statements can be counted; it costs a little with each of them. */
 export const countingFlags = ["-c", "shared_preload_libraries=pg_stat_statements"];
 
-/** How many statements are sent to the server, on whatever database, while `work` goes on; those of functions are not counted. */
+/** Counts the statements that reach the server in any database during `work`, without those inside of functions. */
 export async function statementsOf(
   admin: pg.ClientBase,
   work: () => Promise<void>,

@@ -196,7 +196,7 @@ async function openSession(pool: pg.Pool): Promise<string> {
   return token;
 }
 
-/** What the engine is told at the first start is no load of an ordinary day. */
+/** The engine's initial import is not part of an ordinary day's load. */
 async function searchIsLevel(fleet: Fleet): Promise<void> {
   const started = performance.now();
   for (;;) {

@@ -1,6 +1,6 @@
 import dns from "node:dns";
 
-// What is measured stays on this machine: no name of another is looked up, whatever a library would like to tell or to ask there.
+// Keeps the measured programs on this machine: libraries cannot look up the names of other hosts.
 const { lookup } = dns;
 const isLocal = (name: string) => name === "localhost" || name === "127.0.0.1";
 dns.lookup = ((name: string, ...rest: unknown[]) => {

@@ -1,7 +1,7 @@
 import { api } from "./directusSettings.ts";
 import { makeOwnDatabase } from "./tables.ts";
 
-// Makes Directus' database: our rows, its system's tables by its own seeds and migrations, and what it is told of the tables.
+// Makes Directus' database: our rows, its system tables by its seeds and migrations, and its metadata about our tables.
 //   npm run bench -- peers/prepareDirectus <our database's address> <its own>
 
 interface Database {

@@ -72,7 +72,7 @@ const shared: readonly Table[] = [
   },
 ];
 
-/** A table that joins two others by the columns it is told. */
+/** A table that joins two others by the given columns. */
 export interface Joining {
   name: string;
   definition: string;
@@ -86,7 +86,7 @@ export interface Joinings {
   rolePermissions: Joining;
 }
 
-/** Makes a peer's database anew on our server and fills it with our rows; `ownUrl` is its address, of a superuser. */
+/** Makes a peer's empty database on our server and fills it with our rows. `ownUrl` is its address for a superuser. */
 export async function makeOwnDatabase(
   ourUrl: string,
   ownUrl: string,

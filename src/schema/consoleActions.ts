@@ -6,7 +6,7 @@ import { titleOf } from "./labels.ts";
 
 /**
  * The mutations with the tag `@action`, by the type of the row that they change, in the order of their names.
- * @throws Error where the tag stands at a function that is no action of one row
+ * @throws Error where the tagged function is no action of one row
  */
 export function actionsByType(
   build: GraphileBuild.Build,

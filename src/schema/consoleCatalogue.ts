@@ -18,10 +18,7 @@ import { hasPages, tableGuard } from "./listedTables.ts";
 /** A heading without a number stands after all that have one. */
 const lastPlace = 10_000;
 
-/**
- * All tables that have a list at the root, in the order of the navigation, and those whose rows are only available below a row of
- * such a table, such as prices below products.
- */
+/** The tables with a root list, in the order of the navigation, and their child tables without one, such as prices. */
 export function makeCatalogue(
   build: GraphileBuild.Build,
   schema: GraphQLSchema,

@@ -87,8 +87,8 @@ export function relations(
 }
 
 /**
- * The fields of listed tables that hold the rows of a table which has no list of its own: lists before connections, since a row is
- * found in a list at once.
+ * The fields that return the rows of a table without a root list, on the types of tables with one. Lists come before
+ * connections, because a list returns all rows at once.
  */
 export function parentsOf(
   build: GraphileBuild.Build,

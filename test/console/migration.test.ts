@@ -56,7 +56,7 @@ const save = (page_: Page) => page_.keyboard.press("ControlOrMeta+s");
 
 // In this order: each goes on with the rows of the one before.
 describe("a table that a migration adds", () => {
-  test("stands in the navigation, and its rows are made, found and changed", async () => {
+  test("shows in the navigation, and its rows are made, found and changed", async () => {
     expect(examples.map(({ name }) => name)).toEqual([
       "suppliers",
       "products_supplier",

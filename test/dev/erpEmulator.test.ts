@@ -100,7 +100,7 @@ describe("as Business Central, it", () => {
   const code = ({ body }: { body: Record<string, unknown> }) =>
     (body["error"] as { code: string } | undefined)?.code;
 
-  test("refuses whoever has no token", async () => {
+  test("refuses a request without a token", async () => {
     harness = await startHarness();
     const response = await fetch(address("salesOrders"));
     expect(response.status).toBe(401);
@@ -210,7 +210,7 @@ describe("its control", () => {
   });
 });
 
-test("a taken port is told of", async () => {
+test("reports a port that is in use", async () => {
   harness = await startHarness();
   const port = Number(new URL(harness.env["ERP_BASE_URL"] ?? "").port);
   await expect(startErpEmulator({ port, seed: "x", orders: 1 })).rejects.toThrow("EADDRINUSE");

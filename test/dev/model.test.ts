@@ -131,7 +131,7 @@ describe("the stand-in for a language model", () => {
     expect(text).toContain("Nothing was changed (add mapping rule): Missing required permission");
   });
 
-  test("calls a tool exactly as it is told to", async () => {
+  test("calls a tool exactly as requested", async () => {
     await ask('Call findCampaigns with {"query": "title:{a}", "first": 2}');
     expect(called).toEqual([{ name: "findCampaigns", input: { query: "title:{a}", first: 2 } }]);
   });
@@ -152,7 +152,7 @@ describe("the stand-in for a language model", () => {
     expect(called).toEqual([]);
   });
 
-  test("obeys what it reads in data when it is told to be obedient, and not else", async () => {
+  test("obeys instructions in data only when it is set to obey", async () => {
     const injected = {
       ...tools,
       findProducts: answering("findProducts", "Finds products.", { query: text }, () => [

@@ -256,7 +256,7 @@ describe.each(["openai-compatible", "anthropic"])(
 );
 
 describe("a fault that was asked for", () => {
-  test("passes as many requests as it is told to, and is over after as many as it is told to", async () => {
+  test("passes the requested number of requests, and ends after the requested number", async () => {
     await fail({ kind: "status", status: 418, after: 1, times: 2 });
     const statuses = [];
     for (let turn = 0; turn < 4; turn++) statuses.push((await post(said("hello"))).status);

@@ -76,7 +76,7 @@ test("a left postmaster.pid whose number now belongs to another program does not
   expect(other.exitCode ?? other.signalCode).toBeNull();
 });
 
-test("a database whose making was interrupted is made anew", async () => {
+test("makes a database again after an interruption", async () => {
   const dataDir = at("db");
   const interrupted = path.join(dataDir, "unfinished-abc", "cluster");
   await mkdir(interrupted, { recursive: true });

@@ -52,7 +52,7 @@ test("the wait before a restart doubles from a quarter of a second up to ten sec
   expect(waits).toEqual([250, 500, 1000, 2000, 4000, 8000, 10_000, 10_000, 10_000]);
 });
 
-test("what a child tells when it is ready is passed on", async () => {
+test("passes on the message of a child that is ready", async () => {
   const { seen } = run(`${load} onStop(async () => {}); reportReady({ url: "http://here" });`);
   await waitFor("the child to be ready", () => seen.ready.length > 0);
   expect(seen.ready).toEqual([{ type: "ready", url: "http://here" }]);

@@ -123,7 +123,7 @@ const filtered = async (filter_by: string) => (await ids({ filter_by })).toSorte
 const refused = (parameters: Partial<SearchParams<Wine>>) => refusal(ids(parameters));
 
 describe("The words of a search", () => {
-  test("find documents that have all of them, whatever the case, accents and signs", async () => {
+  test("find documents that have all of them, ignoring case, accents and signs", async () => {
     expect(await ids({ q: "CHATEAU dOree" })).toEqual(["margaux"]);
     expect(await ids({ q: "spatlese" })).toEqual(["riesling"]);
     expect(await ids({ q: "strauss" })).toEqual(["riesling"]);
@@ -553,7 +553,7 @@ describe("Hits", () => {
 });
 
 describe("Several searches at once", () => {
-  test("share what stands in the address, and an error of one leaves the others alone", async () => {
+  test("share the parameters of the address, and an error of one leaves the others alone", async () => {
     const answer = await engine.admin.multiSearch.perform<[Wine, Wine, Wine, Wine]>(
       {
         searches: [

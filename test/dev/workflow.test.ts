@@ -101,14 +101,14 @@ describe("The embedded receiver", () => {
     });
   });
 
-  test("begins anew where its file cannot be read", async () => {
+  test("starts empty when its file cannot be read", async () => {
     await receiver.stop();
     await writeFile(join(dataDir, "deliveries.json"), '[{"webhookId":');
     await start();
     expect(await deliveries()).toEqual([]);
   });
 
-  test("fails as often as it is told, and says what faults there are", async () => {
+  test("fails as often as requested, and lists its faults", async () => {
     const fault = (value: unknown, type = "application/json") =>
       fetch(`${receiver.page}fault`, {
         method: "PUT",

@@ -264,7 +264,7 @@ describe("a response in Anthropic's protocol is parsed", () => {
   });
 });
 
-test("uses Anthropic's address by default, whatever environment variables are set", async () => {
+test("uses Anthropic's address by default, ignoring environment variables of the library", async () => {
   // eslint-disable-next-line no-restricted-properties, no-restricted-syntax -- variables that the library would read
   const { env } = process;
   env["ANTHROPIC_BASE_URL"] = origin;

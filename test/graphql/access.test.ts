@@ -11,7 +11,7 @@ afterAll(async () => {
 });
 
 describe("the first user", () => {
-  test("has an e-mail address, and is told where one is wanted", async () => {
+  test("has an e-mail address, and gets an error for a missing one", async () => {
     for (const email of ["root", " ", "root@example..com"]) {
       const answer = await service.ask(
         `mutation ($email: String!) { bootstrapFirstUser(email: $email) { token } }`,

@@ -45,7 +45,7 @@ async function counts(field: string, args: string, variables?: Record<string, un
 }
 
 describe("the aggregates of a connection", () => {
-  test("are sums, averages, counts, smallest and greatest of all that matches, whatever the page", async () => {
+  test("are sums, averages, counts, minima and maxima of all matches, on every page", async () => {
     const { orders } = await ask(
       `{ orders(first: 1, offset: 1, orderBy: [TOTAL_AMOUNT_DESC]) { nodes { erpOrderNumber } aggregates { count keys
          sum { totalAmount } average { totalAmount } min { totalAmount placedAt } max { totalAmount placedAt }

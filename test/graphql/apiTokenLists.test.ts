@@ -16,7 +16,7 @@ afterAll(async () => {
 });
 
 describe("Revoking and listing API tokens", () => {
-  test("is for their owner, and for whoever holds users.update", async () => {
+  test("is for their owner, and for holders of users.update", async () => {
     const owner = await service.login([]);
     const other = await service.login(["users.read"]);
     const admin = await service.login(["users.update"]);

@@ -168,7 +168,7 @@ describe("Rows of audited types that come along with others", () => {
     ]);
   });
 
-  test("are named whatever is left out by conditions, whichever way they are read", async () => {
+  test("are named also when conditions leave fields out, on both paths", async () => {
     const [campaign] = (await service.ask(`{ campaigns { id } }`, { token: reader.token })).data
       .campaigns;
     const email = "author@example.com";
@@ -403,7 +403,7 @@ describe("What a mutation's answer shows of an audited type", () => {
 });
 
 describe("One's own", () => {
-  test("is not recorded: `me`, one's roles, whoever has just logged in", async () => {
+  test("is not recorded for `me`, one's roles and the user of a new login", async () => {
     const { reads } = await ask(`{ me { id email roles { name permissions { key } } } }`);
     expect(reads).toEqual([]);
     const login = await service.ask(
@@ -438,7 +438,7 @@ describe("One's own", () => {
 });
 
 describe("The record", () => {
-  test("is made in one transaction, whatever an operation reads", async () => {
+  test("is made in one transaction for all reads of an operation", async () => {
     const { answer, reads } = await ask(
       `{ users { roles { name } } orders { nodes { customer { name } } } roles { name } }`,
     );

@@ -106,7 +106,7 @@ describe("No secret", () => {
       .flatMap((secret) => [secret, hashToken(secret).toString("hex")])
       .map((s) => `%${s}%`);
 
-  test("stands in any row of the database, hashes only where they are looked up", async () => {
+  test("is in any row of the database, hashes only where they are looked up", async () => {
     const tables = await sql<{ name: string }>(
       `select c.oid::regclass::text as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
        where c.relkind in ('r', 'm') and n.nspname !~ '^(pg_|information_schema)' order by 1`,
@@ -134,14 +134,14 @@ describe("No secret", () => {
     }
   });
 
-  test("stands in the log, at its most talkative", () => {
+  test("is in the log at its most verbose level", () => {
     const log = service.output();
     expect(log).toContain('"level":"info"');
     for (const secret of secrets) expect(log.includes(secret)).toBe(false);
     expect(log).not.toMatch(/\bbo[sal]_[\w-]{20}/);
   });
 
-  test("stands in a statement that the database remembers", async () => {
+  test("is in a statement that the database remembers", async () => {
     const [library] = await sql<{ there: boolean }>(
       "select current_setting('shared_preload_libraries') ~ 'pg_stat_statements' as there",
     );

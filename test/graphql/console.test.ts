@@ -139,7 +139,7 @@ describe("the catalogue of the console", () => {
       for (const { entity } of relations) expect(names).toContain(entity);
   });
 
-  test("offers the actions of a row to whoever holds their permission", async () => {
+  test("offers the actions of a row to callers with their permission", async () => {
     const { entities } = await catalogueFor(["users.read", "users.update", "invitations.create"]);
     expect(named(entities, "users")?.actions).toEqual([
       {
@@ -261,7 +261,7 @@ describe("the catalogue of the console", () => {
     });
   });
 
-  test("has the rows that show below other rows, to whoever may read both", async () => {
+  test("has child tables for callers who may read a parent", async () => {
     const { entities } = await catalogueFor(["products.read", "products.update"]);
     expect(named(entities, "productPrices")).toMatchObject({
       title: "Product prices",

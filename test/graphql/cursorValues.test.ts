@@ -61,7 +61,7 @@ describe("A value in a cursor", () => {
       expect([value, fitsType(TYPES[kind], value)]).toEqual([value, false]);
   });
 
-  test("is one that PostgreSQL takes, whatever somebody changes in it", async () => {
+  test("is one that PostgreSQL accepts, also after changes by a caller", async () => {
     const changed = fc.constantFrom(...kinds).chain((kind) =>
       fc.record({
         kind: fc.constant(kind),

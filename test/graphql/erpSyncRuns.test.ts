@@ -253,7 +253,7 @@ describe("the schedule", () => {
     expect(await nights()).toBe(1);
   });
 
-  test("shares the waiting recheck with whoever asked for one", async () => {
+  test("shares the waiting recheck with its other callers", async () => {
     await tick("2026-03-10T10:00:00Z");
     const { id } = (await recheck()).data.recheckErpOrderImportIssues;
     await tick("2026-03-11T01:30:00Z");

@@ -98,7 +98,7 @@ describe("Whoever may make roles, give roles, invite and make tokens, but lacks 
     expect(await allRights()).toEqual(before);
   });
 
-  test("cannot change roles by inviting whoever is a user already, active or deactivated", async () => {
+  test("cannot change roles by inviting an existing user, active or deactivated", async () => {
     const admin = await superadmin();
     const attacker = await service.login(granting);
     const target = await service.login(["audit.read"], "target@example.com");

@@ -29,7 +29,7 @@ afterAll(async () => {
 });
 
 describe("A token narrowed to scopes, of a Superadmin,", () => {
-  test("grants nothing beyond its scopes, in whatever way", async () => {
+  test("grants nothing beyond its scopes", async () => {
     const owner = await superadmin();
     const accomplice = await service.login([]);
     const auditor = await service.login(["audit.read"]);

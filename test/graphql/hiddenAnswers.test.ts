@@ -134,7 +134,7 @@ describe("a change's answer", () => {
     expect(hiddenIn(answer)).toEqual(hidden);
   });
 
-  test("names the same when it is repeated under its key, whatever the caller may read by then", async () => {
+  test("names the same when it is repeated under its key, with the caller's permissions changed", async () => {
     const login = await service.login(["products.create"]);
     const sent = {
       token: login.token,

@@ -66,7 +66,7 @@ test("every list is asked for with what hangs on its rows", () => {
   expect(documents.get("orders")).toContain("customer {");
 });
 
-test("a holder of one permission reads each nested field, or is told that it is hidden", async () => {
+test("a holder of one permission reads each nested field, or finds it in extensions.hidden", async () => {
   const silent: string[] = [];
   const needless: string[] = [];
   let listed = 0;

@@ -194,7 +194,7 @@ describe("a person who was active or deactivated once", () => {
 });
 
 describe("resendInvitation", () => {
-  test("revives an expired invitation, which is mailed anew and valid for a week from now", async () => {
+  test("revives an expired invitation, which is mailed again and valid for a week from now", async () => {
     const { id } = await invited("resent@example.com");
     await sql(
       "select graphile_worker.complete_jobs(array(select id from graphile_worker._private_jobs))",

@@ -28,7 +28,7 @@ const activeSuperadmins = async () =>
 describe("The last active Superadmin", () => {
   beforeAll(() => sql("delete from user_roles where role_id = $1", [systemRole]));
 
-  test("stays, whoever wants to deactivate or strip them, themselves included", async () => {
+  test("stays, also when they deactivate or strip themselves", async () => {
     const last = await superadmin();
     // Holds all that a Superadmin does without being one: whoever holds less is refused for that already.
     const admin = await service.login(await allPermissions(service.database));

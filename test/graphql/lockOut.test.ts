@@ -94,7 +94,7 @@ describe("Whoever may change users, but holds less than another,", () => {
     expect((await ask(helpdesk.token, activate, { id: auditor.userId })).errors).toBeUndefined();
   });
 
-  test("cannot do so with a narrowed token either, whatever its owner holds, not even to the owner", async () => {
+  test("cannot do so with a narrowed token either, not even to its owner", async () => {
     const admin = await superadmin();
     const { token } = await insertApiToken(service.database, admin.userId, ["users.update"]);
     const auditor = await service.login(["audit.read"]);
@@ -115,7 +115,7 @@ describe("Whoever may change users, but holds less than another,", () => {
   });
 });
 
-describe("The pending invitations of whoever is deactivated", () => {
+describe("The pending invitations of a deactivated user", () => {
   const statusOf = async (email: string) =>
     (
       await sql<{ id: string; state: string; invited_by_user_id: string }>(
@@ -157,7 +157,7 @@ describe("The pending invitations of whoever is deactivated", () => {
     );
   });
 
-  test("can be sent again by whoever holds what the role holds, and who then is the inviter", async () => {
+  test("can be sent again by a holder of the role's permissions, who becomes the inviter", async () => {
     const admin = await superadmin();
     const leaver = await service.login([...granting, "audit.read"]);
     const { roleId } = await service.login(["audit.read"]);

@@ -105,7 +105,7 @@ describe("A name that is matched", () => {
     }),
   );
 
-  test("of a user is an address in whatever composition", () =>
+  test("of a user is an address in every Unicode composition", () =>
     rolledBack(async (client) => {
       await client.query("insert into users (email) values ('rene\u0301@example.com')");
       const { rows } = await client.query("select email from users where email like 'ren%'");

@@ -130,8 +130,8 @@ describe("an order", () => {
   });
 });
 
-describe("whoever may not", () => {
-  test.each(["orders", "customers"])("read %s is told so", async (field) => {
+describe("a caller without the permission", () => {
+  test.each(["orders", "customers"])("is refused %s", async (field) => {
     const caller = await service.login(["products.read"]);
     const { data, errors } = await service.ask(`{ ${field} { nodes { id } } }`, caller);
     expect(data).toBeNull();

@@ -179,7 +179,7 @@ describe.each(Object.entries(kinds))("a row changed by %s", (_name, kind) => {
     expect(codeOf(answer)).toBe("NOT_FOUND");
   });
 
-  test("is refused without the permission, whatever the version", async () => {
+  test("is refused without the permission, for every version", async () => {
     const id = await kind.make();
     const reader = await service.login(["products.read", "campaigns.read"]);
     const answer = await service.ask(

@@ -108,7 +108,7 @@ describe("A session", () => {
 });
 
 describe("Revoking a session", () => {
-  test("is for its user, and for whoever holds users.update", async () => {
+  test("is for its user, and for holders of users.update", async () => {
     const owner = await service.login([]);
     const other = await service.login(["users.read"]);
     const admin = await service.login(["users.update"]);

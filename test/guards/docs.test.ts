@@ -25,7 +25,7 @@ describe("the operations shown in docs", () => {
   });
 });
 
-test("what the page on reliability says to be tested names files that there are", () => {
+test("the page on reliability names existing test files", () => {
   const text = readFileSync(path.join(root, "docs/reliability.md"), "utf8");
   const named = [...text.matchAll(/`([A-Za-z_/]+(?:\.(?:test|fault))?\.ts)`/g)].map(
     ([, file]) => file!,
@@ -47,7 +47,7 @@ const written = [
     .map((name) => `docs/${name}`),
 ];
 
-describe("what pages refer to is there", () => {
+describe("targets of links exist", () => {
   const textOf = (page: string) => readFileSync(path.join(root, page), "utf8");
 
   test.each(written)("every npm script that %s names", (page) => {

@@ -154,7 +154,7 @@ test("A mutation whose answer cannot be read has changed nothing", async () => {
   expect((await ask(rate, variables)).errors).toBeUndefined();
 });
 
-test("Operations that lock each other out are tried anew, unseen", async () => {
+test("Operations in a deadlock are retried without the caller noticing", async () => {
   const names = ["Left", "Right"];
   const ids = await Promise.all(
     names.map(

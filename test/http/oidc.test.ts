@@ -82,7 +82,7 @@ describe("a login through an identity provider", () => {
     expect(rows).toEqual([{ actor_user_id: id, operation: "CREATE", entity_type: "Session" }]);
   });
 
-  test("knows a person by issuer and subject from then on, whatever the address says", async () => {
+  test("identifies a person by issuer and subject from then on, also with another address", async () => {
     const email = address();
     const id = await makeUser(service, email);
     const sub = randomUUID();

@@ -120,7 +120,7 @@ describe("a long request", () => {
     ).toMatchObject({ code: "UNAUTHENTICATED", count: 1 });
   });
 
-  test("of somebody who is known is told what is wrong with its variables", async () => {
+  test("of a known caller gets the errors of its variables", async () => {
     const { code, message } = (await errorOf(createRole, long)) as {
       code?: string;
       message?: string;

@@ -59,7 +59,7 @@ describe("values", () => {
     expect(compiled(query)).toEqual({ text, values });
   });
 
-  test("every value is bound, whatever it holds", () => {
+  test("every value is bound as a parameter", () => {
     const evil = "'; drop table wines; --";
     for (const query of [
       `"${evil}"`,

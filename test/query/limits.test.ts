@@ -45,7 +45,7 @@ describe("limits", () => {
     });
   });
 
-  test("20 levels are read and the 21st is refused, whatever makes them", () => {
+  test("20 levels of any kind are read and the 21st is refused", () => {
     const reason = "a query is nested at most 20 levels deep";
     expect(parseQuery(nested(20))).toMatchObject({ kind: "word" });
     expect(refusal(() => parseQuery(nested(21)))).toMatchObject({ reason, position: 20 });

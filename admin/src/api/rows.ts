@@ -11,7 +11,7 @@ import { ask } from "./ask.ts";
 import { listDocument, rowsBelowDocument } from "./documents.ts";
 import { addReferredRows } from "./referredRows.ts";
 
-/** The row that other rows stand below, such as the product of prices, for tables that have no list of their own. */
+/** The parent row of rows without a root list, such as the product of prices. */
 export interface Above {
   entity: Entity;
   id: string;

@@ -52,7 +52,7 @@ export interface MissingPermission {
 /** The catalogue with quick access by name. */
 export class Entities {
   readonly catalogue: Catalogue;
-  /** The tables with a list of their own; the rows of the others stand below rows of these. */
+  /** The tables with a root list. The others show in tabs of their parent rows. */
   readonly listed: readonly Entity[];
   readonly #byName: Map<string, Entity>;
 

@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 
-/** A description of the API, in which names and values stand between backticks. */
+/** A description from the API, with names and values in backticks as code. */
 export function Description({ text }: { text: string }): ReactNode {
   return text
     .split("`")

@@ -62,24 +62,24 @@ export function keyName(event: KeyboardEvent): string {
 /** A handler that returns false leaves the key to others. */
 type Handlers = Record<string, (event: KeyboardEvent) => unknown>;
 
-/** The dialog that a component stands in, so that keys count for the topmost one only; null on the page itself. */
+/** The dialog around a component; null on the page itself. Keys go to the topmost dialog only. */
 export const KeyLayer = createContext<RefObject<HTMLElement | null> | null>(null);
 
-/** The dialog over everything else. Those opened later come later in the document. */
+/** The topmost dialog: the last one in the document. */
 function topDialog(): Element | null {
   return [...document.querySelectorAll("[role=dialog], [role=alertdialog]")].at(-1) ?? null;
 }
 
 let isPaused = false;
 
-/** Lets keys of pages and drawers wait until a dialog that was asked for is gone again. */
+/** Switches the keys of pages and drawers off while a dialog opens and is open. */
 export function pauseKeys(paused: boolean): void {
   isPaused = paused;
 }
 
 /**
- * Handles keys of the page, or of the drawer that the component stands in, while nothing is over it; `anywhere` also beneath
- * dialogs. Keys without Ctrl count only outside of fields, and can be switched off (WCAG 2.1.4).
+ * Handles the keys of the page, or of the drawer around the component, while it is the topmost layer; with `anywhere` also
+ * beneath dialogs. Keys without Ctrl count only outside of fields, and can be switched off (WCAG 2.1.4).
  */
 export function useKeys(handlers: Handlers, anywhere = false): void {
   const layer = useContext(KeyLayer);

@@ -32,7 +32,7 @@ export function summarise(conversation: Conversation, tools: readonly Tool[]): s
   return seen + told.join("\n\n") + leftOut(done);
 }
 
-/** A look-up that failed is not told of when a later one of the same kind did not. */
+/** Leaves out a failed look-up when a later one of the same kind succeeded. */
 function mattering(one: Done, index: number, all: readonly Done[]): boolean {
   return (
     one.result.problem === null ||

@@ -12,7 +12,7 @@ interface RowsOptions {
   columns: readonly EntityField[];
   query: string;
   order: readonly string[];
-  /** The row that they stand below, for tables that have no list of their own. */
+  /** The parent row, for tables without a root list. */
   above?: Above | null;
   /** Indexes of the first and last row in sight. */
   range: readonly [first: number, last: number];

@@ -10,14 +10,14 @@ import { LeaveDialog, LeaveGuard, SaveButton } from "./leaving.tsx";
 import { type RecordForm, focusField, useRecordForm } from "./useRecordForm.ts";
 import type { FormValues } from "./values.ts";
 
-/** A row that somebody wants to make beside what they are doing. */
+/** A row to be made without leaving the page. */
 export interface NewRow {
   entity: Entity;
   initial: FormValues;
   onMade: (row: Row) => void;
 }
 
-/** Lets a form or a list make rows of other tables in a drawer over it. `drawer` is the address of the drawer it stands in. */
+/** Opens a drawer with the form of a new row over a form or a list. `drawer` is the address of the drawer around these. */
 export function useNewRow(drawer: string | undefined): {
   makeRow: (wanted: NewRow) => void;
   newRowDrawer: ReactNode;
@@ -88,13 +88,13 @@ function NewRowDrawer(props: NewRowDrawerProps): ReactNode {
   );
 }
 
-/** Ctrl S, where the form stands in a layer of its own. */
+/** Saves by Ctrl S. A component, because the key belongs to the layer of the drawer. */
 function SaveKey({ form: { save } }: { form: RecordForm }): null {
   useKeys(useMemo(() => ({ "Mod+s": () => save() }), [save]));
   return null;
 }
 
-/** The form of a row that is made, with the focus on the first field that nothing fills in. */
+/** The form of a new row. Focuses the first field without an initial value. */
 export function useNewForm(
   entity: Entity,
   initial: FormValues,
@@ -116,7 +116,7 @@ interface NewRowFormProps {
   drawer?: string | undefined;
 }
 
-/** The fields of a row that is made, and what hinders it. */
+/** The fields of a new row, and errors that belong to no field. */
 export function NewRowForm({ entity, form, drawer }: NewRowFormProps): ReactNode {
   const { makeRow, newRowDrawer } = useNewRow(drawer);
   return (

@@ -17,7 +17,7 @@ export function SaveButton({ form }: { form: RecordForm }): ReactNode {
 
 interface LeaveGuardProps {
   form: RecordForm;
-  /** The address of the drawer in which the form stands. */
+  /** The address of the drawer around the form. */
   drawer?: string | undefined;
 }
 
@@ -56,7 +56,7 @@ export function LeaveDialog({ form, onStay, onLeave }: LeaveDialogProps): ReactN
   useEffect(() => {
     // Saved from the dialog: there is nothing left to ask about.
     if (!isDirty) onLeave();
-    // Not saved: errors and questions stand in the form.
+    // Not saved: the form shows errors and questions.
     else if (hasTrouble) onStay();
   }, [isDirty, hasTrouble, onLeave, onStay]);
   return (
