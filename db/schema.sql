@@ -2433,24 +2433,41 @@ comment on table order_lines is '@read orders.read
 @label description erp_product_number
 @defaultOrder line_number
 A line of an order.';
-comment on column order_lines.line_number is 'Place within the order, as the ERP numbers its lines.';
-comment on column order_lines.kind is 'What the line is about; null while the ERP''s product group has no mapping.';
+
+comment on column order_lines.line_number is '@list 1
+Place within the order, as the ERP numbers its lines.';
+
+comment on column order_lines.kind is '@list 3
+What the line is about; null while the ERP''s product group has no mapping.';
 
 comment on column order_lines.erp_product_group is '@search exact
 The ERP''s product group, from which the kind follows.';
 comment on column order_lines.product_id is 'The product; null for lines that are not about one, and while the product is not known here.';
 
-comment on column order_lines.erp_product_number is '@search exact
+comment on column order_lines.erp_product_number is '@list 4
+@search exact
 The product''s number as the line has it, byte for byte.';
-comment on column order_lines.description is 'The line''s own text.';
-comment on column order_lines.quantity is 'How many units, a decimal as text; negative for returns, null where the ERP gives no valid one.';
-comment on column order_lines.unit is 'What is counted, such as bottles or cases, in the ERP''s words.';
-comment on column order_lines.unit_price is 'Price of one unit before discount and VAT, a decimal as text; null where the ERP gives none.';
-comment on column order_lines.discount_percent is 'Discount on the line, in per cent, a decimal as text.';
+
+comment on column order_lines.description is '@list 2
+The line''s own text.';
+
+comment on column order_lines.quantity is '@list 5
+How many units, a decimal as text; negative for returns, null where the ERP gives no valid one.';
+
+comment on column order_lines.unit is '@list 6
+What is counted, such as bottles or cases, in the ERP''s words.';
+
+comment on column order_lines.unit_price is '@list 7
+Price of one unit before discount and VAT, a decimal as text; null where the ERP gives none.';
+
+comment on column order_lines.discount_percent is '@list 8
+Discount on the line, in per cent, a decimal as text.';
 comment on column order_lines.vat_code is 'Which VAT applies; null while the ERP''s code has no mapping.';
 comment on column order_lines.erp_vat_code is 'The ERP''s code of the VAT.';
 comment on column order_lines.vat_percent is 'VAT in per cent, a decimal as text.';
-comment on column order_lines.amount is 'The line after discount and before VAT, a decimal as text.';
+
+comment on column order_lines.amount is '@list 9
+The line after discount and before VAT, a decimal as text.';
 comment on column order_lines.warehouse is 'Where it is sent from; null while the ERP''s code has no mapping.';
 comment on column order_lines.erp_warehouse is 'The ERP''s code of the warehouse.';
 comment on constraint order_lines_description_check on order_lines is 'must be 2000 characters at most';
