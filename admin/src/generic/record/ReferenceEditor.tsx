@@ -34,11 +34,12 @@ interface ReferenceEditorProps extends EditorProps {
 const newKey = " new";
 
 /** Puts the virtual focus on the first choice, so that Enter takes it. */
-function FocusFirst(): null {
+function FocusFirst({ first }: { first: string | null }): null {
   const state = useContext(ComboBoxStateContext);
   useEffect(() => {
-    const first = state?.collection.getFirstKey() ?? null;
-    if (state?.isOpen === true && first !== null && state.selectionManager.focusedKey === null)
+    // The list follows the choices a moment later, and could still begin with the one that makes a row.
+    const isShown = first !== null && state?.collection.getFirstKey() === first;
+    if (state?.isOpen === true && isShown && state.selectionManager.focusedKey === null)
       state.selectionManager.setFocusedKey(first);
   });
   return null;
@@ -204,7 +205,7 @@ export function ReferenceEditor({
           // What is typed takes the place of the name that stands there, but not of what was typed before it.
           onFocus={(event) => text === nameOf(selected) && event.target.select()}
         />
-        {wanted !== "" && isSettled && <FocusFirst />}
+        {wanted !== "" && isSettled && <FocusFirst first={offered[0]?.id ?? null} />}
         <Popover className="popover">
           <ListBox<Suggestion>
             renderEmptyState={() => (
