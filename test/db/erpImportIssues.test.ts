@@ -79,6 +79,7 @@ describe("what cannot be understood", () => {
     ],
     [
       "codes of the order without a rule",
+      // XXX is the code of ISO 4217 for no currency; there is no rule for it.
       { paymentMethodCode: "CASH", shipmentMethodCode: "DRONE", currencyCode: "XXX" },
       [
         { code: "currency.unmapped", key: "XXX", path: "currencyCode" },

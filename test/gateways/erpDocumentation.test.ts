@@ -107,10 +107,7 @@ test("every set and property that the client requests is documented", async () =
   const { records } = await erp.ordersByNumbers([orderNumber(5)]);
   expect(records[0]?.currencyCode).toBe("DKK");
 
-  const seen = (await harness.control("GET", "requests")) as unknown as {
-    path: string;
-    requestId: string | null;
-  }[];
+  const seen = await harness.requests();
   const asked = seen.filter(
     ({ path, requestId }) => requestId !== null && path.includes("/companies("),
   );

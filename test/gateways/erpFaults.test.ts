@@ -69,7 +69,7 @@ describe("permanent errors end with their error class", () => {
     await failure(harness.erp.itemsByNumbers(["100001"]));
     const path = (set: string) => `/companies(${harness.env["ERP_COMPANY_ID"] ?? ""})/${set}?`;
     const asked = async (set: string) => {
-      const seen = (await harness.control("GET", "requests")) as unknown as { path: string }[];
+      const seen = await harness.requests();
       return seen.filter((request) => request.path.includes(path(set))).length;
     };
     expect(await asked("items")).toBe(4);
@@ -167,7 +167,7 @@ describe("access tokens", () => {
     await harness.erp.check();
     const deadline = Date.now() + 10_000;
     while ((await tokens()) < 2 && Date.now() < deadline) await harness.erp.check();
-    const seen = (await harness.control("GET", "requests")) as unknown as { status: number }[];
+    const seen = await harness.requests();
     expect(seen.every(({ status }) => status === 200 || status === null)).toBe(true);
   });
 
@@ -263,9 +263,9 @@ describe("an abort signal", () => {
 test("sends the correlation id in the documented header", async () => {
   harness = await startHarness();
   await harness.erp.itemsByNumbers(["100001"], { correlationId: "run-4711" });
-  const seen = (await harness.control("GET", "requests")) as unknown as { requestId: string }[];
+  const seen = await harness.requests();
   expect(seen.at(-1)?.requestId).toBe("run-4711");
   await harness.erp.itemsByNumbers(["100001"], { correlationId: "two words\r\n" });
-  const later = (await harness.control("GET", "requests")) as unknown as { requestId: string }[];
+  const later = await harness.requests();
   expect(later.at(-1)?.requestId).toMatch(/^[0-9a-f-]{36}$/);
 });

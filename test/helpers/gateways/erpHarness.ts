@@ -1,5 +1,6 @@
 import { readConfig } from "../../../src/config.ts";
 import type { ConstantOverrides } from "../../../src/settings/constants.ts";
+import type { SeenRequest } from "../../../dev/emulators/erp/control.ts";
 import type { ErpEmulatorOptions } from "../../../dev/emulators/erpEmulator.ts";
 import { startErpEmulator } from "../../../dev/emulators/erpEmulator.ts";
 import type { ErpClient, ErpOrder, ErpPage, ErpUnreadable } from "../../../src/gateways/erp.ts";
@@ -16,6 +17,8 @@ export interface Harness {
   client(env: Record<string, string>, erp?: ErpConstants): ErpClient;
   /** Asks beneath `/_emulator`; the answer must be a good one. */
   control(method: string, path: string, body?: unknown): Promise<Record<string, unknown>>;
+  /** The requests that the emulator has seen, the first one first. */
+  requests(): Promise<SeenRequest[]>;
   fault(fault: Record<string, unknown>): Promise<void>;
   stop(): Promise<void>;
 }
@@ -35,22 +38,25 @@ export async function startHarness(
     if (made === null) throw new Error("the settings name no ERP");
     return made;
   };
-  const control: Harness["control"] = async (method, path, body) => {
+  const ask = async (method: string, path: string, body?: unknown): Promise<unknown> => {
     const response = await fetch(`${emulator.controlUrl}/${path}`, {
       method,
       ...(body === undefined
         ? {}
         : { body: JSON.stringify(body), headers: { "content-type": "application/json" } }),
     });
-    const answer = (await response.json()) as Record<string, unknown>;
+    const answer: unknown = await response.json();
     if (!response.ok) throw new Error(`${method} ${path}: ${JSON.stringify(answer)}`);
     return answer;
   };
+  const control: Harness["control"] = async (method, path, body) =>
+    (await ask(method, path, body)) as Record<string, unknown>;
   return {
     erp: client({}),
     env: emulator.env,
     client,
     control,
+    requests: async () => (await ask("GET", "requests")) as SeenRequest[],
     async fault(fault) {
       await control("POST", "faults", fault);
     },

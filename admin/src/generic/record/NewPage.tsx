@@ -4,7 +4,6 @@ import { Page } from "../../frame/Page.tsx";
 import type { Entity } from "../../meta/catalogue.ts";
 import { useEntities } from "../../meta/EntitiesContext.ts";
 import { en } from "../../text/en.ts";
-import { useKeys } from "../../ui/keys.ts";
 import { LinkToList, NoList } from "../list/NoList.tsx";
 import { SaveButton } from "./leaving.tsx";
 import { NewRowForm, useNewForm } from "./NewRow.tsx";
@@ -52,8 +51,6 @@ function NewRecord({ entity }: { entity: Entity }): ReactNode {
         ignoreBlocker: true,
       }),
   );
-  const { save } = form;
-  useKeys(useMemo(() => ({ "Mod+s": () => save() }), [save]));
   return (
     <Page
       title={en.list.new(entity.titleOne.toLowerCase())}

@@ -1,10 +1,9 @@
-import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
-import { Button, Dialog, Heading, Modal, ModalOverlay } from "react-aria-components";
+import { type ReactNode, useEffect, useMemo, useState } from "react";
 import type { Entity } from "../../meta/catalogue.ts";
 import type { Row } from "../../meta/rows.ts";
 import { en } from "../../text/en.ts";
-import { Icon } from "../../ui/icons.tsx";
-import { KeyLayer, useKeys } from "../../ui/keys.ts";
+import { Drawer, DrawerPage } from "../../ui/Drawer.tsx";
+import { useKeys } from "../../ui/keys.ts";
 import { FormFields } from "./FormFields.tsx";
 import { LeaveDialog, LeaveGuard, SaveButton } from "./leaving.tsx";
 import { type RecordForm, focusField, useRecordForm } from "./useRecordForm.ts";
@@ -38,7 +37,6 @@ interface NewRowDrawerProps extends NewRow {
 function NewRowDrawer(props: NewRowDrawerProps): ReactNode {
   const { entity, initial, drawer, onMade, onClose } = props;
   const [isAsked, setAsked] = useState(false);
-  const layer = useRef<HTMLElement>(null);
   const form = useNewForm(entity, initial, (row) => {
     onClose();
     onMade(row);
@@ -49,49 +47,13 @@ function NewRowDrawer(props: NewRowDrawerProps): ReactNode {
   };
   const title = en.list.new(entity.titleOne.toLowerCase());
   return (
-    <ModalOverlay
-      className="overlay overlay-right"
-      isOpen
-      isDismissable
-      onOpenChange={(isOpen) => {
-        if (!isOpen) close();
-      }}
-    >
-      <Modal className="drawer">
-        <Dialog ref={layer} aria-label={title}>
-          <KeyLayer value={layer}>
-            <SaveKey form={form} />
-            <div className="page">
-              <header className="page-header">
-                <Button
-                  className="button button-quiet icon-button"
-                  aria-label={en.close}
-                  onPress={close}
-                >
-                  <Icon name="close" />
-                </Button>
-                <Heading slot="title">{title}</Heading>
-                <span className="grow" />
-                <SaveButton form={form} />
-              </header>
-              <div className="page-body">
-                <NewRowForm entity={entity} form={form} drawer={drawer} />
-              </div>
-            </div>
-            {isAsked && (
-              <LeaveDialog form={form} onStay={() => setAsked(false)} onLeave={onClose} />
-            )}
-          </KeyLayer>
-        </Dialog>
-      </Modal>
-    </ModalOverlay>
+    <Drawer label={title} onClose={close}>
+      <DrawerPage title={title} onClose={close} actions={<SaveButton form={form} />}>
+        <NewRowForm entity={entity} form={form} drawer={drawer} />
+      </DrawerPage>
+      {isAsked && <LeaveDialog form={form} onStay={() => setAsked(false)} onLeave={onClose} />}
+    </Drawer>
   );
-}
-
-/** Saves by Ctrl S. A component, because the key belongs to the layer of the drawer. */
-function SaveKey({ form: { save } }: { form: RecordForm }): null {
-  useKeys(useMemo(() => ({ "Mod+s": () => save() }), [save]));
-  return null;
 }
 
 /** The form of a new row. Focuses the first field without an initial value. */
@@ -116,9 +78,11 @@ interface NewRowFormProps {
   drawer?: string | undefined;
 }
 
-/** The fields of a new row, and errors that belong to no field. */
+/** The fields of a new row, errors that belong to no field, and Ctrl S. */
 export function NewRowForm({ entity, form, drawer }: NewRowFormProps): ReactNode {
   const { makeRow, newRowDrawer } = useNewRow(drawer);
+  const { save } = form;
+  useKeys(useMemo(() => ({ "Mod+s": () => save() }), [save]));
   return (
     <>
       <LeaveGuard form={form} drawer={drawer} />

@@ -1,0 +1,66 @@
+import { type ReactNode, useRef } from "react";
+import { Button, Dialog, Heading, Modal, ModalOverlay } from "react-aria-components";
+import { en } from "../text/en.ts";
+import { Icon } from "./icons.tsx";
+import { KeyLayer } from "./keys.ts";
+
+interface DrawerProps {
+  /** What screen readers call it. */
+  label: string;
+  /** Escape, or a click beside it. */
+  onClose: () => void;
+  children: ReactNode;
+}
+
+/** A dialog at the right edge, over the page and over other drawers. The keys of its content work while it is the topmost. */
+export function Drawer({ label, onClose, children }: DrawerProps): ReactNode {
+  const layer = useRef<HTMLElement>(null);
+  return (
+    <ModalOverlay
+      className="overlay overlay-right"
+      isOpen
+      isDismissable
+      onOpenChange={(isOpen) => {
+        if (!isOpen) onClose();
+      }}
+    >
+      <Modal className="drawer">
+        <Dialog ref={layer} aria-label={label}>
+          <KeyLayer value={layer}>{children}</KeyLayer>
+        </Dialog>
+      </Modal>
+    </ModalOverlay>
+  );
+}
+
+interface DrawerPageProps {
+  title: string;
+  detail?: ReactNode;
+  actions?: ReactNode;
+  onClose: () => void;
+  children: ReactNode;
+}
+
+/** Header and body of a drawer. */
+export function DrawerPage({
+  title,
+  detail,
+  actions,
+  onClose,
+  children,
+}: DrawerPageProps): ReactNode {
+  return (
+    <div className="page">
+      <header className="page-header">
+        <Button className="button button-quiet icon-button" aria-label={en.close} onPress={onClose}>
+          <Icon name="close" />
+        </Button>
+        <Heading slot="title">{title}</Heading>
+        <span className="dim">{detail}</span>
+        <span className="grow" />
+        {actions}
+      </header>
+      <div className="page-body">{children}</div>
+    </div>
+  );
+}
