@@ -73,8 +73,9 @@ export const SuggestionsPlugin: GraphileConfig.Plugin = extendSchema((build) => 
 
       extend type Query {
         """
-        Rows whose name is the text, begins with it, or has a word that begins with it, in this order, the shorter names first; so
-        are rows whose detail, such as a number, is the text or begins with it. An empty text gives the first rows of the list. Looks at 500 rows at most. Needs the permission to read the table.
+        Rows whose name is the text, begins with it, or has a word that begins with it, in this order, the shorter names first.
+        Rows whose detail, such as a number, is the text or begins with it are found as well. An empty text gives the first rows
+        of the list. Looks at 500 rows at most. Needs the permission to read the table.
         """
         suggestions(
           """

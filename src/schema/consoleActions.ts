@@ -64,5 +64,5 @@ function actionOf(
 /** The sentence that people read before they choose; the others are for callers of the API. */
 function firstSentence(description: string): string {
   const [sentence = ""] = /^.*?\.(?=\s|$)|^.*/.exec(description) ?? [];
-  return sentence.replaceAll("`", "");
+  return sentence;
 }

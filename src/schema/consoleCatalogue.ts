@@ -23,24 +23,7 @@ export function makeCatalogue(
   build: GraphileBuild.Build,
   schema: GraphQLSchema,
 ): CatalogueEntity[] {
-  const all = Object.values(build.pgResources as Record<string, PgResource>).filter(isTable);
-  const listed = new Map(
-    all.flatMap((table) => {
-      const root = rootList(build, schema, table);
-      return root === null ? [] : [[table, { name: root.list, root, parents: [] }] as const];
-    }),
-  );
-  const below = new Map(
-    all
-      .filter((table) => !listed.has(table))
-      .map((table) => [table, parentsOf(build, schema, table, listed)] as const)
-      .filter(([, parents]) => parents.length > 0)
-      .map(([table, parents]) => {
-        const name = build.inflection.allRowsList(table as never);
-        return [table, { name, root: null, parents }] as const;
-      }),
-  );
-  const places: Places = { listed, all: new Map<Table, Place>([...listed, ...below]) };
+  const places = placesOf(build, schema);
   const actions = actionsByType(build, schema);
   const typeNames = new Set(
     [...places.all.keys()].map(({ codec }) => build.inflection.tableType(codec)),
@@ -91,6 +74,28 @@ interface Place {
 interface Places {
   listed: ReadonlyMap<Table, Place>;
   all: ReadonlyMap<Table, Place>;
+}
+
+/** Where the API has the rows of each table. */
+function placesOf(build: GraphileBuild.Build, schema: GraphQLSchema): Places {
+  const all = Object.values(build.pgResources as Record<string, PgResource>).filter(isTable);
+  const listed = new Map(
+    all.flatMap((table) => {
+      const root = rootList(build, schema, table);
+      return root === null ? [] : [[table, { name: root.list, root, parents: [] }] as const];
+    }),
+  );
+  const below = new Map(
+    all
+      .filter((table) => !listed.has(table))
+      .map((table) => [table, parentsOf(build, schema, table, listed)] as const)
+      .filter(([, parents]) => parents.length > 0)
+      .map(([table, parents]) => {
+        const name = build.inflection.allRowsList(table as never);
+        return [table, { name, root: null, parents }] as const;
+      }),
+  );
+  return { listed, all: new Map<Table, Place>([...listed, ...below]) };
 }
 
 /** The root fields that list the rows of a table; null where it has none, or no pages. */

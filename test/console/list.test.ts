@@ -207,6 +207,17 @@ describe("a list in other forms", () => {
     });
   });
 
+  test("opens rows in a browser that cannot say when it is idle, such as Safari", async () => {
+    await withJourney({ browser, service }, { token }, async ({ page, context, open }) => {
+      await context.addInitScript("window.requestIdleCallback = undefined");
+      await open("/products");
+      await firstRow(page).getByText("Wine 000001").waitFor();
+      await grid(page).focus();
+      await page.keyboard.press("Space");
+      await page.getByRole("dialog").getByRole("tab", { name: "Fields" }).waitFor();
+    });
+  });
+
   test("goes to another list by Ctrl K, and lists its keys by ?", async () => {
     await withJourney({ browser, service }, { token }, async ({ page, open, show }) => {
       await open("/products");

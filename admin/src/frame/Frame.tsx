@@ -17,6 +17,7 @@ import { en } from "../text/en.ts";
 import { pauseKeys, useKeys } from "../ui/keys.ts";
 import { showToast } from "../ui/Toasts.tsx";
 import { useLoaded } from "../ui/useLoaded.ts";
+import { whenIdle } from "../ui/whenIdle.ts";
 import { Navigation } from "./Navigation.tsx";
 import { FrameContext } from "./FrameContext.ts";
 
@@ -81,7 +82,7 @@ export function Frame(): ReactNode {
   );
   // The script of the palette is there before anybody asks for it.
   useEffect(() => {
-    requestIdleCallback(() => void loadPalette().catch(() => undefined));
+    whenIdle(() => void loadPalette().catch(() => undefined));
   }, []);
   // The login may have happened in another tab.
   useEffect(() => {

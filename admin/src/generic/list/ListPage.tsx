@@ -21,6 +21,7 @@ import { Failure } from "../../ui/Failure.tsx";
 import { Icon } from "../../ui/icons.tsx";
 import { useKeys } from "../../ui/keys.ts";
 import { useLoaded } from "../../ui/useLoaded.ts";
+import { whenIdle } from "../../ui/whenIdle.ts";
 import { drawerOf } from "../record/drawers.ts";
 import { ColumnsMenu } from "./ColumnsMenu.tsx";
 import { Grid, type GridHandle, type Selection } from "./Grid.tsx";
@@ -75,7 +76,7 @@ function List({ entity }: { entity: Entity }): ReactNode {
   const hasRows = rows.total !== undefined;
   // Opening a row comes next: its script is there by then.
   useEffect(() => {
-    if (hasRows) requestIdleCallback(() => void loadRecordDrawers().catch(() => undefined));
+    if (hasRows) whenIdle(() => void loadRecordDrawers().catch(() => undefined));
   }, [hasRows]);
 
   const change = useCallback(

@@ -16,6 +16,7 @@ import { actionDocument } from "../../api/recordDocuments.ts";
 import type { Entity, EntityAction } from "../../meta/catalogue.ts";
 import type { Row } from "../../meta/rows.ts";
 import { en } from "../../text/en.ts";
+import { Description } from "../../ui/Description.tsx";
 import { showToast } from "../../ui/Toasts.tsx";
 import { useKeys } from "../../ui/keys.ts";
 import { recordKey } from "./useRecordForm.ts";
@@ -80,7 +81,9 @@ export function ActionsMenu({ entity, row, name }: ActionsMenuProps): ReactNode 
                   onAction={() => start(action)}
                 >
                   <span>{action.title}</span>
-                  <span className="hint">{action.description}</span>
+                  <span className="hint">
+                    <Description text={action.description} />
+                  </span>
                 </MenuItem>
               ))}
             </Menu>
@@ -96,7 +99,7 @@ export function ActionsMenu({ entity, row, name }: ActionsMenuProps): ReactNode 
         <Modal className="dialog">
           <Dialog role="alertdialog">
             <Heading slot="title">{`${asked?.title}: ${name}?`}</Heading>
-            <p>{asked?.description}</p>
+            <p>{asked && <Description text={asked.description} />}</p>
             <div className="actions">
               <Button className="button" autoFocus onPress={() => setAsked(null)}>
                 {en.cancel}
