@@ -94,7 +94,12 @@ function detailBegins(
   text: string,
 ): SQL | null {
   if (!detail) return null;
-  if (detail.kind === "exact") return beginsWithExactly(detail.read(row), text, bindValue);
+  if (detail.kind === "exact") {
+    // Numbers are compared byte for byte, and their letters are capitals where people type small ones.
+    const forms = [...new Set([text, text.toUpperCase()])];
+    const begins = forms.map((form) => beginsWithExactly(detail.read(row), form, bindValue));
+    return sql`(${sql.join(begins, " or ")})`;
+  }
   if (detail.kind !== "text" || (table.words && !detail.within)) return null;
   const implied = detail.within
     ? wordsHaveBeginning(detail.within(row), text, bindValue)

@@ -231,6 +231,12 @@ describe("a list in other forms", () => {
       await page.keyboard.type("depart");
       await page.getByRole("option", { name: /Departments/ }).waitFor();
       await show("palette");
+      await page.keyboard.press("ControlOrMeta+a");
+      await page.keyboard.type("099999");
+      await page.getByRole("option", { name: /Wine 099999/ }).waitFor();
+      await page.keyboard.press("ControlOrMeta+a");
+      await page.keyboard.type("depart");
+      await page.getByRole("option", { name: /Departments/ }).waitFor();
       await page.keyboard.press("Enter");
       await heading(page, "Departments").waitFor();
     });

@@ -33,8 +33,8 @@ describe("suggestions", () => {
       {
         token,
         variables: {
-          products: names.map((name, place) => ({
-            erpProductNumber: `00${place}`,
+          products: [...names, "Zinfandel"].map((name, place) => ({
+            erpProductNumber: name === "Zinfandel" ? "W-100" : `00${place}`,
             fields: { name, country: place < 2 ? "Italy" : "France" },
           })),
         },
@@ -76,6 +76,8 @@ describe("suggestions", () => {
     expect(await suggest("003")).toEqual(["Grand Bârolo Reserve"]);
     expect(await suggest("00", { first: 20 })).toHaveLength(8);
     expect(await suggest("03")).toEqual([]);
+    expect(await suggest("w-1")).toEqual(["Zinfandel"]);
+    expect(await suggest("W-1")).toEqual(["Zinfandel"]);
     const { token: staff, userId } = await service.login(["users.read"], "bertha@example.com");
     await service.database.pool.query("update users set name = 'Bo' where id = $1", [userId]);
     const { data } = await service.ask(document, {

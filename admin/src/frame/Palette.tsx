@@ -39,9 +39,9 @@ function PaletteContent({ onClose }: { onClose: () => void }): ReactNode {
   const { listed } = useEntities();
   const navigate = useNavigate();
   const [text, setText] = useState("");
-  const wanted = text.trim().toLowerCase();
+  const wanted = text.trim();
   const lists = useMemo(
-    () => listed.filter(({ title }) => title.toLowerCase().includes(wanted)),
+    () => listed.filter(({ title }) => title.toLowerCase().includes(wanted.toLowerCase())),
     [listed, wanted],
   );
   const searched = wanted.length < 2 ? [] : listed.slice(0, maxSearched);

@@ -264,7 +264,8 @@ export function Grid(props: GridProps): ReactNode {
 const cellClass = (isCurrent: boolean) => `grid-cell${isCurrent ? " is-current" : ""}`;
 
 function defaultWidth(field: EntityField, nameField: string): number {
-  return field.name === nameField ? 280 : layoutOf(field).width;
+  const { width, isNumber } = layoutOf(field);
+  return field.name === nameField && isNumber !== true ? 280 : width;
 }
 
 interface CellOrLinkProps extends Pick<GridProps, "onOpen"> {

@@ -42,7 +42,7 @@ function NewRowDrawer(props: NewRowDrawerProps): ReactNode {
     onMade(row);
   });
   const close = () => {
-    if (form.hasEdits) setAsked(true);
+    if (form.edits.length > 0) setAsked(true);
     else onClose();
   };
   const title = en.list.new(entity.titleOne.toLowerCase());

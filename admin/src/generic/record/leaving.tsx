@@ -5,9 +5,13 @@ import { en } from "../../text/en.ts";
 import type { RecordForm } from "./useRecordForm.ts";
 
 export function SaveButton({ form }: { form: RecordForm }): ReactNode {
-  const count = form.dirty.length;
+  const count = form.edits.length;
   return (
-    <Button className="button button-primary" isDisabled={count === 0} onPress={form.save}>
+    <Button
+      className="button button-primary"
+      isDisabled={form.dirty.length === 0}
+      onPress={form.save}
+    >
       {form.isSaving ? en.record.saving : en.record.save}
       {count > 0 && <span> · {count}</span>}
       <kbd>Ctrl S</kbd>
@@ -23,7 +27,7 @@ interface LeaveGuardProps {
 
 /** Asks before edits are lost: by a link, by Back, by closing the drawer or the tab. */
 export function LeaveGuard({ form, drawer }: LeaveGuardProps): ReactNode {
-  const isDirty = form.hasEdits;
+  const isDirty = form.edits.length > 0;
   const blocker = useBlocker({
     // Another tab of the same record, or a drawer above it, leaves nothing.
     shouldBlockFn: ({ current, next }) =>
@@ -47,7 +51,7 @@ interface LeaveDialogProps {
 
 /** Asks whether edits are saved, lost or kept on the screen. */
 export function LeaveDialog({ form, onStay, onLeave }: LeaveDialogProps): ReactNode {
-  const isDirty = form.hasEdits;
+  const isDirty = form.edits.length > 0;
   const [isAsked, setAsked] = useState(false);
   const hasTrouble =
     isAsked &&
@@ -64,7 +68,7 @@ export function LeaveDialog({ form, onStay, onLeave }: LeaveDialogProps): ReactN
       <Modal className="dialog">
         <Dialog role="alertdialog">
           <Heading slot="title">{en.record.leaveTitle}</Heading>
-          <p>{en.record.leaveHint(form.dirty.length)}</p>
+          <p>{en.record.leaveHint(form.edits.length)}</p>
           <div className="actions">
             <Button className="button" autoFocus onPress={onStay}>
               {en.record.stay}

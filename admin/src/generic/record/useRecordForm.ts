@@ -27,8 +27,8 @@ export const recordKey = (entity: string, id: string) => ["record", entity, id] 
 export interface RecordForm {
   values: FormValues;
   dirty: readonly string[];
-  /** Whether something would be lost: values that a new row starts with were not typed. */
-  hasEdits: boolean;
+  /** The dirty fields without those that a new row starts with: what would be lost. */
+  edits: readonly string[];
   errors: Readonly<Record<string, string>>;
   /** Errors that belong to no field. */
   problem: Error | null;
@@ -225,7 +225,7 @@ export function useRecordForm({ entity, row, initial, onSaved }: FormOptions): R
   return {
     values,
     dirty,
-    hasEdits: dirty.some((name) => base.row !== null || values[name] !== initial?.[name]),
+    edits: dirty.filter((name) => base.row !== null || values[name] !== initial?.[name]),
     errors,
     problem,
     isSaving: mutation.isPending,
