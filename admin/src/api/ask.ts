@@ -1,7 +1,7 @@
 import { ApiError, type ApiErrorDetail, UnreachableError } from "./errors.ts";
 
 export interface AskOptions {
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
   /** Repeating the request with the same key changes nothing twice. */
   idempotencyKey?: string;
   /** Sets the session cookie from the answer of a login mutation. */

@@ -4,7 +4,7 @@ import type { Row } from "../meta/rows.ts";
 import { ask } from "./ask.ts";
 import { recordBelowDocument, recordDocument } from "./recordDocuments.ts";
 import { addReferredRows } from "./referredRows.ts";
-import { type Page, withSignal } from "./rows.ts";
+import type { Page } from "./rows.ts";
 
 /** The row `id`, or null where it does not exist or the caller may not see it. */
 export async function fetchRecord(
@@ -25,7 +25,7 @@ async function recordListed(entity: Entity, id: string, signal?: AbortSignal): P
   const answer = await ask<{ row?: Row | null; page?: Page }>(
     recordDocument(entity),
     entity.recordField === null ? { query: `${entity.keyField}:${quoteValue(id)}` } : { id },
-    withSignal(signal),
+    { signal },
   );
   return answer.row ?? answer.page?.nodes[0] ?? null;
 }
@@ -50,7 +50,7 @@ async function recordBelow(
       const answer = await ask<{ upper: { nodes: { rows: Row[] | Page }[] } }>(
         document,
         parent.isConnection ? { query, first: batchSize, offset } : { query },
-        withSignal(signal),
+        { signal },
       );
       const found = answer.upper.nodes[0]?.rows ?? [];
       const rows = Array.isArray(found) ? found : found.nodes;

@@ -22,7 +22,7 @@ export async function suggestionsByKey(
       ask<{ suggestions: Suggestion[] }>(
         suggestionsByKeyDocument,
         { entity, query: `${keyField}:IN(${batch.map(quoteValue).join(", ")})` },
-        signal === undefined ? {} : { signal },
+        { signal },
       ),
     ),
   );

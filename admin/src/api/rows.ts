@@ -82,7 +82,7 @@ async function fetchListed(
   const { page } = await ask<{ page: Page }>(
     listDocument(entity, columns, order),
     { query: query === "" ? null : query, first, offset, count },
-    withSignal(signal),
+    { signal },
   );
   return { ...page, isWhole: false };
 }
@@ -96,13 +96,10 @@ async function fetchBelow(
   const { upper: found } = await ask<{ upper: { nodes: { rows: Row[] | Page }[] } }>(
     rowsBelowDocument(entity, upper, parent, columns, order),
     parent.isConnection ? { query, first, offset, count } : { query },
-    withSignal(signal),
+    { signal },
   );
   const rows = found.nodes[0]?.rows ?? [];
   return Array.isArray(rows)
     ? { nodes: rows, totalCount: rows.length, isWhole: true }
     : { ...rows, isWhole: false };
 }
-
-export const withSignal = (signal: AbortSignal | undefined) =>
-  signal === undefined ? {} : { signal };
