@@ -270,6 +270,12 @@ function startBehind(
   return started;
 }
 
+async function endStep(step: ChildProcess): Promise<void> {
+  const ended = once(step, "exit");
+  step.kill("SIGTERM");
+  await ended;
+}
+
 async function shutDown(exitCode: number): Promise<void> {
   if (stoppingSince !== undefined) return;
   stoppingSince = Date.now();
@@ -277,10 +283,9 @@ async function shutDown(exitCode: number): Promise<void> {
   setTimeout(() => process.exit(exitCode || 1), running.length > 0 ? 650_000 : 15_000).unref();
   try {
     stopWatching?.();
-    for (const step of [migration, consoleBuild].filter((child) => child !== undefined)) {
-      step.kill("SIGTERM");
-      await once(step, "exit");
-    }
+    // Both at once: one that ends while another is awaited would not be heard of.
+    const steps = [migration, consoleBuild].filter((child) => child !== undefined);
+    await Promise.all(steps.map(endStep));
     await Promise.all(running.map((child) => child.stop()));
     await stopDatabaseAndEmulators();
     if (dataDir !== undefined) removeRunningFile(dataDir);

@@ -357,6 +357,33 @@ test("Ctrl-C during the migrations ends everything", async () => {
   expect(named(await events())).toEqual(["migrating"]);
 });
 
+test("Ctrl-C during the migrations ends them and a build that ends first", async () => {
+  await writeFile(
+    path.join(folder, "dev", "buildConsole.ts"),
+    `${note} import { existsSync } from "node:fs";
+note("building");
+setInterval(() => existsSync("ending") && process.exit(), 10);`,
+  );
+  await writeFile(
+    path.join(folder, "db", "migrate.ts"),
+    `${note} import { readFileSync, writeFileSync } from "node:fs";
+const buildRuns = () => {
+  const [, pid] = readFileSync("events", "utf8").match(/building (\\d+)/);
+  try { return process.kill(Number(pid), 0); } catch { return false; }
+};
+process.on("SIGTERM", () => {
+  writeFileSync("ending", "");
+  setInterval(() => buildRuns() || process.exit(), 10);
+});
+setInterval(() => {}, 1000);
+note("migrating");`,
+  );
+  const child = start();
+  await waitFor("both", async () => (await events()).length === 2);
+  child.kill("SIGINT");
+  expect(await exitOf(child)).toBe(0);
+});
+
 /** Runs a command of `dev/` beside the service, or after it, without psql. */
 async function command(...words: string[]): Promise<{ code: number | null; said: string }> {
   const child = spawn(process.execPath, words, {
