@@ -12,11 +12,10 @@ import type { Controlled, SeenRequest } from "./model/control.ts";
 import { control } from "./model/control.ts";
 import type { Dialect } from "./model/dialect.ts";
 import type { Fault } from "./model/faults.ts";
-import { misled } from "./model/misbehave.ts";
 import { openaiDialect } from "./model/openaiDialect.ts";
 import { ModelProblem } from "./model/problem.ts";
 import { refuse, sendJson, sendStream, sendWhole, strikes } from "./model/sendAnswer.ts";
-import { think } from "./model/think.ts";
+import { nextTurn, withFault } from "./model/script.ts";
 
 export interface ModelServerOptions {
   /** 0 takes a free one. */
@@ -25,15 +24,13 @@ export interface ModelServerOptions {
   provider?: Provider;
   /** Milliseconds between two chunks of a stream, so that it can be seen to be one. */
   chunkMs?: number;
-  /** What "today" is. */
-  now?: () => Date;
 }
 
 type Provider = "openai-compatible" | "anthropic";
 
 /**
- * A server that stands in for a language model: it speaks OpenAI's chat completions protocol and Anthropic's Messages protocol, and
- * answers by fixed rules.
+ * The emulator of a language model: it speaks OpenAI's chat completions protocol and Anthropic's Messages protocol, and answers by a
+ * script.
  */
 export interface ModelServer {
   port: number;
@@ -45,14 +42,14 @@ export interface ModelServer {
 }
 
 const host = "127.0.0.1";
-const modelName = "rule-based-stand-in";
+const modelName = "emulator";
 const largestBody = 64 * 1024 * 1024;
 const requestsKept = 100;
 
 /** @throws when the port is taken */
 export async function startModelServer(options: ModelServerOptions): Promise<ModelServer> {
-  const { provider = "openai-compatible", chunkMs = 0, now = () => new Date() } = options;
-  const key = `stand-in-${randomBytes(24).toString("base64url")}`;
+  const { provider = "openai-compatible", chunkMs = 0 } = options;
+  const key = `emulator-${randomBytes(24).toString("base64url")}`;
   const faults = makeFaultQueue<Fault>();
   const seen: SeenRequest[] = [];
   const state: Controlled = { faults, seen, manner: "careful" };
@@ -74,13 +71,13 @@ export async function startModelServer(options: ModelServerOptions): Promise<Mod
         code: "model_not_found",
       });
     if (strikes(fault, response, dialect) || response.destroyed) return;
-    const turn = misled(think(chat, state.manner, now()), fault, chat);
+    const turn = withFault(nextTurn(chat, state.manner), fault, chat.tools);
     const answer = complete(chat, turn, { number: ++answers, ids: dialect.ids });
-    if (chat.stream !== true) {
+    if (!chat.isStream) {
       sendWhole(response, answer, { dialect, fault });
       return;
     }
-    const withUsage = chat.stream_options?.include_usage === true;
+    const { withUsage } = chat;
     return sendStream(response, answer, { dialect, withUsage, chunkMs, fault });
   };
 
@@ -112,7 +109,7 @@ export async function startModelServer(options: ModelServerOptions): Promise<Mod
       case "GET /v1/models": {
         sendJson(response, 200, {
           object: "list",
-          data: [{ id: modelName, object: "model", created: 0, owned_by: "stand-in" }],
+          data: [{ id: modelName, object: "model", created: 0, owned_by: "emulator" }],
         });
         return;
       }

@@ -60,7 +60,7 @@ test("answers a question with tool calls, and makes a change after approval", as
   expect(toolsOf(chat.lastMessage)).toMatchObject([
     { name: "search_products", output: { products: { nodes: [{ name: "Barolo Cannubi" }] } } },
   ]);
-  expect(textOf(chat.lastMessage)).toContain("1 found:\n- Barolo Cannubi");
+  expect(textOf(chat.lastMessage)).toMatch(/The tools answered:.*"name":"Barolo Cannubi"/s);
   const { tools } = await lastBody();
   expect(tools.every((tool) => tool.input_schema.type === "object")).toBe(true);
 
@@ -101,7 +101,6 @@ test("sends pictures, documents and tables to the model as such", async () => {
     ],
   });
   expect(chat.error).toBeUndefined();
-  expect(textOf(chat.lastMessage)).toContain("The file c.csv came along");
   const content = (await lastBody()).messages.at(-1)?.content;
   expect(content).toMatchObject([
     { type: "image", source: { type: "base64", media_type: "image/png", data: png } },
@@ -130,7 +129,7 @@ test.each([
     expect(chat.error?.message).toMatch(message);
     await chat.sendMessage({ text: "What can you do?" });
     expect(chat.error).toBeUndefined();
-    expect(textOf(chat.lastMessage)).toContain("This is what I can do");
+    expect(textOf(chat.lastMessage)).toContain("to call any of these tools");
     const { json } = await request(service.url, anna.token, "GET", `/ai/conversations/${chat.id}`);
     expect(json.messages).toHaveLength(4);
     expect(notesOf(json.messages[1])).toEqual([expect.stringMatching(message)]);

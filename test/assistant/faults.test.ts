@@ -64,7 +64,7 @@ describe("when the model", () => {
       expect(JSON.stringify([messages, chat.error])).not.toMatch(/internal-host|sk-12345/);
       await chat.sendMessage({ text: "What can you do?" });
       expect(chat.error).toBeUndefined();
-      expect(textOf(chat.lastMessage)).toContain("This is what I can do");
+      expect(textOf(chat.lastMessage)).toContain("to call any of these tools");
       expect((await kept(chat.id)).map((said) => said?.role)).toEqual([
         ...["user", "assistant", "user", "assistant"],
       ]);
@@ -92,7 +92,7 @@ describe("when the model", () => {
     }
     expect(service.output()).not.toContain("answer failed");
     await chat.sendMessage({ text: "What can you do?" });
-    expect(textOf(chat.lastMessage)).toContain("This is what I can do");
+    expect(textOf(chat.lastMessage)).toContain("to call any of these tools");
   });
 
   // The last test, because it opens the circuit for a while.

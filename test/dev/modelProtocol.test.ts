@@ -47,7 +47,7 @@ describe("the protocol", () => {
         {
           type: "function",
           function: {
-            name: "find_products",
+            name: "search_products",
             parameters: { type: "object", properties: { query: text } },
           },
         },
@@ -65,7 +65,10 @@ describe("the protocol", () => {
             tool_calls: [
               {
                 type: "function",
-                function: { name: "find_products", arguments: '{"query":"Barolo"}' },
+                function: {
+                  name: "search_products",
+                  arguments: '{"query":"Barolo","first":10}',
+                },
               },
             ],
           },
@@ -127,7 +130,7 @@ async function postMessages(body: object, headers: Record<string, string> = {}) 
 
 describe("Anthropic's protocol", () => {
   const tool = {
-    name: "find_products",
+    name: "search_products",
     input_schema: { type: "object", properties: { query: text } },
   };
   const user = (content: unknown) => ({ role: "user", content });
@@ -140,7 +143,7 @@ describe("Anthropic's protocol", () => {
       role: "assistant",
       content: [
         { type: "text" },
-        { type: "tool_use", name: "find_products", input: { query: "Barolo" } },
+        { type: "tool_use", name: "search_products", input: { query: "Barolo", first: 10 } },
       ],
       stop_reason: "tool_use",
       usage: { input_tokens: expect.any(Number), output_tokens: expect.any(Number) },
@@ -156,7 +159,7 @@ describe("Anthropic's protocol", () => {
   });
 
   test("refuses what the real one does, in its form", async () => {
-    const use = { type: "tool_use", id: "toolu_1", name: "find_products", input: {} };
+    const use = { type: "tool_use", id: "toolu_1", name: "search_products", input: {} };
     const result = { type: "tool_result", tool_use_id: "toolu_1", content: "{}" };
     const said = (...content: object[]) => ({ role: "assistant", content });
     const refused = async (body: object, headers = {}) => {
@@ -215,7 +218,7 @@ describe.each(["openai-compatible", "anthropic"])(
         const { problem: met } = await askModel(gateway, "What can you do?");
         expect(met).toMatchObject({ name: "ModelError", problem });
         const after = await askModel(gateway, "What can you do?");
-        expect(after.text).toContain("create campaign");
+        expect(after.text).toContain("`createCampaign` Creates a campaign.");
       },
     );
 

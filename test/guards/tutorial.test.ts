@@ -83,7 +83,7 @@ function shortened(stream: string): string {
   return together
     .map((chunk) => `data: ${JSON.stringify(chunk)}\n`)
     .join("\n")
-    .replace(/"(id|toolCallId|messageId|endCursor)":"[^"]+"/g, '"$1":"…"');
+    .replace(/(\\?")(id|toolCallId|messageId|endCursor)\1:\1[^"\\]+\1/g, "$1$2$1:$1…$1");
 }
 
 /** Session tokens differ between runs; the page shows their prefix. */

@@ -1,6 +1,6 @@
 import type { SeenRequest } from "../../dev/emulators/model/control.ts";
 import type { Fault } from "../../dev/emulators/model/faults.ts";
-import type { Manner } from "../../dev/emulators/model/turn.ts";
+import type { Manner } from "../../dev/emulators/model/conversation.ts";
 import type { ModelServerOptions } from "../../dev/emulators/modelServer.ts";
 import { startModelServer } from "../../dev/emulators/modelServer.ts";
 

@@ -87,7 +87,7 @@ function inputOf(given: string): unknown {
 
 function problem({ status, message }: ModelProblem) {
   const type = types[status] ?? (status >= 500 ? "api_error" : "invalid_request_error");
-  return { type: "error", error: { type, message }, request_id: "req_stand_in" };
+  return { type: "error", error: { type, message }, request_id: "req_emulator" };
 }
 
 const types: Readonly<Record<number, string>> = {

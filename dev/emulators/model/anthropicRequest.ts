@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { ModelProblem } from "./problem.ts";
-import type { ChatMessage, ChatRequest, ContentPart } from "./protocol.ts";
-import { jsonSchema, parseBody } from "./protocol.ts";
+import type { Conversation, Message } from "./conversation.ts";
+import { parameters } from "./openaiRequest.ts";
+import { ModelProblem, invalid, parseBody } from "./problem.ts";
 
 // The part of Anthropic's Messages protocol that clients with their own tools use.
 
@@ -50,7 +50,7 @@ const message = z.discriminatedUnion("role", [
     content: contentOf(z.discriminatedUnion("type", [text, toolUse])),
   }),
 ]);
-type Message = z.output<typeof message>;
+type Said = z.output<typeof message>;
 
 const request = z.looseObject({
   model: z.string().min(1),
@@ -63,7 +63,7 @@ const request = z.looseObject({
       z.looseObject({
         name: z.string().regex(/^[a-zA-Z0-9_-]{1,128}$/),
         description: z.string().optional(),
-        input_schema: jsonSchema.refine(({ type }) => type === "object", "type must be object"),
+        input_schema: parameters.refine(({ type }) => type === "object", "type must be object"),
       }),
     )
     .optional(),
@@ -71,121 +71,80 @@ const request = z.looseObject({
 });
 
 /**
- * Reads a request, and gives it as the one that the rules know.
- * @throws ModelProblem with status 400 that names what is wrong
+ * Reads a request.
+ * @throws ModelProblem with status 400 that names what is wrong, as the real endpoint does
  */
-export function readMessagesRequest(body: string): ChatRequest {
+export function readMessagesRequest(body: string): Conversation {
   const read = request.safeParse(parseBody(body));
-  if (!read.success) {
-    const [issue] = read.error.issues;
-    throw new ModelProblem(400, `${(issue?.path ?? []).join(".")}: ${issue?.message ?? ""}`);
-  }
-  const { model, max_tokens, system, messages, stream, tools = [], tool_choice } = read.data;
-  refuseLooseEnds(messages);
-  const uses = messages.some((said) => blocksOf(said).some(({ type }) => type === "tool_use"));
-  if (uses && tools.length === 0)
+  if (!read.success) throw invalid(read.error);
+  const { model, max_tokens: maxTokens, messages, stream, tools = [] } = read.data;
+  refuseUnpairedCalls(messages);
+  if (tools.length === 0 && messages.some((said) => callIdsOf(said).length > 0))
     throw new ModelProblem(
       400,
       "Requests which include `tool_use` or `tool_result` blocks must define tools",
     );
-  const instructions =
-    typeof system === "string" ? system : system?.map((one) => one.text).join("\n");
   return {
-    model,
-    max_tokens,
-    stream: stream ?? false,
-    stream_options: { include_usage: true },
-    messages: [
-      ...(instructions === undefined ? [] : [{ role: "system" as const, content: instructions }]),
-      ...messages.flatMap(messagesOf),
-    ],
-    tools: tools.map(({ name, description, input_schema: parameters }) => ({
-      type: "function",
-      function: { name, description, parameters },
+    ...{ model, maxTokens, isStream: stream ?? false, withUsage: true },
+    messages: messages.flatMap(messagesOf),
+    tools: tools.map(({ name, description, input_schema: { properties, required } }) => ({
+      ...{ name, description, properties, required },
     })),
-    tool_choice: tool_choice?.type ?? "auto",
+    characters: body.length,
   };
 }
 
-/** Questions and answers follow each other, and every use of a tool has its result at the head of what comes next. */
-function refuseLooseEnds(messages: readonly Message[]): void {
+/** Questions and answers alternate, and every tool call has its result at the head of the next message. */
+function refuseUnpairedCalls(messages: readonly Said[]): void {
   if (messages[0]?.role !== "user")
     throw new ModelProblem(400, "messages.0.role: the first message must use the user role");
-  for (const [index, said] of messages.entries()) {
-    const before = messages[index - 1];
-    const open = new Set(
-      before?.role === "assistant"
-        ? blocksOf(before).flatMap((block) => (block.type === "tool_use" ? [block.id] : []))
-        : [],
+  let open = new Set<string>();
+  const refuseOpen = (index: number) => {
+    if (open.size === 0) return;
+    throw new ModelProblem(
+      400,
+      `messages.${index}: \`tool_use\` ids were found without \`tool_result\` blocks immediately after: ${[...open].join(", ")}`,
     );
+  };
+  for (const [index, said] of messages.entries()) {
     for (const block of blocksOf(said))
       if (block.type === "tool_result" && !open.delete(block.tool_use_id))
         throw new ModelProblem(
           400,
           `messages.${index}: unexpected \`tool_use_id\` found in \`tool_result\` blocks: ${block.tool_use_id}`,
         );
-    if (open.size > 0) refuseOpen(index - 1, open);
+    refuseOpen(index - 1);
+    open = new Set(callIdsOf(said));
   }
-  const last = messages.at(-1);
-  const left = blocksOf(last).flatMap((block) => (block.type === "tool_use" ? [block.id] : []));
-  if (left.length > 0) refuseOpen(messages.length - 1, new Set(left));
+  refuseOpen(messages.length - 1);
 }
 
-function refuseOpen(index: number, ids: ReadonlySet<string>): never {
-  throw new ModelProblem(
-    400,
-    `messages.${index}: \`tool_use\` ids were found without \`tool_result\` blocks immediately after: ${[...ids].join(", ")}`,
-  );
+type Block = Exclude<Said["content"], string>[number];
+
+function blocksOf({ content }: Said): readonly Block[] {
+  return typeof content === "string" ? [{ type: "text", text: content }] : content;
 }
 
-type Block = Exclude<Message["content"], string>[number];
-
-function blocksOf(said: Message | undefined): readonly Block[] {
-  return said === undefined || typeof said.content === "string" ? [] : said.content;
+function callIdsOf(said: Said): string[] {
+  return blocksOf(said).flatMap((block) => (block.type === "tool_use" ? [block.id] : []));
 }
 
-/** Converts a message to internal messages, in which tool results are separate messages. */
-function messagesOf(said: Message): ChatMessage[] {
-  if (typeof said.content === "string") return [{ role: said.role, content: said.content }];
-  if (said.role === "assistant") {
-    const calls = said.content.flatMap((block) =>
-      block.type === "tool_use"
-        ? [
-            {
-              id: block.id,
-              type: "function" as const,
-              function: { name: block.name, arguments: JSON.stringify(block.input) },
-            },
-          ]
-        : [],
-    );
-    const words = said.content.flatMap((block) => (block.type === "text" ? [block.text] : []));
-    return [
-      {
-        role: "assistant",
-        content: words.length === 0 ? null : words.join("\n"),
-        ...(calls.length > 0 ? { tool_calls: calls } : {}),
-      },
-    ];
-  }
-  const results = said.content.flatMap((block): ChatMessage[] =>
+/** The message; the results of tools are messages of their own. */
+function messagesOf(said: Said): Message[] {
+  const blocks = blocksOf(said);
+  const results = blocks.flatMap((block): Message[] =>
     block.type === "tool_result"
-      ? [{ role: "tool", tool_call_id: block.tool_use_id, content: resultOf(block.content) }]
+      ? [{ role: "tool", texts: textsOf(block.content ?? ""), calls: [] }]
       : [],
   );
-  const parts = said.content.flatMap(partsOf);
-  return [...results, ...(parts.length > 0 ? [{ role: "user" as const, content: parts }] : [])];
+  const own = blocks.filter(({ type }) => type !== "tool_result");
+  const calls = own.flatMap((block) =>
+    block.type === "tool_use" ? [{ id: block.id, name: block.name, arguments: block.input }] : [],
+  );
+  return [...results, ...(own.length > 0 ? [{ role: said.role, texts: textsOf(own), calls }] : [])];
 }
 
-function resultOf(content: z.output<typeof toolResult>["content"]): string {
-  if (content === undefined || typeof content === "string") return content ?? "";
-  return content.map((block) => (block.type === "text" ? block.text : "[image]")).join("\n");
-}
-
-function partsOf(block: Block): ContentPart[] {
-  if (block.type === "text") return [{ type: "text", text: block.text }];
-  if (block.type !== "image" && block.type !== "document") return [];
-  const url = `data:${block.source.media_type};base64,${block.source.data}`;
-  if (block.type === "image") return [{ type: "image_url", image_url: { url } }];
-  return [{ type: "file", file: { filename: block.title ?? undefined, file_data: url } }];
+function textsOf(content: string | readonly { type: string; text?: string }[]): string[] {
+  if (typeof content === "string") return [content];
+  return content.flatMap(({ text }) => (text === undefined ? [] : [text]));
 }

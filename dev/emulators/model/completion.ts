@@ -1,5 +1,4 @@
-import type { ChatRequest } from "./protocol.ts";
-import type { Turn } from "./turn.ts";
+import type { Conversation, Turn } from "./conversation.ts";
 
 /** How ids of answers and of uses of tools begin. */
 export interface IdPrefixes {
@@ -27,9 +26,9 @@ function countTokens(text: string): number {
   return Math.ceil(text.length / charactersPerToken);
 }
 
-/** Makes an answer of a turn; `number` makes its ids. Words beyond `max_tokens` are cut off, and with them the calls. */
+/** Makes an answer of a turn; `number` is part of its ids. Words beyond `maxTokens` are cut off, and the calls with them. */
 export function complete(
-  request: ChatRequest,
+  request: Conversation,
   turn: Turn,
   { number, ids }: { number: number; ids: IdPrefixes },
 ): Completion {
@@ -38,7 +37,7 @@ export function complete(
     name: call.name,
     arguments: typeof call.arguments === "string" ? call.arguments : JSON.stringify(call.arguments),
   }));
-  const limit = request.max_completion_tokens ?? request.max_tokens ?? Infinity;
+  const limit = request.maxTokens;
   const pieces = piecesOf(turn.text);
   const kept: string[] = [];
   let left = limit * charactersPerToken;
@@ -59,7 +58,7 @@ export function complete(
     calls: cut ? [] : calls,
     finish: cut ? "length" : calls.length > 0 ? "tool_calls" : "stop",
     usage: {
-      read: countTokens(JSON.stringify([request.messages, request.tools ?? []])),
+      read: Math.ceil(request.characters / charactersPerToken),
       written: Math.min(wanted, limit),
     },
   };

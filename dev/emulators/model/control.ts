@@ -1,8 +1,8 @@
 import { z } from "zod";
 import type { FaultQueue } from "../faultQueue.ts";
+import type { Manner } from "./conversation.ts";
 import { type Fault, faultSchema } from "./faults.ts";
 import { ModelProblem } from "./problem.ts";
-import type { Manner } from "./turn.ts";
 
 /** A question that reached the model, as far as tests and people want to see it. */
 export interface SeenRequest {

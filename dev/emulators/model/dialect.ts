@@ -1,6 +1,6 @@
 import type { Completion, IdPrefixes } from "./completion.ts";
+import type { Conversation } from "./conversation.ts";
 import type { ModelProblem } from "./problem.ts";
-import type { ChatRequest } from "./protocol.ts";
 
 /** A message of a stream: its event, where the dialect names them, and its data. */
 export interface Frame {
@@ -22,7 +22,7 @@ export interface Dialect {
    * Reads a request.
    * @throws ModelProblem with status 400 that names what is wrong, as an endpoint of the protocol does
    */
-  read(text: string): ChatRequest;
+  read(text: string): Conversation;
   /** The pieces of an answer as they are streamed. */
   frames(answer: Completion, options: FrameOptions): Iterable<Frame>;
   /** What stands behind the last piece of a stream. */

@@ -1,7 +1,7 @@
 import type { Completion } from "./completion.ts";
 import type { Dialect, Frame, FrameOptions } from "./dialect.ts";
+import { readChatRequest } from "./openaiRequest.ts";
 import type { ModelProblem } from "./problem.ts";
-import { readChatRequest } from "./protocol.ts";
 
 /** OpenAI's chat completions protocol, which most endpoints speak. */
 export const openaiDialect: Dialect = {

@@ -46,25 +46,11 @@ const barolo = { id: "p1", name: "Barolo Cannubi", vintage: 2019, erpProductNumb
 
 /** Example tools with fixed answers. */
 export const tools: ToolSet = {
-  findProducts: answering(
-    "findProducts",
+  search_products: answering(
+    "search_products",
     "Finds products. Conditions are `field:value`.",
     { query: text, first: few },
     () => ({ products: { totalCount: 1, nodes: [barolo] } }),
-  ),
-  listImportIssues: answering(
-    "listImportIssues",
-    "Groups of import issues.",
-    { limit: few },
-    () => [
-      {
-        code: "line_kind.unmapped",
-        key: "40",
-        orderCount: 12,
-        message: "Nobody says what product group 40 is",
-      },
-      { code: "warehouse.unmapped", key: "NORTH", orderCount: 3 },
-    ],
   ),
   findCampaigns: answering(
     "findCampaigns",
@@ -86,13 +72,6 @@ export const tools: ToolSet = {
     },
     (input) => ({ campaign: { id: "c2", title: input["title"] } }),
     ["title", "price", "medium", "scheduledAt"],
-  ),
-  addMappingRule: answering(
-    "addMappingRule",
-    "Adds a mapping rule.",
-    { code: text, key: text, target: text },
-    () => ({ error: { message: "Missing required permission: erpsync.run" } }),
-    ["code", "key", "target"],
   ),
 };
 
