@@ -3,6 +3,7 @@ import { availableParallelism } from "node:os";
 /** Long tests of recovery from killed processes and lost connections, run by `npm run test:recovery` and in CI. */
 export const recoveryTests = [
   "test/dev/postgresCrash.test.ts",
+  "test/exports/fileStore.test.ts",
   "test/exports/survival.test.ts",
   "test/migration/rolling.test.ts",
   "test/workers/erpFaults.test.ts",

@@ -1,95 +1,28 @@
-import { Readable } from "node:stream";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import { parse } from "csv-parse/sync";
 import { timed } from "../helpers/http.ts";
-import type { Proxy } from "../helpers/proxy.ts";
-import { startProxy } from "../helpers/proxy.ts";
 import { waitFor } from "../helpers/waitFor.ts";
-import { readParts } from "../helpers/xlsx/readers.ts";
-import { endWorkers } from "../helpers/workers/workerProcess.ts";
-import type { ExportService } from "../helpers/exports/exportService.ts";
-import { startExportService } from "../helpers/exports/exportService.ts";
+import {
+  calmLongExports,
+  count,
+  expectNothingAfterDeleting,
+  expectOneFile,
+  exports,
+  hurry,
+  ids,
+  proxy,
+  rowsOf,
+  settled,
+  startLongExports,
+  startWorker,
+  stopLongExports,
+  wide,
+} from "../helpers/exports/longExports.ts";
 
-let exports: ExportService;
-let proxy: Proxy;
-let ids: string[];
-let wide: string;
-const count = 4_000;
+beforeAll(startLongExports);
+afterEach(calmLongExports);
+afterAll(stopLongExports);
 
-beforeAll(async () => {
-  exports = await startExportService({ EXPORT_CONCURRENCY: "2" });
-  proxy = await startProxy(exports.files.url);
-  ids = await exports.addProducts(count);
-  // Incompressible texts, so that the upload has several parts.
-  await exports.service.database.pool.query(
-    `update products set description = (
-       select string_agg(encode(sha512((products.id::text || n)::bytea), 'base64'), '') from generate_series(1, 60) as n)`,
-  );
-  wide = await exports.makeTemplate(
-    "TABLE",
-    ["erpProductNumber", "name", "description"].map((field) => ({ field })),
-  );
-});
-afterEach(async () => {
-  await endWorkers();
-  await proxy.restore();
-});
-afterAll(async () => {
-  await proxy.stop();
-  await exports.stop();
-});
-
-/** Lets waiting file deletions run now, and waits until none is left. */
-async function settled(): Promise<void> {
-  const { pool } = exports.service.database;
-  await waitFor("the files to be removed", async () => {
-    await pool.query(
-      `update graphile_worker._private_jobs set run_at = now() where run_at > now() and locked_at is null
-         and payload ->> 'tenant' = 'backoffice'`,
-    );
-    const { rows } = await pool.query<{ left: number }>(
-      "select count(*)::integer as left from stored_files where condemned_at is not null and removed_at is null",
-    );
-    return rows[0]?.left === 0;
-  });
-}
-
-const hurry = (id: string) =>
-  exports.service.database.pool.query(
-    `update graphile_worker._private_jobs set run_at = now()
-     where payload -> 'input' ->> 'jobId' = $1 and locked_at is null`,
-    [id],
-  );
-
-/** The rows of a finished workbook as XML, because parsing large ones is slow. */
-async function rowsOf(id: string): Promise<string[]> {
-  const parts = await readParts(await exports.bytes(id));
-  return parts.get("xl/worksheets/sheet1.xml")?.toString().split("<row ").slice(1) ?? [];
-}
-
-async function expectOneFile(id: string): Promise<void> {
-  await settled();
-  const { files, unfinished } = await exports.files.content();
-  expect(unfinished).toEqual([]);
-  expect(files.filter((key) => key.includes(id))).toHaveLength(1);
-  const rows = await rowsOf(id);
-  expect(rows).toHaveLength(count + 1);
-  expect(rows.at(-1)).toContain(`<t>${String(count).padStart(6, "0")}</t>`);
-  await expectNothingAfterDeleting(id);
-}
-
-async function expectNothingAfterDeleting(id: string): Promise<void> {
-  expect(
-    await exports.service.ask("mutation ($id: ID!) { deleteExportJob(id: $id) }", {
-      token: exports.exporter.token,
-      variables: { id },
-    }),
-  ).toMatchObject({ data: { deleteExportJob: true } });
-  await settled();
-  expect(await exports.files.content()).toEqual({ files: [], unfinished: [] });
-}
-
-const startWorker = () => exports.startWorker(exports.files.env(proxy.url));
 /** When the worker is killed: by rows read or by bytes stored. */
 const moments: [string, (id: string) => Promise<boolean>][] = [
   ["has just started", async (id) => (await exports.job(id))?.status === "running"],
@@ -312,130 +245,5 @@ describe("an export", () => {
       const { files, unfinished } = await exports.files.content();
       return files.length + unfinished.length === 0;
     });
-  });
-});
-
-describe("when the file store is", () => {
-  const startQuickWorker = () =>
-    exports.startWorker(exports.files.env(proxy.url), {
-      constants: { files: { timeoutMs: 2_000 } },
-    });
-
-  test("unreachable, an export shows the reason, is retried, and completes later", async () => {
-    await startQuickWorker();
-    await proxy.cut();
-    const { id } = await exports.start(wide, ids);
-    const waiting = await waitFor("the first failure", async () => {
-      const job = await exports.job(id);
-      return job?.errorMessage ? job : undefined;
-    });
-    expect(waiting).toMatchObject({
-      status: "queued",
-      exportedRows: 0,
-      errorMessage: "The file store cannot be reached just now (it will be retried)",
-    });
-    await proxy.restore();
-    await hurry(id);
-    expect(await exports.reaches(id, ["completed"])).toMatchObject({ errorMessage: null });
-    await expectOneFile(id);
-  });
-
-  test("cut off during an upload, exactly one file remains", async () => {
-    await startQuickWorker();
-    const { id } = await exports.start(wide, ids);
-    await waitFor(
-      "a part to be sent",
-      async () => (await exports.files.content()).unfinished.length > 0,
-    );
-    await proxy.cut();
-    await waitFor("the failure", async () => (await exports.job(id))?.errorMessage ?? undefined);
-    await proxy.restore();
-    await hurry(id);
-    await exports.reaches(id, ["completed"]);
-    await expectOneFile(id);
-  });
-
-  test("unreachable for long, an export fails with a reason for users", async () => {
-    await startQuickWorker();
-    await proxy.cut();
-    const { id } = await exports.start(wide, ids);
-    const failed = await waitFor(
-      "the export to fail",
-      async () => {
-        await hurry(id);
-        const job = await exports.job(id);
-        return job?.status === "failed" && job;
-      },
-      40_000,
-    );
-    expect(failed.errorMessage).toBe(
-      "The file store cannot be reached just now (given up after 5 attempts)",
-    );
-    expect((await exports.download(id)).body.error).toMatchObject({
-      code: "CONFLICT",
-      message: `The export failed: ${failed.errorMessage}`,
-    });
-    await proxy.restore();
-    await settled();
-    expect(await exports.files.content()).toEqual({ files: [], unfinished: [] });
-  });
-});
-
-describe("the retention period", () => {
-  test("ends a file: its download stops at once, and it is deleted", async () => {
-    await startWorker();
-    const { pool } = exports.service.database;
-    const { id } = await exports.start(wide, ids.slice(0, 3));
-    await exports.reaches(id, ["completed"]);
-    await pool.query("update export_jobs set expires_at = now() where id = $1", [id]);
-    const expired = async () => {
-      expect((await exports.job(id))?.status).toBe("expired");
-      const { status, body } = await exports.download(id);
-      expect([status, body.error?.message]).toEqual([
-        410,
-        "The file is not kept any more: start the export again",
-      ]);
-    };
-    await expired();
-    expect((await exports.files.content()).files).toHaveLength(1);
-    await pool.query("select enqueue_job('clean_exports', '{}')");
-    await waitFor("the file to go", async () => (await exports.files.content()).files.length === 0);
-    await expired();
-  });
-
-  test("deletes orphaned files, but no recent ones and none of other schemas", async () => {
-    const worker = await startWorker();
-    const { pool } = exports.service.database;
-    const kept = await exports.start(wide, ids.slice(0, 3));
-    await exports.reaches(kept.id, ["completed"]);
-    const store = exports.files.store();
-    const never = new AbortController().signal;
-    for (const key of [
-      "backoffice/exports/x/1.xlsx",
-      "backoffice/workbooks/x.xlsx",
-      "elsewhere/exports/x/1.xlsx",
-    ])
-      await store.write(key, Readable.from([Buffer.from("x")]), never);
-    const before = (await exports.files.content()).files;
-    const clean = async () => {
-      const settledBefore = worker.output().split("exports settled").length;
-      await pool.query("select enqueue_job('clean_exports', '{}')");
-      await waitFor("the cleaning", async () => {
-        const { rowCount } = await pool.query(
-          "select from graphile_worker._private_jobs j join graphile_worker._private_tasks t on t.id = j.task_id where t.identifier = 'clean_exports'",
-        );
-        return rowCount === 0 && worker.output().split("exports settled").length > settledBefore;
-      });
-    };
-    await clean();
-    expect((await exports.files.content()).files).toEqual(before);
-    await exports.files.age("backoffice/exports/x/1.xlsx");
-    await exports.files.age("backoffice/workbooks/x.xlsx");
-    await exports.files.age("elsewhere/exports/x/1.xlsx");
-    await clean();
-    expect((await exports.files.content()).files).toEqual(
-      before.filter((key) => key !== "backoffice/exports/x/1.xlsx"),
-    );
-    store.close();
   });
 });
