@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import Sequencer from "@jest/test-sequencer";
 
@@ -8,7 +8,7 @@ const untimed = 15;
 
 /**
  * Begins with the test files that took longest, so that none of them is what a run waits for in the end. What each takes is
- * recorded by a whole run with UPDATE_DURATIONS=1.
+ * recorded by a run with UPDATE_DURATIONS=1.
  */
 export default class LongestFirst extends Sequencer {
   sort(tests) {
@@ -21,11 +21,12 @@ export default class LongestFirst extends Sequencer {
     super.cacheResults(tests, results);
     if (process.env.UPDATE_DURATIONS !== "1" || tests.length === 0) return;
     const { config } = tests[0].context;
-    const entries = results.testResults.map(({ testFilePath, perfStats }) => [
-      nameOf(testFilePath, config),
-      Math.ceil(perfStats.runtime / 1000),
-    ]);
-    entries.sort(([a], [b]) => a.localeCompare(b));
+    const seconds = JSON.parse(readFileSync(file, "utf8"));
+    for (const { testFilePath, perfStats } of results.testResults)
+      seconds[nameOf(testFilePath, config)] = Math.ceil(perfStats.runtime / 1000);
+    const entries = Object.entries(seconds)
+      .filter(([name]) => existsSync(join(import.meta.dirname, "..", name)))
+      .sort(([a], [b]) => a.localeCompare(b));
     writeFileSync(file, `${JSON.stringify(Object.fromEntries(entries), null, 2)}\n`);
   }
 }
