@@ -59,25 +59,25 @@ do $$ begin
 end $$;
 create collation if not exists extensions.display_order (provider = icu, locale = 'da');
 
-create or replace function extensions.tidy_name(value text) returns text as $$
+create or replace function extensions.normalize_name(value text) returns text as $$
   select nullif(btrim(regexp_replace(
     normalize(value, NFC), '[\t-\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+', ' ', 'g'
   )), '')
 $$ language sql immutable strict parallel safe;
-comment on function extensions.tidy_name is 'Normalizes a name for storage: Unicode NFC, single spaces, trimmed; null when it is empty.';
+comment on function extensions.normalize_name is 'Normalizes a name for storage: Unicode NFC, single spaces, trimmed; null when it is empty.';
 
 -- Removes the invisible characters of Unicode's Default_Ignorable_Code_Point.
 create or replace function extensions.name_key(value text) returns text as $$
-  select lower(extensions.tidy_name(regexp_replace(
+  select lower(extensions.normalize_name(regexp_replace(
     value,
     '[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]',
     '', 'g'
   )) collate "pg_unicode_fast")
 $$ language sql immutable strict parallel safe;
 comment on function extensions.name_key is
-  'Normalizes a name for comparison: `tidy_name`, in lower case, without invisible characters. A unique name needs the index `unique (name_key(name))`.';
-revoke execute on function extensions.tidy_name, extensions.name_key from public;
-grant execute on function extensions.tidy_name, extensions.name_key to office_owner, office_api, office_worker;
+  'Normalizes a name for comparison: `normalize_name`, in lower case, without invisible characters. A unique name needs the index `unique (name_key(name))`.';
+revoke execute on function extensions.normalize_name, extensions.name_key from public;
+grant execute on function extensions.normalize_name, extensions.name_key to office_owner, office_api, office_worker;
 
 -- Shared by all schemas, because only an administrator can mark a function leakproof. Under row-level security an index
 -- serves a condition only when its functions are leakproof.

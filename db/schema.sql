@@ -3556,14 +3556,14 @@ create table stored_files (
   job_id uuid,
   workbook_id uuid,
   created_at timestamp with time zone not null default now(),
-  condemned_at timestamp with time zone,
+  delete_after timestamp with time zone,
   removed_at timestamp with time zone,
   attachment_id uuid,
   constraint stored_files_pkey PRIMARY KEY (key)
 );
 alter table stored_files enable row level security, force row level security;
 CREATE INDEX stored_files_attachment_id_idx ON stored_files USING btree (attachment_id);
-CREATE INDEX stored_files_condemned_at_idx ON stored_files USING btree (condemned_at) WHERE condemned_at IS NOT NULL;
+CREATE INDEX stored_files_delete_after_idx ON stored_files USING btree (delete_after) WHERE delete_after IS NOT NULL;
 CREATE INDEX stored_files_job_id_idx ON stored_files USING btree (job_id);
 CREATE INDEX stored_files_workbook_id_idx ON stored_files USING btree (workbook_id);
 
@@ -4368,7 +4368,7 @@ begin
   end if;
   perform check_ai_storage(begin_ai_attachment.bytes, begin_ai_attachment.stored_bytes);
   -- Scheduled for deletion until the upload is finished, so that a failed upload leaves no file.
-  insert into stored_files (key, attachment_id, condemned_at) values (v_key, v_id, now() + interval '1 hour');
+  insert into stored_files (key, attachment_id, delete_after) values (v_key, v_id, now() + interval '1 hour');
   return query select v_id, v_key;
 end;
 $function$;
@@ -4527,7 +4527,7 @@ declare
 begin
   perform require_permission('exporttemplates.update');
   -- Scheduled for deletion until the upload is finished, so that a failed upload leaves no file.
-  insert into stored_files (key, workbook_id, condemned_at) values (v_key, v_id, now() + interval '1 hour');
+  insert into stored_files (key, workbook_id, delete_after) values (v_key, v_id, now() + interval '1 hour');
   return query select v_id, v_key;
 end;
 $function$;
@@ -5270,7 +5270,7 @@ CREATE OR REPLACE FUNCTION create_invitation(input new_invitation)
  SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
-  v_email text := tidy_name(create_invitation.input.email);
+  v_email text := normalize_name(create_invitation.input.email);
   v_user users;
   v_invitation invitations;
 begin
@@ -5823,7 +5823,7 @@ begin
   if to_regclass(format('%I.stored_files', drop_tenant.tenant)) is not null then
     execute format('insert into stored_files (key) select key from %I.stored_files on conflict do nothing', drop_tenant.tenant);
     perform schedule_file_deletion(array(
-      select f.key from stored_files f where starts_with(f.key, drop_tenant.tenant || '/') and f.condemned_at is null));
+      select f.key from stored_files f where starts_with(f.key, drop_tenant.tenant || '/') and f.delete_after is null));
   end if;
   -- Likewise for its data in the search engine.
   perform import_search(drop_tenant.tenant);
@@ -6984,8 +6984,8 @@ CREATE OR REPLACE FUNCTION files_to_delete()
  SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
   select f.key from stored_files f
-  where f.condemned_at <= now() and (f.removed_at is null or f.removed_at < now() - interval '15 minutes')
-  order by f.condemned_at limit 500
+  where f.delete_after <= now() and (f.removed_at is null or f.removed_at < now() - interval '15 minutes')
+  order by f.delete_after limit 500
 $function$;
 grant execute on function files_to_delete() to office_worker;
 comment on function files_to_delete() is 'A batch of files to delete now.';
@@ -7036,8 +7036,8 @@ begin
   -- Checks the limit again under a lock, because several uploads may finish at the same time.
   perform from ai_usage u where u.user_id = current_user_id() order by u.day desc limit 1 for update;
   perform check_ai_storage(finish_ai_attachment.file_size, finish_ai_attachment.stored_bytes);
-  update stored_files f set condemned_at = null
-  where f.attachment_id = finish_ai_attachment.id and f.removed_at is null and f.condemned_at > now()
+  update stored_files f set delete_after = null
+  where f.attachment_id = finish_ai_attachment.id and f.removed_at is null and f.delete_after > now()
     and starts_with(f.key, format('%s/assistant/%s/', current_schema(), current_user_id()))
   returning f.key into v_key;
   if not found then
@@ -7097,8 +7097,8 @@ declare
   v_key text;
 begin
   perform require_permission('exporttemplates.update');
-  update stored_files f set condemned_at = null
-  where f.workbook_id = finish_workbook.id and f.removed_at is null and f.condemned_at > now()
+  update stored_files f set delete_after = null
+  where f.workbook_id = finish_workbook.id and f.removed_at is null and f.delete_after > now()
   returning f.key into v_key;
   if not found then
     perform fail('OF409', 'The upload took too long: send the workbook again');
@@ -7566,7 +7566,7 @@ CREATE OR REPLACE FUNCTION is_mapped(rules jsonb, code text, key text)
  LANGUAGE sql
  IMMUTABLE PARALLEL SAFE
 AS $function$
-  select coalesce(is_mapped.rules -> is_mapped.code ? tidy_name(is_mapped.key), false)
+  select coalesce(is_mapped.rules -> is_mapped.code ? normalize_name(is_mapped.key), false)
 $function$;
 comment on function is_mapped(jsonb,text,text) is 'Whether a rule exists for an ERP code, including rules to ignore it.';
 
@@ -8086,7 +8086,7 @@ CREATE OR REPLACE FUNCTION mapped(rules jsonb, code text, key text)
  LANGUAGE sql
  IMMUTABLE PARALLEL SAFE
 AS $function$
-  select mapped.rules -> mapped.code ->> tidy_name(mapped.key)
+  select mapped.rules -> mapped.code ->> normalize_name(mapped.key)
 $function$;
 comment on function mapped(jsonb,text,text) is 'The meaning of an ERP code by the mapping rules; null without a rule or for an ignored code.';
 
@@ -8636,7 +8636,7 @@ begin
         where attrelid = relation and attname = 'search_words' and attgenerated = 's' and not attisdropped)));
   end if;
 
-  -- Unique names are stored in the form of `tidy_name`.
+  -- Unique names are stored in the form of `normalize_name`.
   select string_agg(quote_literal(a.attname), ', ' order by a.attnum) into v_columns
   from pg_attribute a
   where a.attrelid = relation and exists (
@@ -10038,9 +10038,9 @@ CREATE OR REPLACE FUNCTION schedule_file_deletion(keys text[])
  SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 begin
-  update stored_files f set condemned_at = now() where f.key = any (schedule_file_deletion.keys) and f.condemned_at is null;
+  update stored_files f set delete_after = now() where f.key = any (schedule_file_deletion.keys) and f.delete_after is null;
   if found then
-    perform enqueue_job('remove_files', '{}', 'condemned');
+    perform enqueue_job('remove_files', '{}', 'files to delete');
   end if;
 end;
 $function$;
@@ -11458,7 +11458,7 @@ AS $function$
     select r.row_no, i.place - 1, i.sent, i.reviewer, o, w
     from unnest(sync_ratings.staged) as r
       cross join lateral (
-        select i.sent, i.place, tidy_name(i.sent ->> 'reviewerName') as reviewer, as_integer(i.sent ->> 'year') as year
+        select i.sent, i.place, normalize_name(i.sent ->> 'reviewerName') as reviewer, as_integer(i.sent ->> 'year') as year
         from jsonb_array_elements(as_list(r.sent -> 'ratings')) with ordinality as i(sent, place)
       ) as i
       left join reviewers v on name_key(v.name) = name_key(i.reviewer)
@@ -11558,14 +11558,14 @@ AS $function$
       'id', coalesce(p.id, uuidv7()),
       'erp_product_number', r.sent ->> 'erpProductNumber',
       'source_updated_at', coalesce(as_time(r.sent ->> 'sourceUpdatedAt'), p.source_updated_at),
-      'name', case when given ? 'name' then tidy_name(f.name) else p.name end,
+      'name', case when given ? 'name' then normalize_name(f.name) else p.name end,
       'vintage', case when given ? 'vintage' then as_integer(f.vintage) else p.vintage end,
       'wine_type_id', case when given ? 'wineType' then t.id else p.wine_type_id end,
-      'producer', case when given ? 'producer' then tidy_name(f.producer) else p.producer end,
-      'grape_variety', case when given ? 'grapeVariety' then tidy_name(f."grapeVariety") else p.grape_variety end,
-      'country', case when given ? 'country' then tidy_name(f.country) else p.country end,
-      'province', case when given ? 'province' then tidy_name(f.province) else p.province end,
-      'region', case when given ? 'region' then tidy_name(f.region) else p.region end,
+      'producer', case when given ? 'producer' then normalize_name(f.producer) else p.producer end,
+      'grape_variety', case when given ? 'grapeVariety' then normalize_name(f."grapeVariety") else p.grape_variety end,
+      'country', case when given ? 'country' then normalize_name(f.country) else p.country end,
+      'province', case when given ? 'province' then normalize_name(f.province) else p.province end,
+      'region', case when given ? 'region' then normalize_name(f.region) else p.region end,
       'description', case when given ? 'description' then trim_to_null(f.description) else p.description end,
       'alcohol_percent',
         case when given ? 'alcoholPercent' then as_decimal(f."alcoholPercent", 2) else p.alcohol_percent end,
@@ -11819,12 +11819,12 @@ declare
   v_row jsonb := to_jsonb(new);
   v_normalized jsonb;
 begin
-  select jsonb_object_agg(c.name, coalesce(tidy_name(v_row ->> c.name), '')) into v_normalized
-  from unnest(tg_argv) as c(name) where v_row ->> c.name <> coalesce(tidy_name(v_row ->> c.name), '');
+  select jsonb_object_agg(c.name, coalesce(normalize_name(v_row ->> c.name), '')) into v_normalized
+  from unnest(tg_argv) as c(name) where v_row ->> c.name <> coalesce(normalize_name(v_row ->> c.name), '');
   return case when v_normalized is null then new else jsonb_populate_record(new, v_normalized) end;
 end;
 $function$;
-comment on function tg__normalize_names() is 'Stores the named columns in the form of `tidy_name`; blank values are left to the table''s checks.';
+comment on function tg__normalize_names() is 'Stores the named columns in the form of `normalize_name`; blank values are left to the table''s checks.';
 
 CREATE OR REPLACE FUNCTION tg__search_changed()
  RETURNS trigger
@@ -12000,8 +12000,8 @@ AS $function$
 declare
   v_near text;
 begin
-  new.key := tidy_name(new.key);
-  new.target := tidy_name(new.target);
+  new.key := normalize_name(new.key);
+  new.target := normalize_name(new.target);
   new.note := trim_to_null(new.note);
   if (new.target is null) <> new.is_ignored then
     perform fail('OF400', 'target must be given, unless isIgnored is true: then it must be left out', '{"path": ["input", "target"]}');
@@ -12028,8 +12028,8 @@ CREATE OR REPLACE FUNCTION tg_erp_mapping_targets__check()
  SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 begin
-  new.value := tidy_name(new.value);
-  new.title := tidy_name(new.title);
+  new.value := normalize_name(new.value);
+  new.title := normalize_name(new.title);
   if new.code = 'line_kind.unmapped' and new.value <> all (enum_range(null::order_line_kind)::text[]) then
     perform fail('OF400', 'value must be one of ' || array_to_string(enum_range(null::order_line_kind), ', '),
       '{"path": ["input", "value"]}');

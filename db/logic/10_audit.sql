@@ -97,12 +97,12 @@ declare
   v_row jsonb := to_jsonb(new);
   v_normalized jsonb;
 begin
-  select jsonb_object_agg(c.name, coalesce(tidy_name(v_row ->> c.name), '')) into v_normalized
-  from unnest(tg_argv) as c(name) where v_row ->> c.name <> coalesce(tidy_name(v_row ->> c.name), '');
+  select jsonb_object_agg(c.name, coalesce(normalize_name(v_row ->> c.name), '')) into v_normalized
+  from unnest(tg_argv) as c(name) where v_row ->> c.name <> coalesce(normalize_name(v_row ->> c.name), '');
   return case when v_normalized is null then new else jsonb_populate_record(new, v_normalized) end;
 end;
 $$ language plpgsql volatile;
-comment on function tg__normalize_names is 'Stores the named columns in the form of `tidy_name`; blank values are left to the table''s checks.';
+comment on function tg__normalize_names is 'Stores the named columns in the form of `normalize_name`; blank values are left to the table''s checks.';
 
 create or replace function tg__append_only() returns trigger as $$
 begin

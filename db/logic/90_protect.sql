@@ -107,7 +107,7 @@ begin
         where attrelid = relation and attname = 'search_words' and attgenerated = 's' and not attisdropped)));
   end if;
 
-  -- Unique names are stored in the form of `tidy_name`.
+  -- Unique names are stored in the form of `normalize_name`.
   select string_agg(quote_literal(a.attname), ', ' order by a.attnum) into v_columns
   from pg_attribute a
   where a.attrelid = relation and exists (

@@ -30,7 +30,7 @@ begin
   end if;
   perform check_ai_storage(begin_ai_attachment.bytes, begin_ai_attachment.stored_bytes);
   -- Scheduled for deletion until the upload is finished, so that a failed upload leaves no file.
-  insert into stored_files (key, attachment_id, condemned_at) values (v_key, v_id, now() + interval '1 hour');
+  insert into stored_files (key, attachment_id, delete_after) values (v_key, v_id, now() + interval '1 hour');
   return query select v_id, v_key;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
@@ -47,8 +47,8 @@ begin
   -- Checks the limit again under a lock, because several uploads may finish at the same time.
   perform from ai_usage u where u.user_id = current_user_id() order by u.day desc limit 1 for update;
   perform check_ai_storage(finish_ai_attachment.file_size, finish_ai_attachment.stored_bytes);
-  update stored_files f set condemned_at = null
-  where f.attachment_id = finish_ai_attachment.id and f.removed_at is null and f.condemned_at > now()
+  update stored_files f set delete_after = null
+  where f.attachment_id = finish_ai_attachment.id and f.removed_at is null and f.delete_after > now()
     and starts_with(f.key, format('%s/assistant/%s/', current_schema(), current_user_id()))
   returning f.key into v_key;
   if not found then

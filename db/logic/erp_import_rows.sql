@@ -31,12 +31,12 @@ create or replace function erp_rules() returns jsonb as $$
 $$ language sql stable;
 
 create or replace function mapped(rules jsonb, code text, key text) returns text as $$
-  select mapped.rules -> mapped.code ->> tidy_name(mapped.key)
+  select mapped.rules -> mapped.code ->> normalize_name(mapped.key)
 $$ language sql immutable parallel safe;
 comment on function mapped is 'The meaning of an ERP code by the mapping rules; null without a rule or for an ignored code.';
 
 create or replace function is_mapped(rules jsonb, code text, key text) returns boolean as $$
-  select coalesce(is_mapped.rules -> is_mapped.code ? tidy_name(is_mapped.key), false)
+  select coalesce(is_mapped.rules -> is_mapped.code ? normalize_name(is_mapped.key), false)
 $$ language sql immutable parallel safe;
 comment on function is_mapped is 'Whether a rule exists for an ERP code, including rules to ignore it.';
 

@@ -1,8 +1,8 @@
 -- Mapping rules: the meaning of ERP codes.
 create or replace function tg_erp_mapping_targets__check() returns trigger as $$
 begin
-  new.value := tidy_name(new.value);
-  new.title := tidy_name(new.title);
+  new.value := normalize_name(new.value);
+  new.title := normalize_name(new.title);
   if new.code = 'line_kind.unmapped' and new.value <> all (enum_range(null::order_line_kind)::text[]) then
     perform fail('OF400', 'value must be one of ' || array_to_string(enum_range(null::order_line_kind), ', '),
       '{"path": ["input", "value"]}');
@@ -34,8 +34,8 @@ create or replace function tg_erp_mapping_rules__check() returns trigger as $$
 declare
   v_near text;
 begin
-  new.key := tidy_name(new.key);
-  new.target := tidy_name(new.target);
+  new.key := normalize_name(new.key);
+  new.target := normalize_name(new.target);
   new.note := trim_to_null(new.note);
   if (new.target is null) <> new.is_ignored then
     perform fail('OF400', 'target must be given, unless isIgnored is true: then it must be left out', '{"path": ["input", "target"]}');

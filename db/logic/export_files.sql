@@ -2,9 +2,9 @@
 
 create or replace function schedule_file_deletion(keys text[]) returns void as $$
 begin
-  update stored_files f set condemned_at = now() where f.key = any (schedule_file_deletion.keys) and f.condemned_at is null;
+  update stored_files f set delete_after = now() where f.key = any (schedule_file_deletion.keys) and f.delete_after is null;
   if found then
-    perform enqueue_job('remove_files', '{}', 'condemned');
+    perform enqueue_job('remove_files', '{}', 'files to delete');
   end if;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
@@ -14,8 +14,8 @@ comment on function schedule_file_deletion is 'Marks files for deletion from the
 -- hour apart, because a paused worker may still write it.
 create or replace function files_to_delete() returns setof text as $$
   select f.key from stored_files f
-  where f.condemned_at <= now() and (f.removed_at is null or f.removed_at < now() - interval '15 minutes')
-  order by f.condemned_at limit 500
+  where f.delete_after <= now() and (f.removed_at is null or f.removed_at < now() - interval '15 minutes')
+  order by f.delete_after limit 500
 $$ language sql stable security definer set search_path from current;
 comment on function files_to_delete is 'A batch of files to delete now.';
 

@@ -150,7 +150,7 @@ declare
 begin
   perform require_permission('exporttemplates.update');
   -- Scheduled for deletion until the upload is finished, so that a failed upload leaves no file.
-  insert into stored_files (key, workbook_id, condemned_at) values (v_key, v_id, now() + interval '1 hour');
+  insert into stored_files (key, workbook_id, delete_after) values (v_key, v_id, now() + interval '1 hour');
   return query select v_id, v_key;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
@@ -163,8 +163,8 @@ declare
   v_key text;
 begin
   perform require_permission('exporttemplates.update');
-  update stored_files f set condemned_at = null
-  where f.workbook_id = finish_workbook.id and f.removed_at is null and f.condemned_at > now()
+  update stored_files f set delete_after = null
+  where f.workbook_id = finish_workbook.id and f.removed_at is null and f.delete_after > now()
   returning f.key into v_key;
   if not found then
     perform fail('OF409', 'The upload took too long: send the workbook again');

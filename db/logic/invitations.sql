@@ -47,7 +47,7 @@ $$ language sql volatile;
 
 create or replace function create_invitation(input new_invitation) returns invitations as $$
 declare
-  v_email text := tidy_name(create_invitation.input.email);
+  v_email text := normalize_name(create_invitation.input.email);
   v_user users;
   v_invitation invitations;
 begin

@@ -15,14 +15,14 @@ create or replace function sync_rows(input jsonb) returns sync_row[] as $$
       'id', coalesce(p.id, uuidv7()),
       'erp_product_number', r.sent ->> 'erpProductNumber',
       'source_updated_at', coalesce(as_time(r.sent ->> 'sourceUpdatedAt'), p.source_updated_at),
-      'name', case when given ? 'name' then tidy_name(f.name) else p.name end,
+      'name', case when given ? 'name' then normalize_name(f.name) else p.name end,
       'vintage', case when given ? 'vintage' then as_integer(f.vintage) else p.vintage end,
       'wine_type_id', case when given ? 'wineType' then t.id else p.wine_type_id end,
-      'producer', case when given ? 'producer' then tidy_name(f.producer) else p.producer end,
-      'grape_variety', case when given ? 'grapeVariety' then tidy_name(f."grapeVariety") else p.grape_variety end,
-      'country', case when given ? 'country' then tidy_name(f.country) else p.country end,
-      'province', case when given ? 'province' then tidy_name(f.province) else p.province end,
-      'region', case when given ? 'region' then tidy_name(f.region) else p.region end,
+      'producer', case when given ? 'producer' then normalize_name(f.producer) else p.producer end,
+      'grape_variety', case when given ? 'grapeVariety' then normalize_name(f."grapeVariety") else p.grape_variety end,
+      'country', case when given ? 'country' then normalize_name(f.country) else p.country end,
+      'province', case when given ? 'province' then normalize_name(f.province) else p.province end,
+      'region', case when given ? 'region' then normalize_name(f.region) else p.region end,
       'description', case when given ? 'description' then trim_to_null(f.description) else p.description end,
       'alcohol_percent',
         case when given ? 'alcoholPercent' then as_decimal(f."alcoholPercent", 2) else p.alcohol_percent end,
@@ -94,7 +94,7 @@ create or replace function sync_ratings(staged sync_row[]) returns sync_rating[]
     select r.row_no, i.place - 1, i.sent, i.reviewer, o, w
     from unnest(sync_ratings.staged) as r
       cross join lateral (
-        select i.sent, i.place, tidy_name(i.sent ->> 'reviewerName') as reviewer, as_integer(i.sent ->> 'year') as year
+        select i.sent, i.place, normalize_name(i.sent ->> 'reviewerName') as reviewer, as_integer(i.sent ->> 'year') as year
         from jsonb_array_elements(as_list(r.sent -> 'ratings')) with ordinality as i(sent, place)
       ) as i
       left join reviewers v on name_key(v.name) = name_key(i.reviewer)

@@ -43,7 +43,7 @@ begin
   if to_regclass(format('%I.stored_files', drop_tenant.tenant)) is not null then
     execute format('insert into stored_files (key) select key from %I.stored_files on conflict do nothing', drop_tenant.tenant);
     perform schedule_file_deletion(array(
-      select f.key from stored_files f where starts_with(f.key, drop_tenant.tenant || '/') and f.condemned_at is null));
+      select f.key from stored_files f where starts_with(f.key, drop_tenant.tenant || '/') and f.delete_after is null));
   end if;
   -- Likewise for its data in the search engine.
   perform import_search(drop_tenant.tenant);

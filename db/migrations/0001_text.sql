@@ -1,4 +1,4 @@
--- The rule for names that people read. `tidy_name`, `name_key`, `search_text`, `words_text` and the collation
+-- The rule for names that people read. `normalize_name`, `name_key`, `search_text`, `words_text` and the collation
 -- `display_order` are shared by all schemas: db/prepare.sql creates them.
 -- lint: allow function-in-migration because check constraints of the tables call it
 create function is_label(value text, max_length integer) returns boolean as $$

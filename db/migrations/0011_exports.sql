@@ -219,13 +219,13 @@ create table stored_files (
   job_id uuid,
   workbook_id uuid,
   created_at timestamptz not null default now(),
-  condemned_at timestamptz,
+  delete_after timestamptz,
   removed_at timestamptz,
   attachment_id uuid
 );
 create index stored_files_job_id_idx on stored_files (job_id);
 create index stored_files_workbook_id_idx on stored_files (workbook_id);
-create index stored_files_condemned_at_idx on stored_files (condemned_at) where condemned_at is not null;
+create index stored_files_delete_after_idx on stored_files (delete_after) where delete_after is not null;
 create index stored_files_attachment_id_idx on stored_files (attachment_id);
 comment on table stored_files is '@internal
 @audit off because it only lists files

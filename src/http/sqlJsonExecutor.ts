@@ -49,7 +49,7 @@ interface SqlJsonExecutorOptions {
   schema: () => GraphQLSchema;
   queryAsPrincipal: QueryAsPrincipal;
   /** For reads that write nothing; null without a replica. */
-  readAs: ReadReplicaAsPrincipal | null;
+  readReplica: ReadReplicaAsPrincipal | null;
   /** Translates an error for the caller. */
   publicError: (error: GraphQLError) => GraphQLError;
 }
@@ -66,12 +66,12 @@ interface Answer {
  * other operations, and those that a guard refuses, are left to Grafast.
  */
 export function sqlJsonExecutor(options: SqlJsonExecutorOptions): RequestHandler {
-  const { config, documents, schema, queryAsPrincipal, readAs, publicError } = options;
+  const { config, documents, schema, queryAsPrincipal, readReplica, publicError } = options;
   const settings = requestSettings(config);
   const plans = makePlanCache(schema, config.limits.planCache);
 
   const run = (principal: Principal, { read, records }: ReadStatement) =>
-    readAs && !records ? readAs(principal, read) : queryAsPrincipal.read(principal, read);
+    readReplica && !records ? readReplica(principal, read) : queryAsPrincipal.read(principal, read);
 
   const answerMutation = async (
     { call, given }: { call: Call; given: Record<string, unknown> },

@@ -23,7 +23,7 @@ export function principalOptions(config: Config): PrincipalOptions {
 interface PrincipalReads {
   queryAsPrincipal: QueryAsPrincipal;
   /** Null without a replica. */
-  readAs: ReadReplicaAsPrincipal | null;
+  readReplica: ReadReplicaAsPrincipal | null;
   /** Whether the replica may serve a GraphQL request, since it writes nothing, not even to the audit log. */
   maySkipPrimary: (request: Request) => boolean;
 }
@@ -40,10 +40,10 @@ export function makePrincipalReads(
     config.sqlJson === "explain"
       ? explainReads(plain, findPrincipal, makeWithRequestClient(pool, options.prepared))
       : plain;
-  if (!replica) return { queryAsPrincipal, readAs: null, maySkipPrimary: () => false };
+  if (!replica) return { queryAsPrincipal, readReplica: null, maySkipPrimary: () => false };
   return {
     queryAsPrincipal,
-    readAs: makeReadReplicaAsPrincipal(queryAsPrincipal, findPrincipal, replica.reads),
+    readReplica: makeReadReplicaAsPrincipal(queryAsPrincipal, findPrincipal, replica.reads),
     maySkipPrimary(request) {
       if (replica.reads.rests()) return false;
       const { query, operationName } = request.body as { query: string; operationName?: string };

@@ -214,7 +214,7 @@ async function mountGraphql(app: Express, options: GraphqlOptions): Promise<void
   const limits = variableLimits(config);
   const publicError = makeErrorMask({ constraints: database.constraints, log });
   const { gate, cleansUp, failure } = makeDocumentGate(documents, publicError, { schema, limits });
-  const { queryAsPrincipal, readAs, maySkipPrimary } = makePrincipalReads(
+  const { queryAsPrincipal, readReplica, maySkipPrimary } = makePrincipalReads(
     config,
     database,
     api,
@@ -236,7 +236,7 @@ async function mountGraphql(app: Express, options: GraphqlOptions): Promise<void
     rateLimit.byToken,
     ...longRequestsOfKnown(requestIdentity(info), rateLimit.byAddress),
     // Authenticates in the same statement that reads: the look-up below is for what it leaves to Grafast.
-    sqlJsonExecutor({ config, documents, schema, queryAsPrincipal, readAs, publicError }),
+    sqlJsonExecutor({ config, documents, schema, queryAsPrincipal, readReplica, publicError }),
     requestIdentity({ ...info, maySkipPrimary }),
     rateLimit.byAddress,
     // Errors of the handlers above, as GraphQL responses.

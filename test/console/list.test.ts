@@ -94,7 +94,7 @@ describe("every list", () => {
     });
   });
 
-  test("that nothing is in says what it is for", async () => {
+  test("without rows says what it is for", async () => {
     await withJourney({ browser, service }, { token }, async ({ page, open, show }) => {
       await open("/reviewers");
       await page.getByText("No reviewers yet").waitFor();

@@ -41,7 +41,7 @@ const flags = async (client: pg.ClientBase) => {
   return rows[0];
 };
 
-describe("what cannot be understood", () => {
+describe("a problem of an imported order", () => {
   test.each<[string, Partial<ErpOrder>, object[]]>([
     [
       "a product group without a rule, once for all lines that have it",
@@ -115,7 +115,7 @@ describe("what cannot be understood", () => {
       ],
     ],
     [
-      "an item that the ERP does not know, or none",
+      "an item that the ERP does not know, and a line without an item",
       {
         lines: [
           erpLine(1, { itemNumber: "404", productGroup: "WINE" }),
@@ -142,7 +142,7 @@ describe("what cannot be understood", () => {
       ],
     ],
     [
-      "a quantity that is none",
+      "a quantity of 0",
       { lines: [erpLine(1), erpLine(2, { quantity: "0" })] },
       [{ kind: "DATA", code: "quantity.invalid", key: "", value: "0", path: "lines[1].quantity" }],
     ],

@@ -318,10 +318,10 @@ describe("an uploaded workbook", () => {
   test("is not deleted during its upload", async () => {
     const { pool } = exports.service.database;
     const { rows } = await pool.query<{ key: string }>(
-      "insert into stored_files (key, condemned_at) values ('backoffice/workbooks/coming.xlsx', now() + interval '1 minute') returning key",
+      "insert into stored_files (key, delete_after) values ('backoffice/workbooks/coming.xlsx', now() + interval '1 minute') returning key",
     );
     expect((await pool.query("select files_to_delete() as key")).rows).not.toContainEqual(rows[0]);
-    await pool.query("update stored_files set condemned_at = now() where key = $1", [rows[0]?.key]);
+    await pool.query("update stored_files set delete_after = now() where key = $1", [rows[0]?.key]);
     expect((await pool.query("select files_to_delete() as key")).rows).toContainEqual(rows[0]);
   });
 

@@ -200,7 +200,7 @@ describe("groups", () => {
   });
 });
 
-describe("what a caller may not see", () => {
+describe("columns that a caller may not see", () => {
   test("is in no aggregate", async () => {
     const caller = await service.login(["customers.read"]);
     const { data } = await service.ask(

@@ -198,7 +198,7 @@ describe("The audit log tells of", () => {
     );
   });
 
-  test("what is done in psql, without an actor, secrets left out there too", async () => {
+  test("changes made in psql, without an actor and without secrets", async () => {
     const { id, email } = await person();
     await devLogin(email);
     await sql(

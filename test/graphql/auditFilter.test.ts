@@ -59,7 +59,7 @@ describe("An entity type", () => {
     },
   );
 
-  test("that only old rows have is taken", async () => {
+  test("that only old rows have is accepted", async () => {
     await service.database.pool.query(
       "insert into audit_log (operation, entity_type) values ('CREATE', 'Bygone')",
     );

@@ -72,7 +72,7 @@ describe("An import from the ERP that a person starts", () => {
     ]);
   });
 
-  test("that only the schedule asks for leaves none", async () => {
+  test("that the schedule starts leaves none", async () => {
     const before = await sql("select from audit_log where entity_type = 'ErpSyncRun'");
     await sql("select run_erp_schedule(5, 'UTC')");
     expect(await sql("select from erp_sync_runs")).not.toEqual([]);

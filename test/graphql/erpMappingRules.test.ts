@@ -109,7 +109,7 @@ describe("mapping rules", () => {
   });
 });
 
-describe("what rules may map to", () => {
+describe("the targets of mapping rules", () => {
   const createTarget = (input: object) =>
     ask(
       "mutation ($input: CreateErpMappingTargetInput!) { createErpMappingTarget(input: $input) { id value } }",

@@ -44,7 +44,7 @@ const fieldsOf = (wanted: "query" | "mutation") =>
   stage.api.fields.filter(({ kind, guard }) => kind === wanted && guard !== "public");
 
 describe("With the guards of the root fields switched off", () => {
-  test("there are rows in every table, so that no row means something", async () => {
+  test("every table has rows, so that an empty answer is a refusal", async () => {
     expect(await stage.hiding.empty()).toEqual([]);
     expect(stage.hiding.tables.length).toBeGreaterThan(25);
   });

@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-describe("what hangs on oneself", () => {
+describe("the fields of one's own user", () => {
   const department = "00000000-0000-7000-8000-00000000d001";
   const member = async (permissions: string[]) => {
     const login = await service.login(permissions);

@@ -139,7 +139,7 @@ describe("the groups of import issues", () => {
   });
 });
 
-describe("who minds the import", () => {
+describe("a caller with `erpsync.read`", () => {
   const whole = `id erpOrderNumber placedAt status customerName email phone deliveryAddressLine1 totalAmount note createdAt
     hasImportMappingIssue customer { name } lines { id } supersededBy { id }`;
   const sample = `{ erpOrderImportIssues { sampleOrders { ${whole} importIssues { key } } } ${health.slice(1)}`;

@@ -109,7 +109,7 @@ describe("the query argument", () => {
       ).toMatchObject({ path: ["query"], position: 1, length: 1 });
   });
 
-  test("what it does not understand is refused with position, length and the nearest names", async () => {
+  test("refuses an invalid query with position, length and the nearest names", async () => {
     expect(await refused(`{ products(query: "margaux vintag:2015") ${numbers} }`)).toMatchObject({
       message:
         "query: `vintag` is not a field that can be searched (did you mean `vintage`?) at position 9",

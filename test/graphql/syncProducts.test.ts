@@ -135,7 +135,7 @@ test("an empty call is refused", async () => {
   });
 });
 
-test("what syncProducts does is in the audit log under the caller and the correlation id", async () => {
+test("syncProducts is recorded in the audit log with the caller and the correlation id", async () => {
   const { token: own, userId } = await service.login(all);
   await service.ask(mutation, {
     token: own,

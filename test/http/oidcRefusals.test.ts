@@ -114,42 +114,45 @@ describe("a person who may not come in", () => {
     ],
   ];
 
-  test.each(cases)("who %s reads so, and it is recorded", async (_what, reason, prepare, text) => {
-    const email = address();
-    const claims = { ...(await prepare(email)) } as Record<string, unknown>;
-    const before = await count(service, "user_identities", []);
-    const sub = claims.sub as string;
-    const back = await goThrough(service, fake, { claims, userinfo: claims });
-    const page = await back.text();
-    expect(back.status).toBe(403);
-    expect(back.headers.get("content-type")).toBe("text/html; charset=utf-8");
-    expect(page).toMatch(text);
-    expect(page).toContain(back.headers.get("x-correlation-id"));
-    expect(await auditOf(service, back)).toEqual([
-      {
-        actor_user_id: null,
-        operation: "CREATE",
-        entity_type: "Session",
-        before: null,
-        after: null,
-        ip_address: "127.0.0.1",
-        metadata: expect.objectContaining({
-          source: "api",
-          refused: reason,
-          provider: "main",
-          subject: sub,
-        }),
-      },
-    ]);
-    expect(await count(service, "user_identities", [])).toBe(before);
-    expect(
-      await count(
-        service,
-        "login_codes c join users u on u.id = c.user_id where u.email = $1 and not u.is_active",
-        [email],
-      ),
-    ).toBe(0);
-  });
+  test.each(cases)(
+    "a person who %s gets the reason, which is recorded",
+    async (_what, reason, prepare, text) => {
+      const email = address();
+      const claims = { ...(await prepare(email)) } as Record<string, unknown>;
+      const before = await count(service, "user_identities", []);
+      const sub = claims.sub as string;
+      const back = await goThrough(service, fake, { claims, userinfo: claims });
+      const page = await back.text();
+      expect(back.status).toBe(403);
+      expect(back.headers.get("content-type")).toBe("text/html; charset=utf-8");
+      expect(page).toMatch(text);
+      expect(page).toContain(back.headers.get("x-correlation-id"));
+      expect(await auditOf(service, back)).toEqual([
+        {
+          actor_user_id: null,
+          operation: "CREATE",
+          entity_type: "Session",
+          before: null,
+          after: null,
+          ip_address: "127.0.0.1",
+          metadata: expect.objectContaining({
+            source: "api",
+            refused: reason,
+            provider: "main",
+            subject: sub,
+          }),
+        },
+      ]);
+      expect(await count(service, "user_identities", [])).toBe(before);
+      expect(
+        await count(
+          service,
+          "login_codes c join users u on u.id = c.user_id where u.email = $1 and not u.is_active",
+          [email],
+        ),
+      ).toBe(0);
+    },
+  );
 
   test("has an address that only looks like a colleague's", async () => {
     const stem = randomUUID().replace(/[^a-f]/g, "");

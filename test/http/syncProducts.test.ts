@@ -181,7 +181,7 @@ describe("A call of a thousand products over HTTP", () => {
     expect(read50.length).toBeGreaterThan(3);
   });
 
-  test("that says nothing new writes nothing, no audit rows either, and neither does a dry run or what is out of date", async () => {
+  test("that changes nothing, is out of date or is a dry run writes no rows and no audit rows", async () => {
     const before = await stored();
     const same = await sync(rows("x"));
     expect(same.data.syncProducts).toMatchObject({ unchangedCount: 1000, failedCount: 0 });

@@ -9,7 +9,7 @@ const dist = join(root, "admin/dist");
 /** Bytes of a file of the build as it is sent, compressed by gzip. */
 const sizeOf = (file: string) => statSync(join(dist, `${file}.gz`)).size;
 
-test("what the first list loads stays within its budget", () => {
+test("the first list loads no more than its budget", () => {
   const html = readFileSync(join(dist, "index.html"), "utf8");
   const scripts = [...html.matchAll(/(?:src|href)="\/admin\/(assets\/[^"]+\.js)"/g)].map(
     ([, file = ""]) => file,

@@ -55,7 +55,7 @@ export async function settled(): Promise<void> {
          and payload ->> 'tenant' = 'backoffice'`,
     );
     const { rows } = await pool.query<{ left: number }>(
-      "select count(*)::integer as left from stored_files where condemned_at is not null and removed_at is null",
+      "select count(*)::integer as left from stored_files where delete_after is not null and removed_at is null",
     );
     return rows[0]?.left === 0;
   });

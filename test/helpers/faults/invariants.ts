@@ -239,7 +239,7 @@ async function expectOneFileEach({ fleet }: World): Promise<void> {
     return unfinished.length === 0 && files.join("\n") === named.join("\n");
   }).catch(async () => {
     const { rows } = await fleet.database.pool.query<{ key: string }>(
-      "select key, condemned_at, removed_at from stored_files",
+      "select key, delete_after, removed_at from stored_files",
     );
     expect({ records: rows, store: await fleet.outside.files.content() }).toEqual("in agreement");
   });
