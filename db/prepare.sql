@@ -42,6 +42,7 @@ grant usage on schema extensions to office_owner, office_api, office_worker;
 create extension if not exists pg_trgm with schema extensions;
 create extension if not exists unaccent with schema extensions;
 create extension if not exists btree_gin with schema extensions;
+create extension if not exists btree_gist with schema extensions;
 
 create schema if not exists graphile_worker authorization office_worker;
 create schema if not exists office_jobs authorization office_worker;

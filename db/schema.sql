@@ -22,6 +22,8 @@ grant usage on schema (tenant) to office_worker;
 
 create extension btree_gin with schema extensions;
 
+create extension btree_gist with schema extensions;
+
 create extension pg_trgm with schema extensions;
 
 create extension unaccent with schema extensions;
@@ -209,6 +211,12 @@ comment on type order_line_kind is 'What a line of an order is about.';
 
 create type order_status as enum ('DRAFT', 'IN_REVIEW', 'OPEN', 'PARTLY_SHIPPED', 'SHIPPED', 'INVOICED', 'CANCELLED');
 comment on type order_status is 'How far the ERP is with an order.';
+
+create type resource_booking_status as enum ('BOOKED', 'CANCELLED');
+comment on type resource_booking_status is 'Whether a booking holds its resource.';
+
+create type resource_kind as enum ('ROOM', 'VEHICLE', 'EQUIPMENT', 'TASTING_SET');
+comment on type resource_kind is 'What a resource is.';
 
 create type role_changes as (
   name text,
@@ -525,7 +533,7 @@ create policy ai_approvals_owner on ai_approvals for all to office_owner
   with check (true);
 
 create policy ai_approvals_read on ai_approvals for select to office_api
-  using ((( SELECT has_permission('ai.use'::text) AS has_permission) AND (NOT ( SELECT is_scoped() AS is_scoped)) AND (user_id = ( SELECT current_user_id() AS current_user_id))));
+  using ((( SELECT has_permission('ai.use'::text) AS has_permission) AND ( SELECT is_login() AS is_login) AND (user_id = ( SELECT current_user_id() AS current_user_id))));
 grant select (xmin, id, conversation_id, user_id, tool_call_id, tool, summary, operation, variables, state, expires_at, created_at, answered_at, used_at) on ai_approvals to office_api;
 
 comment on table ai_approvals is '@group Assistant 71
@@ -593,7 +601,7 @@ create policy ai_attachments_owner on ai_attachments for all to office_owner
   with check (true);
 
 create policy ai_attachments_read on ai_attachments for select to office_api
-  using ((( SELECT has_permission('ai.use'::text) AS has_permission) AND (NOT ( SELECT is_scoped() AS is_scoped)) AND (user_id = ( SELECT current_user_id() AS current_user_id))));
+  using ((( SELECT has_permission('ai.use'::text) AS has_permission) AND ( SELECT is_login() AS is_login) AND (user_id = ( SELECT current_user_id() AS current_user_id))));
 grant select (xmin, id, user_id, conversation_id, file_name, media_type, file_size, file_sha256, file_key, created_at) on ai_attachments to office_api;
 
 comment on table ai_attachments is '@read ai.use
@@ -639,7 +647,7 @@ create policy ai_conversations_owner on ai_conversations for all to office_owner
   with check (true);
 
 create policy ai_conversations_read on ai_conversations for select to office_api
-  using ((( SELECT has_permission('ai.use'::text) AS has_permission) AND (NOT ( SELECT is_scoped() AS is_scoped)) AND (user_id = ( SELECT current_user_id() AS current_user_id))));
+  using ((( SELECT has_permission('ai.use'::text) AS has_permission) AND ( SELECT is_login() AS is_login) AND (user_id = ( SELECT current_user_id() AS current_user_id))));
 grant select (xmin, id, user_id, title, created_at, updated_at) on ai_conversations to office_api;
 
 comment on table ai_conversations is '@group Assistant 70
@@ -678,7 +686,7 @@ create policy ai_messages_owner on ai_messages for all to office_owner
   with check (true);
 
 create policy ai_messages_read on ai_messages for select to office_api
-  using ((( SELECT has_permission('ai.use'::text) AS has_permission) AND (NOT ( SELECT is_scoped() AS is_scoped)) AND (user_id = ( SELECT current_user_id() AS current_user_id))));
+  using ((( SELECT has_permission('ai.use'::text) AS has_permission) AND ( SELECT is_login() AS is_login) AND (user_id = ( SELECT current_user_id() AS current_user_id))));
 grant select (xmin, conversation_id, id, user_id, "position", role, parts, created_at) on ai_messages to office_api;
 
 comment on table ai_messages is '@read ai.use
@@ -3222,6 +3230,191 @@ comment on constraint products_wine_type_id_fkey on products is '@searchIndex na
 @foreignConnectionFieldName products
 @behavior +singularRelation:resource:single +manyRelation:resource:connection';
 
+create table resource_bookings (
+  id uuid not null default uuidv7(),
+  resource_id uuid not null,
+  booked_by_user_id uuid not null,
+  booked_by_name text not null,
+  title text collate display_order not null,
+  starts_at timestamp with time zone not null,
+  ends_at timestamp with time zone not null,
+  attendees integer,
+  note text,
+  status resource_booking_status not null default 'BOOKED'::resource_booking_status,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  constraint resource_bookings_attendees_check CHECK (attendees >= 1 AND attendees <= 100000),
+  constraint resource_bookings_booked_by_name_check CHECK (char_length(booked_by_name) >= 1 AND char_length(booked_by_name) <= 320),
+  constraint resource_bookings_booked_by_user_id_fkey FOREIGN KEY (booked_by_user_id) REFERENCES users(id) ON DELETE RESTRICT,
+  constraint resource_bookings_ends_at_check CHECK (ends_at > starts_at AND (ends_at - starts_at) <= '31 days'::interval),
+  constraint resource_bookings_note_check CHECK (char_length(note) <= 5000),
+  constraint resource_bookings_overlap_excl EXCLUDE USING gist (resource_id WITH =, tstzrange(starts_at, ends_at) WITH &&) WHERE (status = 'BOOKED'::resource_booking_status),
+  constraint resource_bookings_pkey PRIMARY KEY (id),
+  constraint resource_bookings_resource_id_fkey FOREIGN KEY (resource_id) REFERENCES resources(id) ON DELETE RESTRICT,
+  constraint resource_bookings_title_check CHECK (is_label(title, 200))
+);
+alter table resource_bookings enable row level security, force row level security;
+CREATE INDEX resource_bookings_booked_by_user_id_idx ON resource_bookings USING btree (booked_by_user_id);
+CREATE INDEX resource_bookings_resource_id_idx ON resource_bookings USING btree (resource_id, starts_at DESC);
+CREATE INDEX resource_bookings_starts_at_idx ON resource_bookings USING btree (starts_at DESC, id DESC);
+CREATE INDEX resource_bookings_title_idx ON resource_bookings USING gin (search_text(title) gin_trgm_ops);
+CREATE TRIGGER _100_timestamps BEFORE UPDATE ON resource_bookings FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
+CREATE TRIGGER _800_audit_delete AFTER DELETE ON resource_bookings REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ResourceBooking', 'id');
+CREATE TRIGGER _800_audit_insert AFTER INSERT ON resource_bookings REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ResourceBooking', 'id');
+CREATE TRIGGER _800_audit_update AFTER UPDATE ON resource_bookings REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ResourceBooking', 'id');
+
+create policy resource_bookings_owner on resource_bookings for all to office_owner
+  using (true)
+  with check (true);
+
+create policy resource_bookings_read on resource_bookings for select to office_api
+  using (( SELECT is_login() AS is_login));
+grant select (xmin, id, resource_id, booked_by_user_id, booked_by_name, title, starts_at, ends_at, attendees, note, status, created_at, updated_at) on resource_bookings to office_api;
+
+comment on table resource_bookings is '@group Office 56
+@title Bookings
+@titleOne Booking
+@read login
+@audit ResourceBooking
+@connection
+@defaultOrder starts_at desc
+@label title
+A booking of a resource. Two bookings of one resource never overlap.';
+comment on column resource_bookings.resource_id is '@list 2';
+
+comment on column resource_bookings.booked_by_user_id is '@mutations off
+@list off
+@title User
+Who booked the resource.';
+
+comment on column resource_bookings.booked_by_name is '@mutations off
+@list 5
+@title Booked by
+The name of the person who booked it, at that time; without one, their e-mail address before the @. Every reader of the booking sees it.';
+
+comment on column resource_bookings.title is '@list 1
+@search word
+What it is booked for.';
+
+comment on column resource_bookings.starts_at is '@list 3
+@title From
+When the booking begins.';
+
+comment on column resource_bookings.ends_at is '@list 4
+@title Until
+When the booking ends, at most 31 days after it begins.';
+comment on column resource_bookings.attendees is 'How many people come, no more than the capacity of the resource.';
+
+comment on column resource_bookings.note is '@widget long
+For colleagues.';
+
+comment on column resource_bookings.status is '@mutations off
+@list 6
+@tone BOOKED ok
+@tone CANCELLED bad
+Whether the booking holds its resource.';
+comment on constraint resource_bookings_attendees_check on resource_bookings is 'must be 1 to 100000';
+comment on constraint resource_bookings_booked_by_name_check on resource_bookings is 'must be 1 to 320 characters';
+
+comment on constraint resource_bookings_booked_by_user_id_fkey on resource_bookings is '@forwardBehavior +singularRelation:resource:single
+@fieldName bookedBy';
+comment on constraint resource_bookings_ends_at_check on resource_bookings is 'must be in order and 31 days apart at most';
+comment on constraint resource_bookings_note_check on resource_bookings is 'must be 5000 characters at most';
+comment on constraint resource_bookings_overlap_excl on resource_bookings is 'The resource is booked at that time already.';
+
+comment on constraint resource_bookings_resource_id_fkey on resource_bookings is '@forwardBehavior +singularRelation:resource:single
+@notNull
+@backwardBehavior +manyRelation:resource:connection
+@foreignConnectionFieldName bookings';
+comment on constraint resource_bookings_title_check on resource_bookings is 'must be 1 to 200 visible characters without spaces at its ends';
+
+create table resources (
+  id uuid not null default uuidv7(),
+  name text collate display_order not null,
+  kind resource_kind not null,
+  location text,
+  capacity integer,
+  color text,
+  description text,
+  is_active boolean not null default true,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  constraint resources_capacity_check CHECK (capacity >= 1 AND capacity <= 100000),
+  constraint resources_color_check CHECK (color ~ '^#[0-9A-F]{6}$'::text),
+  constraint resources_description_check CHECK (char_length(description) <= 5000),
+  constraint resources_location_check CHECK (is_label(location, 200)),
+  constraint resources_name_check CHECK (is_label(name, 200)),
+  constraint resources_pkey PRIMARY KEY (id)
+);
+alter table resources enable row level security, force row level security;
+CREATE UNIQUE INDEX resources_name_key ON resources USING btree (name_key(name));
+CREATE TRIGGER _050_normalize_names BEFORE INSERT OR UPDATE ON resources FOR EACH ROW EXECUTE FUNCTION tg__normalize_names('name');
+CREATE TRIGGER _100_timestamps BEFORE UPDATE ON resources FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
+CREATE TRIGGER _800_audit_delete AFTER DELETE ON resources REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Resource', 'id');
+CREATE TRIGGER _800_audit_insert AFTER INSERT ON resources REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Resource', 'id');
+CREATE TRIGGER _800_audit_update AFTER UPDATE ON resources REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Resource', 'id');
+
+create policy resources_create on resources for insert to office_api
+  with check ((( SELECT has_permission('resources.update'::text) AS has_permission) AND ( SELECT is_login() AS is_login)));
+
+create policy resources_delete on resources for delete to office_api
+  using ((( SELECT has_permission('resources.update'::text) AS has_permission) AND ( SELECT is_login() AS is_login)));
+
+create policy resources_owner on resources for all to office_owner
+  using (true)
+  with check (true);
+
+create policy resources_read on resources for select to office_api
+  using (( SELECT is_login() AS is_login));
+
+create policy resources_update on resources for update to office_api
+  using ((( SELECT has_permission('resources.update'::text) AS has_permission) AND ( SELECT is_login() AS is_login)))
+  with check ((( SELECT has_permission('resources.update'::text) AS has_permission) AND ( SELECT is_login() AS is_login)));
+grant delete on resources to office_api;
+grant insert (name, kind, location, capacity, color, description, is_active) on resources to office_api;
+grant select (xmin, id, name, kind, location, capacity, color, description, is_active, created_at, updated_at) on resources to office_api;
+grant update (name, kind, location, capacity, color, description, is_active) on resources to office_api;
+
+comment on table resources is '@group Office 55
+@read login
+@create resources.update
+@update resources.update
+@delete resources.update
+@mutations create update delete
+@audit Resource
+@defaultOrder name, id
+@label name location
+A room, vehicle, piece of equipment or tasting set that staff can book.';
+
+comment on column resources.name is '@list 1
+Unique without regard to case.';
+
+comment on column resources.kind is '@list 2
+What the resource is.';
+
+comment on column resources.location is '@list 3
+Where it is.';
+
+comment on column resources.capacity is '@list 4
+The largest number of people.';
+
+comment on column resources.color is '@title Colour
+@widget color
+Its colour in calendars, as `#RRGGBB`.';
+
+comment on column resources.description is '@widget long
+What colleagues should know about it.';
+
+comment on column resources.is_active is '@list 5
+@title In use
+Whether it can be booked.';
+comment on constraint resources_capacity_check on resources is 'must be 1 to 100000';
+comment on constraint resources_color_check on resources is 'must be a colour such as #7A0019';
+comment on constraint resources_description_check on resources is 'must be 5000 characters at most';
+comment on constraint resources_location_check on resources is 'must be 1 to 200 visible characters without spaces at its ends';
+comment on constraint resources_name_check on resources is 'must be 1 to 200 visible characters without spaces at its ends';
+comment on index resources_name_key is 'A resource of this name exists already.';
+
 create table reviewers (
   id uuid not null default uuidv7(),
   name text collate display_order not null,
@@ -4157,7 +4350,7 @@ CREATE OR REPLACE FUNCTION audit_entity_types()
  RETURNS text[]
  LANGUAGE sql
  IMMUTABLE
-AS $function$ select '{AiApproval,AiAttachment,AiConversation,AiToolCall,ApiToken,AuditLog,Campaign,Customer,Department,ErpMappingRule,ErpMappingTarget,ErpSyncRun,ExportJob,ExportTemplate,ExportTemplateColumn,ExportWorkbook,Invitation,Job,Order,OrderLine,Product,ProductImage,ProductPrice,ProductRating,ProductSyncRun,Reviewer,Role,RolePermission,SearchKey,Session,User,UserIdentity,UserRole,WineType}'::text[] $function$;
+AS $function$ select '{AiApproval,AiAttachment,AiConversation,AiToolCall,ApiToken,AuditLog,Campaign,Customer,Department,ErpMappingRule,ErpMappingTarget,ErpSyncRun,ExportJob,ExportTemplate,ExportTemplateColumn,ExportWorkbook,Invitation,Job,Order,OrderLine,Product,ProductImage,ProductPrice,ProductRating,ProductSyncRun,Resource,ResourceBooking,Reviewer,Role,RolePermission,SearchKey,Session,User,UserIdentity,UserRole,WineType}'::text[] $function$;
 grant execute on function audit_entity_types() to office_api;
 
 comment on function audit_entity_types() is '@behavior -queryField -typeField
@@ -4198,7 +4391,7 @@ CREATE OR REPLACE FUNCTION audit_moments(entity_type text)
  LANGUAGE sql
  IMMUTABLE
 AS $function$
-      select case audit_moments.entity_type when 'AiApproval' then '{expiresAt,createdAt,answeredAt,usedAt}'::text[] when 'AiAttachment' then '{createdAt}'::text[] when 'AiConversation' then '{createdAt,updatedAt}'::text[] when 'ApiToken' then '{expiresAt,lastUsedAt,revokedAt,createdAt}'::text[] when 'Campaign' then '{scheduledAt,createdAt,updatedAt}'::text[] when 'Customer' then '{sourceUpdatedAt,createdAt,updatedAt}'::text[] when 'Department' then '{createdAt,updatedAt}'::text[] when 'ErpMappingRule' then '{createdAt,updatedAt}'::text[] when 'ErpMappingTarget' then '{createdAt,updatedAt}'::text[] when 'ExportJob' then '{startedAt,finishedAt,expiresAt,createdAt,updatedAt}'::text[] when 'ExportTemplate' then '{createdAt,updatedAt}'::text[] when 'ExportWorkbook' then '{createdAt}'::text[] when 'Invitation' then '{expiresAt,acceptedAt,createdAt,updatedAt,revokedAt,mailedAt}'::text[] when 'Order' then '{placedAt,sourceUpdatedAt,importedAt,createdAt,updatedAt}'::text[] when 'OrderLine' then '{createdAt,updatedAt}'::text[] when 'Product' then '{sourceUpdatedAt,createdAt,updatedAt}'::text[] when 'ProductImage' then '{createdAt,updatedAt}'::text[] when 'ProductPrice' then '{createdAt,updatedAt}'::text[] when 'ProductRating' then '{createdAt,updatedAt}'::text[] when 'ProductSyncRun' then '{createdAt,deliveredAt}'::text[] when 'Reviewer' then '{createdAt,updatedAt}'::text[] when 'Role' then '{createdAt,updatedAt}'::text[] when 'RolePermission' then '{createdAt}'::text[] when 'Session' then '{createdAt,lastUsedAt,idleExpiresAt,expiresAt,endedAt}'::text[] when 'User' then '{createdAt,updatedAt,invitationsClosedAt}'::text[] when 'UserIdentity' then '{createdAt}'::text[] when 'UserRole' then '{createdAt}'::text[] when 'WineType' then '{createdAt,updatedAt}'::text[] end $function$;
+      select case audit_moments.entity_type when 'AiApproval' then '{expiresAt,createdAt,answeredAt,usedAt}'::text[] when 'AiAttachment' then '{createdAt}'::text[] when 'AiConversation' then '{createdAt,updatedAt}'::text[] when 'ApiToken' then '{expiresAt,lastUsedAt,revokedAt,createdAt}'::text[] when 'Campaign' then '{scheduledAt,createdAt,updatedAt}'::text[] when 'Customer' then '{sourceUpdatedAt,createdAt,updatedAt}'::text[] when 'Department' then '{createdAt,updatedAt}'::text[] when 'ErpMappingRule' then '{createdAt,updatedAt}'::text[] when 'ErpMappingTarget' then '{createdAt,updatedAt}'::text[] when 'ExportJob' then '{startedAt,finishedAt,expiresAt,createdAt,updatedAt}'::text[] when 'ExportTemplate' then '{createdAt,updatedAt}'::text[] when 'ExportWorkbook' then '{createdAt}'::text[] when 'Invitation' then '{expiresAt,acceptedAt,createdAt,updatedAt,revokedAt,mailedAt}'::text[] when 'Order' then '{placedAt,sourceUpdatedAt,importedAt,createdAt,updatedAt}'::text[] when 'OrderLine' then '{createdAt,updatedAt}'::text[] when 'Product' then '{sourceUpdatedAt,createdAt,updatedAt}'::text[] when 'ProductImage' then '{createdAt,updatedAt}'::text[] when 'ProductPrice' then '{createdAt,updatedAt}'::text[] when 'ProductRating' then '{createdAt,updatedAt}'::text[] when 'ProductSyncRun' then '{createdAt,deliveredAt}'::text[] when 'Resource' then '{createdAt,updatedAt}'::text[] when 'ResourceBooking' then '{startsAt,endsAt,createdAt,updatedAt}'::text[] when 'Reviewer' then '{createdAt,updatedAt}'::text[] when 'Role' then '{createdAt,updatedAt}'::text[] when 'RolePermission' then '{createdAt}'::text[] when 'Session' then '{createdAt,lastUsedAt,idleExpiresAt,expiresAt,endedAt}'::text[] when 'User' then '{createdAt,updatedAt,invitationsClosedAt}'::text[] when 'UserIdentity' then '{createdAt}'::text[] when 'UserRole' then '{createdAt}'::text[] when 'WineType' then '{createdAt,updatedAt}'::text[] end $function$;
 grant execute on function audit_moments(text) to office_api;
 
 comment on function audit_moments(text) is '@behavior -queryField -typeField
@@ -4558,6 +4751,30 @@ $function$;
 grant execute on function behind_mark(text) to office_server;
 comment on function behind_mark(text) is 'How many bytes of write-ahead log this replica must replay to reach the mark; 0 or less when it has. Raises OFR01 when the mark belongs to another database.';
 
+CREATE OR REPLACE FUNCTION booking_to_change(id uuid)
+ RETURNS resource_bookings
+ LANGUAGE plpgsql
+AS $function$
+declare
+  v_booking resource_bookings;
+begin
+  perform require_full_login();
+  select * into v_booking from resource_bookings b where b.id = booking_to_change.id for update;
+  if not found then
+    perform fail('OF404', 'There is no booking with this id', '{"path": ["id"]}');
+  end if;
+  if v_booking.booked_by_user_id <> current_user_id() then
+    perform require_permission('resourcebookings.update');
+  end if;
+  if v_booking.status = 'CANCELLED' then
+    perform fail('OF409', 'The booking is cancelled', '{"path": ["id"]}');
+  elsif v_booking.ends_at <= now() then
+    perform fail('OF409', 'The booking is over', '{"path": ["id"]}');
+  end if;
+  return v_booking;
+end;
+$function$;
+
 CREATE OR REPLACE FUNCTION bootstrap_first_user(email text, token_hash bytea, idle_hours integer, max_days integer)
  RETURNS TABLE(user_id uuid, permissions text[])
  LANGUAGE plpgsql
@@ -4697,6 +4914,25 @@ grant execute on function cancel_job(uuid) to office_api;
 comment on function cancel_job(uuid) is '@guard login
 Removes a waiting job of the caller from the queue; a running one is a `CONFLICT`. `canCancel` says whether the kind allows it.';
 
+CREATE OR REPLACE FUNCTION cancel_resource_booking(id uuid)
+ RETURNS resource_bookings
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_booking resource_bookings := booking_to_change(cancel_resource_booking.id);
+begin
+  update resource_bookings b set status = 'CANCELLED' where b.id = v_booking.id returning * into v_booking;
+  return v_booking;
+end;
+$function$;
+grant execute on function cancel_resource_booking(uuid) to office_api;
+
+comment on function cancel_resource_booking(uuid) is '@guard login
+@action bad
+Gives the resource free again. One''s own booking that is not over; those of others with `resourcebookings.update`.';
+
 CREATE OR REPLACE FUNCTION changeable_role(id uuid)
  RETURNS roles
  LANGUAGE plpgsql
@@ -4756,6 +4992,46 @@ begin
 end;
 $function$;
 comment on function check_ai_storage(bigint,bigint) is 'Fails when another file would exceed the caller''s storage limit.';
+
+CREATE OR REPLACE FUNCTION check_booking(booking resource_bookings)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  v_resource resources;
+  v_other resource_bookings;
+begin
+  if booking.ends_at <= booking.starts_at then
+    perform fail('OF400', 'endsAt must be after startsAt', '{"path": ["input", "endsAt"]}');
+  elsif booking.ends_at - booking.starts_at > interval '31 days' then
+    perform fail('OF400', 'endsAt must be within 31 days of startsAt', '{"path": ["input", "endsAt"]}');
+  elsif booking.ends_at <= now() then
+    perform fail('OF400', 'endsAt must be in the future', '{"path": ["input", "endsAt"]}');
+  end if;
+  select * into v_resource from resources r where r.id = booking.resource_id for no key update;
+  if not found then
+    perform fail('OF400', 'There is no resource with this id', '{"path": ["input", "resourceId"]}');
+  elsif not v_resource.is_active and not exists (
+    select from resource_bookings b where b.id = booking.id and b.resource_id = booking.resource_id
+  ) then
+    perform fail('OF409', format('%s is not in use and cannot be booked', v_resource.name), '{"path": ["input", "resourceId"]}');
+  elsif booking.attendees > v_resource.capacity then
+    perform fail('OF400', format('attendees must be at most %s, the capacity of %s', v_resource.capacity, v_resource.name),
+      '{"path": ["input", "attendees"]}');
+  end if;
+  select * into v_other from resource_bookings b
+  where b.resource_id = booking.resource_id and b.status = 'BOOKED' and b.id is distinct from booking.id
+    and tstzrange(b.starts_at, b.ends_at) && tstzrange(booking.starts_at, booking.ends_at)
+  order by b.starts_at limit 1;
+  if found then
+    perform fail('OF409',
+      format('%s is booked from %s to %s: %s', v_resource.name, moment_text(v_other.starts_at), moment_text(v_other.ends_at), v_other.title),
+      jsonb_build_object('path', array['input', 'startsAt'], 'booking', jsonb_build_object('id', v_other.id,
+        'title', v_other.title, 'startsAt', v_other.starts_at, 'endsAt', v_other.ends_at)));
+  end if;
+end;
+$function$;
+comment on function check_booking(resource_bookings) is 'Fails unless the resource can be booked at that time; names the booking in the way.';
 
 CREATE OR REPLACE FUNCTION check_query(relation regclass)
  RETURNS text
@@ -5318,6 +5594,30 @@ end;
 $function$;
 grant execute on function create_my_api_token(bytea,text,boolean,text[],timestamp with time zone) to office_api;
 comment on function create_my_api_token(bytea,text,boolean,text[],timestamp with time zone) is 'Creates an API token that acts for the caller; returns its id.';
+
+CREATE OR REPLACE FUNCTION create_resource_booking(input resource_bookings)
+ RETURNS resource_bookings
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_booking resource_bookings := create_resource_booking.input;
+begin
+  perform require_full_login();
+  perform check_booking(v_booking);
+  insert into resource_bookings (resource_id, booked_by_user_id, booked_by_name, title, starts_at, ends_at, attendees, note)
+  select v_booking.resource_id, u.id, coalesce(u.name, split_part(u.email, '@', 1)), coalesce(trim_to_null(v_booking.title), ''),
+    v_booking.starts_at, v_booking.ends_at, v_booking.attendees, trim_to_null(v_booking.note)
+  from users u where u.id = current_user_id()
+  returning * into v_booking;
+  return v_booking;
+end;
+$function$;
+grant execute on function create_resource_booking(resource_bookings) to office_api;
+
+comment on function create_resource_booking(resource_bookings) is '@guard login
+Books a resource for the caller. Where it is booked at that time already, the error names that booking.';
 
 CREATE OR REPLACE FUNCTION create_role(input new_role)
  RETURNS roles
@@ -7151,6 +7451,38 @@ AS $function$
 $function$;
 comment on function format_problem(export_templates,text) is 'The reason why a template cannot be exported in a format; null when it can.';
 
+CREATE OR REPLACE FUNCTION free_resources(starts_at timestamp with time zone, ends_at timestamp with time zone, kind resource_kind DEFAULT NULL::resource_kind, capacity integer DEFAULT NULL::integer)
+ RETURNS SETOF resources
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+begin
+  perform require_full_login();
+  if free_resources.ends_at <= free_resources.starts_at then
+    perform fail('OF400', 'endsAt must be after startsAt', '{"path": ["endsAt"]}');
+  end if;
+  return query
+  select r.* from resources r
+  where r.is_active and (free_resources.kind is null or r.kind = free_resources.kind)
+    and (free_resources.capacity is null or r.capacity >= free_resources.capacity)
+    and not exists (
+      select from resource_bookings b
+      where b.resource_id = r.id and b.status = 'BOOKED'
+        and tstzrange(b.starts_at, b.ends_at) && tstzrange(free_resources.starts_at, free_resources.ends_at)
+    )
+  order by r.name, r.id;
+end;
+$function$;
+grant execute on function free_resources(timestamp with time zone,timestamp with time zone,resource_kind,integer) to office_api;
+
+comment on function free_resources(timestamp with time zone,timestamp with time zone,resource_kind,integer) is '@guard login
+@argument starts_at The beginning of the time in question.
+@argument ends_at Its end.
+@argument kind Only resources of this kind.
+@argument capacity Only resources for at least so many people.
+The resources that nobody has booked in that time, by name.';
+
 CREATE OR REPLACE FUNCTION global_search_of()
  RETURNS SETOF jsonb
  LANGUAGE plpgsql
@@ -7561,6 +7893,16 @@ $function$;
 grant execute on function is_label(text,integer) to office_api;
 comment on function is_label(text,integer) is 'Whether a text is a valid name: not blank, not too long, no spaces at its ends, no invisible or direction-changing characters.';
 
+CREATE OR REPLACE FUNCTION is_login()
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+AS $function$
+  select current_user_id() is not null and not is_scoped()
+$function$;
+grant execute on function is_login() to office_api, office_worker;
+comment on function is_login() is 'Whether the caller authenticated with a session or an unscoped API token.';
+
 CREATE OR REPLACE FUNCTION is_mapped(rules jsonb, code text, key text)
  RETURNS boolean
  LANGUAGE sql
@@ -7793,7 +8135,7 @@ AS $function$
   )
   select k.kind, t.tag, t.value, t.pattern, t.repeats, t.instead
   from patterns p, lateral (values
-    ('table view', 'read', '<permission>', p.keys, false, null),
+    ('table view', 'read', '<permission>` or `@read login', p.keys, false, null),
     ('table', 'create', '<permission>', p.keys, false, null),
     ('table', 'update', '<permission>', p.keys, false, null),
     ('table', 'delete', '<permission>', p.keys, false, null),
@@ -8130,6 +8472,14 @@ end;
 $function$;
 grant execute on function missing_row() to office_api;
 comment on function missing_row() is 'Fails a statement that did not find a required row.';
+
+CREATE OR REPLACE FUNCTION moment_text(moment timestamp with time zone)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select to_char(moment_text.moment at time zone 'UTC', 'YYYY-MM-DD HH24:MI "UTC"')
+$function$;
 
 CREATE OR REPLACE FUNCTION my_sessions()
  RETURNS SETOF session_view
@@ -8568,6 +8918,7 @@ declare
   v_tags jsonb := table_tags(relation);
   v_name text := (select relname from pg_class where oid = protect_table.relation);
   v_readers text;
+  v_login text;
   v_audit text[];
   v_columns text;
   v_class record;
@@ -8597,12 +8948,13 @@ begin
     perform ensure_policy(relation, v_name || '_owner', 'all', 'office_owner', 'true', 'true');
   end if;
 
+  v_login := nullif(concat_ws(' and ', case when v_tags ? 'session' then '(select is_session())' end,
+    case when v_tags ? 'login' or v_tags ->> 'read' = 'login' then '(select is_login())' end), '');
   -- A permission to change rows also shows them, because a mutation returns its row.
   v_readers := concat_ws(' ', v_tags ->> 'read', v_tags ->> 'create', v_tags ->> 'update', v_tags ->> 'delete');
   if v_tags ? 'read' then
     perform ensure_policy(relation, v_name || '_read', 'select', 'office_api',
-      concat_ws(' and ', permission_check(v_readers), case when v_tags ? 'session' then '(select is_session())' end,
-        case when v_tags ? 'login' then 'not (select is_scoped())' end,
+      concat_ws(' and ', case when v_tags ->> 'read' <> 'login' then permission_check(v_readers) end, v_login,
         case when exists (
           select from regexp_split_to_table(btrim(v_tags ->> 'owner'), '[\s,]+') as c(name)
           where not exists (
@@ -8616,16 +8968,19 @@ begin
     execute format('grant select (%s, xmin) on %s to office_api', v_columns, relation);
   end if;
   if v_tags ->> 'mutations' ~ '\ycreate\y' then
-    perform ensure_policy(relation, v_name || '_create', 'insert', 'office_api', null, permission_check(v_tags ->> 'create'));
+    perform ensure_policy(relation, v_name || '_create', 'insert', 'office_api', null,
+      permission_check(v_tags ->> 'create') || coalesce(' and ' || v_login, ''));
     execute format('grant insert (%s) on %s to office_api', writable_columns(relation, 'create'), relation);
   end if;
   if v_tags ->> 'mutations' ~ '\yupdate\y' then
     perform ensure_policy(relation, v_name || '_update', 'update', 'office_api',
-      permission_check(v_tags ->> 'update'), permission_check(v_tags ->> 'update'));
+      permission_check(v_tags ->> 'update') || coalesce(' and ' || v_login, ''),
+      permission_check(v_tags ->> 'update') || coalesce(' and ' || v_login, ''));
     execute format('grant update (%s) on %s to office_api', writable_columns(relation, 'update'), relation);
   end if;
   if v_tags ->> 'mutations' ~ '\ydelete\y' then
-    perform ensure_policy(relation, v_name || '_delete', 'delete', 'office_api', permission_check(v_tags ->> 'delete'));
+    perform ensure_policy(relation, v_name || '_delete', 'delete', 'office_api',
+      permission_check(v_tags ->> 'delete') || coalesce(' and ' || v_login, ''));
     execute format('grant delete on %s to office_api', relation);
   end if;
 
@@ -10126,7 +10481,7 @@ AS $function$
   select 'table ' || t.name || ': the tag @' || tag || ' names the unknown permission ' || key
     from tables t, unnest(array['read', 'create', 'update', 'delete']) as tag,
       regexp_split_to_table(btrim(t.tags ->> tag), '[\s,]+') as key
-    where t.tags ->> tag ~ '\S' and key not in (select k.key from known_keys k)
+    where t.tags ->> tag ~ '\S' and key not in (select k.key from known_keys k) and not (tag = 'read' and t.tags ->> tag = 'login')
   union all
   select 'table ' || t.name || ': the tag @summary names the unknown column ' || column_name
     from tables t, regexp_split_to_table(btrim(t.tags ->> 'summary'), '[\s,]+') as column_name
@@ -10773,6 +11128,9 @@ AS $function$
   union all
   select what || 'the dataType is "' || data_type || '"; it can be hexColor, email, url, phone, money or percent' from said
     where data_type not in ('hexColor', 'email', 'url', 'phone', 'money', 'percent')
+  union all
+  select 'table ' || c.relation || ': the keys of the search engine are for permissions; name one in @read, or take @searchCollection out'
+    from collections c where 'login' = any (c.keys)
   union all
   -- Searching must not show rows that the caller cannot read.
   select s.what || 'shows rows of ' || s.other::regclass || ' to those who may search, and these need not hold ' || key
@@ -12675,6 +13033,40 @@ begin
 end;
 $function$;
 comment on function update_removed_orders(text[],text[],timestamp with time zone) is 'Marks orders that no longer exist in the ERP as invoiced or cancelled; returns the number of changed orders.';
+
+CREATE OR REPLACE FUNCTION update_resource_booking(id uuid, input resource_bookings, given text[])
+ RETURNS resource_bookings
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_old resource_bookings := booking_to_change(update_resource_booking.id);
+  v_new resource_bookings;
+  v_required text;
+begin
+  foreach v_required in array array['resource_id', 'title', 'starts_at', 'ends_at'] loop
+    if v_required = any (given) and to_jsonb(update_resource_booking.input) -> v_required = 'null' then
+      perform fail('OF400', camel_case(v_required) || ' cannot be null',
+        jsonb_build_object('path', array['input', camel_case(v_required)]));
+    end if;
+  end loop;
+  v_new := jsonb_populate_record(v_old, (
+    select coalesce(jsonb_object_agg(key, value), '{}') from jsonb_each(to_jsonb(update_resource_booking.input)) where key = any (given)
+  ));
+  perform check_booking(v_new);
+  update resource_bookings b set
+    resource_id = v_new.resource_id, title = coalesce(trim_to_null(v_new.title), ''), starts_at = v_new.starts_at,
+    ends_at = v_new.ends_at, attendees = v_new.attendees, note = trim_to_null(v_new.note)
+  where b.id = v_old.id
+  returning * into v_new;
+  return v_new;
+end;
+$function$;
+grant execute on function update_resource_booking(uuid,resource_bookings,text[]) to office_api;
+
+comment on function update_resource_booking(uuid,resource_bookings,text[]) is '@guard login
+Changes one''s own booking that is not over; those of others with `resourcebookings.update`.';
 
 CREATE OR REPLACE FUNCTION update_role(id uuid, input role_changes, given text[])
  RETURNS roles

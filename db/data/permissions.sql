@@ -30,7 +30,9 @@ with wanted (key, description) as (
     ('ai.use', 'Use the assistant'),
     ('customers.read', 'See customers'),
     ('departments.update', 'Add, change and delete departments'),
-    ('exporttemplates.update', 'Add, change and delete export templates')
+    ('exporttemplates.update', 'Add, change and delete export templates'),
+    ('resources.update', 'Add, change and delete rooms, vehicles and other resources'),
+    ('resourcebookings.update', 'Change and cancel the bookings of everybody')
 )
 insert into permissions (key, description) select key, description from wanted
 on conflict (key) do update set description = excluded.description

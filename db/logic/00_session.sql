@@ -21,6 +21,11 @@ create or replace function is_scoped() returns boolean as $$
 $$ language sql stable parallel safe;
 comment on function is_scoped is 'Whether the caller authenticated with a scoped token, which passes only plain permission guards.';
 
+create or replace function is_login() returns boolean as $$
+  select current_user_id() is not null and not is_scoped()
+$$ language sql stable parallel safe;
+comment on function is_login is 'Whether the caller authenticated with a session or an unscoped API token.';
+
 create or replace function has_permission(key text) returns boolean as $$
   select has_permission.key = any (string_to_array(nullif(current_setting('office.permissions', true), ''), ',')) is true
 $$ language sql stable parallel safe;
@@ -76,7 +81,7 @@ $$ language plpgsql stable;
 comment on function require_permission is 'Fails unless the caller holds the permission.';
 
 grant execute on function
-  current_user_id, is_session, is_scoped, has_permission, has_any_permission, current_permissions, fail, require_permission,
+  current_user_id, is_session, is_scoped, is_login, has_permission, has_any_permission, current_permissions, fail, require_permission,
   require_all_permissions
 to office_api, office_worker;
 

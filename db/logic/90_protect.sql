@@ -1,6 +1,7 @@
 -- Creates row-level security, grants, audit triggers and timestamps from the tags of tables:
 --   @read, @create, @update, @delete <permission>     the permission for the verb; each of them also shows the rows
 --   @mutations create update delete                   the verbs granted to the request role and offered by the API
+--   @read login                                       every session and unscoped API token reads, without a permission
 --   @login                                            not with a scoped token
 --   @session                                          only with a session, not with an API token
 --   @owner <user column> [<token column>]             rows are visible only to the user or API token named in them
@@ -39,6 +40,7 @@ declare
   v_tags jsonb := table_tags(relation);
   v_name text := (select relname from pg_class where oid = protect_table.relation);
   v_readers text;
+  v_login text;
   v_audit text[];
   v_columns text;
   v_class record;
@@ -68,12 +70,13 @@ begin
     perform ensure_policy(relation, v_name || '_owner', 'all', 'office_owner', 'true', 'true');
   end if;
 
+  v_login := nullif(concat_ws(' and ', case when v_tags ? 'session' then '(select is_session())' end,
+    case when v_tags ? 'login' or v_tags ->> 'read' = 'login' then '(select is_login())' end), '');
   -- A permission to change rows also shows them, because a mutation returns its row.
   v_readers := concat_ws(' ', v_tags ->> 'read', v_tags ->> 'create', v_tags ->> 'update', v_tags ->> 'delete');
   if v_tags ? 'read' then
     perform ensure_policy(relation, v_name || '_read', 'select', 'office_api',
-      concat_ws(' and ', permission_check(v_readers), case when v_tags ? 'session' then '(select is_session())' end,
-        case when v_tags ? 'login' then 'not (select is_scoped())' end,
+      concat_ws(' and ', case when v_tags ->> 'read' <> 'login' then permission_check(v_readers) end, v_login,
         case when exists (
           select from regexp_split_to_table(btrim(v_tags ->> 'owner'), '[\s,]+') as c(name)
           where not exists (
@@ -87,16 +90,19 @@ begin
     execute format('grant select (%s, xmin) on %s to office_api', v_columns, relation);
   end if;
   if v_tags ->> 'mutations' ~ '\ycreate\y' then
-    perform ensure_policy(relation, v_name || '_create', 'insert', 'office_api', null, permission_check(v_tags ->> 'create'));
+    perform ensure_policy(relation, v_name || '_create', 'insert', 'office_api', null,
+      permission_check(v_tags ->> 'create') || coalesce(' and ' || v_login, ''));
     execute format('grant insert (%s) on %s to office_api', writable_columns(relation, 'create'), relation);
   end if;
   if v_tags ->> 'mutations' ~ '\yupdate\y' then
     perform ensure_policy(relation, v_name || '_update', 'update', 'office_api',
-      permission_check(v_tags ->> 'update'), permission_check(v_tags ->> 'update'));
+      permission_check(v_tags ->> 'update') || coalesce(' and ' || v_login, ''),
+      permission_check(v_tags ->> 'update') || coalesce(' and ' || v_login, ''));
     execute format('grant update (%s) on %s to office_api', writable_columns(relation, 'update'), relation);
   end if;
   if v_tags ->> 'mutations' ~ '\ydelete\y' then
-    perform ensure_policy(relation, v_name || '_delete', 'delete', 'office_api', permission_check(v_tags ->> 'delete'));
+    perform ensure_policy(relation, v_name || '_delete', 'delete', 'office_api',
+      permission_check(v_tags ->> 'delete') || coalesce(' and ' || v_login, ''));
     execute format('grant delete on %s to office_api', relation);
   end if;
 

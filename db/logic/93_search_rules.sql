@@ -83,6 +83,9 @@ create or replace function search_rule_violations() returns setof text as $$
   select what || 'the dataType is "' || data_type || '"; it can be hexColor, email, url, phone, money or percent' from said
     where data_type not in ('hexColor', 'email', 'url', 'phone', 'money', 'percent')
   union all
+  select 'table ' || c.relation || ': the keys of the search engine are for permissions; name one in @read, or take @searchCollection out'
+    from collections c where 'login' = any (c.keys)
+  union all
   -- Searching must not show rows that the caller cannot read.
   select s.what || 'shows rows of ' || s.other::regclass || ' to those who may search, and these need not hold ' || key
     from said s join collections c on c.relation = s.relation,

@@ -3,6 +3,8 @@ import type pg from "pg";
 /** A column that a generated row must set. */
 interface Column {
   name: string;
+  /** Its place in the table. */
+  place: number;
   type: string;
   /** The first two values of an enumeration. */
   labels: string[] | null;
@@ -61,8 +63,8 @@ async function countRows(client: pg.ClientBase, table: string): Promise<number> 
 
 async function readColumns(client: pg.ClientBase, table: string): Promise<Column[]> {
   const { rows } = await client.query<Column>(
-    `select quote_ident(a.attname) as name, format_type(t.oid, null) as type, k.target, k.target_column,
-       (select array_agg(e.enumlabel order by e.enumsortorder) from pg_enum e where e.enumtypid = t.oid) as labels
+    `select quote_ident(a.attname) as name, a.attnum as place, format_type(t.oid, null) as type, k.target, k.target_column,
+       (select array_agg(e.enumlabel::text order by e.enumsortorder) from pg_enum e where e.enumtypid = t.oid) as labels
      from pg_attribute a
        join pg_type d on d.oid = a.atttypid
        join pg_type t on t.oid = case when d.typtype = 'd' then d.typbasetype else d.oid end
@@ -140,11 +142,16 @@ async function moveOn(
 }
 
 /** The expressions to try for a column, the most likely first. */
-function candidatesOf({ type, labels }: Column): readonly ((number: number) => string)[] {
+function candidatesOf({ type, labels, place }: Column): readonly ((number: number) => string)[] {
   if (labels) return [(number) => `'${labels[Math.min(number, labels.length) - 1]}'`];
   if (/^(smallint|integer|bigint|numeric|real|double precision)$/.test(type)) return numbers;
   if (type === "boolean") return [() => "true", () => "false"];
-  if (/^(timestamp|date)/.test(type)) return [(number) => `now() + interval '${number} hours'`];
+  if (/^(timestamp|date)/.test(type))
+    return [
+      (number) => `now() + interval '${number} hours'`,
+      // The end of a period comes after its beginning.
+      (number) => `now() + interval '${number} days ${place} hours'`,
+    ];
   if (type === "uuid") return [() => "uuidv7()"];
   if (/^jsonb?$/.test(type)) return [() => "'{}'", () => "'[]'"];
   if (type.endsWith("[]")) return [() => "'{}'"];

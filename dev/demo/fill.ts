@@ -2,6 +2,7 @@ import { setTimeout } from "node:timers/promises";
 import { demoCampaigns } from "./campaigns.ts";
 import type { DemoClient } from "./client.ts";
 import { demoProducts } from "./products.ts";
+import { demoBookings, resources } from "./resources.ts";
 import { administrator, departments, roles, users } from "./staff.ts";
 
 /** What a run of the demo added; 0 for what was there. */
@@ -12,6 +13,8 @@ export interface Added {
   products: number;
   campaigns: number;
   templates: number;
+  resources: number;
+  bookings: number;
   orders: number;
 }
 
@@ -43,6 +46,8 @@ export async function fillDemo(
     products: await addProducts(client),
     campaigns: await addCampaigns(client, now),
     templates: await addNamed(client, "exportTemplates", "ExportTemplate", templates),
+    resources: await addNamed(client, "resources", "Resource", resources),
+    bookings: await addBookings(client, now),
   };
   const { orders, orderImport } = await importOrders(client);
   return { added: { ...added, orders }, orderImport };
@@ -170,6 +175,22 @@ async function addCampaigns(client: DemoClient, now: Date): Promise<number> {
       { input: { ...campaign, productId: productIds.get(product), authorUserId: author } },
     );
   return missing.length;
+}
+
+/** Books the resources where there are no bookings. Returns the number of new ones. */
+async function addBookings(client: DemoClient, now: Date): Promise<number> {
+  const { resourceBookings } = await client.ask<{ resourceBookings: { totalCount: number } }>(
+    "{ resourceBookings(first: 0, includeTotalCount: true) { totalCount } }",
+  );
+  if (resourceBookings.totalCount > 0) return 0;
+  const resourceIds = await idsByName(client, "resources");
+  const bookings = demoBookings(now);
+  for (const { resource, ...booking } of bookings)
+    await client.ask(
+      "mutation ($input: CreateResourceBookingInput!) { createResourceBooking(input: $input) { id } }",
+      { input: { ...booking, resourceId: resourceIds.get(resource) } },
+    );
+  return bookings.length;
 }
 
 /**

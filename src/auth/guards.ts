@@ -20,11 +20,27 @@ export function parseGuard(text: string | undefined): Guard | undefined {
   return words;
 }
 
-/** The guard of a table's root fields: its tag `@read` after `@session` or `@login`; undefined without it. */
+/**
+ * The guard of a table's root fields: its tag `@read` after `@session` or `@login`; undefined without it. `@read login`
+ * needs no permission; a view can name permissions beside it.
+ */
 export function readGuard(tags: Record<string, unknown> | undefined): string | undefined {
-  if (typeof tags?.read !== "string") return undefined;
-  const login = (["session", "login"] as const).find((tag) => tags[tag] !== undefined);
-  return login === undefined ? tags.read : `${login} ${tags.read}`;
+  return verbGuard(tags, "read");
+}
+
+/** The guard of a table's mutations by the tag of the verb; a table that is read by logins only is changed by them only. */
+export function verbGuard(
+  tags: Record<string, unknown> | undefined,
+  verb: "read" | "create" | "update" | "delete",
+): string | undefined {
+  if (typeof tags?.[verb] !== "string") return undefined;
+  const wordsOf = (tag: unknown) =>
+    typeof tag === "string" ? tag.split(/[\s,]+/).filter(Boolean) : [];
+  const login = (["session", "login"] as const).find(
+    (tag) => tags[tag] !== undefined || wordsOf(tags.read).includes(tag),
+  );
+  const keys = wordsOf(tags[verb]).filter((word) => !isLogin(word));
+  return [...(login === undefined ? [] : [login]), ...keys].join(" ");
 }
 
 type Caller = Pick<RequestInfo, "identity" | "hasToken">;

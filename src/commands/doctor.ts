@@ -173,7 +173,7 @@ async function server(client: pg.ClientBase): Promise<Finding[]> {
   if (!found) return [];
   const halfway = (before + Date.now()) / 2;
   const apart = Math.round(found.clock.getTime() - halfway);
-  const missing = ["pg_trgm", "unaccent", "btree_gin"].filter(
+  const missing = ["pg_trgm", "unaccent", "btree_gin", "btree_gist"].filter(
     (name) => !found.extensions.includes(name),
   );
   return [

@@ -34,6 +34,8 @@ const answers: Record<string, (error: DatabaseError, rule?: Constraint) => Publi
   // Constraints: unique or exclusion, foreign key, not null, check.
   "23505": (_error, rule) =>
     conflict(rule?.message ?? "Such an entry exists already", fieldDetails(rule)),
+  "23P01": (_error, rule) =>
+    conflict(rule?.message ?? "Another entry is in the way", fieldDetails(rule)),
   "23001": stillReferenced,
   "23503": (error, rule) =>
     /is still referenced/.test(error.detail ?? "") ? stillReferenced() : unknownReference(rule),

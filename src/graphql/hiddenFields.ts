@@ -112,7 +112,9 @@ function collect(
       shown.isOwn === "always";
     const needs = [
       ...(at.summary && !at.summary.fields.has(field.name) ? [at.summary.need] : []),
-      ...(row && !isPromised && !shown.summary ? [...(shown.needs ?? []), row.need] : []),
+      ...(row && !isPromised && !shown.summary ? [...(shown.needs ?? []), row.need] : []).filter(
+        (need) => need !== null,
+      ),
     ];
     const { scopedKey } = shown;
     const refuses = scopedKey !== undefined && at.isOwn;
@@ -142,7 +144,9 @@ function below(
     isOwn: isOwn === "always" || ((isOwn === "below" || at.isPage) && at.isOwn),
     isPage: isPage(type) || (at.isPage && rows === null),
     summary:
-      summary && rows ? { fields: new Set([...rows.summary, ...summary]), need: rows.need } : null,
+      summary && rows?.need
+        ? { fields: new Set([...rows.summary, ...summary]), need: rows.need }
+        : null,
   };
 }
 

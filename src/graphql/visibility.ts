@@ -11,7 +11,8 @@ export interface Need {
 
 /** Who sees rows of a type. */
 export interface RowVisibility {
-  need: Need;
+  /** Null for rows that every login sees. */
+  need: Need | null;
   /** The fields of the table's `@summary`. */
   summary: readonly string[];
 }

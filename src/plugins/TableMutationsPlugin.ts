@@ -2,6 +2,7 @@ import pg from "pg";
 import type { GraphQLInputObjectType, GraphQLObjectType } from "graphql";
 import type { PgClient, PgCodecWithAttributes, PgResource } from "postgraphile/@dataplan/pg";
 import { type FieldArgs, type Step, object } from "postgraphile/grafast";
+import { verbGuard } from "../auth/guards.ts";
 import { notFound } from "../errors/PublicError.ts";
 import {
   columnNames,
@@ -83,7 +84,7 @@ export const TableMutationsPlugin: GraphileConfig.Plugin = {
           for (const resource of tablesOffering(build, verb)) {
             const name = fieldName(build, resource, verb);
             const typeName = build.inflection.tableType(resource.codec);
-            const guard = String(resource.extensions?.tags?.[verb]);
+            const guard = verbGuard(resource.extensions?.tags, verb) ?? "";
             const input =
               verb === "delete"
                 ? null

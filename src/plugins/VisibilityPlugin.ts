@@ -63,7 +63,8 @@ export const VisibilityPlugin: GraphileConfig.Plugin = {
         const tags: Tags = resourceOptions.extensions?.tags ?? {};
         if (tags.read === undefined) return;
         const keys = [
-          ...verbs.flatMap((verb) => wordsOf(tags[verb])),
+          // `@read login` shows the rows without a permission.
+          ...(tags.read === "login" ? [] : verbs.flatMap((verb) => wordsOf(tags[verb]))),
           ...(conditionsOf.get(pgClass) ?? []).flatMap(keysOfPolicy),
         ];
         resourceOptions.extensions = {
@@ -77,12 +78,11 @@ export const VisibilityPlugin: GraphileConfig.Plugin = {
     hooks: {
       GraphQLObjectType(config, build, { scope: { isPgClassType, pgCodec } }) {
         const table = isPgClassType && pgCodec ? tableOf(build, pgCodec) : undefined;
-        const need = table && needOf(table);
-        if (!need) return config;
+        if (!table?.extensions?.readers) return config;
         const codec = table.codec as PgCodecWithAttributes;
         const shown = ["id", ...wordsOf(table.extensions?.tags?.summary)];
         const rows: RowVisibility = {
-          need,
+          need: needOf(table) ?? null,
           summary: shown
             .filter((name) => name in codec.attributes)
             .map((attributeName) => build.inflection.attribute({ attributeName, codec })),
@@ -122,7 +122,7 @@ function tableOf(build: GraphileBuild.Build, codec: unknown): PgResource | undef
   );
 }
 
-/** What rows of a table need; undefined for tables without `@read`, which no field shows. */
+/** What rows of a table need; undefined for `@read login`, and for tables without `@read`, which no field shows. */
 function needOf({ extensions }: PgResource): Need | undefined {
   const keys = extensions?.readers;
   const [permission] = keys ?? [];
@@ -181,7 +181,7 @@ function relationOf(build: GraphileBuild.Build, scope: GraphileBuild.ScopeObject
 function noteOf(
   build: GraphileBuild.Build,
   scope: GraphileBuild.ScopeObjectFieldsField,
-  holder: Need,
+  holder: Need | null,
 ): string | null {
   const { follows, reads, scopedRead } = tagsOf(build, scope);
   const shown = relationOf(build, scope)?.remoteResource ?? scope.pgFieldResource;
@@ -189,7 +189,9 @@ function noteOf(
   const needs = [...needsOfTables(build, reads), table && needOf(table)].filter(
     (need) => need !== undefined,
   );
-  const [first] = needs.filter(({ keys }) => !holder.keys.every((key) => keys.includes(key)));
+  const [first] = needs.filter(
+    ({ keys }) => holder === null || !holder.keys.every((key) => keys.includes(key)),
+  );
   const notes: string[] = [];
   if (first && follows !== "parent") {
     const own = follows === "own" ? ", unless the object is the caller's own" : "";

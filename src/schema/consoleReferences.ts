@@ -35,12 +35,13 @@ export function referencesOf(
     if (isReferencee === true || !isUnique || localAttributes.length !== 1 || column === undefined)
       continue;
     if (entity === undefined || key === undefined) continue;
-    const { nameField, colorField } = labelFields(build, remoteResource as Table);
+    const { nameField, detailField, colorField } = labelFields(build, remoteResource as Table);
     found.set(column, {
       entity,
       field: relationField(build, table, relationName, relation)?.name ?? null,
       keyField: build.inflection.attribute({ attributeName: key, codec: remoteResource.codec }),
       nameField,
+      detailField,
       colorField,
     });
   }
@@ -66,10 +67,10 @@ export function listReferenceOf(
         isListType(getNullableType(candidate.type)) &&
         getNamedType(candidate.type).name === typeName,
     );
-    const { keyField: ownKey, nameField, colorField } = labelFields(build, resource);
+    const { keyField: ownKey, nameField, detailField, colorField } = labelFields(build, resource);
     const keyField = suffix.toLowerCase();
     if (field && (keyField === ownKey || keyField === nameField))
-      return { entity, field: field.name, keyField, nameField, colorField };
+      return { entity, field: field.name, keyField, nameField, detailField, colorField };
   }
   return null;
 }

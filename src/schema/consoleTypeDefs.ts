@@ -443,6 +443,10 @@ export const consoleTypeDefs = gql`
     """
     nameField: String!
     """
+    The field that tells two of the same name apart, and names one without a name.
+    """
+    detailField: String
+    """
     The field with its colour.
     """
     colorField: String

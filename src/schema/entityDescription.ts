@@ -82,6 +82,8 @@ export interface EntityReference {
   /** The field of the other row that the reference holds. */
   keyField: string;
   nameField: string;
+  /** The field that tells two of the same name apart, and names one without a name. */
+  detailField: string | null;
   colorField: string | null;
 }
 

@@ -90,6 +90,9 @@ describe("every list", () => {
         "Wine types",
         "Campaigns",
         "Colours",
+        // Every login reads these.
+        "Resources",
+        "Bookings",
       ]);
     });
   });

@@ -48,7 +48,7 @@ const document = `query ($ifNot: String) { console(ifNot: $ifNot) {
     canCreate { field inputType takesVersion } canUpdate { field inputType takesVersion } canDelete { field takesVersion }
     missing { verb permission description }
     fields { name title description kind widget unit isList isNullable isInputOnly onCreate onUpdate maxLength orderBy searchName place section
-      values { value title tone } reference { entity field nameField colorField } }
+      values { value title tone } reference { entity field nameField detailField colorField } }
     relations { field title entity by } parents { entity field isConnection by }
     actions { field argument title description isHarmful onlyIf unless } } } }`;
 
@@ -246,7 +246,13 @@ describe("the catalogue of the console", () => {
     expect(field("wineTypeId")).toMatchObject({
       title: "Wine type",
       kind: "REFERENCE",
-      reference: { entity: "wineTypes", field: "wineType", nameField: "name", colorField: "color" },
+      reference: {
+        entity: "wineTypes",
+        field: "wineType",
+        nameField: "name",
+        detailField: null,
+        colorField: "color",
+      },
     });
     expect(named(entities, "wineTypes")?.relations).toContainEqual({
       field: "cellars.wineTypeId",

@@ -12,8 +12,10 @@ export function name(text: string): string {
 function selection({ name: own, reference, isInputOnly }: EntityField): string[] {
   const self = isInputOnly ? [] : [name(own)];
   if (reference?.field == null) return self;
-  const { keyField, nameField, colorField } = reference;
-  const shown = ["id", keyField, nameField, colorField].filter((part) => part !== null);
+  const { keyField, nameField, detailField, colorField } = reference;
+  const shown = ["id", keyField, nameField, detailField, colorField].filter(
+    (part) => part !== null,
+  );
   return [...self, `${name(reference.field)} { ${unique(shown.map(name)).join(" ")} }`];
 }
 
@@ -116,7 +118,7 @@ export const catalogueDocument = `query Console($ifNot: String) {
         name title description kind widget unit isList isNullable isInputOnly onCreate onUpdate maxLength defaultValue
         orderBy searchName place section
         values { value title tone }
-        reference { entity field keyField nameField colorField }
+        reference { entity field keyField nameField detailField colorField }
       }
       relations { field title entity by }
       parents { entity field isConnection by }

@@ -16,12 +16,15 @@ const layouts: Record<EntityField["kind"], Layout> = {
   FLOAT: { width: 112, isNumber: true },
   BOOLEAN: { width: 88 },
   DATE: { width: 124 },
-  TIME: { width: 132 },
+  TIME: { width: 156 },
   CLOCK: { width: 96 },
   ENUM: { width: 132 },
   REFERENCE: { width: 160 },
   JSON: { width: 240 },
 };
+
+/** The moments that every row has. */
+const ownMoments: ReadonlySet<string> = new Set(["createdAt", "updatedAt"]);
 
 export const layoutOf = (field: EntityField): Layout => layouts[field.kind];
 
@@ -33,10 +36,17 @@ export function cellText(field: EntityField, row: Row): string {
         .map(({ name }) => name)
         .join(", ") || "—"
     );
-  if (field.kind === "REFERENCE") return referredRow(field, row)?.name ?? "—";
+  if (field.kind === "REFERENCE") {
+    const { reference } = field;
+    // The id of a row that the caller may not see names nothing to people.
+    if (reference?.field != null && row[reference.field] === null) return "—";
+    return referredRow(field, row)?.name ?? "—";
+  }
   if (field.kind === "TIME") {
     const value = row[field.name];
-    return typeof value === "string" ? formatAgo(value) : "—";
+    if (typeof value !== "string") return "—";
+    // How long ago a row changed says more than the moment; of a moment that people choose, the time of day counts.
+    return ownMoments.has(field.name) ? formatAgo(value) : formatTime(value);
   }
   return formatWithUnit(field, row[field.name]);
 }
@@ -62,7 +72,7 @@ export function Cell({ field, row }: { field: EntityField; row: Row }): ReactNod
     return (
       <span className="color">
         <ColorDot color={value} />
-        {value}
+        <span>{value}</span>
       </span>
     );
   const referred = field.kind === "REFERENCE" && !field.isList ? referredRow(field, row) : null;
@@ -70,7 +80,7 @@ export function Cell({ field, row }: { field: EntityField; row: Row }): ReactNod
     return (
       <span className="color">
         <ColorDot color={referred.color} />
-        {referred.name}
+        <span>{referred.name}</span>
       </span>
     );
   const text = cellText(field, row);

@@ -1,5 +1,5 @@
 import type { Suggestion } from "../api/suggestion.ts";
-import type { EntityField } from "./catalogue.ts";
+import type { EntityField, EntityReference } from "./catalogue.ts";
 import { textOf } from "./format.ts";
 
 /** A row as the service answers it. */
@@ -22,12 +22,20 @@ export function referredRow(
     const named: Record<string, unknown> = { ...referred };
     return {
       id: textOf(named["id"]),
-      name: textOf(named[reference.nameField]) || textOf(named["id"]),
+      name: nameIn(reference, named) || textOf(named["id"]),
       color: reference.colorField === null ? null : textOf(named[reference.colorField]) || null,
     };
   }
   const id = row[field.name];
   return typeof id === "string" ? { id, name: id, color: null } : null;
+}
+
+/** What names a row to people: its name, or what it has beside it; empty without both. */
+function nameIn(
+  { nameField, detailField }: EntityReference,
+  row: Readonly<Record<string, unknown>>,
+): string {
+  return textOf(row[nameField]) || (detailField === null ? "" : textOf(row[detailField]));
 }
 
 /** A row as choosing it needs: what a mutation takes for it, and its name. */
@@ -42,6 +50,6 @@ export function listedRows({ reference }: EntityField, row: Row): ChosenRow[] {
   if (!reference || !Array.isArray(rows)) return [];
   return rows.map((item: Record<string, unknown>) => ({
     key: textOf(item[reference.keyField]),
-    name: textOf(item[reference.nameField]) || textOf(item[reference.keyField]),
+    name: nameIn(reference, item) || textOf(item[reference.keyField]),
   }));
 }

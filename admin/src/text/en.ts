@@ -3,6 +3,8 @@ export const en = {
   loading: "Loading",
   again: "Try again",
   cancel: "Cancel",
+  /** Beside an action that may itself be called Cancel. */
+  goBack: "Go back",
   close: "Close",
   yes: "Yes",
   no: "No",

@@ -98,6 +98,7 @@ describe("values of a form", () => {
       field: "permissions",
       keyField: "key",
       nameField: "key",
+      detailField: null,
       colorField: null,
     };
     const keys = field("permissionKeys", "REFERENCE", {

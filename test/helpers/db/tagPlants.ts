@@ -122,7 +122,7 @@ export const tagPlants: Plant[] = [
   {
     what: "a tag without its value",
     sql: retag("@read\\n@audit Planted\\nA table."),
-    violations: ofTable("the tag @read has no value; write `@read <permission>`"),
+    violations: ofTable("the tag @read has no value; write `@read <permission>` or `@read login`"),
   },
   {
     what: "a value for a tag that takes none",

@@ -70,6 +70,9 @@ export const preparations: Readonly<Record<string, Preparation>> = {
       select jsonb_build_object('input', jsonb_build_object('productId', ${first("products")}, 'reviewerId', id, 'points', '90'))
         as variables from made`,
   },
+  createResourceBooking: input(
+    `'title', 'Made', 'resourceId', ${first("resources")}, 'startsAt', now() + interval '2 years', 'endsAt', now() + interval '2 years 1 hour'`,
+  ),
   createRole: input(`'name', 'Made', 'permissionKeys', '["audit.read"]'::jsonb`),
   createUserApiToken: {
     sql: `select jsonb_build_object('userId', '${own.user}', 'input', '{"name": "Made"}'::jsonb) as variables`,
@@ -127,6 +130,9 @@ export const preparations: Readonly<Record<string, Preparation>> = {
   ),
   recordHistory: {
     sql: `select jsonb_build_object('entity', 'users', 'id', ${first("users")}) as variables`,
+  },
+  freeResources: {
+    sql: `select jsonb_build_object('startsAt', now(), 'endsAt', now() + interval '1 hour') as variables`,
   },
   suggestions: { sql: `select '{"entity": "users", "text": ""}'::jsonb as variables` },
   searchConfig: { sql: `select '{"type": "orders"}'::jsonb as variables` },

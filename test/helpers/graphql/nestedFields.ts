@@ -68,7 +68,8 @@ export function foreignRows(
   const { __typename: name, ...values } = value as Record<string, unknown>;
   const type = typeof name === "string" ? schema.getType(name) : undefined;
   const rows = isObjectType(type) ? visibilityOfRows(type) : null;
-  const isForeign = rows !== null && holder !== "" && !rows.need.keys.includes(held);
+  const isForeign =
+    rows !== null && holder !== "" && rows.need !== null && !rows.need.keys.includes(held);
   return [
     ...(isForeign ? [`${holder}.${field}`] : []),
     ...Object.entries(values).flatMap(([key, inner]) =>

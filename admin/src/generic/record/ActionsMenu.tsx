@@ -102,7 +102,7 @@ export function ActionsMenu({ entity, row, name }: ActionsMenuProps): ReactNode 
             <p>{asked && <Description text={asked.description} />}</p>
             <div className="actions">
               <Button className="button" autoFocus onPress={() => setAsked(null)}>
-                {en.cancel}
+                {en.goBack}
               </Button>
               <Button
                 className="button button-danger"

@@ -1,0 +1,50 @@
+/** The resources of the demo. */
+export const resources = [
+  {
+    ...{ name: "Tasting room", kind: "ROOM", location: "Ground floor", capacity: 12 },
+    color: "#7A0019",
+    description: "Glasses for twelve are in the cupboard. Spittoons in the kitchen.",
+  },
+  {
+    ...{ name: "Meeting room North", kind: "ROOM", location: "First floor", capacity: 8 },
+    color: "#2F6F4E",
+  },
+  {
+    ...{ name: "Delivery van", kind: "VEHICLE", location: "Yard", capacity: 3 },
+    color: "#1F4E79",
+  },
+  { name: "Projector", kind: "EQUIPMENT", location: "Store room" },
+  {
+    ...{ name: "Burgundy set", kind: "TASTING_SET", location: "Store room", capacity: 24 },
+    color: "#A23B72",
+    description: "24 large glasses, four decanters.",
+  },
+] as const;
+
+const plans = [
+  ["Tasting room", "Barolo evening", 2, 17, 3, 10],
+  ["Burgundy set", "Barolo evening", 2, 16, 5, 10],
+  ["Meeting room North", "Weekly planning", 3, 8, 1, 5],
+  ["Delivery van", "Restaurants in Aarhus", 4, 7, 8, 2],
+  ["Tasting room", "New arrivals from Tokaj", 9, 13, 2, 6],
+  ["Meeting room North", "Weekly planning", 10, 8, 1, 5],
+  ["Projector", "New arrivals from Tokaj", 9, 13, 2, null],
+] as const;
+
+export interface DemoBooking {
+  resource: string;
+  title: string;
+  startsAt: Date;
+  endsAt: Date;
+  attendees: number | null;
+}
+
+/** Bookings of the two weeks after `now`. */
+export function demoBookings(now: Date): DemoBooking[] {
+  const today = Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate());
+  return plans.map(([resource, title, day, hour, hours, attendees]) => {
+    const startsAt = new Date(today + (day * 24 + hour) * 3_600_000);
+    const endsAt = new Date(startsAt.getTime() + hours * 3_600_000);
+    return { resource, title, startsAt, endsAt, attendees };
+  });
+}
