@@ -36,6 +36,52 @@ create schema office_jobs authorization office_worker;
 grant usage on schema office_jobs to office_owner;
 
 -- the tenant: types
+create type absence_balance as (
+  type absence_type,
+  requested_days numeric,
+  approved_days numeric
+);
+comment on type absence_balance is 'The working days of a year that somebody is absent for one reason.';
+
+comment on column absence_balance.type is '@notNull
+The reason.';
+
+comment on column absence_balance.requested_days is '@notNull
+Nobody has decided on these yet.';
+
+comment on column absence_balance.approved_days is '@notNull
+These are approved.';
+
+create type absence_day as (
+  day date,
+  period_id uuid,
+  user_id uuid,
+  name text,
+  is_half boolean
+);
+comment on type absence_day is 'A working day on which somebody is away.';
+
+comment on column absence_day.day is '@notNull
+The day.';
+
+comment on column absence_day.period_id is '@notNull
+The period that it belongs to.';
+
+comment on column absence_day.user_id is '@notNull
+Who is away.';
+
+comment on column absence_day.name is '@notNull
+Their name.';
+
+comment on column absence_day.is_half is '@notNull
+Whether only half of the day.';
+
+create type absence_status as enum ('REQUESTED', 'APPROVED', 'DECLINED', 'CANCELLED');
+comment on type absence_status is 'How far an absence is: it is requested until somebody decides on it or its owner cancels it.';
+
+create type absence_type as enum ('VACATION', 'SICK', 'PARENTAL', 'TRAINING', 'OTHER');
+comment on type absence_type is 'Why somebody is absent.';
+
 create type ai_approval_status as enum ('PENDING', 'APPROVED', 'DENIED', 'USED', 'EXPIRED');
 comment on type ai_approval_status is 'Where a proposed change stands. One that is approved is about to be made; one that is used has been, or has failed at that.';
 
@@ -451,6 +497,122 @@ create sequence schema_migrations_id_seq as integer increment 1 start 1 minvalue
 create sequence search_outbox_id_seq as bigint increment 1 start 1 minvalue 1 maxvalue 9223372036854775807;
 
 -- the tenant: tables
+create table absences (
+  id uuid not null default uuidv7(),
+  user_id uuid not null,
+  type absence_type not null,
+  starts_on date not null,
+  ends_on date not null,
+  starts_half_day boolean not null default false,
+  ends_half_day boolean not null default false,
+  note text,
+  status absence_status not null default 'REQUESTED'::absence_status,
+  decided_by_user_id uuid,
+  decided_at timestamp with time zone,
+  decision_note text,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  constraint absences_decided_by_user_id_fkey FOREIGN KEY (decided_by_user_id) REFERENCES users(id) ON DELETE SET NULL,
+  constraint absences_decision_note_check CHECK (char_length(decision_note) <= 5000),
+  constraint absences_ends_on_check CHECK (ends_on >= starts_on AND (ends_on - starts_on) <= 730),
+  constraint absences_half_days_check CHECK (starts_on < ends_on OR NOT (starts_half_day AND ends_half_day)),
+  constraint absences_note_check CHECK (char_length(note) <= 5000),
+  constraint absences_overlap_excl EXCLUDE USING gist (user_id WITH =, tsrange(starts_on +
+CASE
+    WHEN starts_half_day THEN '12:00:00'::time without time zone
+    ELSE '00:00:00'::time without time zone
+END, ends_on +
+CASE
+    WHEN ends_half_day THEN '12:00:00'::time without time zone
+    ELSE '24:00:00'::time without time zone
+END) WITH &&) WHERE (status = ANY (ARRAY['REQUESTED'::absence_status, 'APPROVED'::absence_status])),
+  constraint absences_pkey PRIMARY KEY (id),
+  constraint absences_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE RESTRICT
+);
+alter table absences enable row level security, force row level security;
+CREATE INDEX absences_decided_by_user_id_idx ON absences USING btree (decided_by_user_id);
+CREATE INDEX absences_starts_on_idx ON absences USING btree (starts_on DESC, id DESC);
+CREATE INDEX absences_user_id_idx ON absences USING btree (user_id, starts_on DESC);
+CREATE TRIGGER _100_timestamps BEFORE UPDATE ON absences FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
+CREATE TRIGGER _500_away AFTER INSERT OR UPDATE ON absences FOR EACH ROW EXECUTE FUNCTION tg_absences__away();
+CREATE TRIGGER _800_audit_delete AFTER DELETE ON absences REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Absence', 'id');
+CREATE TRIGGER _800_audit_insert AFTER INSERT ON absences REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Absence', 'id');
+CREATE TRIGGER _800_audit_update AFTER UPDATE ON absences REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Absence', 'id');
+
+create policy absences_of_everybody on absences for select to office_api
+  using ((( SELECT is_login() AS is_login) AND ( SELECT has_any_permission(VARIADIC ARRAY['absences.read'::text, 'absences.update'::text]) AS has_any_permission)));
+
+create policy absences_owner on absences for all to office_owner
+  using (true)
+  with check (true);
+
+create policy absences_read on absences for select to office_api
+  using ((( SELECT is_login() AS is_login) AND (user_id = ( SELECT current_user_id() AS current_user_id))));
+grant select (xmin, id, user_id, type, starts_on, ends_on, starts_half_day, ends_half_day, note, status, decided_by_user_id, decided_at, decision_note, created_at, updated_at) on absences to office_api;
+
+comment on table absences is '@group Office 57
+@read login
+@owner user_id
+@audit Absence
+@connection
+@defaultOrder starts_on desc
+@label type starts_on
+A time in which somebody does not work. Callers see their own, with `absences.read` or `absences.update` those of everybody. Two absences of one person never overlap.';
+
+comment on column absences.user_id is '@mutations off
+@list 1
+@title Person
+Who is absent.';
+
+comment on column absences.type is '@list 2
+Why.';
+
+comment on column absences.starts_on is '@list 3
+@title From
+The first day.';
+
+comment on column absences.ends_on is '@list 4
+@title Until
+The last day.';
+
+comment on column absences.starts_half_day is '@title From noon
+Whether the first day is absent from noon only.';
+
+comment on column absences.ends_half_day is '@title Until noon
+Whether the last day is absent until noon only.';
+
+comment on column absences.note is '@widget long
+For those who decide.';
+
+comment on column absences.status is '@mutations off
+@list 5
+@tone REQUESTED info
+@tone APPROVED ok
+@tone DECLINED bad
+How far it is.';
+
+comment on column absences.decided_by_user_id is '@mutations off
+@title Decided by
+Who approved or declined it.';
+
+comment on column absences.decided_at is '@mutations off
+When that was.';
+
+comment on column absences.decision_note is '@mutations off
+@widget long
+What was said about the decision.';
+
+comment on constraint absences_decided_by_user_id_fkey on absences is '@forwardBehavior +singularRelation:resource:single
+@fieldName decidedBy';
+comment on constraint absences_decision_note_check on absences is 'must be 5000 characters at most';
+comment on constraint absences_ends_on_check on absences is 'must be in order and two years apart at most';
+comment on constraint absences_half_days_check on absences is 'leave nothing of a single day: set one of them';
+comment on constraint absences_note_check on absences is 'must be 5000 characters at most';
+comment on constraint absences_overlap_excl on absences is 'There is another absence at that time already.';
+
+comment on constraint absences_user_id_fkey on absences is '@forwardBehavior +singularRelation:resource:single
+@fieldName user';
+
 create table ai_answer_chunks (
   answer_id uuid not null,
   number integer not null,
@@ -944,6 +1106,68 @@ comment on column audit_seals.row_hashes is 'SHA-256 of each row, 32 bytes each,
 comment on column audit_seals.rows_digest is 'SHA-256 of `row_hashes`.';
 comment on column audit_seals.previous is 'The digest of the previous link; zeros for the first.';
 comment on column audit_seals.digest is 'SHA-256 of all other columns of the link.';
+
+create table away_periods (
+  id uuid not null,
+  user_id uuid not null,
+  name text collate display_order not null,
+  starts_on date not null,
+  ends_on date not null,
+  starts_half_day boolean not null,
+  ends_half_day boolean not null,
+  constraint away_periods_id_fkey FOREIGN KEY (id) REFERENCES absences(id) ON DELETE CASCADE,
+  constraint away_periods_pkey PRIMARY KEY (id),
+  constraint away_periods_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE RESTRICT
+);
+alter table away_periods enable row level security, force row level security;
+CREATE INDEX away_periods_ends_on_idx ON away_periods USING btree (ends_on);
+CREATE INDEX away_periods_name_idx ON away_periods USING gin (search_text(name) gin_trgm_ops);
+CREATE INDEX away_periods_starts_on_idx ON away_periods USING btree (starts_on DESC, id DESC);
+CREATE INDEX away_periods_user_id_idx ON away_periods USING btree (user_id);
+
+create policy away_periods_owner on away_periods for all to office_owner
+  using (true)
+  with check (true);
+
+create policy away_periods_read on away_periods for select to office_api
+  using (( SELECT is_login() AS is_login));
+grant select (xmin, id, user_id, name, starts_on, ends_on, starts_half_day, ends_half_day) on away_periods to office_api;
+
+comment on table away_periods is '@group Office 58
+@title Away
+@titleOne Period away
+@read login
+@audit off because it only copies approved absences
+@connection
+@defaultOrder starts_on desc
+Who is away and when, without the reason: a copy of each approved absence for all colleagues.';
+
+comment on column away_periods.user_id is '@list off
+@title Person
+Who is away.';
+
+comment on column away_periods.name is '@search word
+@list 1
+The name of the person, at the time of the decision.';
+
+comment on column away_periods.starts_on is '@list 2
+@title From
+The first day.';
+
+comment on column away_periods.ends_on is '@list 3
+@title Until
+The last day.';
+
+comment on column away_periods.starts_half_day is '@title From noon
+@list 4
+Whether the first day is free from noon only.';
+
+comment on column away_periods.ends_half_day is '@title Until noon
+@list 5
+Whether the last day is free until noon only.';
+
+comment on constraint away_periods_user_id_fkey on away_periods is '@forwardBehavior +singularRelation:resource:single
+@fieldName user';
 
 create table campaign_colors (
   color text not null,
@@ -3230,6 +3454,63 @@ comment on constraint products_wine_type_id_fkey on products is '@searchIndex na
 @foreignConnectionFieldName products
 @behavior +singularRelation:resource:single +manyRelation:resource:connection';
 
+create table public_holidays (
+  id uuid not null default uuidv7(),
+  holiday_on date not null,
+  name text collate display_order not null,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  constraint public_holidays_name_check CHECK (is_label(name, 200)),
+  constraint public_holidays_pkey PRIMARY KEY (id)
+);
+alter table public_holidays enable row level security, force row level security;
+CREATE UNIQUE INDEX public_holidays_holiday_on_key ON public_holidays USING btree (holiday_on);
+CREATE TRIGGER _100_timestamps BEFORE UPDATE ON public_holidays FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
+CREATE TRIGGER _800_audit_delete AFTER DELETE ON public_holidays REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('PublicHoliday', 'id');
+CREATE TRIGGER _800_audit_insert AFTER INSERT ON public_holidays REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('PublicHoliday', 'id');
+CREATE TRIGGER _800_audit_update AFTER UPDATE ON public_holidays REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('PublicHoliday', 'id');
+
+create policy public_holidays_create on public_holidays for insert to office_api
+  with check ((( SELECT has_permission('absences.update'::text) AS has_permission) AND ( SELECT is_login() AS is_login)));
+
+create policy public_holidays_delete on public_holidays for delete to office_api
+  using ((( SELECT has_permission('absences.update'::text) AS has_permission) AND ( SELECT is_login() AS is_login)));
+
+create policy public_holidays_owner on public_holidays for all to office_owner
+  using (true)
+  with check (true);
+
+create policy public_holidays_read on public_holidays for select to office_api
+  using (( SELECT is_login() AS is_login));
+
+create policy public_holidays_update on public_holidays for update to office_api
+  using ((( SELECT has_permission('absences.update'::text) AS has_permission) AND ( SELECT is_login() AS is_login)))
+  with check ((( SELECT has_permission('absences.update'::text) AS has_permission) AND ( SELECT is_login() AS is_login)));
+grant delete on public_holidays to office_api;
+grant insert (holiday_on, name) on public_holidays to office_api;
+grant select (xmin, id, holiday_on, name, created_at, updated_at) on public_holidays to office_api;
+grant update (holiday_on, name) on public_holidays to office_api;
+
+comment on table public_holidays is '@group Office 59
+@read login
+@create absences.update
+@update absences.update
+@delete absences.update
+@mutations create update delete
+@audit PublicHoliday
+@defaultOrder holiday_on
+@label name holiday_on
+A day on which nobody works, so that it is no working day of an absence.';
+
+comment on column public_holidays.holiday_on is '@title Day
+@list 1
+Unique.';
+
+comment on column public_holidays.name is '@list 2
+What is celebrated.';
+comment on constraint public_holidays_name_check on public_holidays is 'must be 1 to 200 visible characters without spaces at its ends';
+comment on index public_holidays_holiday_on_key is 'There is a public holiday on this day already.';
+
 create table resource_bookings (
   id uuid not null default uuidv7(),
   resource_id uuid not null,
@@ -4019,6 +4300,78 @@ AS $function$
         then format(' and %s more', cardinality(abbreviate_list.items) - abbreviate_list.at_most) else '' end
 $function$;
 
+CREATE OR REPLACE FUNCTION absence_balances(year integer, user_id uuid DEFAULT NULL::uuid)
+ RETURNS SETOF absence_balance
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  v_user_id uuid := coalesce(absence_balances.user_id, current_user_id());
+begin
+  if v_user_id <> current_user_id() then
+    perform require_permission('absences.read');
+  end if;
+  if absence_balances.year not between 1900 and 2200 then
+    perform fail('OF400', 'year must be 1900 to 2200', '{"path": ["year"]}');
+  end if;
+  return query
+  select t.type,
+    coalesce(sum(d.days) filter (where a.status = 'REQUESTED'), 0), coalesce(sum(d.days) filter (where a.status = 'APPROVED'), 0)
+  from unnest(enum_range(null::absence_type)) as t(type)
+    left join absences a on a.user_id = v_user_id and a.type = t.type and a.status in ('REQUESTED', 'APPROVED')
+      and a.starts_on < make_date(absence_balances.year + 1, 1, 1) and a.ends_on >= make_date(absence_balances.year, 1, 1)
+    left join lateral working_days(
+      greatest(a.starts_on, make_date(absence_balances.year, 1, 1)), least(a.ends_on, make_date(absence_balances.year, 12, 31)),
+      a.starts_half_day and extract(year from a.starts_on) = absence_balances.year,
+      a.ends_half_day and extract(year from a.ends_on) = absence_balances.year
+    ) as d(days) on a.id is not null
+  group by t.type order by t.type;
+end;
+$function$;
+grant execute on function absence_balances(integer,uuid) to office_api;
+
+comment on function absence_balances(integer,uuid) is '@guard login
+@argument year The calendar year.
+@argument user_id Whose; the caller by default. Others need `absences.read`.
+The working days of a year that somebody is absent, by reason.';
+
+CREATE OR REPLACE FUNCTION absence_to_change(id uuid, is_decision boolean)
+ RETURNS absences
+ LANGUAGE plpgsql
+AS $function$
+declare
+  v_absence absences;
+begin
+  perform require_full_login();
+  if is_decision then
+    perform require_permission('absences.update');
+  end if;
+  select * into v_absence from absences a where a.id = absence_to_change.id for update;
+  if not found or v_absence.user_id <> current_user_id() and not has_any_permission('absences.read', 'absences.update') then
+    perform fail('OF404', 'There is no absence with this id', '{"path": ["id"]}');
+  end if;
+  if is_decision and v_absence.user_id = current_user_id() then
+    perform fail('OF403', 'Nobody decides on an absence of their own', '{"path": ["id"]}');
+  elsif not is_decision and v_absence.user_id <> current_user_id() then
+    perform require_permission('absences.update');
+  end if;
+  return v_absence;
+end;
+$function$;
+
+CREATE OR REPLACE FUNCTION absences_working_days(absence absences)
+ RETURNS numeric
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select working_days(absence.starts_on, absence.ends_on, absence.starts_half_day, absence.ends_half_day)
+$function$;
+grant execute on function absences_working_days(absences) to office_api;
+
+comment on function absences_working_days(absences) is '@computed
+@notNull
+The number of working days: Monday to Friday without public holidays, half days as halves.';
+
 CREATE OR REPLACE FUNCTION act_as(user_id uuid)
  RETURNS void
  LANGUAGE plpgsql
@@ -4270,6 +4623,23 @@ begin
 end;
 $function$;
 
+CREATE OR REPLACE FUNCTION approve_absence(id uuid, note text DEFAULT NULL::text)
+ RETURNS absences
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+begin
+  return decide_absence(approve_absence.id, 'APPROVED', approve_absence.note);
+end;
+$function$;
+grant execute on function approve_absence(uuid,text) to office_api;
+
+comment on function approve_absence(uuid,text) is '@guard login absences.update
+@action
+@argument note What to say about it.
+Approves the request of a colleague, who is then shown as away.';
+
 CREATE OR REPLACE FUNCTION as_decimal(value text, digits integer)
  RETURNS numeric
  LANGUAGE sql
@@ -4350,7 +4720,7 @@ CREATE OR REPLACE FUNCTION audit_entity_types()
  RETURNS text[]
  LANGUAGE sql
  IMMUTABLE
-AS $function$ select '{AiApproval,AiAttachment,AiConversation,AiToolCall,ApiToken,AuditLog,Campaign,Customer,Department,ErpMappingRule,ErpMappingTarget,ErpSyncRun,ExportJob,ExportTemplate,ExportTemplateColumn,ExportWorkbook,Invitation,Job,Order,OrderLine,Product,ProductImage,ProductPrice,ProductRating,ProductSyncRun,Resource,ResourceBooking,Reviewer,Role,RolePermission,SearchKey,Session,User,UserIdentity,UserRole,WineType}'::text[] $function$;
+AS $function$ select '{Absence,AiApproval,AiAttachment,AiConversation,AiToolCall,ApiToken,AuditLog,Campaign,Customer,Department,ErpMappingRule,ErpMappingTarget,ErpSyncRun,ExportJob,ExportTemplate,ExportTemplateColumn,ExportWorkbook,Invitation,Job,Order,OrderLine,Product,ProductImage,ProductPrice,ProductRating,ProductSyncRun,PublicHoliday,Resource,ResourceBooking,Reviewer,Role,RolePermission,SearchKey,Session,User,UserIdentity,UserRole,WineType}'::text[] $function$;
 grant execute on function audit_entity_types() to office_api;
 
 comment on function audit_entity_types() is '@behavior -queryField -typeField
@@ -4391,7 +4761,7 @@ CREATE OR REPLACE FUNCTION audit_moments(entity_type text)
  LANGUAGE sql
  IMMUTABLE
 AS $function$
-      select case audit_moments.entity_type when 'AiApproval' then '{expiresAt,createdAt,answeredAt,usedAt}'::text[] when 'AiAttachment' then '{createdAt}'::text[] when 'AiConversation' then '{createdAt,updatedAt}'::text[] when 'ApiToken' then '{expiresAt,lastUsedAt,revokedAt,createdAt}'::text[] when 'Campaign' then '{scheduledAt,createdAt,updatedAt}'::text[] when 'Customer' then '{sourceUpdatedAt,createdAt,updatedAt}'::text[] when 'Department' then '{createdAt,updatedAt}'::text[] when 'ErpMappingRule' then '{createdAt,updatedAt}'::text[] when 'ErpMappingTarget' then '{createdAt,updatedAt}'::text[] when 'ExportJob' then '{startedAt,finishedAt,expiresAt,createdAt,updatedAt}'::text[] when 'ExportTemplate' then '{createdAt,updatedAt}'::text[] when 'ExportWorkbook' then '{createdAt}'::text[] when 'Invitation' then '{expiresAt,acceptedAt,createdAt,updatedAt,revokedAt,mailedAt}'::text[] when 'Order' then '{placedAt,sourceUpdatedAt,importedAt,createdAt,updatedAt}'::text[] when 'OrderLine' then '{createdAt,updatedAt}'::text[] when 'Product' then '{sourceUpdatedAt,createdAt,updatedAt}'::text[] when 'ProductImage' then '{createdAt,updatedAt}'::text[] when 'ProductPrice' then '{createdAt,updatedAt}'::text[] when 'ProductRating' then '{createdAt,updatedAt}'::text[] when 'ProductSyncRun' then '{createdAt,deliveredAt}'::text[] when 'Resource' then '{createdAt,updatedAt}'::text[] when 'ResourceBooking' then '{startsAt,endsAt,createdAt,updatedAt}'::text[] when 'Reviewer' then '{createdAt,updatedAt}'::text[] when 'Role' then '{createdAt,updatedAt}'::text[] when 'RolePermission' then '{createdAt}'::text[] when 'Session' then '{createdAt,lastUsedAt,idleExpiresAt,expiresAt,endedAt}'::text[] when 'User' then '{createdAt,updatedAt,invitationsClosedAt}'::text[] when 'UserIdentity' then '{createdAt}'::text[] when 'UserRole' then '{createdAt}'::text[] when 'WineType' then '{createdAt,updatedAt}'::text[] end $function$;
+      select case audit_moments.entity_type when 'Absence' then '{decidedAt,createdAt,updatedAt}'::text[] when 'AiApproval' then '{expiresAt,createdAt,answeredAt,usedAt}'::text[] when 'AiAttachment' then '{createdAt}'::text[] when 'AiConversation' then '{createdAt,updatedAt}'::text[] when 'ApiToken' then '{expiresAt,lastUsedAt,revokedAt,createdAt}'::text[] when 'Campaign' then '{scheduledAt,createdAt,updatedAt}'::text[] when 'Customer' then '{sourceUpdatedAt,createdAt,updatedAt}'::text[] when 'Department' then '{createdAt,updatedAt}'::text[] when 'ErpMappingRule' then '{createdAt,updatedAt}'::text[] when 'ErpMappingTarget' then '{createdAt,updatedAt}'::text[] when 'ExportJob' then '{startedAt,finishedAt,expiresAt,createdAt,updatedAt}'::text[] when 'ExportTemplate' then '{createdAt,updatedAt}'::text[] when 'ExportWorkbook' then '{createdAt}'::text[] when 'Invitation' then '{expiresAt,acceptedAt,createdAt,updatedAt,revokedAt,mailedAt}'::text[] when 'Order' then '{placedAt,sourceUpdatedAt,importedAt,createdAt,updatedAt}'::text[] when 'OrderLine' then '{createdAt,updatedAt}'::text[] when 'Product' then '{sourceUpdatedAt,createdAt,updatedAt}'::text[] when 'ProductImage' then '{createdAt,updatedAt}'::text[] when 'ProductPrice' then '{createdAt,updatedAt}'::text[] when 'ProductRating' then '{createdAt,updatedAt}'::text[] when 'ProductSyncRun' then '{createdAt,deliveredAt}'::text[] when 'PublicHoliday' then '{createdAt,updatedAt}'::text[] when 'Resource' then '{createdAt,updatedAt}'::text[] when 'ResourceBooking' then '{startsAt,endsAt,createdAt,updatedAt}'::text[] when 'Reviewer' then '{createdAt,updatedAt}'::text[] when 'Role' then '{createdAt,updatedAt}'::text[] when 'RolePermission' then '{createdAt}'::text[] when 'Session' then '{createdAt,lastUsedAt,idleExpiresAt,expiresAt,endedAt}'::text[] when 'User' then '{createdAt,updatedAt,invitationsClosedAt}'::text[] when 'UserIdentity' then '{createdAt}'::text[] when 'UserRole' then '{createdAt}'::text[] when 'WineType' then '{createdAt,updatedAt}'::text[] end $function$;
 grant execute on function audit_moments(text) to office_api;
 
 comment on function audit_moments(text) is '@behavior -queryField -typeField
@@ -4513,6 +4883,32 @@ AS $function$
 $function$;
 grant execute on function awaits_first_user() to office_api;
 comment on function awaits_first_user() is 'Whether there are no users yet, so that `bootstrapFirstUser` works.';
+
+CREATE OR REPLACE FUNCTION away_days(starts_on date, ends_on date)
+ RETURNS SETOF absence_day
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+begin
+  if away_days.ends_on < away_days.starts_on then
+    perform fail('OF400', 'endsOn must not be before startsOn', '{"path": ["endsOn"]}');
+  elsif away_days.ends_on - away_days.starts_on > 366 then
+    perform fail('OF400', 'endsOn must be within a year of startsOn', '{"path": ["endsOn"]}');
+  end if;
+  return query
+  select d.day, w.id, w.user_id, w.name, w.starts_half_day and d.day = w.starts_on or w.ends_half_day and d.day = w.ends_on
+  from (select away_days.starts_on + n as day from generate_series(0, away_days.ends_on - away_days.starts_on) as n) as d
+    join away_periods w on d.day between w.starts_on and w.ends_on
+  where extract(isodow from d.day) < 6 and not exists (select from public_holidays h where h.holiday_on = d.day)
+  order by d.day, w.name, w.id;
+end;
+$function$;
+grant execute on function away_days(date,date) to office_api;
+
+comment on function away_days(date,date) is '@guard login
+@argument starts_on The first day.
+@argument ends_on The last day, within a year.
+Who is away on each working day.';
 
 CREATE OR REPLACE FUNCTION begin_ai_answer(conversation_id text, message_id text)
  RETURNS uuid
@@ -4821,6 +5217,30 @@ $function$;
 grant execute on function camel_case(text) to office_api;
 comment on function camel_case(text) is 'Converts a column name to its API name.';
 
+CREATE OR REPLACE FUNCTION cancel_absence(id uuid)
+ RETURNS absences
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_absence absences := absence_to_change(cancel_absence.id, false);
+begin
+  if v_absence.status = 'APPROVED' and v_absence.user_id = current_user_id() then
+    perform fail('OF409', 'The absence is approved: somebody with absences.update cancels it', '{"path": ["id"]}');
+  elsif v_absence.status not in ('REQUESTED', 'APPROVED') then
+    perform fail('OF409', format('The absence is %s already', lower(v_absence.status::text)), '{"path": ["id"]}');
+  end if;
+  update absences a set status = 'CANCELLED' where a.id = v_absence.id returning * into v_absence;
+  return v_absence;
+end;
+$function$;
+grant execute on function cancel_absence(uuid) to office_api;
+
+comment on function cancel_absence(uuid) is '@guard login
+@action bad
+Withdraws the absence. One''s own while nobody has decided on it; those of others with `absences.update`.';
+
 CREATE OR REPLACE FUNCTION cancel_erp_sync_run(id uuid)
  RETURNS erp_sync_runs
  LANGUAGE plpgsql
@@ -4975,6 +5395,38 @@ AS $function$
   where a.id = charge_lost_ai_answer.answer_id and a.state = 'running' and a.reserved > 0
   on conflict on constraint ai_usage_pkey do update set cost = ai_usage.cost + excluded.cost
 $function$;
+
+CREATE OR REPLACE FUNCTION check_absence(absence absences)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  v_other absences;
+begin
+  if absence.ends_on < absence.starts_on then
+    perform fail('OF400', 'endsOn must not be before startsOn', '{"path": ["input", "endsOn"]}');
+  elsif absence.ends_on - absence.starts_on > 730 then
+    perform fail('OF400', 'endsOn must be within two years of startsOn', '{"path": ["input", "endsOn"]}');
+  elsif absence.starts_on = absence.ends_on and absence.starts_half_day and absence.ends_half_day then
+    perform fail('OF400', 'endsHalfDay leaves nothing of a single day that begins at noon: set one of them',
+      '{"path": ["input", "endsHalfDay"]}');
+  end if;
+  perform from users u where u.id = absence.user_id for no key update;
+  select * into v_other from absences a
+  where a.user_id = absence.user_id and a.status in ('REQUESTED', 'APPROVED') and a.id is distinct from absence.id
+    and a.starts_on + case when a.starts_half_day then time '12:00' else time '00:00' end
+      < absence.ends_on + case when absence.ends_half_day then time '12:00' else time '24:00' end
+    and absence.starts_on + case when absence.starts_half_day then time '12:00' else time '00:00' end
+      < a.ends_on + case when a.ends_half_day then time '12:00' else time '24:00' end
+  order by a.starts_on limit 1;
+  if found then
+    perform fail('OF409', format('There is an absence from %s to %s already', v_other.starts_on, v_other.ends_on),
+      jsonb_build_object('path', array['input', 'startsOn'], 'absence', jsonb_build_object('id', v_other.id,
+        'startsOn', v_other.starts_on, 'endsOn', v_other.ends_on)));
+  end if;
+end;
+$function$;
+comment on function check_absence(absences) is 'Fails unless the person has no other absence at that time; names the one in the way.';
 
 CREATE OR REPLACE FUNCTION check_ai_storage(bytes bigint, stored_bytes bigint)
  RETURNS void
@@ -5394,6 +5846,32 @@ begin
 end;
 $function$;
 
+CREATE OR REPLACE FUNCTION create_absence(input absences)
+ RETURNS absences
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_absence absences := create_absence.input;
+begin
+  perform require_full_login();
+  v_absence.user_id := current_user_id();
+  v_absence.starts_half_day := coalesce(v_absence.starts_half_day, false);
+  v_absence.ends_half_day := coalesce(v_absence.ends_half_day, false);
+  perform check_absence(v_absence);
+  insert into absences (user_id, type, starts_on, ends_on, starts_half_day, ends_half_day, note)
+  values (v_absence.user_id, v_absence.type, v_absence.starts_on, v_absence.ends_on, v_absence.starts_half_day,
+    v_absence.ends_half_day, trim_to_null(v_absence.note))
+  returning * into v_absence;
+  return v_absence;
+end;
+$function$;
+grant execute on function create_absence(absences) to office_api;
+
+comment on function create_absence(absences) is '@guard login
+Requests an absence of the caller. Where there is another one at that time, the error names it.';
+
 CREATE OR REPLACE FUNCTION create_campaign(input campaigns, given text[])
  RETURNS campaigns
  LANGUAGE plpgsql
@@ -5714,6 +6192,25 @@ comment on function deactivate_user(uuid) is '@guard users.update
 @action bad if is_active
 Deactivates a user and ends their sessions, API tokens and the pending invitations that they made. The caller must hold the permissions of the user. Only `activateUser` reactivates the user, not an invitation.';
 
+CREATE OR REPLACE FUNCTION decide_absence(id uuid, status absence_status, note text)
+ RETURNS absences
+ LANGUAGE plpgsql
+AS $function$
+declare
+  v_absence absences := absence_to_change(decide_absence.id, true);
+begin
+  if v_absence.status <> 'REQUESTED' then
+    perform fail('OF409', format('The absence is %s already', lower(v_absence.status::text)), '{"path": ["id"]}');
+  end if;
+  update absences a set
+    status = decide_absence.status, decided_by_user_id = current_user_id(), decided_at = now(),
+    decision_note = trim_to_null(decide_absence.note)
+  where a.id = v_absence.id
+  returning * into v_absence;
+  return v_absence;
+end;
+$function$;
+
 CREATE OR REPLACE FUNCTION declare_object(kind text, relation regclass, name text)
  RETURNS void
  LANGUAGE sql
@@ -5727,6 +6224,23 @@ AS $function$
     true
   )
 $function$;
+
+CREATE OR REPLACE FUNCTION decline_absence(id uuid, note text DEFAULT NULL::text)
+ RETURNS absences
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+begin
+  return decide_absence(decline_absence.id, 'DECLINED', decline_absence.note);
+end;
+$function$;
+grant execute on function decline_absence(uuid,text) to office_api;
+
+comment on function decline_absence(uuid,text) is '@guard login absences.update
+@action bad
+@argument note What to say about it.
+Declines the request of a colleague.';
 
 CREATE OR REPLACE FUNCTION delete_ai_attachment(id uuid)
  RETURNS void
@@ -6423,6 +6937,38 @@ begin
 end;
 $function$;
 comment on function ensure_trigger(regclass,text,text) is 'Declares a trigger; creates or replaces it when it differs. %TABLE% is replaced by the table name.';
+
+CREATE OR REPLACE FUNCTION enter_absence(user_id uuid, input absences)
+ RETURNS absences
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_absence absences := enter_absence.input;
+begin
+  perform require_full_login();
+  perform require_permission('absences.update');
+  if enter_absence.user_id = current_user_id() then
+    perform fail('OF403', 'Nobody decides on an absence of their own: request it', '{"path": ["userId"]}');
+  elsif not exists (select from users u where u.id = enter_absence.user_id) then
+    perform fail('OF404', 'There is no user with this id', '{"path": ["userId"]}');
+  end if;
+  v_absence.user_id := enter_absence.user_id;
+  v_absence.starts_half_day := coalesce(v_absence.starts_half_day, false);
+  v_absence.ends_half_day := coalesce(v_absence.ends_half_day, false);
+  perform check_absence(v_absence);
+  insert into absences (user_id, type, starts_on, ends_on, starts_half_day, ends_half_day, note, status, decided_by_user_id, decided_at)
+  values (v_absence.user_id, v_absence.type, v_absence.starts_on, v_absence.ends_on, v_absence.starts_half_day,
+    v_absence.ends_half_day, trim_to_null(v_absence.note), 'APPROVED', current_user_id(), now())
+  returning * into v_absence;
+  return v_absence;
+end;
+$function$;
+grant execute on function enter_absence(uuid,absences) to office_api;
+
+comment on function enter_absence(uuid,absences) is '@guard login absences.update
+Enters an approved absence of somebody else.';
 
 CREATE OR REPLACE FUNCTION enter_with_api_token(token_hash bytea)
  RETURNS void
@@ -12264,6 +12810,24 @@ end;
 $function$;
 comment on function tg__timestamps() is 'Sets `updated_at`, unless the update changes nothing.';
 
+CREATE OR REPLACE FUNCTION tg_absences__away()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+begin
+  delete from away_periods w where w.id = new.id;
+  if new.status = 'APPROVED' then
+    insert into away_periods (id, user_id, name, starts_on, ends_on, starts_half_day, ends_half_day)
+    select new.id, u.id, coalesce(u.name, split_part(u.email, '@', 1)), new.starts_on, new.ends_on, new.starts_half_day, new.ends_half_day
+    from users u where u.id = new.user_id;
+  end if;
+  return null;
+end;
+$function$;
+comment on function tg_absences__away() is 'Copies approved absences, without their reason, to the list for all colleagues.';
+
 CREATE OR REPLACE FUNCTION tg_ai_attachments__schedule_file_deletion()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -12877,6 +13441,43 @@ grant execute on function unrounded(regclass,jsonb) to office_api;
 
 comment on function unrounded(regclass,jsonb) is '@behavior -*
 Returns the columns of the input unchanged; fails when a decimal does not fit its column without rounding.';
+
+CREATE OR REPLACE FUNCTION update_absence(id uuid, input absences, given text[])
+ RETURNS absences
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_old absences := absence_to_change(update_absence.id, false);
+  v_new absences;
+  v_required text;
+begin
+  if v_old.status <> 'REQUESTED' then
+    perform fail('OF409', format('The absence is %s and cannot be changed', lower(v_old.status::text)), '{"path": ["id"]}');
+  end if;
+  foreach v_required in array array['type', 'starts_on', 'ends_on', 'starts_half_day', 'ends_half_day'] loop
+    if v_required = any (given) and to_jsonb(update_absence.input) -> v_required = 'null' then
+      perform fail('OF400', camel_case(v_required) || ' cannot be null',
+        jsonb_build_object('path', array['input', camel_case(v_required)]));
+    end if;
+  end loop;
+  v_new := jsonb_populate_record(v_old, (
+    select coalesce(jsonb_object_agg(key, value), '{}') from jsonb_each(to_jsonb(update_absence.input)) where key = any (given)
+  ));
+  perform check_absence(v_new);
+  update absences a set
+    type = v_new.type, starts_on = v_new.starts_on, ends_on = v_new.ends_on, starts_half_day = v_new.starts_half_day,
+    ends_half_day = v_new.ends_half_day, note = trim_to_null(v_new.note)
+  where a.id = v_old.id
+  returning * into v_new;
+  return v_new;
+end;
+$function$;
+grant execute on function update_absence(uuid,absences,text[]) to office_api;
+
+comment on function update_absence(uuid,absences,text[]) is '@guard login
+Changes one''s own request that nobody has decided on; those of others with `absences.update`.';
 
 CREATE OR REPLACE FUNCTION update_campaign(id uuid, input campaigns, given text[])
  RETURNS campaigns
@@ -13619,6 +14220,22 @@ AS $function$
   from string_to_table(words_of.name, '_') with ordinality as t(w, place)
 $function$;
 comment on function words_of(text) is 'Converts a database name to words for a title.';
+
+CREATE OR REPLACE FUNCTION working_days(starts_on date, ends_on date, starts_half_day boolean, ends_half_day boolean)
+ RETURNS numeric
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select coalesce(sum(
+    case when d.day = working_days.starts_on and working_days.starts_half_day
+      or d.day = working_days.ends_on and working_days.ends_half_day then 0.5 else 1 end), 0)
+  from (
+    select working_days.starts_on + n as day from generate_series(0, working_days.ends_on - working_days.starts_on) as n
+  ) as d
+  where extract(isodow from d.day) < 6 and not exists (select from public_holidays h where h.holiday_on = d.day)
+$function$;
+grant execute on function working_days(date,date,boolean,boolean) to office_api;
+comment on function working_days(date,date,boolean,boolean) is 'The number of working days in a period, its first and last day included.';
 
 CREATE OR REPLACE FUNCTION writable_columns(relation regclass, verb text)
  RETURNS text

@@ -32,7 +32,9 @@ with wanted (key, description) as (
     ('departments.update', 'Add, change and delete departments'),
     ('exporttemplates.update', 'Add, change and delete export templates'),
     ('resources.update', 'Add, change and delete rooms, vehicles and other resources'),
-    ('resourcebookings.update', 'Change and cancel the bookings of everybody')
+    ('resourcebookings.update', 'Change and cancel the bookings of everybody'),
+    ('absences.read', 'See the absences of everybody with their type and note'),
+    ('absences.update', 'Decide on the absences of others and enter them')
 )
 insert into permissions (key, description) select key, description from wanted
 on conflict (key) do update set description = excluded.description

@@ -2,7 +2,7 @@ import { setTimeout } from "node:timers/promises";
 import { demoCampaigns } from "./campaigns.ts";
 import type { DemoClient } from "./client.ts";
 import { demoProducts } from "./products.ts";
-import { demoBookings, resources } from "./resources.ts";
+import { demoAbsences, demoBookings, resources } from "./office.ts";
 import { administrator, departments, roles, users } from "./staff.ts";
 
 /** What a run of the demo added; 0 for what was there. */
@@ -15,6 +15,7 @@ export interface Added {
   templates: number;
   resources: number;
   bookings: number;
+  absences: number;
   orders: number;
 }
 
@@ -48,6 +49,7 @@ export async function fillDemo(
     templates: await addNamed(client, "exportTemplates", "ExportTemplate", templates),
     resources: await addNamed(client, "resources", "Resource", resources),
     bookings: await addBookings(client, now),
+    absences: await addAbsences(client, now),
   };
   const { orders, orderImport } = await importOrders(client);
   return { added: { ...added, orders }, orderImport };
@@ -191,6 +193,28 @@ async function addBookings(client: DemoClient, now: Date): Promise<number> {
       { input: { ...booking, resourceId: resourceIds.get(resource) } },
     );
   return bookings.length;
+}
+
+/** Enters the absences of the demo where there are none. Returns the number of new ones. */
+async function addAbsences(client: DemoClient, now: Date): Promise<number> {
+  const { absences, users: people } = await client.ask<{
+    absences: { totalCount: number };
+    users: { id: string; email: string }[];
+  }>(
+    "{ absences(first: 0, includeTotalCount: true) { totalCount } users(first: 250) { id email } }",
+  );
+  if (absences.totalCount > 0) return 0;
+  const dayAfter = (days: number) =>
+    new Date(now.getTime() + days * 86_400_000).toISOString().slice(0, 10);
+  for (const [email, type, inDays, more] of demoAbsences)
+    await client.ask(
+      "mutation ($userId: ID!, $input: EnterAbsenceInput!) { enterAbsence(userId: $userId, input: $input) { id } }",
+      {
+        userId: people.find((one) => one.email === email)?.id,
+        input: { type, startsOn: dayAfter(inDays), endsOn: dayAfter(inDays + more) },
+      },
+    );
+  return demoAbsences.length;
 }
 
 /**

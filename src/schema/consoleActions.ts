@@ -1,4 +1,4 @@
-import { type GraphQLSchema, getNamedType } from "graphql";
+import { type GraphQLSchema, getNamedType, isRequiredArgument } from "graphql";
 import type { PgCodecWithAttributes, PgResource } from "postgraphile/@dataplan/pg";
 import { guardOf } from "../auth/guards.ts";
 import type { CatalogueAction } from "./consoleEntity.ts";
@@ -37,8 +37,9 @@ function actionOf(
   if (!attributes || !resource.isUnique)
     throw refuse("an action returns the row that it changes, such as `returns suppliers`");
   const [argument, ...others] = field.args;
-  if (!argument || others.length > 0 || getNamedType(argument.type).name !== "ID")
-    throw refuse("an action takes the id of the row, a uuid, and nothing else");
+  const isOfRow = argument && getNamedType(argument.type).name === "ID";
+  if (!isOfRow || others.some(isRequiredArgument))
+    throw refuse("an action takes the id of the row, a uuid, and nothing else that is required");
   const condition = /\b(if|unless)\s+(\w+)/.exec(tag);
   const column = condition?.[2];
   const codec = resource.codec as PgCodecWithAttributes;

@@ -93,6 +93,9 @@ describe("every list", () => {
         // Every login reads these.
         "Resources",
         "Bookings",
+        "Absences",
+        "Away",
+        "Public holidays",
       ]);
     });
   });

@@ -68,7 +68,7 @@ async function contents() {
   const { rows } = await database.pool.query<Record<string, unknown>>(
     ["departments", "roles", "users", "products", "product_prices", "product_images"]
       .concat(["product_ratings", "campaigns", "export_templates", "orders", "invitations"])
-      .concat(["resources", "resource_bookings"])
+      .concat(["resources", "resource_bookings", "absences"])
       .map(
         (table) =>
           `select '${table}' as table, count(*)::integer as rows, max(updated_at) as changed from ${table}`,
@@ -93,7 +93,9 @@ test("the banner of an empty service mentions the demo and the database", () => 
 
 test("fills an empty service", async () => {
   const outcome = await runDemo();
-  expect(outcome.output).toContain("5 users, 200 products, 10 campaigns, 1 template, 5 resources, 7 bookings");
+  expect(outcome.output).toContain(
+    "5 users, 200 products, 10 campaigns, 1 template, 5 resources, 7 bookings, 3 absences",
+  );
   expect(outcome.code).toBe(0);
   if (!outcome.output.includes("200 orders.")) process.stdout.write(outcome.output + output);
   // How long it took is for the reader of the test's log.

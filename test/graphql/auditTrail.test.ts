@@ -57,6 +57,8 @@ const exempt: Readonly<Record<string, string>> = {
   "console: shows User unrecorded": "the caller's own row, as in `me`, is not recorded",
   "devLogin: shows Role unrecorded": ownUser,
   "exchangeLoginCode: shows Role unrecorded": ownUser,
+  "awayDays: shows User unrecorded":
+    "approved absences show who is away to every login, by the name alone",
   "updateResource: shows User unrecorded":
     "its bookings hold the names of those who booked, for every reader",
 };

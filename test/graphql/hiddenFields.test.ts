@@ -18,6 +18,8 @@ const links = `
   update invitations set invited_by_user_id = '${own.user}';
   update resource_bookings set booked_by_user_id = (select author_user_id from campaigns order by id limit 1)
   where id = (select id from resource_bookings order by id limit 1);
+  update away_periods set user_id = (select author_user_id from campaigns order by id limit 1)
+  where id = (select id from away_periods order by id limit 1);
   update order_lines set product_id = (select id from products order by id limit 1);
   update orders set superseded_by_order_id = (select id from orders where erp_order_number = 'Understood')
   where erp_order_number = 'Not understood';
@@ -102,6 +104,8 @@ test("no field but those that promise it shows rows that the caller cannot read 
     }
   }
   expect([...reached].sort()).toEqual([
+    // An author of campaigns, as below.
+    "AwayPeriod.user",
     "Campaign.author",
     "Campaign.product",
     "OrderImportIssueGroup.sampleOrders",

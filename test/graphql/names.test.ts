@@ -80,6 +80,7 @@ describe("A name that is matched", () => {
     expect(rows.map(({ name, columns }) => `${name} ${columns}`)).toEqual([
       "departments_name_key name_key(name)",
       "export_templates_name_key name_key(name)",
+      "resources_name_key name_key(name)",
       "reviewers_name_key name_key(name)",
       "roles_name_key name_key(name)",
       "users_email_key name_key(email)",

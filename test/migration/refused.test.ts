@@ -134,7 +134,7 @@ const refusals = [
     logic: action("id uuid, reason text", "cellars", "@action"),
     says: [
       "No API can be built from this schema",
-      "The tag @action of the function close_cellar: an action takes the id of the row, a uuid, and nothing else",
+      "The tag @action of the function close_cellar: an action takes the id of the row, a uuid, and nothing else that is required",
     ],
   },
   {

@@ -147,7 +147,12 @@ describe("when a worker dies", () => {
 
   test("a job of a stopping worker becomes QUEUED again without consuming an attempt", async () => {
     const id = await own.start("test_gate", { name: "slow", gate: gate.url });
-    const worker = await startWorkerProcess(database.url, { SHUTDOWN_TIMEOUT_SECONDS: "1" });
+    const worker = await startWorkerProcess(
+      database.url,
+      { SHUTDOWN_TIMEOUT_SECONDS: "1" },
+      // On a busy machine its signs of life come late: it must not be taken for dead.
+      { constants: { worker: { heartbeatMs: 5_000 } } },
+    );
     await waitFor("the visit", () => gate.visits.length === 1);
     worker.signal("SIGTERM");
     await worker.exited;

@@ -1,6 +1,6 @@
 import { makeLoginCode } from "../../../src/auth/oidc/loginCode.ts";
 import { hashToken } from "../../../src/auth/tokens.ts";
-import { own } from "../../../dev/access/seed.ts";
+import { colleague, own } from "../../../dev/access/seed.ts";
 
 /** How to call a root field that does not accept generated variables. */
 export interface Preparation {
@@ -27,6 +27,9 @@ const changed = (table: string, fields: string): Preparation => ({
 const campaign = (title: string) =>
   `insert into campaigns (title, price, author_user_id, medium, scheduled_at)
    values ('${title}', '1', '${own.user}', 'EMAIL', now() + interval '1 day')`;
+/** A request of somebody else, on a day of its own. */
+const absence = (day: string) =>
+  `insert into absences (user_id, type, starts_on, ends_on) values ('${colleague}', 'TRAINING', '${day}', '${day}')`;
 const loginCode = makeLoginCode();
 const job = (state: string, finished: string) =>
   `insert into jobs (kind, max_attempts, user_id, queue_job_id, input, state, finished_at)
@@ -35,8 +38,16 @@ const job = (state: string, finished: string) =>
 
 /** By the name of the root field, for fields whose generated variables are rejected or change nothing. */
 export const preparations: Readonly<Record<string, Preparation>> = {
+  absenceBalances: { sql: `select '{"year": 2040}'::jsonb as variables` },
   activateUser: {
     sql: `select jsonb_build_object('userId', ${first("users", "not is_active")}) as variables`,
+  },
+  approveAbsence: onNew(absence("2040-01-02")),
+  awayDays: {
+    sql: `with made as (
+        insert into absences (user_id, type, starts_on, ends_on, status)
+        values ('${colleague}', 'TRAINING', '2040-06-04', '2040-06-04', 'APPROVED') returning id)
+      select '{"startsOn": "2040-06-01", "endsOn": "2040-06-30"}'::jsonb as variables from made`,
   },
   // Only where there are no users yet.
   bootstrapFirstUser: {
@@ -44,11 +55,13 @@ export const preparations: Readonly<Record<string, Preparation>> = {
     testRun: "trail",
     sql: `select '{"email": "first@example.com"}'::jsonb as variables`,
   },
+  cancelAbsence: onNew(absence("2040-02-01")),
   cancelErpSyncRun: onNew("insert into erp_sync_runs (kind) values ('DATA_RECHECK')"),
   cancelExportJob: onNew(
     `insert into export_jobs (user_id, source, total_rows) values ('${own.user}', 'Made', 1)`,
   ),
   cancelJob: onNew(job("QUEUED", "null")),
+  createAbsence: input(`'type', 'VACATION', 'startsOn', '2041-01-01', 'endsOn', '2041-01-02'`),
   createCampaign: input(
     `'title', 'Made', 'price', '1', 'medium', 'EMAIL', 'authorUserId', '${own.user}', 'scheduledAt', now() + interval '1 day'`,
   ),
@@ -70,6 +83,7 @@ export const preparations: Readonly<Record<string, Preparation>> = {
       select jsonb_build_object('input', jsonb_build_object('productId', ${first("products")}, 'reviewerId', id, 'points', '90'))
         as variables from made`,
   },
+  createPublicHoliday: input(`'holidayOn', '2045-01-01', 'name', 'Made'`),
   createResourceBooking: input(
     `'title', 'Made', 'resourceId', ${first("resources")}, 'startsAt', now() + interval '2 years', 'endsAt', now() + interval '2 years 1 hour'`,
   ),
@@ -77,6 +91,7 @@ export const preparations: Readonly<Record<string, Preparation>> = {
   createUserApiToken: {
     sql: `select jsonb_build_object('userId', '${own.user}', 'input', '{"name": "Made"}'::jsonb) as variables`,
   },
+  declineAbsence: onNew(absence("2040-03-01")),
   deactivateUser: {
     sql: `with made as (insert into users (email, is_active) values ('leaves@example.com', true) returning id)
       select jsonb_build_object('userId', id) as variables from made`,
@@ -131,9 +146,14 @@ export const preparations: Readonly<Record<string, Preparation>> = {
   recordHistory: {
     sql: `select jsonb_build_object('entity', 'users', 'id', ${first("users")}) as variables`,
   },
+  enterAbsence: {
+    sql: `select jsonb_build_object('userId', '${colleague}', 'input',
+        '{"type": "SICK", "startsOn": "2040-04-02", "endsOn": "2040-04-02"}'::jsonb) as variables`,
+  },
   freeResources: {
     sql: `select jsonb_build_object('startsAt', now(), 'endsAt', now() + interval '1 hour') as variables`,
   },
+  updateAbsence: onNew(absence("2040-05-01"), `, 'input', '{"note": "Changed"}'::jsonb`),
   suggestions: { sql: `select '{"entity": "users", "text": ""}'::jsonb as variables` },
   searchConfig: { sql: `select '{"type": "orders"}'::jsonb as variables` },
   searchFields: { sql: `select '{"type": "orders"}'::jsonb as variables` },

@@ -96,6 +96,7 @@ function anyValue(type: GraphQLInputType, text: string): unknown {
     Float: 1,
     Boolean: true,
     DateTime: new Date(Date.now() + 3_600_000).toISOString(),
+    Date: new Date(Date.now() + 86_400_000).toISOString().slice(0, 10),
     JSON: {},
   };
   return values[type.name] ?? text;

@@ -1,3 +1,10 @@
+/** Absences of the demo's users, which the administrator enters: days from now, and for how many more days. */
+export const demoAbsences = [
+  ["bo@wine.example", "TRAINING", 1, 1],
+  ["clara@wine.example", "VACATION", 8, 6],
+  ["david@wine.example", "PARENTAL", 12, 27],
+] as const;
+
 /** The resources of the demo. */
 export const resources = [
   {

@@ -1,0 +1,271 @@
+-- Absences: requests, decisions, and who is away.
+select ensure_policy('absences', 'absences_of_everybody', 'select', 'office_api',
+  '(select is_login()) and (select has_any_permission(''absences.read'', ''absences.update''))');
+
+-- Monday to Friday without public holidays; half days count half.
+create or replace function working_days(starts_on date, ends_on date, starts_half_day boolean, ends_half_day boolean) returns numeric as $$
+  select coalesce(sum(
+    case when d.day = working_days.starts_on and working_days.starts_half_day
+      or d.day = working_days.ends_on and working_days.ends_half_day then 0.5 else 1 end), 0)
+  from (
+    select working_days.starts_on + n as day from generate_series(0, working_days.ends_on - working_days.starts_on) as n
+  ) as d
+  where extract(isodow from d.day) < 6 and not exists (select from public_holidays h where h.holiday_on = d.day)
+$$ language sql stable;
+comment on function working_days is 'The number of working days in a period, its first and last day included.';
+grant execute on function working_days to office_api;
+
+create or replace function absences_working_days(absence absences) returns numeric as $$
+  select working_days(absence.starts_on, absence.ends_on, absence.starts_half_day, absence.ends_half_day)
+$$ language sql stable;
+comment on function absences_working_days is '@computed
+@notNull
+The number of working days: Monday to Friday without public holidays, half days as halves.';
+grant execute on function absences_working_days to office_api;
+
+create or replace function tg_absences__away() returns trigger as $$
+begin
+  delete from away_periods w where w.id = new.id;
+  if new.status = 'APPROVED' then
+    insert into away_periods (id, user_id, name, starts_on, ends_on, starts_half_day, ends_half_day)
+    select new.id, u.id, coalesce(u.name, split_part(u.email, '@', 1)), new.starts_on, new.ends_on, new.starts_half_day, new.ends_half_day
+    from users u where u.id = new.user_id;
+  end if;
+  return null;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function tg_absences__away is 'Copies approved absences, without their reason, to the list for all colleagues.';
+select ensure_trigger('absences', '_500_away',
+  'after insert or update on %TABLE% for each row execute function tg_absences__away()');
+
+-- Locks the person, so that simultaneous absences of them are checked one after the other.
+create or replace function check_absence(absence absences) returns void as $$
+declare
+  v_other absences;
+begin
+  if absence.ends_on < absence.starts_on then
+    perform fail('OF400', 'endsOn must not be before startsOn', '{"path": ["input", "endsOn"]}');
+  elsif absence.ends_on - absence.starts_on > 730 then
+    perform fail('OF400', 'endsOn must be within two years of startsOn', '{"path": ["input", "endsOn"]}');
+  elsif absence.starts_on = absence.ends_on and absence.starts_half_day and absence.ends_half_day then
+    perform fail('OF400', 'endsHalfDay leaves nothing of a single day that begins at noon: set one of them',
+      '{"path": ["input", "endsHalfDay"]}');
+  end if;
+  perform from users u where u.id = absence.user_id for no key update;
+  select * into v_other from absences a
+  where a.user_id = absence.user_id and a.status in ('REQUESTED', 'APPROVED') and a.id is distinct from absence.id
+    and a.starts_on + case when a.starts_half_day then time '12:00' else time '00:00' end
+      < absence.ends_on + case when absence.ends_half_day then time '12:00' else time '24:00' end
+    and absence.starts_on + case when absence.starts_half_day then time '12:00' else time '00:00' end
+      < a.ends_on + case when a.ends_half_day then time '12:00' else time '24:00' end
+  order by a.starts_on limit 1;
+  if found then
+    perform fail('OF409', format('There is an absence from %s to %s already', v_other.starts_on, v_other.ends_on),
+      jsonb_build_object('path', array['input', 'startsOn'], 'absence', jsonb_build_object('id', v_other.id,
+        'startsOn', v_other.starts_on, 'endsOn', v_other.ends_on)));
+  end if;
+end;
+$$ language plpgsql volatile;
+comment on function check_absence is 'Fails unless the person has no other absence at that time; names the one in the way.';
+
+create or replace function create_absence(input absences) returns absences as $$
+declare
+  v_absence absences := create_absence.input;
+begin
+  perform require_full_login();
+  v_absence.user_id := current_user_id();
+  v_absence.starts_half_day := coalesce(v_absence.starts_half_day, false);
+  v_absence.ends_half_day := coalesce(v_absence.ends_half_day, false);
+  perform check_absence(v_absence);
+  insert into absences (user_id, type, starts_on, ends_on, starts_half_day, ends_half_day, note)
+  values (v_absence.user_id, v_absence.type, v_absence.starts_on, v_absence.ends_on, v_absence.starts_half_day,
+    v_absence.ends_half_day, trim_to_null(v_absence.note))
+  returning * into v_absence;
+  return v_absence;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function create_absence is '@guard login
+Requests an absence of the caller. Where there is another one at that time, the error names it.';
+
+create or replace function enter_absence(user_id uuid, input absences) returns absences as $$
+declare
+  v_absence absences := enter_absence.input;
+begin
+  perform require_full_login();
+  perform require_permission('absences.update');
+  if enter_absence.user_id = current_user_id() then
+    perform fail('OF403', 'Nobody decides on an absence of their own: request it', '{"path": ["userId"]}');
+  elsif not exists (select from users u where u.id = enter_absence.user_id) then
+    perform fail('OF404', 'There is no user with this id', '{"path": ["userId"]}');
+  end if;
+  v_absence.user_id := enter_absence.user_id;
+  v_absence.starts_half_day := coalesce(v_absence.starts_half_day, false);
+  v_absence.ends_half_day := coalesce(v_absence.ends_half_day, false);
+  perform check_absence(v_absence);
+  insert into absences (user_id, type, starts_on, ends_on, starts_half_day, ends_half_day, note, status, decided_by_user_id, decided_at)
+  values (v_absence.user_id, v_absence.type, v_absence.starts_on, v_absence.ends_on, v_absence.starts_half_day,
+    v_absence.ends_half_day, trim_to_null(v_absence.note), 'APPROVED', current_user_id(), now())
+  returning * into v_absence;
+  return v_absence;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function enter_absence is '@guard login absences.update
+Enters an approved absence of somebody else.';
+
+-- The absence to change, locked; others' absences exist only for those who decide on them.
+create or replace function absence_to_change(id uuid, is_decision boolean) returns absences as $$
+declare
+  v_absence absences;
+begin
+  perform require_full_login();
+  if is_decision then
+    perform require_permission('absences.update');
+  end if;
+  select * into v_absence from absences a where a.id = absence_to_change.id for update;
+  if not found or v_absence.user_id <> current_user_id() and not has_any_permission('absences.read', 'absences.update') then
+    perform fail('OF404', 'There is no absence with this id', '{"path": ["id"]}');
+  end if;
+  if is_decision and v_absence.user_id = current_user_id() then
+    perform fail('OF403', 'Nobody decides on an absence of their own', '{"path": ["id"]}');
+  elsif not is_decision and v_absence.user_id <> current_user_id() then
+    perform require_permission('absences.update');
+  end if;
+  return v_absence;
+end;
+$$ language plpgsql volatile;
+
+create or replace function update_absence(id uuid, input absences, given text[]) returns absences as $$
+declare
+  v_old absences := absence_to_change(update_absence.id, false);
+  v_new absences;
+  v_required text;
+begin
+  if v_old.status <> 'REQUESTED' then
+    perform fail('OF409', format('The absence is %s and cannot be changed', lower(v_old.status::text)), '{"path": ["id"]}');
+  end if;
+  foreach v_required in array array['type', 'starts_on', 'ends_on', 'starts_half_day', 'ends_half_day'] loop
+    if v_required = any (given) and to_jsonb(update_absence.input) -> v_required = 'null' then
+      perform fail('OF400', camel_case(v_required) || ' cannot be null',
+        jsonb_build_object('path', array['input', camel_case(v_required)]));
+    end if;
+  end loop;
+  v_new := jsonb_populate_record(v_old, (
+    select coalesce(jsonb_object_agg(key, value), '{}') from jsonb_each(to_jsonb(update_absence.input)) where key = any (given)
+  ));
+  perform check_absence(v_new);
+  update absences a set
+    type = v_new.type, starts_on = v_new.starts_on, ends_on = v_new.ends_on, starts_half_day = v_new.starts_half_day,
+    ends_half_day = v_new.ends_half_day, note = trim_to_null(v_new.note)
+  where a.id = v_old.id
+  returning * into v_new;
+  return v_new;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function update_absence is '@guard login
+Changes one''s own request that nobody has decided on; those of others with `absences.update`.';
+
+create or replace function cancel_absence(id uuid) returns absences as $$
+declare
+  v_absence absences := absence_to_change(cancel_absence.id, false);
+begin
+  if v_absence.status = 'APPROVED' and v_absence.user_id = current_user_id() then
+    perform fail('OF409', 'The absence is approved: somebody with absences.update cancels it', '{"path": ["id"]}');
+  elsif v_absence.status not in ('REQUESTED', 'APPROVED') then
+    perform fail('OF409', format('The absence is %s already', lower(v_absence.status::text)), '{"path": ["id"]}');
+  end if;
+  update absences a set status = 'CANCELLED' where a.id = v_absence.id returning * into v_absence;
+  return v_absence;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function cancel_absence is '@guard login
+@action bad
+Withdraws the absence. One''s own while nobody has decided on it; those of others with `absences.update`.';
+
+create or replace function decide_absence(id uuid, status absence_status, note text) returns absences as $$
+declare
+  v_absence absences := absence_to_change(decide_absence.id, true);
+begin
+  if v_absence.status <> 'REQUESTED' then
+    perform fail('OF409', format('The absence is %s already', lower(v_absence.status::text)), '{"path": ["id"]}');
+  end if;
+  update absences a set
+    status = decide_absence.status, decided_by_user_id = current_user_id(), decided_at = now(),
+    decision_note = trim_to_null(decide_absence.note)
+  where a.id = v_absence.id
+  returning * into v_absence;
+  return v_absence;
+end;
+$$ language plpgsql volatile;
+
+create or replace function approve_absence(id uuid, note text default null) returns absences as $$
+begin
+  return decide_absence(approve_absence.id, 'APPROVED', approve_absence.note);
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function approve_absence is '@guard login absences.update
+@action
+@argument note What to say about it.
+Approves the request of a colleague, who is then shown as away.';
+
+create or replace function decline_absence(id uuid, note text default null) returns absences as $$
+begin
+  return decide_absence(decline_absence.id, 'DECLINED', decline_absence.note);
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function decline_absence is '@guard login absences.update
+@action bad
+@argument note What to say about it.
+Declines the request of a colleague.';
+
+create or replace function away_days(starts_on date, ends_on date) returns setof absence_day as $$
+begin
+  if away_days.ends_on < away_days.starts_on then
+    perform fail('OF400', 'endsOn must not be before startsOn', '{"path": ["endsOn"]}');
+  elsif away_days.ends_on - away_days.starts_on > 366 then
+    perform fail('OF400', 'endsOn must be within a year of startsOn', '{"path": ["endsOn"]}');
+  end if;
+  return query
+  select d.day, w.id, w.user_id, w.name, w.starts_half_day and d.day = w.starts_on or w.ends_half_day and d.day = w.ends_on
+  from (select away_days.starts_on + n as day from generate_series(0, away_days.ends_on - away_days.starts_on) as n) as d
+    join away_periods w on d.day between w.starts_on and w.ends_on
+  where extract(isodow from d.day) < 6 and not exists (select from public_holidays h where h.holiday_on = d.day)
+  order by d.day, w.name, w.id;
+end;
+$$ language plpgsql stable;
+comment on function away_days is '@guard login
+@argument starts_on The first day.
+@argument ends_on The last day, within a year.
+Who is away on each working day.';
+
+create or replace function absence_balances(year integer, user_id uuid default null) returns setof absence_balance as $$
+declare
+  v_user_id uuid := coalesce(absence_balances.user_id, current_user_id());
+begin
+  if v_user_id <> current_user_id() then
+    perform require_permission('absences.read');
+  end if;
+  if absence_balances.year not between 1900 and 2200 then
+    perform fail('OF400', 'year must be 1900 to 2200', '{"path": ["year"]}');
+  end if;
+  return query
+  select t.type,
+    coalesce(sum(d.days) filter (where a.status = 'REQUESTED'), 0), coalesce(sum(d.days) filter (where a.status = 'APPROVED'), 0)
+  from unnest(enum_range(null::absence_type)) as t(type)
+    left join absences a on a.user_id = v_user_id and a.type = t.type and a.status in ('REQUESTED', 'APPROVED')
+      and a.starts_on < make_date(absence_balances.year + 1, 1, 1) and a.ends_on >= make_date(absence_balances.year, 1, 1)
+    left join lateral working_days(
+      greatest(a.starts_on, make_date(absence_balances.year, 1, 1)), least(a.ends_on, make_date(absence_balances.year, 12, 31)),
+      a.starts_half_day and extract(year from a.starts_on) = absence_balances.year,
+      a.ends_half_day and extract(year from a.ends_on) = absence_balances.year
+    ) as d(days) on a.id is not null
+  group by t.type order by t.type;
+end;
+$$ language plpgsql stable;
+comment on function absence_balances is '@guard login
+@argument year The calendar year.
+@argument user_id Whose; the caller by default. Others need `absences.read`.
+The working days of a year that somebody is absent, by reason.';
+
+grant execute on function create_absence, enter_absence, update_absence, cancel_absence, approve_absence, decline_absence,
+  away_days, absence_balances
+to office_api;
