@@ -6,7 +6,7 @@ import { didYouMean } from "../text/suggest.ts";
 
 /**
  * How the values of a field are read and compared. `exact` is text compared byte for byte; `instant` a point in
- * time, `date` a day or a time without a zone, both searched in UTC.
+ * time, `timestamp` a time without a zone, `date` a day; all three are searched in UTC.
  */
 export type FieldKind =
   | "text"
@@ -18,6 +18,7 @@ export type FieldKind =
   | "boolean"
   | "id"
   | "instant"
+  | "timestamp"
   | "date"
   | "enum";
 

@@ -6,7 +6,7 @@ import { listCondition } from "./listSql.ts";
 import type { Reader } from "./readers.ts";
 import { readerOf } from "./readers.ts";
 import { rejectReversedRange, rejectTerm } from "./rejectTerm.ts";
-import { timeCondition } from "./timeSql.ts";
+import { isTime, timeCondition } from "./timeSql.ts";
 import {
   beginsWithExactly,
   beginsWithText,
@@ -27,6 +27,7 @@ const KIND_NAMES: Record<FieldKind, string> = {
   boolean: "boolean",
   id: "id",
   instant: "date and time",
+  timestamp: "date and time",
   date: "date",
   enum: "enumeration",
 };
@@ -77,7 +78,7 @@ const hasElements: Test = (column) => sql`cardinality(${column}) > 0`;
 /** The condition of one value: the field's or a list item's. */
 function conditionOfValue(term: TermNode, field: SearchField, clock: () => Date): Test {
   const { kind } = field;
-  if (kind === "instant" || kind === "date") return timeCondition(term, kind, clock);
+  if (isTime(kind)) return timeCondition(term, kind, clock);
   if (kind === "text") return textCondition(term);
   if (kind === "exact" && term.operator === "prefix") {
     const { text } = term.values[0];

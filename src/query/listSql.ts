@@ -4,6 +4,7 @@ import type { Test } from "./bind.ts";
 import type { SearchField } from "./catalogue.ts";
 import { readerOf } from "./readers.ts";
 import { boundTexts } from "./textSql.ts";
+import { isTime } from "./timeSql.ts";
 
 /**
  * The condition of a term on a list: one item matches. Equality compares the list as a whole, which an index serves;
@@ -11,7 +12,7 @@ import { boundTexts } from "./textSql.ts";
  */
 export function listCondition(term: TermNode, field: SearchField, test: Test): Test {
   const isEquality = term.operator === "eq" || term.operator === "in";
-  if (!isEquality || field.kind === "instant" || field.kind === "date") {
+  if (!isEquality || isTime(field.kind)) {
     const element = sql.identifier(Symbol("element"));
     return (column, bind) =>
       sql`exists (select from unnest(${column}) as ${element} where ${test(element, bind)})`;

@@ -2,6 +2,8 @@ import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
 import type { QueryValue, TermNode } from "./ast.ts";
 import type { Bind, Test } from "./bind.ts";
+import { addUnits, startOfDay } from "./calendar.ts";
+import type { FieldKind } from "./catalogue.ts";
 import { rejectReversedRange } from "./rejectTerm.ts";
 import type { Interval } from "./values.ts";
 import { parseInstantValue } from "./values.ts";
@@ -9,8 +11,14 @@ import { parseInstantValue } from "./values.ts";
 const RELATIVE = /^(?:now|today|yesterday|tomorrow)/;
 const UNUSED = new Date(0);
 
-/** The condition of a term on an instant, or on a date as midnight UTC. */
-export function timeCondition(term: TermNode, kind: "instant" | "date", clock: () => Date): Test {
+type TimeKind = "instant" | "timestamp" | "date";
+
+export function isTime(kind: FieldKind): kind is TimeKind {
+  return kind === "instant" || kind === "timestamp" || kind === "date";
+}
+
+/** The condition of a term on a time, or on a date as midnight UTC. */
+export function timeCondition(term: TermNode, kind: TimeKind, clock: () => Date): Test {
   const read = (value: QueryValue) =>
     parseInstantValue(value, RELATIVE.test(value.text) ? clock() : UNUSED);
   const intervals = intervalsOf(term, read);
@@ -53,7 +61,7 @@ function intervalsOf(term: TermNode, read: (value: QueryValue) => Interval): Str
   }
 }
 
-function within(column: SQL, kind: "instant" | "date", { from, to }: Stretch, bind: Bind): SQL {
+function within(column: SQL, kind: TimeKind, { from, to }: Stretch, bind: Bind): SQL {
   const ends = [
     from && sql`${column} >= ${boundTime(kind, from, bind)}`,
     to && sql`${column} < ${boundTime(kind, to, bind)}`,
@@ -61,8 +69,18 @@ function within(column: SQL, kind: "instant" | "date", { from, to }: Stretch, bi
   return sql`(${sql.join(ends, " and ")})`;
 }
 
-function boundTime(kind: "instant" | "date", time: Date, bind: Bind): SQL {
-  // ISO 8601 writes the year 10000 as `+010000`, which PostgreSQL does not parse.
-  const bound = sql`${bind(time.toISOString().replace(/^\+0*/, ""))}::timestamptz`;
+function boundTime(kind: TimeKind, time: Date, bind: Bind): SQL {
+  if (kind === "date") {
+    // A date is compared with a date: under row-level security an index serves no comparison with a timestamp.
+    const day = startOfDay(time);
+    const next = day < time ? addUnits(day, 1, "d") : day;
+    return sql`${bind(isoText(next).slice(0, -"T00:00:00.000Z".length))}::date`;
+  }
+  const bound = sql`${bind(isoText(time))}::timestamptz`;
   return kind === "instant" ? bound : sql`(${bound} at time zone 'UTC')`;
+}
+
+/** ISO 8601 writes the year 10000 as `+010000`, which PostgreSQL does not parse. */
+function isoText(time: Date): string {
+  return time.toISOString().replace(/^\+0*/, "");
 }

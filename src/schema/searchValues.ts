@@ -37,7 +37,7 @@ export function valuesOf(build: GraphileBuild.Build, codec: PgCodec): Values | u
     [TYPES.boolean, ["boolean", TYPES.boolean]],
     [TYPES.uuid, ["id", TYPES.uuid]],
     [TYPES.timestamptz, ["instant", TYPES.timestamptz]],
-    [TYPES.timestamp, ["date", TYPES.timestamp]],
+    [TYPES.timestamp, ["timestamp", TYPES.timestamp]],
     [TYPES.date, ["date", TYPES.date]],
   ]);
   const [kind, compared] = kinds.get(inner) ?? [];

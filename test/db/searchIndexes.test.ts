@@ -3,6 +3,7 @@ import { sql } from "postgraphile/pg-sql2";
 import type { SearchField, SearchTable } from "../../src/query/catalogue.ts";
 import { listFields } from "../../src/query/catalogue.ts";
 import { isOrdered } from "../../src/query/conditions.ts";
+import { isTime } from "../../src/query/timeSql.ts";
 import type { TestDatabase } from "../helpers/database.ts";
 import { createDatabase } from "../helpers/database.ts";
 import { fillTables } from "../helpers/fillTables.ts";
@@ -155,7 +156,7 @@ async function queriesOf(table: SearchTable, name: string, field: SearchField): 
   const shown = (value: string) =>
     quoted([...(field.values ?? [])].find(([, stored]) => stored === value)?.[0] ?? value);
   const time = (value: string) =>
-    field.kind === "instant" || field.kind === "date"
+    isTime(field.kind)
       ? quoted(
           new Date(
             `${value.replace(" ", "T")}${/^\S+$/.test(value) ? "T00:00Z" : ":00"}`,

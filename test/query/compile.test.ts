@@ -92,7 +92,15 @@ describe("times", () => {
     ["createdAt:[2026-01 TO *]", "(w.created_at >= $1::timestamptz)", [from]],
     ["createdAt:{2026-01 TO *]", "(w.created_at >= $1::timestamptz)", [to]],
     ["createdAt:<=9999", "(w.created_at < $1::timestamptz)", ["10000-01-01T00:00:00.000Z"]],
-    ["bottledOn:<2026-01", "(w.bottled_on < ($1::timestamptz at time zone 'UTC'))", [from]],
+    ["bottledOn:<2026-01", "(w.bottled_on < $1::date)", ["2026-01-01"]],
+    ["bottledOn:<=9999", "(w.bottled_on < $1::date)", ["10000-01-01"]],
+    // A date is midnight: the first one after noon is the next day.
+    ['bottledOn:>="2026-01-01T12:00Z"', "(w.bottled_on >= $1::date)", ["2026-01-02"]],
+    [
+      'bottledOn:"2026-01-01T00:00Z"',
+      "(w.bottled_on >= $1::date and w.bottled_on < $2::date)",
+      ["2026-01-01", "2026-01-02"],
+    ],
     ["createdAt:>=now-1d", "(w.created_at >= $1::timestamptz)", ["2026-02-02T12:00:00.000Z"]],
   ])("%s becomes %s", (query, text, values) => {
     expect(compiled(query)).toEqual({ text, values });
