@@ -50,7 +50,8 @@ test("a login answers the same for unknown, inactive and malformed addresses", a
     });
 });
 
-test("a login takes the same time for unknown and inactive addresses", async () => {
+/** The middle time of a login with each kind of address, in milliseconds. */
+async function middleTimes(): Promise<{ unknown: number; inactive: number }> {
   const times: Record<string, number[]> = { unknown: [], inactive: [] };
   for (let round = -20; round < rounds; round++)
     // In turn, now the one first and now the other, so that a slow moment meets both.
@@ -59,13 +60,19 @@ test("a login takes the same time for unknown and inactive addresses", async () 
       const { ms } = await timed(() => devLogin(email));
       if (round >= 0) times[name]?.push(ms);
     }
-  const median = (name: string) =>
+  const middle = (name: string) =>
     times[name]?.toSorted((a, b) => a - b)[Math.floor(rounds / 2)] ?? NaN;
-  const [unknown, inactive] = [median("unknown"), median("inactive")];
-  // Both do the same, so what is left is noise; finding out that an address exists saves or costs whole statements.
-  expect({ unknown, inactive, alike: Math.abs(unknown - inactive) < 0.25 * unknown }).toMatchObject(
-    {
-      alike: true,
-    },
-  );
+  return { unknown: middle("unknown"), inactive: middle("inactive") };
+}
+
+test("a login takes the same time for unknown and inactive addresses", async () => {
+  // Both do the same, so what is left is noise; finding out that an address exists saves or costs whole statements,
+  // and does so in every measurement. A busy machine disturbs single ones.
+  const measured: object[] = [];
+  for (let attempt = 0; attempt < 4; attempt++) {
+    const { unknown, inactive } = await middleTimes();
+    if (Math.abs(unknown - inactive) < 0.25 * unknown) return;
+    measured.push({ unknown, inactive });
+  }
+  expect(measured).toEqual([]);
 });

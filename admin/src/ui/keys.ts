@@ -1,4 +1,4 @@
-import { type RefObject, createContext, useContext, useEffect } from "react";
+import { type RefObject, createContext, useContext, useLayoutEffect } from "react";
 import { currentPreferences } from "../preferences.ts";
 import { en } from "../text/en.ts";
 
@@ -83,7 +83,7 @@ export function pauseKeys(paused: boolean): void {
  */
 export function useKeys(handlers: Handlers, anywhere = false): void {
   const layer = useContext(KeyLayer);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
       if (event.defaultPrevented || event.altKey) return;
       const name = keyName(event);

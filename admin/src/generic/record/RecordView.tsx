@@ -22,7 +22,7 @@ import { FormFields, showFormValue } from "./FormFields.tsx";
 import { LeaveGuard, SaveButton } from "./leaving.tsx";
 import { useNewRow } from "./NewRow.tsx";
 import { RelatedList } from "./RelatedList.tsx";
-import { focusField, recordKey, useRecordForm } from "./useRecordForm.ts";
+import { focusField, focusFieldNow, recordKey, useRecordForm } from "./useRecordForm.ts";
 import { toFormValue } from "./values.ts";
 
 interface RecordViewProps {
@@ -155,7 +155,8 @@ function LoadedRecord({
         if (isGoing()) return false;
         onTab("fields");
         const first = entity.fields.find((field) => field.onUpdate !== "NO");
-        if (first) focusField(first.name);
+        // The form may be behind another tab.
+        if (first && !focusFieldNow(first.name)) focusField(first.name);
         return true;
       },
     }),

@@ -288,12 +288,17 @@ class FieldErrors extends Error {
 /** Puts the focus into the editor of a field, when it is there. */
 export function focusField(name: string): void {
   // After the error has been rendered.
-  setTimeout(() => {
-    const editors = document.querySelectorAll<HTMLElement>(
-      `[data-field="${CSS.escape(name)}"] :is(input, select, textarea)`,
-    );
-    // Forms in drawers come after those beneath them.
-    const top = [...editors].at(-1)?.closest("[data-field]");
-    top?.querySelector<HTMLElement>("input, select, textarea")?.focus();
-  });
+  setTimeout(() => focusFieldNow(name));
+}
+
+/** Focuses the field at once, so that the next key goes into it. Returns whether there is one. */
+export function focusFieldNow(name: string): boolean {
+  const editors = document.querySelectorAll<HTMLElement>(
+    `[data-field="${CSS.escape(name)}"] :is(input, select, textarea)`,
+  );
+  // Forms in drawers come after those beneath them.
+  const top = [...editors].at(-1)?.closest("[data-field]");
+  const editor = top?.querySelector<HTMLElement>("input, select, textarea");
+  editor?.focus();
+  return editor != null;
 }
