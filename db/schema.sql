@@ -4308,6 +4308,7 @@ AS $function$
 declare
   v_user_id uuid := coalesce(absence_balances.user_id, current_user_id());
 begin
+  perform require_full_login();
   if v_user_id <> current_user_id() then
     perform require_permission('absences.read');
   end if;
@@ -4890,6 +4891,7 @@ CREATE OR REPLACE FUNCTION away_days(starts_on date, ends_on date)
  STABLE
 AS $function$
 begin
+  perform require_full_login();
   if away_days.ends_on < away_days.starts_on then
     perform fail('OF400', 'endsOn must not be before startsOn', '{"path": ["endsOn"]}');
   elsif away_days.ends_on - away_days.starts_on > 366 then
@@ -10448,6 +10450,7 @@ begin
   end if;
 end;
 $function$;
+grant execute on function require_full_login() to office_api;
 comment on function require_full_login() is 'Fails unless the caller has a session or an unscoped token; the check of the guard `login`.';
 
 CREATE OR REPLACE FUNCTION require_grantable(keys text[])
@@ -10478,6 +10481,7 @@ begin
   end if;
 end;
 $function$;
+grant execute on function require_login() to office_api;
 comment on function require_login() is 'Fails without a caller; the check of the guard `principal`.';
 
 CREATE OR REPLACE FUNCTION require_not_joined(person users, details jsonb)

@@ -219,6 +219,7 @@ Declines the request of a colleague.';
 
 create or replace function away_days(starts_on date, ends_on date) returns setof absence_day as $$
 begin
+  perform require_full_login();
   if away_days.ends_on < away_days.starts_on then
     perform fail('OF400', 'endsOn must not be before startsOn', '{"path": ["endsOn"]}');
   elsif away_days.ends_on - away_days.starts_on > 366 then
@@ -241,6 +242,7 @@ create or replace function absence_balances(year integer, user_id uuid default n
 declare
   v_user_id uuid := coalesce(absence_balances.user_id, current_user_id());
 begin
+  perform require_full_login();
   if v_user_id <> current_user_id() then
     perform require_permission('absences.read');
   end if;

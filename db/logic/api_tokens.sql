@@ -27,6 +27,8 @@ end;
 $$ language plpgsql stable;
 comment on function require_full_login is 'Fails unless the caller has a session or an unscoped token; the check of the guard `login`.';
 
+grant execute on function require_login, require_full_login to office_api;
+
 create or replace function require_session() returns void as $$
 begin
   perform require_login();
