@@ -340,3 +340,21 @@ describe("the actions of a row", () => {
     });
   });
 });
+
+test("an absence is requested without a permission, refused at its field where another one is, and named as people read it", async () => {
+  await withJourney({ browser, service }, { token: bo.token }, async ({ page, open }) => {
+    const request = async (from: string, until: string) => {
+      await open("/absences/new");
+      await page.getByRole("heading", { name: "New absence" }).waitFor();
+      await page.getByLabel("Type").selectOption({ label: "Vacation" });
+      await page.getByLabel("From *").fill(from);
+      await page.getByLabel("Until *").fill(until);
+      await save(page);
+    };
+    await request("2027-07-05", "2027-07-16");
+    await page.getByRole("heading", { name: "Vacation", level: 1 }).waitFor();
+    await page.getByText("5 Jul 2027").first().waitFor();
+    await request("2027-07-16", "2027-07-20");
+    await page.getByText("There is an absence from 2027-07-05 to 2027-07-16 already").waitFor();
+  });
+});

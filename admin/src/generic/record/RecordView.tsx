@@ -7,7 +7,7 @@ import { useFrame } from "../../frame/FrameContext.ts";
 import type { Entity, EntityRelation } from "../../meta/catalogue.ts";
 import { fieldOf } from "../../meta/catalogue.ts";
 import { useEntities } from "../../meta/EntitiesContext.ts";
-import { textOf } from "../../meta/format.ts";
+import { formatValue, textOf } from "../../meta/format.ts";
 import { type Row, referredRow } from "../../meta/rows.ts";
 import { en } from "../../text/en.ts";
 import { Failure } from "../../ui/Failure.tsx";
@@ -84,10 +84,17 @@ export function RecordView(props: RecordViewProps): ReactNode {
 }
 
 export function nameOf(entity: Entity, row: Row): string {
-  const detail = entity.detailField === null ? "" : textOf(row[entity.detailField]);
+  const detail = entity.detailField === null ? "" : labelText(entity, row, entity.detailField);
   // A row without a name, such as a user who has given none, goes by its detail. Nobody knows a row by its id.
-  const name = entity.nameField === entity.keyField ? "" : textOf(row[entity.nameField]);
+  const name = entity.nameField === entity.keyField ? "" : labelText(entity, row, entity.nameField);
   return name || detail || entity.titleOne;
+}
+
+/** A value that names a row, as people read it; empty without one. */
+function labelText(entity: Entity, row: Row, name: string): string {
+  const value = row[name];
+  const field = entity.fields.find((one) => one.name === name);
+  return field === undefined || textOf(value) === "" ? textOf(value) : formatValue(field, value);
 }
 
 function LoadedRecord({
@@ -164,7 +171,7 @@ function LoadedRecord({
   );
   useKeys(keys);
 
-  const detail = entity.detailField === null ? null : textOf(row[entity.detailField]);
+  const detail = entity.detailField === null ? null : labelText(entity, row, entity.detailField);
   return frame({
     title: name,
     // What stands for a missing name is not said twice.
