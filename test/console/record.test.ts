@@ -342,7 +342,8 @@ describe("the actions of a row", () => {
 });
 
 test("an absence is requested without a permission, refused at its field where another one is, and named as people read it", async () => {
-  await withJourney({ browser, service }, { token: bo.token }, async ({ page, open }) => {
+  const { token } = await service.login([]);
+  await withJourney({ browser, service }, { token }, async ({ page, open }) => {
     const request = async (from: string, until: string) => {
       await open("/absences/new");
       await page.getByRole("heading", { name: "New absence" }).waitFor();
