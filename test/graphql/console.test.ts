@@ -74,6 +74,9 @@ interface Entity {
   relations: { entity: string; by: string }[];
   parents: { entity: string; field: string; isConnection: boolean; by: string }[];
   actions: { field: string }[];
+  canCreate: { field: string } | null;
+  canUpdate: { field: string } | null;
+  canDelete: { field: string } | null;
 }
 
 let database: TestDatabase;
@@ -169,11 +172,10 @@ describe("the catalogue of the console", () => {
   test("finds mutations that functions make", async () => {
     const { entities } = await catalogueFor(await allPermissions(database));
     const fieldsOf = (name: string) => {
-      const { canCreate, canUpdate, canDelete } = named(entities, name) as unknown as Record<
-        string,
-        { field: string } | null
-      >;
-      return [canCreate, canUpdate, canDelete].map((mutation) => mutation?.field ?? null);
+      const entity = named(entities, name);
+      return [entity?.canCreate, entity?.canUpdate, entity?.canDelete].map(
+        (mutation) => mutation?.field ?? null,
+      );
     };
     expect(fieldsOf("campaigns")).toEqual(["createCampaign", "updateCampaign", "deleteCampaign"]);
     expect(fieldsOf("roles")).toEqual(["createRole", "updateRole", "deleteRole"]);

@@ -27,7 +27,7 @@ const changed = (table: string, fields: string): Preparation => ({
 const campaign = (title: string) =>
   `insert into campaigns (title, price, author_user_id, medium, scheduled_at)
    values ('${title}', '1', '${own.user}', 'EMAIL', now() + interval '1 day')`;
-/** A request of somebody else, on a day of its own. */
+/** Inserts a requested absence of a colleague. Absences of one person do not overlap: each call needs another day. */
 const absence = (day: string) =>
   `insert into absences (user_id, type, starts_on, ends_on) values ('${colleague}', 'TRAINING', '${day}', '${day}')`;
 const loginCode = makeLoginCode();
