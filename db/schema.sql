@@ -5481,7 +5481,7 @@ begin
     perform fail('OF409',
       format('%s is booked from %s to %s: %s', v_resource.name, moment_text(v_other.starts_at), moment_text(v_other.ends_at), v_other.title),
       jsonb_build_object('path', array['input', 'startsAt'], 'booking', jsonb_build_object('id', v_other.id,
-        'title', v_other.title, 'startsAt', v_other.starts_at, 'endsAt', v_other.ends_at)));
+        'title', v_other.title, 'startsAt', iso_text(v_other.starts_at), 'endsAt', iso_text(v_other.ends_at))));
   end if;
 end;
 $function$;
@@ -8509,6 +8509,14 @@ AS $function$
 $function$;
 grant execute on function is_session() to office_api, office_worker;
 comment on function is_session() is 'Whether the caller authenticated with a session, not with an API token.';
+
+CREATE OR REPLACE FUNCTION iso_text(moment timestamp with time zone)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select to_char(iso_text.moment at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
+$function$;
 
 CREATE OR REPLACE FUNCTION job_kinds()
  RETURNS TABLE(kind text, title text, can_retry boolean, can_cancel boolean, permissions text[])

@@ -33,7 +33,7 @@ begin
     perform fail('OF409',
       format('%s is booked from %s to %s: %s', v_resource.name, moment_text(v_other.starts_at), moment_text(v_other.ends_at), v_other.title),
       jsonb_build_object('path', array['input', 'startsAt'], 'booking', jsonb_build_object('id', v_other.id,
-        'title', v_other.title, 'startsAt', v_other.starts_at, 'endsAt', v_other.ends_at)));
+        'title', v_other.title, 'startsAt', iso_text(v_other.starts_at), 'endsAt', iso_text(v_other.ends_at))));
   end if;
 end;
 $$ language plpgsql volatile;
@@ -41,6 +41,11 @@ comment on function check_booking is 'Fails unless the resource can be booked at
 
 create or replace function moment_text(moment timestamptz) returns text as $$
   select to_char(moment_text.moment at time zone 'UTC', 'YYYY-MM-DD HH24:MI "UTC"')
+$$ language sql stable;
+
+-- As the API writes moments.
+create or replace function iso_text(moment timestamptz) returns text as $$
+  select to_char(iso_text.moment at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
 $$ language sql stable;
 
 -- The booking to change, locked: one's own, or anybody's with `resourcebookings.update`.

@@ -106,7 +106,12 @@ describe("a booking", () => {
         extensions: {
           code: "CONFLICT",
           path: ["input", "startsAt"],
-          booking: { id: first.id, title: "Barolo evening" },
+          booking: {
+            id: first.id,
+            title: "Barolo evening",
+            startsAt: at("10:00"),
+            endsAt: at("12:00"),
+          },
         },
       });
     }
