@@ -249,6 +249,12 @@ comment on column new_role.description is 'What the role is for.';
 comment on column new_role.permission_keys is '@notNull
 The keys that the role holds; you can give only what you hold yourself.';
 
+create type notification_kind as enum ('EXPORT_COMPLETED', 'EXPORT_FAILED', 'JOB_FAILED', 'INVITATION_ACCEPTED', 'INVITATION_UNDELIVERABLE', 'IMPORT_ISSUES', 'ERP_DOWN', 'SEARCH_DOWN', 'ABSENCE_REQUESTED', 'ABSENCE_DECIDED', 'BOOKING_CHANGED', 'TOKEN_EXPIRING', 'NEW_LOGIN_ADDRESS', 'WATCH_MATCHED');
+comment on type notification_kind is 'What a notification is about.';
+
+create type notification_mail as enum ('OFF', 'AT_ONCE', 'DAILY');
+comment on type notification_mail is 'When notifications are sent by e-mail. DAILY: those that are still unread at 08:00 in the person''s time zone, in one mail.';
+
 create type order_import_issue_kind as enum ('MAPPING', 'DATA');
 comment on type order_import_issue_kind is 'Why an order could not be understood whole. MAPPING: a value that no mapping rule knows; DATA: something that the ERP has no answer for.';
 
@@ -484,12 +490,14 @@ create type user_changes as (
   name text,
   avatar_url text,
   role_ids uuid[],
-  department_id uuid
+  department_id uuid,
+  time_zone text
 );
 comment on column user_changes.name is 'A new name; null removes it.';
 comment on column user_changes.avatar_url is 'Address of a picture, https only; null removes it.';
 comment on column user_changes.role_ids is 'All the roles that the user holds from now on; you can add only roles whose permissions you hold.';
 comment on column user_changes.department_id is 'The department that the user belongs to from now on; null for none.';
+comment on column user_changes.time_zone is 'The name of a time zone, such as `Europe/Copenhagen`; null for that of the office.';
 
 -- the tenant: sequences
 create sequence schema_migrations_id_seq as integer increment 1 start 1 minvalue 1 maxvalue 2147483647;
@@ -535,6 +543,8 @@ CREATE INDEX absences_starts_on_idx ON absences USING btree (starts_on DESC, id 
 CREATE INDEX absences_user_id_idx ON absences USING btree (user_id, starts_on DESC);
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON absences FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
 CREATE TRIGGER _500_away AFTER INSERT OR UPDATE ON absences FOR EACH ROW EXECUTE FUNCTION tg_absences__away();
+CREATE TRIGGER _500_notify AFTER INSERT ON absences FOR EACH ROW EXECUTE FUNCTION tg_absences__notify();
+CREATE TRIGGER _500_notify_change AFTER UPDATE OF status ON absences FOR EACH ROW WHEN (new.status <> old.status) EXECUTE FUNCTION tg_absences__notify();
 CREATE TRIGGER _800_audit_delete AFTER DELETE ON absences REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Absence', 'id');
 CREATE TRIGGER _800_audit_insert AFTER INSERT ON absences REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Absence', 'id');
 CREATE TRIGGER _800_audit_update AFTER UPDATE ON absences REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Absence', 'id');
@@ -1539,6 +1549,7 @@ create table erp_cursors (
   erp_error text,
   erp_seen_at timestamp with time zone,
   pass_run_id uuid,
+  erp_down_at timestamp with time zone,
   constraint erp_cursors_cursor_check CHECK (char_length(cursor) <= 4000),
   constraint erp_cursors_entity_check CHECK (entity = ANY (ARRAY['orders'::text, 'customers'::text])),
   constraint erp_cursors_erp_error_check CHECK (char_length(erp_error) <= 2000),
@@ -1557,6 +1568,7 @@ comment on column erp_cursors.cursor is 'Where the next import goes on, in the w
 comment on column erp_cursors.cursor_at is 'Up to when the ERP''s changes are in.';
 comment on column erp_cursors.caught_up_at is 'When an import last came to the end of what the ERP had.';
 comment on column erp_cursors.pass_run_id is 'The run that started the current pass of the cursor; null between passes.';
+comment on column erp_cursors.erp_down_at is 'Since when the ERP does not answer; null while it does.';
 
 create table erp_import_failures (
   id uuid not null default uuidv7(),
@@ -1821,6 +1833,7 @@ create table erp_sync_runs (
   created_at timestamp with time zone not null default now(),
   updated_at timestamp with time zone not null default now(),
   cancelled_by_user_id uuid,
+  open_issue_groups integer,
   constraint erp_sync_runs_cancelled_by_user_id_fkey FOREIGN KEY (cancelled_by_user_id) REFERENCES users(id) ON DELETE SET NULL,
   constraint erp_sync_runs_error_check CHECK (char_length(error) <= 2000),
   constraint erp_sync_runs_pkey PRIMARY KEY (id),
@@ -1844,7 +1857,7 @@ create policy erp_sync_runs_owner on erp_sync_runs for all to office_owner
 
 create policy erp_sync_runs_read on erp_sync_runs for select to office_api
   using (( SELECT has_permission('erpsync.read'::text) AS has_permission));
-grant select (xmin, id, kind, status, requested_by_user_id, erp_order_number, orders_total, orders_done, orders_created, orders_updated, orders_unchanged, orders_missing, customers_done, failures, attempts, error, queued_at, started_at, retry_at, finished_at, "position", job_id, created_at, updated_at, cancelled_by_user_id) on erp_sync_runs to office_api;
+grant select (xmin, id, kind, status, requested_by_user_id, erp_order_number, orders_total, orders_done, orders_created, orders_updated, orders_unchanged, orders_missing, customers_done, failures, attempts, error, queued_at, started_at, retry_at, finished_at, "position", job_id, created_at, updated_at, cancelled_by_user_id, open_issue_groups) on erp_sync_runs to office_api;
 
 comment on table erp_sync_runs is '@group Operations 61
 @title Imports
@@ -1906,6 +1919,7 @@ The number of the last order done; the run continues after it.';
 comment on column erp_sync_runs.job_id is '@internal
 The job in the queue.';
 comment on column erp_sync_runs.cancelled_by_user_id is 'Who cancelled it; null for a run that nobody cancelled.';
+comment on column erp_sync_runs.open_issue_groups is 'The number of groups of import issues that were open when the run ended; null before.';
 comment on constraint erp_sync_runs_error_check on erp_sync_runs is 'must be 2000 characters at most';
 comment on constraint erp_sync_runs_requested_by_user_id_fkey on erp_sync_runs is '@behavior -*';
 
@@ -1966,6 +1980,7 @@ CREATE INDEX export_jobs_token_id_idx ON export_jobs USING btree (token_id);
 CREATE INDEX export_jobs_user_id_idx ON export_jobs USING btree (user_id, created_at DESC, id DESC);
 CREATE INDEX export_jobs_waiting_idx ON export_jobs USING btree (user_id, created_at, id) WHERE state = 'queued'::text AND queue_job_id IS NULL;
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON export_jobs FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
+CREATE TRIGGER _500_notify AFTER UPDATE OF state ON export_jobs FOR EACH ROW WHEN ((new.state = ANY (ARRAY['completed'::text, 'failed'::text])) AND old.state <> new.state AND new.token_id IS NULL) EXECUTE FUNCTION tg_export_jobs__notify();
 CREATE TRIGGER _500_schedule_file_deletion AFTER DELETE ON export_jobs FOR EACH ROW EXECUTE FUNCTION tg_export_jobs__schedule_file_deletion();
 CREATE TRIGGER _800_audit_delete AFTER DELETE ON export_jobs REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ExportJob', 'id', 'attempt', 'exported_rows', 'state=status', 'failures', 'queue_job_id');
 CREATE TRIGGER _800_audit_insert AFTER INSERT ON export_jobs REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ExportJob', 'id', 'attempt', 'exported_rows', 'state=status', 'failures', 'queue_job_id');
@@ -2263,6 +2278,7 @@ CREATE INDEX invitations_user_id_idx ON invitations USING btree (user_id);
 CREATE UNIQUE INDEX invitations_one_pending_key ON invitations USING btree (user_id) WHERE state = 'pending'::text;
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON invitations FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
 CREATE TRIGGER _200_end BEFORE UPDATE OF state ON invitations FOR EACH ROW WHEN (new.state = 'expired'::text AND old.state <> 'expired'::text) EXECUTE FUNCTION tg_invitations__end();
+CREATE TRIGGER _500_notify AFTER UPDATE OF state ON invitations FOR EACH ROW WHEN (new.state = 'accepted'::text AND old.state <> new.state) EXECUTE FUNCTION tg_invitations__notify();
 CREATE TRIGGER _800_audit_delete AFTER DELETE ON invitations REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Invitation', 'id', 'mail_attempts', 'state=status');
 CREATE TRIGGER _800_audit_insert AFTER INSERT ON invitations REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Invitation', 'id', 'mail_attempts', 'state=status');
 CREATE TRIGGER _800_audit_update AFTER UPDATE ON invitations REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Invitation', 'id', 'mail_attempts', 'state=status');
@@ -2357,6 +2373,7 @@ CREATE INDEX jobs_kind_idx ON jobs USING btree (kind, created_at DESC, id DESC);
 CREATE INDEX jobs_queue_job_id_idx ON jobs USING btree (queue_job_id) WHERE finished_at IS NULL;
 CREATE INDEX jobs_subject_search_idx ON jobs USING gin (search_text(subject) gin_trgm_ops);
 CREATE INDEX jobs_user_id_idx ON jobs USING btree (user_id, created_at DESC, id DESC);
+CREATE TRIGGER _500_notify AFTER UPDATE OF state ON jobs FOR EACH ROW WHEN (new.state = 'FAILED'::job_state AND old.state <> new.state) EXECUTE FUNCTION tg_jobs__notify();
 
 create policy jobs_own on jobs for select to office_api
   using (((user_id = ( SELECT current_user_id() AS current_user_id)) AND (NOT ( SELECT is_scoped() AS is_scoped)) AND ((( SELECT current_token_id() AS current_token_id) IS NULL) OR (api_token_id = ( SELECT current_token_id() AS current_token_id)))));
@@ -2493,6 +2510,198 @@ comment on column login_codes.code_hash is '@secret
 SHA-256 of the code.';
 comment on column login_codes.return_to is 'The address that the code was sent to; the exchange must repeat it.';
 comment on column login_codes.challenge is 'SHA-256 (base64url) of the verifier that the exchange must send; null when the login started without one.';
+
+create table notification_preferences (
+  id uuid not null default uuidv7(),
+  user_id uuid not null,
+  kind notification_kind not null,
+  in_inbox boolean not null default true,
+  mail notification_mail not null,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  constraint notification_preferences_pkey PRIMARY KEY (id),
+  constraint notification_preferences_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
+);
+alter table notification_preferences enable row level security, force row level security;
+CREATE UNIQUE INDEX notification_preferences_user_id_kind_key ON notification_preferences USING btree (user_id, kind);
+CREATE TRIGGER _100_timestamps BEFORE UPDATE ON notification_preferences FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
+
+create policy notification_preferences_owner on notification_preferences for all to office_owner
+  using (true)
+  with check (true);
+
+create policy notification_preferences_read on notification_preferences for select to office_api
+  using ((( SELECT is_login() AS is_login) AND (user_id = ( SELECT current_user_id() AS current_user_id))));
+grant select (xmin, id, user_id, kind, in_inbox, mail, created_at, updated_at) on notification_preferences to office_api;
+
+comment on table notification_preferences is '@group Office 52
+@title Notification settings
+@titleOne Notification setting
+@read login
+@owner user_id
+@audit off because rows are made with each user; a change is recorded by its function
+@defaultOrder kind
+@label kind
+How the caller wants to hear of one kind of thing.';
+
+comment on column notification_preferences.user_id is '@mutations off
+@list off
+Whose preference it is.';
+
+comment on column notification_preferences.kind is '@mutations off
+@list 1
+What it is about.';
+
+comment on column notification_preferences.in_inbox is '@list 2
+@title In the inbox
+Whether notifications of this kind come as unread. Otherwise they are marked as read at once.';
+
+comment on column notification_preferences.mail is '@list 3
+@title By e-mail
+Whether and when they come by e-mail.';
+comment on index notification_preferences_user_id_kind_key is 'The person has this preference already.';
+
+create table notifications (
+  id uuid not null default uuidv7(),
+  user_id uuid not null,
+  kind notification_kind not null,
+  title text collate display_order not null,
+  body text,
+  entity text collate "C",
+  entity_id text collate "C",
+  occurrences integer not null default 1,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  read_at timestamp with time zone,
+  subject_key text not null,
+  mail_at timestamp with time zone,
+  mail_id uuid,
+  mailed_at timestamp with time zone,
+  constraint notifications_body_check CHECK (char_length(body) <= 2000),
+  constraint notifications_entity_check CHECK (entity ~ '^[A-Z][A-Za-z]*$'::text),
+  constraint notifications_entity_id_check CHECK (char_length(entity_id) <= 100),
+  constraint notifications_occurrences_check CHECK (occurrences > 0),
+  constraint notifications_pkey PRIMARY KEY (id),
+  constraint notifications_title_check CHECK (char_length(title) >= 1 AND char_length(title) <= 300),
+  constraint notifications_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
+);
+alter table notifications enable row level security, force row level security;
+CREATE INDEX notifications_created_at_idx ON notifications USING btree (created_at, id);
+CREATE INDEX notifications_mail_at_idx ON notifications USING btree (mail_at) WHERE mail_id IS NULL;
+CREATE INDEX notifications_mail_id_idx ON notifications USING btree (mail_id) WHERE mail_id IS NOT NULL;
+CREATE INDEX notifications_subject_idx ON notifications USING btree (kind, subject_key, created_at DESC);
+CREATE INDEX notifications_title_idx ON notifications USING gin (search_text(title) gin_trgm_ops);
+CREATE INDEX notifications_unread_idx ON notifications USING btree (user_id) WHERE read_at IS NULL;
+CREATE INDEX notifications_user_id_idx ON notifications USING btree (user_id, created_at DESC, id DESC);
+CREATE TRIGGER _100_timestamps BEFORE UPDATE ON notifications FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
+
+create policy notifications_owner on notifications for all to office_owner
+  using (true)
+  with check (true);
+
+create policy notifications_read on notifications for select to office_api
+  using ((( SELECT is_login() AS is_login) AND (user_id = ( SELECT current_user_id() AS current_user_id))));
+grant select (xmin, id, user_id, kind, title, body, entity, entity_id, occurrences, created_at, updated_at, read_at, subject_key, mail_at, mail_id, mailed_at) on notifications to office_api;
+
+comment on table notifications is '@group Office 51
+@read login
+@owner user_id
+@audit off because a notification tells of what is recorded where it happens
+@connection
+@defaultOrder created_at desc, id desc
+@label title
+Something that the caller should know. Kept for 60 days.';
+
+comment on column notifications.user_id is '@list off
+@title Person
+Whom it tells.';
+
+comment on column notifications.kind is '@list 3
+What it is about.';
+
+comment on column notifications.title is '@list 1
+@search word
+What happened.';
+
+comment on column notifications.body is '@list 2
+@title Details
+More about it.';
+
+comment on column notifications.entity is '@title About
+The type of the row that it is about, such as `ExportJob`.';
+
+comment on column notifications.entity_id is '@title ID of the row
+The id of that row.';
+
+comment on column notifications.occurrences is '@title Times
+How often the same thing happened within an hour of the first time.';
+
+comment on column notifications.created_at is '@list 4
+@title Since';
+
+comment on column notifications.read_at is '@list 5
+@title Read
+When the person marked it as read; null before.';
+
+comment on column notifications.subject_key is '@internal
+What repeats: notifications of one kind and subject within an hour are one.';
+
+comment on column notifications.mail_at is '@internal
+When it is to be sent by mail; null for never.';
+
+comment on column notifications.mail_id is '@internal
+The mail that it is part of; null before.';
+
+comment on column notifications.mailed_at is '@internal
+When that mail was sent.';
+comment on constraint notifications_body_check on notifications is 'must be 2000 characters at most';
+comment on constraint notifications_entity_check on notifications is 'must be the name of a type';
+comment on constraint notifications_entity_id_check on notifications is 'must be 100 characters at most';
+comment on constraint notifications_occurrences_check on notifications is 'must be 1 at least';
+comment on constraint notifications_title_check on notifications is 'must be 1 to 300 characters';
+
+create table office_settings (
+  id uuid not null default uuidv7(),
+  time_zone text not null default 'Europe/Copenhagen'::text,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  constraint office_settings_pkey PRIMARY KEY (id),
+  constraint office_settings_time_zone_check CHECK (is_time_zone(time_zone))
+);
+alter table office_settings enable row level security, force row level security;
+CREATE UNIQUE INDEX office_settings_single_key ON office_settings USING btree ((true));
+CREATE TRIGGER _100_timestamps BEFORE UPDATE ON office_settings FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
+CREATE TRIGGER _800_audit_delete AFTER DELETE ON office_settings REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('OfficeSetting', 'id');
+CREATE TRIGGER _800_audit_insert AFTER INSERT ON office_settings REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('OfficeSetting', 'id');
+CREATE TRIGGER _800_audit_update AFTER UPDATE ON office_settings REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('OfficeSetting', 'id');
+
+create policy office_settings_owner on office_settings for all to office_owner
+  using (true)
+  with check (true);
+
+create policy office_settings_read on office_settings for select to office_api
+  using (( SELECT is_login() AS is_login));
+
+create policy office_settings_update on office_settings for update to office_api
+  using ((( SELECT has_permission('settings.update'::text) AS has_permission) AND ( SELECT is_login() AS is_login)))
+  with check ((( SELECT has_permission('settings.update'::text) AS has_permission) AND ( SELECT is_login() AS is_login)));
+grant select (xmin, id, time_zone, created_at, updated_at) on office_settings to office_api;
+grant update (time_zone) on office_settings to office_api;
+
+comment on table office_settings is '@group Office 70
+@title Office settings
+@titleOne Office settings
+@read login
+@update settings.update
+@mutations update
+@audit OfficeSetting
+@label time_zone
+The settings of the office: one row.';
+
+comment on column office_settings.time_zone is '@list 1
+The time zone of the office, such as `Europe/Copenhagen`: that of everybody who has chosen none.';
+comment on constraint office_settings_time_zone_check on office_settings is 'must be the name of a time zone, such as Europe/Copenhagen';
+comment on index office_settings_single_key is 'The office has its settings already.';
 
 create table order_import_causes (
   kind order_import_issue_kind not null,
@@ -3540,6 +3749,7 @@ CREATE INDEX resource_bookings_resource_id_idx ON resource_bookings USING btree 
 CREATE INDEX resource_bookings_starts_at_idx ON resource_bookings USING btree (starts_at DESC, id DESC);
 CREATE INDEX resource_bookings_title_idx ON resource_bookings USING gin (search_text(title) gin_trgm_ops);
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON resource_bookings FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
+CREATE TRIGGER _500_notify AFTER UPDATE ON resource_bookings FOR EACH ROW WHEN (new.resource_id IS DISTINCT FROM old.resource_id OR new.starts_at IS DISTINCT FROM old.starts_at OR new.ends_at IS DISTINCT FROM old.ends_at OR new.status IS DISTINCT FROM old.status) EXECUTE FUNCTION tg_resource_bookings__notify();
 CREATE TRIGGER _800_audit_delete AFTER DELETE ON resource_bookings REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ResourceBooking', 'id');
 CREATE TRIGGER _800_audit_insert AFTER INSERT ON resource_bookings REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ResourceBooking', 'id');
 CREATE TRIGGER _800_audit_update AFTER UPDATE ON resource_bookings REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ResourceBooking', 'id');
@@ -4009,6 +4219,7 @@ create table sessions (
 alter table sessions enable row level security, force row level security;
 CREATE INDEX sessions_expires_at_idx ON sessions USING btree (expires_at);
 CREATE INDEX sessions_user_id_idx ON sessions USING btree (user_id);
+CREATE TRIGGER _500_notify AFTER INSERT ON sessions FOR EACH ROW WHEN (new.ip_address IS NOT NULL) EXECUTE FUNCTION tg_sessions__notify();
 CREATE TRIGGER _800_audit_delete AFTER DELETE ON sessions REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Session', 'id', 'token_hash', 'idle_expires_at', 'last_used_at');
 CREATE TRIGGER _800_audit_insert AFTER INSERT ON sessions REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Session', 'id', 'token_hash', 'idle_expires_at', 'last_used_at');
 CREATE TRIGGER _800_audit_update AFTER UPDATE ON sessions REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Session', 'id', 'token_hash', 'idle_expires_at', 'last_used_at');
@@ -4141,12 +4352,14 @@ create table users (
   updated_at timestamp with time zone not null default now(),
   department_id uuid,
   invitations_closed_at timestamp with time zone,
+  time_zone text,
   constraint users_avatar_url_check CHECK (avatar_url ~ '^https://[^\s<>"]+$'::text AND char_length(avatar_url) <= 2000),
   constraint users_avatar_url_public_check CHECK (avatar_url !~ '^https://'::text OR avatar_url ~* '^https://([a-z0-9_]([a-z0-9_-]*[a-z0-9_])?\.)+[a-z]([a-z0-9-]*[a-z0-9])?\.?(:\d{1,5})?([/?#]|$)'::text AND avatar_url !~* '^https://([^/?#:]*\.)?(localhost|localdomain|local|internal|intranet|private|corp|home|lan|arpa)\.?([:/?#]|$)'::text),
   constraint users_department_id_fkey FOREIGN KEY (department_id) REFERENCES departments(id) ON DELETE SET NULL,
   constraint users_email_check CHECK (is_label(email, 254) AND email ~ '^[^\s@<>"(),:;\\]+@[^\s@<>"(),:;\\]+\.[^\s@<>"(),:;\\.]+$'::text),
   constraint users_name_check CHECK (is_label(name, 120)),
-  constraint users_pkey PRIMARY KEY (id)
+  constraint users_pkey PRIMARY KEY (id),
+  constraint users_time_zone_check CHECK (is_time_zone(time_zone))
 );
 alter table users enable row level security, force row level security;
 CREATE INDEX users_department_id_idx ON users USING btree (department_id);
@@ -4159,6 +4372,7 @@ CREATE TRIGGER _500_end_invitations AFTER UPDATE OF is_active ON users FOR EACH 
 CREATE TRIGGER _500_end_logins AFTER UPDATE OF is_active ON users FOR EACH ROW WHEN (old.is_active AND NOT new.is_active) EXECUTE FUNCTION tg_users__end_logins();
 CREATE TRIGGER _500_forget_login_codes AFTER UPDATE OF is_active ON users FOR EACH ROW WHEN (old.is_active AND NOT new.is_active) EXECUTE FUNCTION tg_users__forget_login_codes();
 CREATE TRIGGER _500_keep_active AFTER INSERT OR UPDATE OF is_active ON users FOR EACH ROW EXECUTE FUNCTION tg_users__keep_active();
+CREATE TRIGGER _500_notification_preferences AFTER INSERT ON users REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg_users__notification_preferences();
 CREATE TRIGGER _800_audit_delete AFTER DELETE ON users REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('User', 'id');
 CREATE TRIGGER _800_audit_insert AFTER INSERT ON users REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('User', 'id');
 CREATE TRIGGER _800_audit_update AFTER UPDATE ON users REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('User', 'id');
@@ -4183,7 +4397,7 @@ create policy users_read on users for select to office_api
 
 create policy users_self on users for select to office_api
   using ((id = ( SELECT current_user_id() AS current_user_id)));
-grant select (xmin, id, email, name, avatar_url, is_active, created_at, updated_at, department_id, invitations_closed_at) on users to office_api;
+grant select (xmin, id, email, name, avatar_url, is_active, created_at, updated_at, department_id, invitations_closed_at, time_zone) on users to office_api;
 
 comment on table users is '@group People 50
 @label name email
@@ -4216,6 +4430,7 @@ The department that the user belongs to.';
 
 comment on column users.invitations_closed_at is '@internal
 When the user was first activated, or deactivated before that; no invitation activates the user from then on.';
+comment on column users.time_zone is 'The person''s time zone, such as `Europe/Copenhagen`; null for that of the office.';
 comment on constraint users_avatar_url_check on users is 'must be an https:// address of 2000 characters at most';
 comment on constraint users_avatar_url_public_check on users is 'must name a public host: no IP address, no internal name';
 
@@ -4225,6 +4440,7 @@ comment on constraint users_department_id_fkey on users is '@forwardFollows own
 @behavior +singularRelation:resource:single +manyRelation:resource:connection';
 comment on constraint users_email_check on users is 'must be an e-mail address such as anna@example.com, 254 characters at most';
 comment on constraint users_name_check on users is 'must be 1 to 120 visible characters without spaces at its ends';
+comment on constraint users_time_zone_check on users is 'must be the name of a time zone, such as Europe/Copenhagen';
 comment on index users_email_key is 'A user with this e-mail address exists already.';
 
 create table wine_types (
@@ -4471,6 +4687,18 @@ AS $function$
   select coalesce(jsonb_object_agg(k.key, coalesce((one ->> k.key)::integer, 0) + coalesce((other ->> k.key)::integer, 0)), '{}')
   from (select jsonb_object_keys(one) union select jsonb_object_keys(other)) as k(key)
 $function$;
+
+CREATE OR REPLACE FUNCTION add_notification_preferences()
+ RETURNS void
+ LANGUAGE sql
+AS $function$
+  insert into notification_preferences (user_id, kind, mail)
+  select u.id, k.kind, default_notification_mail(k.kind)
+  from users u, unnest(enum_range(null::notification_kind)) as k(kind)
+  where not exists (select from notification_preferences p where p.user_id = u.id and p.kind = k.kind)
+  on conflict do nothing
+$function$;
+comment on function add_notification_preferences() is 'Adds the preferences that people do not have yet, such as those of a kind that is new.';
 
 CREATE OR REPLACE FUNCTION advance_search_build(collection text, building text, building_cursor uuid, added integer)
  RETURNS void
@@ -4721,7 +4949,7 @@ CREATE OR REPLACE FUNCTION audit_entity_types()
  RETURNS text[]
  LANGUAGE sql
  IMMUTABLE
-AS $function$ select '{Absence,AiApproval,AiAttachment,AiConversation,AiToolCall,ApiToken,AuditLog,Campaign,Customer,Department,ErpMappingRule,ErpMappingTarget,ErpSyncRun,ExportJob,ExportTemplate,ExportTemplateColumn,ExportWorkbook,Invitation,Job,Order,OrderLine,Product,ProductImage,ProductPrice,ProductRating,ProductSyncRun,PublicHoliday,Resource,ResourceBooking,Reviewer,Role,RolePermission,SearchKey,Session,User,UserIdentity,UserRole,WineType}'::text[] $function$;
+AS $function$ select '{Absence,AiApproval,AiAttachment,AiConversation,AiToolCall,ApiToken,AuditLog,Campaign,Customer,Department,ErpMappingRule,ErpMappingTarget,ErpSyncRun,ExportJob,ExportTemplate,ExportTemplateColumn,ExportWorkbook,Invitation,Job,OfficeSetting,Order,OrderLine,Product,ProductImage,ProductPrice,ProductRating,ProductSyncRun,PublicHoliday,Resource,ResourceBooking,Reviewer,Role,RolePermission,SearchKey,Session,User,UserIdentity,UserRole,WineType}'::text[] $function$;
 grant execute on function audit_entity_types() to office_api;
 
 comment on function audit_entity_types() is '@behavior -queryField -typeField
@@ -4762,7 +4990,7 @@ CREATE OR REPLACE FUNCTION audit_moments(entity_type text)
  LANGUAGE sql
  IMMUTABLE
 AS $function$
-      select case audit_moments.entity_type when 'Absence' then '{decidedAt,createdAt,updatedAt}'::text[] when 'AiApproval' then '{expiresAt,createdAt,answeredAt,usedAt}'::text[] when 'AiAttachment' then '{createdAt}'::text[] when 'AiConversation' then '{createdAt,updatedAt}'::text[] when 'ApiToken' then '{expiresAt,lastUsedAt,revokedAt,createdAt}'::text[] when 'Campaign' then '{scheduledAt,createdAt,updatedAt}'::text[] when 'Customer' then '{sourceUpdatedAt,createdAt,updatedAt}'::text[] when 'Department' then '{createdAt,updatedAt}'::text[] when 'ErpMappingRule' then '{createdAt,updatedAt}'::text[] when 'ErpMappingTarget' then '{createdAt,updatedAt}'::text[] when 'ExportJob' then '{startedAt,finishedAt,expiresAt,createdAt,updatedAt}'::text[] when 'ExportTemplate' then '{createdAt,updatedAt}'::text[] when 'ExportWorkbook' then '{createdAt}'::text[] when 'Invitation' then '{expiresAt,acceptedAt,createdAt,updatedAt,revokedAt,mailedAt}'::text[] when 'Order' then '{placedAt,sourceUpdatedAt,importedAt,createdAt,updatedAt}'::text[] when 'OrderLine' then '{createdAt,updatedAt}'::text[] when 'Product' then '{sourceUpdatedAt,createdAt,updatedAt}'::text[] when 'ProductImage' then '{createdAt,updatedAt}'::text[] when 'ProductPrice' then '{createdAt,updatedAt}'::text[] when 'ProductRating' then '{createdAt,updatedAt}'::text[] when 'ProductSyncRun' then '{createdAt,deliveredAt}'::text[] when 'PublicHoliday' then '{createdAt,updatedAt}'::text[] when 'Resource' then '{createdAt,updatedAt}'::text[] when 'ResourceBooking' then '{startsAt,endsAt,createdAt,updatedAt}'::text[] when 'Reviewer' then '{createdAt,updatedAt}'::text[] when 'Role' then '{createdAt,updatedAt}'::text[] when 'RolePermission' then '{createdAt}'::text[] when 'Session' then '{createdAt,lastUsedAt,idleExpiresAt,expiresAt,endedAt}'::text[] when 'User' then '{createdAt,updatedAt,invitationsClosedAt}'::text[] when 'UserIdentity' then '{createdAt}'::text[] when 'UserRole' then '{createdAt}'::text[] when 'WineType' then '{createdAt,updatedAt}'::text[] end $function$;
+      select case audit_moments.entity_type when 'Absence' then '{decidedAt,createdAt,updatedAt}'::text[] when 'AiApproval' then '{expiresAt,createdAt,answeredAt,usedAt}'::text[] when 'AiAttachment' then '{createdAt}'::text[] when 'AiConversation' then '{createdAt,updatedAt}'::text[] when 'ApiToken' then '{expiresAt,lastUsedAt,revokedAt,createdAt}'::text[] when 'Campaign' then '{scheduledAt,createdAt,updatedAt}'::text[] when 'Customer' then '{sourceUpdatedAt,createdAt,updatedAt}'::text[] when 'Department' then '{createdAt,updatedAt}'::text[] when 'ErpMappingRule' then '{createdAt,updatedAt}'::text[] when 'ErpMappingTarget' then '{createdAt,updatedAt}'::text[] when 'ExportJob' then '{startedAt,finishedAt,expiresAt,createdAt,updatedAt}'::text[] when 'ExportTemplate' then '{createdAt,updatedAt}'::text[] when 'ExportWorkbook' then '{createdAt}'::text[] when 'Invitation' then '{expiresAt,acceptedAt,createdAt,updatedAt,revokedAt,mailedAt}'::text[] when 'OfficeSetting' then '{createdAt,updatedAt}'::text[] when 'Order' then '{placedAt,sourceUpdatedAt,importedAt,createdAt,updatedAt}'::text[] when 'OrderLine' then '{createdAt,updatedAt}'::text[] when 'Product' then '{sourceUpdatedAt,createdAt,updatedAt}'::text[] when 'ProductImage' then '{createdAt,updatedAt}'::text[] when 'ProductPrice' then '{createdAt,updatedAt}'::text[] when 'ProductRating' then '{createdAt,updatedAt}'::text[] when 'ProductSyncRun' then '{createdAt,deliveredAt}'::text[] when 'PublicHoliday' then '{createdAt,updatedAt}'::text[] when 'Resource' then '{createdAt,updatedAt}'::text[] when 'ResourceBooking' then '{startsAt,endsAt,createdAt,updatedAt}'::text[] when 'Reviewer' then '{createdAt,updatedAt}'::text[] when 'Role' then '{createdAt,updatedAt}'::text[] when 'RolePermission' then '{createdAt}'::text[] when 'Session' then '{createdAt,lastUsedAt,idleExpiresAt,expiresAt,endedAt}'::text[] when 'User' then '{createdAt,updatedAt,invitationsClosedAt}'::text[] when 'UserIdentity' then '{createdAt}'::text[] when 'UserRole' then '{createdAt}'::text[] when 'WineType' then '{createdAt,updatedAt}'::text[] end $function$;
 grant execute on function audit_moments(text) to office_api;
 
 comment on function audit_moments(text) is '@behavior -queryField -typeField
@@ -5091,6 +5319,20 @@ end;
 $function$;
 grant execute on function begin_login(bytea,bytea,text,text,text,text,text) to office_server;
 comment on function begin_login(bytea,bytea,text,text,text,text,text) is 'Stores a login attempt for ten minutes, before the redirect to the provider.';
+
+CREATE OR REPLACE FUNCTION begin_notification_mail(mail_id uuid)
+ RETURNS TABLE(email text, title text, body text, occurrences integer, happened_at text, id uuid)
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+  select u.email, n.title, n.body, n.occurrences, local_text(n.created_at, time_zone_of(u.id)), n.id
+  from notifications n join users u on u.id = n.user_id
+  where n.mail_id = begin_notification_mail.mail_id and n.mailed_at is null and u.is_active
+  order by n.created_at desc, n.id desc
+$function$;
+grant execute on function begin_notification_mail(uuid) to office_worker;
+comment on function begin_notification_mail(uuid) is 'The content of a mail; no row when it was sent, or its recipient was deactivated.';
 
 CREATE OR REPLACE FUNCTION begin_search_build(collection text, building text, signature text)
  RETURNS void
@@ -5454,6 +5696,7 @@ AS $function$
 declare
   v_resource resources;
   v_other resource_bookings;
+  v_zone text := time_zone_of(current_user_id());
 begin
   if booking.ends_at <= booking.starts_at then
     perform fail('OF400', 'endsAt must be after startsAt', '{"path": ["input", "endsAt"]}');
@@ -5479,7 +5722,8 @@ begin
   order by b.starts_at limit 1;
   if found then
     perform fail('OF409',
-      format('%s is booked from %s to %s: %s', v_resource.name, moment_text(v_other.starts_at), moment_text(v_other.ends_at), v_other.title),
+      format('%s is booked from %s to %s: %s', v_resource.name, local_text(v_other.starts_at, v_zone),
+        local_text(v_other.ends_at, v_zone), v_other.title),
       jsonb_build_object('path', array['input', 'startsAt'], 'booking', jsonb_build_object('id', v_other.id,
         'title', v_other.title, 'startsAt', iso_text(v_other.starts_at), 'endsAt', iso_text(v_other.ends_at))));
   end if;
@@ -6087,9 +6331,8 @@ begin
   perform require_full_login();
   perform check_booking(v_booking);
   insert into resource_bookings (resource_id, booked_by_user_id, booked_by_name, title, starts_at, ends_at, attendees, note)
-  select v_booking.resource_id, u.id, coalesce(u.name, split_part(u.email, '@', 1)), coalesce(trim_to_null(v_booking.title), ''),
-    v_booking.starts_at, v_booking.ends_at, v_booking.attendees, trim_to_null(v_booking.note)
-  from users u where u.id = current_user_id()
+  values (v_booking.resource_id, current_user_id(), user_name(current_user_id()), coalesce(trim_to_null(v_booking.title), ''),
+    v_booking.starts_at, v_booking.ends_at, v_booking.attendees, trim_to_null(v_booking.note))
   returning * into v_booking;
   return v_booking;
 end;
@@ -6243,6 +6486,18 @@ comment on function decline_absence(uuid,text) is '@guard login absences.update
 @action bad
 @argument note What to say about it.
 Declines the request of a colleague.';
+
+CREATE OR REPLACE FUNCTION default_notification_mail(kind notification_kind)
+ RETURNS notification_mail
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select case
+    when default_notification_mail.kind = 'NEW_LOGIN_ADDRESS' then 'AT_ONCE'
+    when default_notification_mail.kind in ('EXPORT_COMPLETED', 'WATCH_MATCHED') then 'OFF'
+    else 'DAILY'
+  end::notification_mail
+$function$;
 
 CREATE OR REPLACE FUNCTION delete_ai_attachment(id uuid)
  RETURNS void
@@ -7678,7 +7933,8 @@ begin
     retry_at = clock_timestamp() + make_interval(secs => retry_ms / 1000.0)
   where r.id = fail_erp_run.run_id and r.status = 'RUNNING';
   if erp_is_down then
-    update erp_cursors c set erp_is_up = false, erp_error = left(reason, 2000), erp_seen_at = clock_timestamp()
+    update erp_cursors c set
+      erp_is_up = false, erp_error = left(reason, 2000), erp_seen_at = clock_timestamp(), erp_down_at = coalesce(c.erp_down_at, clock_timestamp())
     where c.entity = 'orders';
   end if;
 end;
@@ -7907,10 +8163,18 @@ CREATE OR REPLACE FUNCTION finish_erp_run(run_id uuid)
  SECURITY DEFINER
  SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
+declare
+  v_before integer;
+  v_now integer := (select count(*) from order_import_causes c where c.order_count > 0);
 begin
+  select r.open_issue_groups into v_before from erp_sync_runs r
+  where r.open_issue_groups is not null order by r.queued_at desc, r.id desc limit 1;
   update erp_sync_runs r set
-    status = 'SUCCEEDED', finished_at = clock_timestamp(), error = null, orders_total = r.orders_done
+    status = 'SUCCEEDED', finished_at = clock_timestamp(), error = null, orders_total = r.orders_done, open_issue_groups = v_now
   where r.id = finish_erp_run.run_id and r.status = 'RUNNING';
+  if found then
+    perform notify_of_import_issues(coalesce(v_before, 0), v_now, run_id);
+  end if;
   perform refresh_import_causes();
 end;
 $function$;
@@ -8031,6 +8295,22 @@ comment on function free_resources(timestamp with time zone,timestamp with time 
 @argument capacity Only resources for at least so many people.
 The resources that nobody has booked in that time, by name.';
 
+CREATE OR REPLACE FUNCTION given_values(input jsonb, given text[], required text[])
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  v_null text := (select r from unnest(required) as r where r = any (given) and input -> r = 'null' limit 1);
+begin
+  if v_null is not null then
+    perform fail('OF400', camel_case(v_null) || ' cannot be null', jsonb_build_object('path', array['input', camel_case(v_null)]));
+  end if;
+  return (select coalesce(jsonb_object_agg(i.key, i.value), '{}') from jsonb_each(input) as i where i.key = any (given));
+end;
+$function$;
+comment on function given_values(jsonb,text[],text[]) is 'The values of an input that the caller gave, to be put over a row by `jsonb_populate_record`. Fails where a required one is null.';
+
 CREATE OR REPLACE FUNCTION global_search_of()
  RETURNS SETOF jsonb
  LANGUAGE plpgsql
@@ -8075,6 +8355,17 @@ AS $function$
 $function$;
 grant execute on function held_role_ids() to office_api;
 comment on function held_role_ids() is 'The caller''s roles.';
+
+CREATE OR REPLACE FUNCTION holders_of(permission text)
+ RETURNS uuid[]
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select array(
+    select k.user_id from user_keys k where holders_of.permission = any (string_to_array(k.permission_keys, ',')) and k.is_active
+  )
+$function$;
+comment on function holders_of(text) is 'The active users who hold a permission.';
 
 CREATE OR REPLACE FUNCTION holds_role(role_id uuid)
  RETURNS boolean
@@ -8510,6 +8801,25 @@ $function$;
 grant execute on function is_session() to office_api, office_worker;
 comment on function is_session() is 'Whether the caller authenticated with a session, not with an API token.';
 
+CREATE OR REPLACE FUNCTION is_time_zone(value text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+begin
+  -- PostgreSQL also accepts zones that are made up of a name and an offset; none of them matches.
+  if value !~ '^(UTC|[A-Z][A-Za-z_]+(/[A-Z][A-Za-z_-]+){1,2})$' then
+    return false;
+  end if;
+  perform timestamptz 'epoch' at time zone value;
+  return true;
+exception when invalid_parameter_value then
+  return false;
+end;
+$function$;
+grant execute on function is_time_zone(text) to office_api;
+comment on function is_time_zone(text) is 'Whether a text is the name of a time zone, such as Europe/Copenhagen.';
+
 CREATE OR REPLACE FUNCTION iso_text(moment timestamp with time zone)
  RETURNS text
  LANGUAGE sql
@@ -8842,6 +9152,15 @@ AS $function$
   order by s.created_at desc, s.id desc
 $function$;
 
+CREATE OR REPLACE FUNCTION local_text(moment timestamp with time zone, time_zone text)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select to_char(local_text.moment at time zone local_text.time_zone, 'YYYY-MM-DD HH24:MI')
+$function$;
+comment on function local_text(timestamp with time zone,text) is 'A moment as people of a time zone read it.';
+
 CREATE OR REPLACE FUNCTION lock_ai_conversation_of(answer_id uuid)
  RETURNS void
  LANGUAGE sql
@@ -8988,6 +9307,63 @@ AS $function$
 $function$;
 comment on function mapped(jsonb,text,text) is 'The meaning of an ERP code by the mapping rules; null without a rule or for an ignored code.';
 
+CREATE OR REPLACE FUNCTION mark_notification_read(id uuid)
+ RETURNS notifications
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_notification notifications;
+begin
+  perform mark_notifications_read(array[mark_notification_read.id]);
+  select * into v_notification from notifications n where n.id = mark_notification_read.id;
+  return v_notification;
+end;
+$function$;
+grant execute on function mark_notification_read(uuid) to office_api;
+
+comment on function mark_notification_read(uuid) is '@guard login
+@action unless read_at
+Marks the notification as read.';
+
+CREATE OR REPLACE FUNCTION mark_notifications_read(ids uuid[] DEFAULT NULL::uuid[], "all" boolean DEFAULT false)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_unknown uuid[];
+  v_count integer;
+begin
+  perform require_full_login();
+  if (mark_notifications_read.ids is null) = (mark_notifications_read."all" is not true) then
+    perform fail('OF400', 'Give either ids or all: true', '{"path": ["ids"]}');
+  elsif cardinality(mark_notifications_read.ids) > 1000 then
+    perform fail('OF400', 'ids must be 1000 at most', '{"path": ["ids"]}');
+  end if;
+  v_unknown := array(
+    select i from unnest(mark_notifications_read.ids) as i
+    where not exists (select from notifications n where n.id = i and n.user_id = current_user_id())
+  );
+  if cardinality(v_unknown) > 0 then
+    perform fail('OF404', 'There are no notifications of yours with the ids ' || array_to_string(v_unknown, ', ', 'null'), '{"path": ["ids"]}');
+  end if;
+  update notifications n set read_at = now()
+  where n.user_id = current_user_id() and n.read_at is null
+    and (mark_notifications_read.ids is null or n.id = any (mark_notifications_read.ids));
+  get diagnostics v_count = row_count;
+  return v_count;
+end;
+$function$;
+grant execute on function mark_notifications_read(uuid[],boolean) to office_api;
+
+comment on function mark_notifications_read(uuid[],boolean) is '@guard login
+@argument ids Which ones, 1000 at most.
+@argument all All of the caller''s, instead of `ids`.
+Marks notifications as read; returns the number of those that were unread.';
+
 CREATE OR REPLACE FUNCTION mark_superseded_orders(numbers text[])
  RETURNS void
  LANGUAGE plpgsql
@@ -9028,14 +9404,6 @@ end;
 $function$;
 grant execute on function missing_row() to office_api;
 comment on function missing_row() is 'Fails a statement that did not find a required row.';
-
-CREATE OR REPLACE FUNCTION moment_text(moment timestamp with time zone)
- RETURNS text
- LANGUAGE sql
- STABLE
-AS $function$
-  select to_char(moment_text.moment at time zone 'UTC', 'YYYY-MM-DD HH24:MI "UTC"')
-$function$;
 
 CREATE OR REPLACE FUNCTION my_sessions()
  RETURNS SETOF session_view
@@ -9095,6 +9463,15 @@ AS $function$
   order by i.record ->> 'number', as_time(i.record ->> 'lastModified') desc nulls last, i.place desc
 $function$;
 
+CREATE OR REPLACE FUNCTION next_digest_at(user_id uuid)
+ RETURNS timestamp with time zone
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select (date_trunc('day', now() at time zone z.zone + interval '16 hours') + interval '8 hours') at time zone z.zone
+  from (select time_zone_of(next_digest_at.user_id)) as z(zone)
+$function$;
+
 CREATE OR REPLACE FUNCTION next_search_leftovers()
  RETURNS SETOF search_leftovers
  LANGUAGE sql
@@ -9132,6 +9509,107 @@ CREATE OR REPLACE FUNCTION nightly_moment(day date, time_zone text)
 AS $function$
   select (day + time '02:30') at time zone time_zone
 $function$;
+
+CREATE OR REPLACE FUNCTION notify_of_import_issues(groups_before integer, groups_now integer, run_id uuid)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if groups_now > groups_before then
+    perform notify_users(holders_of('erpsync.read'), 'IMPORT_ISSUES',
+      format('%s new groups of import issues', groups_now - groups_before),
+      format('%s groups are open since the last import.', groups_now), 'ErpSyncRun', run_id::text, '');
+  end if;
+end;
+$function$;
+
+CREATE OR REPLACE FUNCTION notify_of_systems()
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  v_erp erp_cursors;
+  v_since timestamptz;
+begin
+  select * into v_erp from erp_cursors c where c.entity = 'orders';
+  if v_erp.erp_down_at < now() - interval '10 minutes' and not exists (
+    select from notifications n where n.kind = 'ERP_DOWN' and n.created_at > v_erp.erp_down_at
+  ) then
+    perform notify_users(holders_of('erpsync.read'), 'ERP_DOWN', 'The ERP does not answer', v_erp.erp_error);
+  end if;
+  select min(o.created_at) into v_since from search_outbox o
+  where exists (select from search_indexes i where i.collection = o.collection and i.version is not null);
+  if v_since < now() - interval '10 minutes' and not exists (
+    select from notifications n where n.kind = 'SEARCH_DOWN' and n.created_at > v_since
+  ) then
+    perform notify_users(holders_of('settings.update'), 'SEARCH_DOWN', 'The search engine takes no changes',
+      (select string_agg(distinct i.error, '; ') from search_indexes i where i.error is not null));
+  end if;
+end;
+$function$;
+comment on function notify_of_systems() is 'Tells of external systems that have been down for more than ten minutes, once for each time.';
+
+CREATE OR REPLACE FUNCTION notify_of_tokens()
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  v_token api_tokens;
+begin
+  for v_token in
+    select * from api_tokens t
+    where t.expires_at between now() and now() + interval '7 days' and t.revoked_at is null
+      and t.expires_at - t.created_at > interval '7 days'
+      and not exists (select from notifications n where n.kind = 'TOKEN_EXPIRING' and n.subject_key = t.id::text)
+  loop
+    perform notify_users(array[v_token.user_id], 'TOKEN_EXPIRING', format('Your API token “%s” expires soon', v_token.name),
+      format('It expires at %s. Create a new one before.', local_text(v_token.expires_at, time_zone_of(v_token.user_id))),
+      'ApiToken', v_token.id::text);
+  end loop;
+end;
+$function$;
+comment on function notify_of_tokens() is 'Tells people of API tokens that expire within seven days, once.';
+
+CREATE OR REPLACE FUNCTION notify_users(user_ids uuid[], kind notification_kind, title text, body text DEFAULT NULL::text, entity text DEFAULT NULL::text, entity_id text DEFAULT NULL::text, subject_key text DEFAULT NULL::text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_key text := coalesce(notify_users.subject_key, notify_users.entity_id, '');
+  v_title text := left(notify_users.title, 300);
+  v_body text := left(trim_to_null(notify_users.body), 2000);
+begin
+  with again as (
+    update notifications n set
+      occurrences = n.occurrences + 1, title = v_title, body = v_body, entity = notify_users.entity, entity_id = notify_users.entity_id,
+      read_at = case when p.in_inbox then null else n.read_at end
+    from notification_preferences p
+    where n.kind = notify_users.kind and n.subject_key = v_key and n.created_at > now() - interval '1 hour'
+      and n.user_id = any (notify_users.user_ids) and p.user_id = n.user_id and p.kind = n.kind
+    returning n.user_id
+  )
+  insert into notifications (user_id, kind, title, body, entity, entity_id, subject_key, read_at, mail_at)
+  select u.id, notify_users.kind, v_title, v_body, notify_users.entity, notify_users.entity_id, v_key,
+    case when not p.in_inbox then now() end,
+    case p.mail when 'AT_ONCE' then now() when 'DAILY' then next_digest_at(u.id) end
+  from users u join notification_preferences p on p.user_id = u.id and p.kind = notify_users.kind
+  where u.id = any (notify_users.user_ids) and u.is_active and (p.in_inbox or p.mail <> 'OFF')
+    and not exists (select from again a where a.user_id = u.id);
+end;
+$function$;
+comment on function notify_users(uuid[],notification_kind,text,text,text,text,text) is 'Tells active users of something. The same kind and `subject_key` (by default `entity_id`) within an hour is one notification.';
+
+CREATE OR REPLACE FUNCTION office_time_zone()
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select coalesce((select s.time_zone from office_settings s), 'UTC')
+$function$;
+grant execute on function office_time_zone() to office_api;
+comment on function office_time_zone() is 'The time zone of the office.';
 
 CREATE OR REPLACE FUNCTION open_ai_conversation(id text, title text)
  RETURNS ai_conversations
@@ -9726,6 +10204,31 @@ AS $function$
   )
 $function$;
 
+CREATE OR REPLACE FUNCTION queue_notification_mails()
+ RETURNS integer
+ LANGUAGE plpgsql
+AS $function$
+declare
+  v_user_id uuid;
+  v_mail_id uuid;
+  v_count integer := 0;
+begin
+  -- Those that were read in the meantime, and those of people who were deactivated, are not sent any more.
+  update notifications n set mail_at = null
+  from users u join notification_preferences p on p.user_id = u.id
+  where n.mail_at <= now() and n.mail_id is null and u.id = n.user_id and p.kind = n.kind
+    and (not u.is_active or n.read_at is not null and p.in_inbox);
+  for v_user_id in select distinct n.user_id from notifications n where n.mail_at <= now() and n.mail_id is null loop
+    v_mail_id := uuidv7();
+    update notifications n set mail_id = v_mail_id where n.user_id = v_user_id and n.mail_at <= now() and n.mail_id is null;
+    perform enqueue_job('send_notifications', jsonb_build_object('mailId', v_mail_id), v_mail_id::text);
+    v_count := v_count + 1;
+  end loop;
+  return v_count;
+end;
+$function$;
+comment on function queue_notification_mails() is 'Queues one mail for each person with notifications that are due; returns their number.';
+
 CREATE OR REPLACE FUNCTION queue_search_indexing(looks_around boolean DEFAULT false)
  RETURNS void
  LANGUAGE sql
@@ -9891,7 +10394,7 @@ CREATE OR REPLACE FUNCTION record_erp_is_up(entity text)
  RETURNS void
  LANGUAGE sql
 AS $function$
-  update erp_cursors c set erp_is_up = true, erp_error = null, erp_seen_at = clock_timestamp()
+  update erp_cursors c set erp_is_up = true, erp_error = null, erp_seen_at = clock_timestamp(), erp_down_at = null
   where c.entity = record_erp_is_up.entity
 $function$;
 
@@ -10005,6 +10508,17 @@ AS $function$
   select record_change('UPDATE', 'Job', job.id::text, jsonb_build_object('state', was), jsonb_build_object('state', job.state),
     jsonb_build_object('kind', job.kind))
 $function$;
+
+CREATE OR REPLACE FUNCTION record_notification_mail(mail_id uuid)
+ RETURNS void
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+  update notifications n set mailed_at = now() where n.mail_id = record_notification_mail.mail_id
+$function$;
+grant execute on function record_notification_mail(uuid) to office_worker;
+comment on function record_notification_mail(uuid) is 'Records that a mail was sent.';
 
 CREATE OR REPLACE FUNCTION record_product_sync_delivery(run_id uuid)
  RETURNS void
@@ -10958,6 +11472,28 @@ begin
 end;
 $function$;
 comment on function schedule_file_deletion(text[]) is 'Marks files for deletion from the object store and queues the job.';
+
+CREATE OR REPLACE FUNCTION schedule_notifications(keep_days integer)
+ RETURNS TABLE(removed integer, mails integer)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+begin
+  perform add_notification_preferences();
+  perform notify_of_tokens();
+  perform notify_of_systems();
+  delete from notifications n where n.id in (
+    select o.id from notifications o where o.created_at < now() - make_interval(days => schedule_notifications.keep_days)
+    order by o.created_at limit 10000
+  );
+  get diagnostics schedule_notifications.removed = row_count;
+  schedule_notifications.mails := queue_notification_mails();
+  return next;
+end;
+$function$;
+grant execute on function schedule_notifications(integer) to office_worker;
+comment on function schedule_notifications(integer) is 'Notices what no other function writes, such as a token that is about to expire; removes old notifications and queues mails.';
 
 CREATE OR REPLACE FUNCTION schema_violations()
  RETURNS SETOF text
@@ -12832,13 +13368,36 @@ begin
   delete from away_periods w where w.id = new.id;
   if new.status = 'APPROVED' then
     insert into away_periods (id, user_id, name, starts_on, ends_on, starts_half_day, ends_half_day)
-    select new.id, u.id, coalesce(u.name, split_part(u.email, '@', 1)), new.starts_on, new.ends_on, new.starts_half_day, new.ends_half_day
-    from users u where u.id = new.user_id;
+    values (new.id, new.user_id, user_name(new.user_id), new.starts_on, new.ends_on, new.starts_half_day, new.ends_half_day);
   end if;
   return null;
 end;
 $function$;
 comment on function tg_absences__away() is 'Copies approved absences, without their reason, to the list for all colleagues.';
+
+CREATE OR REPLACE FUNCTION tg_absences__notify()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_by text := user_name(current_user_id());
+  v_period text := format('%s from %s to %s', lower(new.type::text), new.starts_on, new.ends_on);
+begin
+  if new.status = 'REQUESTED' then
+    perform notify_users(array_remove(holders_of('absences.update'), new.user_id), 'ABSENCE_REQUESTED',
+      format('%s asks for an absence: %s', user_name(new.user_id), v_period), new.note, 'Absence', new.id::text);
+  elsif new.user_id is distinct from current_user_id() then
+    perform notify_users(array[new.user_id], 'ABSENCE_DECIDED',
+      format(case when tg_op = 'INSERT' then '%s entered an absence of yours: %s' else '%s has ' || lower(new.status::text) || ' your absence: %s' end,
+        v_by, v_period),
+      new.decision_note, 'Absence', new.id::text);
+  end if;
+  return null;
+end;
+$function$;
+comment on function tg_absences__notify() is 'Tells those who decide of a request, and its owner of what others did with it.';
 
 CREATE OR REPLACE FUNCTION tg_ai_attachments__schedule_file_deletion()
  RETURNS trigger
@@ -12973,6 +13532,23 @@ end;
 $function$;
 comment on function tg_erp_mapping_targets__check() is 'Checks that targets for line kinds are line kinds.';
 
+CREATE OR REPLACE FUNCTION tg_export_jobs__notify()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+begin
+  perform notify_users(array[new.user_id],
+    case new.state when 'completed' then 'EXPORT_COMPLETED' else 'EXPORT_FAILED' end::notification_kind,
+    format('Your export “%s” %s', new.source, case new.state when 'completed' then 'is ready' else 'failed' end),
+    case new.state when 'completed' then format('%s rows as %s', new.exported_rows, new.format) else new.error_message end,
+    'ExportJob', new.id::text);
+  return null;
+end;
+$function$;
+comment on function tg_export_jobs__notify() is 'Tells a person that an export of theirs has ended. Exports of API tokens are not shown to their owners.';
+
 CREATE OR REPLACE FUNCTION tg_export_jobs__schedule_file_deletion()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -13009,6 +13585,39 @@ begin
 end;
 $function$;
 comment on function tg_invitations__end() is 'Sets the expiry of an invitation that ends early.';
+
+CREATE OR REPLACE FUNCTION tg_invitations__notify()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+begin
+  perform notify_users(array[new.invited_by_user_id], 'INVITATION_ACCEPTED', format('%s accepted your invitation', new.email), null,
+    'Invitation', new.id::text);
+  return null;
+end;
+$function$;
+comment on function tg_invitations__notify() is 'Tells the inviter that an invitation was accepted.';
+
+CREATE OR REPLACE FUNCTION tg_jobs__notify()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+begin
+  if new.kind = 'send_invitation' then
+    perform notify_users(array[new.user_id], 'INVITATION_UNDELIVERABLE', format('The invitation of %s could not be delivered', new.subject),
+      new.error, 'Job', new.id::text);
+  else
+    perform notify_users(array[new.user_id], 'JOB_FAILED', format('%s failed', jobs_title(new)), concat_ws(': ', new.subject, new.error),
+      'Job', new.id::text, new.kind);
+  end if;
+  return null;
+end;
+$function$;
+comment on function tg_jobs__notify() is 'Tells a person that work which they started has failed for good.';
 
 CREATE OR REPLACE FUNCTION tg_order_import_issues__copy_order()
  RETURNS trigger
@@ -13164,6 +13773,31 @@ end;
 $function$;
 comment on function tg_permissions__keep_user_keys() is 'Updates the keys of users when permission keys change.';
 
+CREATE OR REPLACE FUNCTION tg_resource_bookings__notify()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_zone text := time_zone_of(new.booked_by_user_id);
+  v_what text := format('“%s” in %s', new.title, (select r.name from resources r where r.id = new.resource_id));
+begin
+  if new.booked_by_user_id is distinct from current_user_id() and old.ends_at > now() then
+    perform notify_users(array[new.booked_by_user_id], 'BOOKING_CHANGED',
+      format(case new.status when 'CANCELLED' then '%s cancelled your booking %s' else '%s changed your booking %s' end,
+        user_name(current_user_id()), v_what),
+      format('It was from %s to %s', local_text(old.starts_at, v_zone), local_text(old.ends_at, v_zone)) || case
+        when new.status = 'CANCELLED' then '.'
+        else format(', and is from %s to %s.', local_text(new.starts_at, v_zone), local_text(new.ends_at, v_zone))
+      end,
+      'ResourceBooking', new.id::text);
+  end if;
+  return null;
+end;
+$function$;
+comment on function tg_resource_bookings__notify() is 'Tells a person that somebody else changed or cancelled a booking of theirs.';
+
 CREATE OR REPLACE FUNCTION tg_role_permissions__touch_roles()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -13177,6 +13811,25 @@ begin
 end;
 $function$;
 comment on function tg_role_permissions__touch_roles() is 'Updates `updated_at` of roles whose permissions change, and the keys of their holders.';
+
+CREATE OR REPLACE FUNCTION tg_sessions__notify()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+begin
+  if exists (select from sessions s where s.user_id = new.user_id and s.id <> new.id and s.ip_address is not null) and not exists (
+    select from sessions s
+    where s.user_id = new.user_id and s.id <> new.id and attempt_address(s.ip_address) = attempt_address(new.ip_address)
+  ) then
+    perform notify_users(array[new.user_id], 'NEW_LOGIN_ADDRESS', 'New login from ' || new.ip_address,
+      concat_ws(E'\n', new.user_agent, 'If this was not you, revoke the session and tell your administrator.'), 'Session', new.id::text);
+  end if;
+  return null;
+end;
+$function$;
+comment on function tg_sessions__notify() is 'Tells a person of a login from an address that they have not logged in from before.';
 
 CREATE OR REPLACE FUNCTION tg_user_roles__touch_users()
  RETURNS trigger
@@ -13277,6 +13930,21 @@ end;
 $function$;
 comment on function tg_users__keep_active() is 'Stores whether a user is active where every request reads it.';
 
+CREATE OR REPLACE FUNCTION tg_users__notification_preferences()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+begin
+  insert into notification_preferences (user_id, kind, mail)
+  select u.id, k.kind, default_notification_mail(k.kind)
+  from new_rows u, unnest(enum_range(null::notification_kind)) as k(kind);
+  return null;
+end;
+$function$;
+comment on function tg_users__notification_preferences() is 'Gives each new user their preferences.';
+
 CREATE OR REPLACE FUNCTION tg_wine_types__normalize_color()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -13287,6 +13955,15 @@ begin
 end;
 $function$;
 comment on function tg_wine_types__normalize_color() is 'Stores colours in capitals, like those of campaigns.';
+
+CREATE OR REPLACE FUNCTION time_zone_of(user_id uuid)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select coalesce((select u.time_zone from users u where u.id = time_zone_of.user_id), office_time_zone())
+$function$;
+comment on function time_zone_of(uuid) is 'The time zone of a person: their own, or that of the office.';
 
 CREATE OR REPLACE FUNCTION token_permissions(token_id uuid)
  RETURNS text[]
@@ -13418,6 +14095,22 @@ $function$;
 grant execute on function unknown_in_page(text[],text[]) to office_worker;
 comment on function unknown_in_page(text[],text[]) is 'The numbers that are not stored yet.';
 
+CREATE OR REPLACE FUNCTION unread_notification_count()
+ RETURNS integer
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+begin
+  perform require_full_login();
+  return (select count(*) from notifications n where n.user_id = current_user_id() and n.read_at is null);
+end;
+$function$;
+grant execute on function unread_notification_count() to office_api;
+
+comment on function unread_notification_count() is '@guard login
+@notNull
+The number of notifications that the caller has not read.';
+
 CREATE OR REPLACE FUNCTION unrounded(relation regclass, input jsonb)
  RETURNS jsonb
  LANGUAGE plpgsql
@@ -13463,20 +14156,12 @@ AS $function$
 declare
   v_old absences := absence_to_change(update_absence.id, false);
   v_new absences;
-  v_required text;
 begin
   if v_old.status <> 'REQUESTED' then
     perform fail('OF409', format('The absence is %s and cannot be changed', lower(v_old.status::text)), '{"path": ["id"]}');
   end if;
-  foreach v_required in array array['type', 'starts_on', 'ends_on', 'starts_half_day', 'ends_half_day'] loop
-    if v_required = any (given) and to_jsonb(update_absence.input) -> v_required = 'null' then
-      perform fail('OF400', camel_case(v_required) || ' cannot be null',
-        jsonb_build_object('path', array['input', camel_case(v_required)]));
-    end if;
-  end loop;
-  v_new := jsonb_populate_record(v_old, (
-    select coalesce(jsonb_object_agg(key, value), '{}') from jsonb_each(to_jsonb(update_absence.input)) where key = any (given)
-  ));
+  v_new := jsonb_populate_record(v_old, given_values(to_jsonb(update_absence.input), given,
+    array['type', 'starts_on', 'ends_on', 'starts_half_day', 'ends_half_day']));
   perform check_absence(v_new);
   update absences a set
     type = v_new.type, starts_on = v_new.starts_on, ends_on = v_new.ends_on, starts_half_day = v_new.starts_half_day,
@@ -13500,22 +14185,14 @@ AS $function$
 declare
   v_old campaigns;
   v_new campaigns;
-  v_required text;
 begin
   perform require_permission('campaigns.update');
   select * into v_old from campaigns c where c.id = update_campaign.id for update;
   if not found then
     perform fail('OF404', 'There is no campaign with this id', '{"path": ["id"]}');
   end if;
-  foreach v_required in array array['title', 'price', 'author_user_id', 'medium', 'scheduled_at', 'status'] loop
-    if v_required = any (given) and to_jsonb(update_campaign.input) -> v_required = 'null' then
-      perform fail('OF400', camel_case(v_required) || ' cannot be null',
-        jsonb_build_object('path', array['input', camel_case(v_required)]));
-    end if;
-  end loop;
-  v_new := jsonb_populate_record(v_old, (
-    select coalesce(jsonb_object_agg(key, value), '{}') from jsonb_each(to_jsonb(update_campaign.input)) where key = any (given)
-  ));
+  v_new := jsonb_populate_record(v_old, given_values(to_jsonb(update_campaign.input), given,
+    array['title', 'price', 'author_user_id', 'medium', 'scheduled_at', 'status']));
   update campaigns c set
     product_id = v_new.product_id, title = coalesce(trim_to_null(v_new.title), ''), vintage = v_new.vintage,
     color = upper(v_new.color), note = trim_to_null(v_new.note), price = coalesce(trim_to_null(v_new.price), ''),
@@ -13602,6 +14279,35 @@ $function$;
 grant execute on function update_export_template(uuid,jsonb) to office_api;
 comment on function update_export_template(uuid,jsonb) is 'Changes a template; fields left out stay unchanged. Returns its id.';
 
+CREATE OR REPLACE FUNCTION update_notification_preference(id uuid, input notification_preferences, given text[])
+ RETURNS notification_preferences
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_old notification_preferences;
+  v_new notification_preferences;
+begin
+  perform require_full_login();
+  select * into v_old from notification_preferences p
+  where p.id = update_notification_preference.id and p.user_id = current_user_id() for update;
+  if not found then
+    perform fail('OF404', 'There is no notification setting of yours with this id', '{"path": ["id"]}');
+  end if;
+  v_new := jsonb_populate_record(v_old, given_values(to_jsonb(update_notification_preference.input), given, array['in_inbox', 'mail']));
+  update notification_preferences p set in_inbox = v_new.in_inbox, mail = v_new.mail where p.id = v_old.id returning * into v_new;
+  perform record_change('UPDATE', 'NotificationPreference', v_new.id::text,
+    jsonb_build_object('inInbox', v_old.in_inbox, 'mail', v_old.mail), jsonb_build_object('inInbox', v_new.in_inbox, 'mail', v_new.mail),
+    jsonb_build_object('kind', v_new.kind));
+  return v_new;
+end;
+$function$;
+grant execute on function update_notification_preference(uuid,notification_preferences,text[]) to office_api;
+
+comment on function update_notification_preference(uuid,notification_preferences,text[]) is '@guard login
+Changes how the caller hears of one kind of thing.';
+
 CREATE OR REPLACE FUNCTION update_removed_orders(invoiced text[], missing text[], at timestamp with time zone)
  RETURNS integer
  LANGUAGE plpgsql
@@ -13656,17 +14362,9 @@ AS $function$
 declare
   v_old resource_bookings := booking_to_change(update_resource_booking.id);
   v_new resource_bookings;
-  v_required text;
 begin
-  foreach v_required in array array['resource_id', 'title', 'starts_at', 'ends_at'] loop
-    if v_required = any (given) and to_jsonb(update_resource_booking.input) -> v_required = 'null' then
-      perform fail('OF400', camel_case(v_required) || ' cannot be null',
-        jsonb_build_object('path', array['input', camel_case(v_required)]));
-    end if;
-  end loop;
-  v_new := jsonb_populate_record(v_old, (
-    select coalesce(jsonb_object_agg(key, value), '{}') from jsonb_each(to_jsonb(update_resource_booking.input)) where key = any (given)
-  ));
+  v_new := jsonb_populate_record(v_old, given_values(to_jsonb(update_resource_booking.input), given,
+    array['resource_id', 'title', 'starts_at', 'ends_at']));
   perform check_booking(v_new);
   update resource_bookings b set
     resource_id = v_new.resource_id, title = coalesce(trim_to_null(v_new.title), ''), starts_at = v_new.starts_at,
@@ -13744,11 +14442,12 @@ begin
     perform require_superadmin_left();
     select * into v_user from users where users.id = v_user.id;
   end if;
-  if given && array['name', 'avatar_url', 'department_id'] then
+  if given && array['name', 'avatar_url', 'department_id', 'time_zone'] then
     update users set
       name = case when 'name' = any (given) then trim_to_null(update_user.input.name) else v_user.name end,
       avatar_url = case when 'avatar_url' = any (given) then trim_to_null(update_user.input.avatar_url) else v_user.avatar_url end,
-      department_id = case when 'department_id' = any (given) then update_user.input.department_id else v_user.department_id end
+      department_id = case when 'department_id' = any (given) then update_user.input.department_id else v_user.department_id end,
+      time_zone = case when 'time_zone' = any (given) then trim_to_null(update_user.input.time_zone) else v_user.time_zone end
     where users.id = v_user.id
     returning * into v_user;
   end if;
@@ -13758,7 +14457,7 @@ $function$;
 grant execute on function update_user(uuid,user_changes,text[]) to office_api;
 
 comment on function update_user(uuid,user_changes,text[]) is '@guard principal
-Changes a user; fields left out stay unchanged. Users may change their own name and picture; all else needs `users.update`. A scoped token never changes its owner, even with the scope `users.update`.';
+Changes a user; fields left out stay unchanged. Users may change their own name, picture and time zone; all else needs `users.update`. A scoped token never changes its owner, even with the scope `users.update`.';
 
 CREATE OR REPLACE FUNCTION use_ai_approval(conversation_id text, tool_call_id text)
  RETURNS SETOF ai_approvals
@@ -13797,6 +14496,15 @@ begin
   end if;
 end;
 $function$;
+
+CREATE OR REPLACE FUNCTION user_name(user_id uuid)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select coalesce((select coalesce(u.name, split_part(u.email, '@', 1)) from users u where u.id = user_name.user_id), 'Somebody')
+$function$;
+comment on function user_name(uuid) is 'The name that colleagues see; without one, the e-mail address before the @.';
 
 CREATE OR REPLACE FUNCTION user_permissions(user_id uuid)
  RETURNS text[]

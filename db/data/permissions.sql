@@ -34,7 +34,8 @@ with wanted (key, description) as (
     ('resources.update', 'Add, change and delete rooms, vehicles and other resources'),
     ('resourcebookings.update', 'Change and cancel the bookings of everybody'),
     ('absences.read', 'See the absences of everybody with their type and note'),
-    ('absences.update', 'Decide on the absences of others and enter them')
+    ('absences.update', 'Decide on the absences of others and enter them'),
+    ('settings.update', 'Change the settings of the office, and hear when an external system is down')
 )
 insert into permissions (key, description) select key, description from wanted
 on conflict (key) do update set description = excluded.description

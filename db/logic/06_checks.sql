@@ -104,3 +104,16 @@ $$ language plpgsql stable;
 comment on function unrounded is '@behavior -*
 Returns the columns of the input unchanged; fails when a decimal does not fit its column without rounding.';
 grant execute on function unrounded to office_api;
+
+create or replace function given_values(input jsonb, given text[], required text[]) returns jsonb as $$
+declare
+  v_null text := (select r from unnest(required) as r where r = any (given) and input -> r = 'null' limit 1);
+begin
+  if v_null is not null then
+    perform fail('OF400', camel_case(v_null) || ' cannot be null', jsonb_build_object('path', array['input', camel_case(v_null)]));
+  end if;
+  return (select coalesce(jsonb_object_agg(i.key, i.value), '{}') from jsonb_each(input) as i where i.key = any (given));
+end;
+$$ language plpgsql stable;
+comment on function given_values is
+  'The values of an input that the caller gave, to be put over a row by `jsonb_populate_record`. Fails where a required one is null.';

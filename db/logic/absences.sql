@@ -28,8 +28,7 @@ begin
   delete from away_periods w where w.id = new.id;
   if new.status = 'APPROVED' then
     insert into away_periods (id, user_id, name, starts_on, ends_on, starts_half_day, ends_half_day)
-    select new.id, u.id, coalesce(u.name, split_part(u.email, '@', 1)), new.starts_on, new.ends_on, new.starts_half_day, new.ends_half_day
-    from users u where u.id = new.user_id;
+    values (new.id, new.user_id, user_name(new.user_id), new.starts_on, new.ends_on, new.starts_half_day, new.ends_half_day);
   end if;
   return null;
 end;
@@ -138,20 +137,12 @@ create or replace function update_absence(id uuid, input absences, given text[])
 declare
   v_old absences := absence_to_change(update_absence.id, false);
   v_new absences;
-  v_required text;
 begin
   if v_old.status <> 'REQUESTED' then
     perform fail('OF409', format('The absence is %s and cannot be changed', lower(v_old.status::text)), '{"path": ["id"]}');
   end if;
-  foreach v_required in array array['type', 'starts_on', 'ends_on', 'starts_half_day', 'ends_half_day'] loop
-    if v_required = any (given) and to_jsonb(update_absence.input) -> v_required = 'null' then
-      perform fail('OF400', camel_case(v_required) || ' cannot be null',
-        jsonb_build_object('path', array['input', camel_case(v_required)]));
-    end if;
-  end loop;
-  v_new := jsonb_populate_record(v_old, (
-    select coalesce(jsonb_object_agg(key, value), '{}') from jsonb_each(to_jsonb(update_absence.input)) where key = any (given)
-  ));
+  v_new := jsonb_populate_record(v_old, given_values(to_jsonb(update_absence.input), given,
+    array['type', 'starts_on', 'ends_on', 'starts_half_day', 'ends_half_day']));
   perform check_absence(v_new);
   update absences a set
     type = v_new.type, starts_on = v_new.starts_on, ends_on = v_new.ends_on, starts_half_day = v_new.starts_half_day,

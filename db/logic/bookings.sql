@@ -6,6 +6,7 @@ create or replace function check_booking(booking resource_bookings) returns void
 declare
   v_resource resources;
   v_other resource_bookings;
+  v_zone text := time_zone_of(current_user_id());
 begin
   if booking.ends_at <= booking.starts_at then
     perform fail('OF400', 'endsAt must be after startsAt', '{"path": ["input", "endsAt"]}');
@@ -31,22 +32,14 @@ begin
   order by b.starts_at limit 1;
   if found then
     perform fail('OF409',
-      format('%s is booked from %s to %s: %s', v_resource.name, moment_text(v_other.starts_at), moment_text(v_other.ends_at), v_other.title),
+      format('%s is booked from %s to %s: %s', v_resource.name, local_text(v_other.starts_at, v_zone),
+        local_text(v_other.ends_at, v_zone), v_other.title),
       jsonb_build_object('path', array['input', 'startsAt'], 'booking', jsonb_build_object('id', v_other.id,
         'title', v_other.title, 'startsAt', iso_text(v_other.starts_at), 'endsAt', iso_text(v_other.ends_at))));
   end if;
 end;
 $$ language plpgsql volatile;
 comment on function check_booking is 'Fails unless the resource can be booked at that time; names the booking in the way.';
-
-create or replace function moment_text(moment timestamptz) returns text as $$
-  select to_char(moment_text.moment at time zone 'UTC', 'YYYY-MM-DD HH24:MI "UTC"')
-$$ language sql stable;
-
--- As the API writes moments.
-create or replace function iso_text(moment timestamptz) returns text as $$
-  select to_char(iso_text.moment at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
-$$ language sql stable;
 
 -- The booking to change, locked: one's own, or anybody's with `resourcebookings.update`.
 create or replace function booking_to_change(id uuid) returns resource_bookings as $$
@@ -77,9 +70,8 @@ begin
   perform require_full_login();
   perform check_booking(v_booking);
   insert into resource_bookings (resource_id, booked_by_user_id, booked_by_name, title, starts_at, ends_at, attendees, note)
-  select v_booking.resource_id, u.id, coalesce(u.name, split_part(u.email, '@', 1)), coalesce(trim_to_null(v_booking.title), ''),
-    v_booking.starts_at, v_booking.ends_at, v_booking.attendees, trim_to_null(v_booking.note)
-  from users u where u.id = current_user_id()
+  values (v_booking.resource_id, current_user_id(), user_name(current_user_id()), coalesce(trim_to_null(v_booking.title), ''),
+    v_booking.starts_at, v_booking.ends_at, v_booking.attendees, trim_to_null(v_booking.note))
   returning * into v_booking;
   return v_booking;
 end;
@@ -91,17 +83,9 @@ create or replace function update_resource_booking(id uuid, input resource_booki
 declare
   v_old resource_bookings := booking_to_change(update_resource_booking.id);
   v_new resource_bookings;
-  v_required text;
 begin
-  foreach v_required in array array['resource_id', 'title', 'starts_at', 'ends_at'] loop
-    if v_required = any (given) and to_jsonb(update_resource_booking.input) -> v_required = 'null' then
-      perform fail('OF400', camel_case(v_required) || ' cannot be null',
-        jsonb_build_object('path', array['input', camel_case(v_required)]));
-    end if;
-  end loop;
-  v_new := jsonb_populate_record(v_old, (
-    select coalesce(jsonb_object_agg(key, value), '{}') from jsonb_each(to_jsonb(update_resource_booking.input)) where key = any (given)
-  ));
+  v_new := jsonb_populate_record(v_old, given_values(to_jsonb(update_resource_booking.input), given,
+    array['resource_id', 'title', 'starts_at', 'ends_at']));
   perform check_booking(v_new);
   update resource_bookings b set
     resource_id = v_new.resource_id, title = coalesce(trim_to_null(v_new.title), ''), starts_at = v_new.starts_at,

@@ -111,22 +111,14 @@ create or replace function update_campaign(id uuid, input campaigns, given text[
 declare
   v_old campaigns;
   v_new campaigns;
-  v_required text;
 begin
   perform require_permission('campaigns.update');
   select * into v_old from campaigns c where c.id = update_campaign.id for update;
   if not found then
     perform fail('OF404', 'There is no campaign with this id', '{"path": ["id"]}');
   end if;
-  foreach v_required in array array['title', 'price', 'author_user_id', 'medium', 'scheduled_at', 'status'] loop
-    if v_required = any (given) and to_jsonb(update_campaign.input) -> v_required = 'null' then
-      perform fail('OF400', camel_case(v_required) || ' cannot be null',
-        jsonb_build_object('path', array['input', camel_case(v_required)]));
-    end if;
-  end loop;
-  v_new := jsonb_populate_record(v_old, (
-    select coalesce(jsonb_object_agg(key, value), '{}') from jsonb_each(to_jsonb(update_campaign.input)) where key = any (given)
-  ));
+  v_new := jsonb_populate_record(v_old, given_values(to_jsonb(update_campaign.input), given,
+    array['title', 'price', 'author_user_id', 'medium', 'scheduled_at', 'status']));
   update campaigns c set
     product_id = v_new.product_id, title = coalesce(trim_to_null(v_new.title), ''), vintage = v_new.vintage,
     color = upper(v_new.color), note = trim_to_null(v_new.note), price = coalesce(trim_to_null(v_new.price), ''),

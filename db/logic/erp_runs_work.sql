@@ -83,7 +83,7 @@ end;
 $$ language plpgsql volatile security definer set search_path from current;
 
 create or replace function record_erp_is_up(entity text) returns void as $$
-  update erp_cursors c set erp_is_up = true, erp_error = null, erp_seen_at = clock_timestamp()
+  update erp_cursors c set erp_is_up = true, erp_error = null, erp_seen_at = clock_timestamp(), erp_down_at = null
   where c.entity = record_erp_is_up.entity
 $$ language sql volatile;
 
@@ -131,10 +131,18 @@ $$ language sql volatile security definer set search_path from current;
 comment on function delete_erp_cursors is 'Makes the next import start over, which only takes longer.';
 
 create or replace function finish_erp_run(run_id uuid) returns void as $$
+declare
+  v_before integer;
+  v_now integer := (select count(*) from order_import_causes c where c.order_count > 0);
 begin
+  select r.open_issue_groups into v_before from erp_sync_runs r
+  where r.open_issue_groups is not null order by r.queued_at desc, r.id desc limit 1;
   update erp_sync_runs r set
-    status = 'SUCCEEDED', finished_at = clock_timestamp(), error = null, orders_total = r.orders_done
+    status = 'SUCCEEDED', finished_at = clock_timestamp(), error = null, orders_total = r.orders_done, open_issue_groups = v_now
   where r.id = finish_erp_run.run_id and r.status = 'RUNNING';
+  if found then
+    perform notify_of_import_issues(coalesce(v_before, 0), v_now, run_id);
+  end if;
   perform refresh_import_causes();
 end;
 $$ language plpgsql volatile security definer set search_path from current;
@@ -148,7 +156,8 @@ begin
     retry_at = clock_timestamp() + make_interval(secs => retry_ms / 1000.0)
   where r.id = fail_erp_run.run_id and r.status = 'RUNNING';
   if erp_is_down then
-    update erp_cursors c set erp_is_up = false, erp_error = left(reason, 2000), erp_seen_at = clock_timestamp()
+    update erp_cursors c set
+      erp_is_up = false, erp_error = left(reason, 2000), erp_seen_at = clock_timestamp(), erp_down_at = coalesce(c.erp_down_at, clock_timestamp())
     where c.entity = 'orders';
   end if;
 end;

@@ -31,7 +31,7 @@ export class FillError extends Error {
 }
 
 /**
- * Generates rows from the catalogue until each table has two: the first refers to the first row of each referenced table, the
+ * Generates rows from the catalogue until each table has two, or the one row that it may hold: the first refers to the first row of each referenced table, the
  * second to the second. Runs in the caller's transaction. @throws FillError when the table's checks reject all candidates
  */
 export async function fillTables(client: pg.ClientBase, tables: readonly string[]): Promise<void> {
@@ -52,9 +52,19 @@ async function fillTable(client: pg.ClientBase, table: string): Promise<boolean>
   const columns = await readColumns(client, table);
   for (const { target } of columns)
     if (target !== null && target !== table && (await countRows(client, target)) < 2) return false;
-  for (let number = (await countRows(client, table)) + 1; number <= 2; number++)
+  const wanted = (await holdsOneRow(client, table)) ? 1 : 2;
+  for (let number = (await countRows(client, table)) + 1; number <= wanted; number++)
     await insertRow(client, table, columns, number);
   return true;
+}
+
+/** Whether a unique index over a constant, such as `((true))`, keeps the table to one row. */
+async function holdsOneRow(client: pg.ClientBase, table: string): Promise<boolean> {
+  const { rowCount } = await client.query(
+    `select from pg_index i where i.indrelid = $1::regclass and i.indisunique and pg_get_expr(i.indexprs, i.indrelid) = 'true'`,
+    [table],
+  );
+  return rowCount !== 0;
 }
 
 async function countRows(client: pg.ClientBase, table: string): Promise<number> {

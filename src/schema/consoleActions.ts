@@ -43,8 +43,12 @@ function actionOf(
   const condition = /\b(if|unless)\s+(\w+)/.exec(tag);
   const column = condition?.[2];
   const codec = resource.codec as PgCodecWithAttributes;
-  if (column !== undefined && codec.attributes[column]?.codec.name !== "bool")
-    throw refuse(`${column} is no column of the row that is true or false`);
+  const attribute = column === undefined ? undefined : codec.attributes[column];
+  const mayBeEmpty = condition?.[1] === "unless" && attribute && !attribute.notNull;
+  if (column !== undefined && attribute?.codec.name !== "bool" && !mayBeEmpty)
+    throw refuse(
+      `${column} is no column of the row that is true or false${condition?.[1] === "unless" ? ", or that may be empty" : ""}`,
+    );
   const conditionField =
     column === undefined ? null : build.inflection.attribute({ attributeName: column, codec });
   return {

@@ -7,6 +7,7 @@ import type { Config } from "../config.ts";
 import { ConfigError } from "../config.ts";
 import { poolFor, requireSupportedVersion } from "../postgres/pools.ts";
 import { makeErpClient } from "../gateways/makeErpClient.ts";
+import { makeMailGateway } from "../gateways/makeMailGateway.ts";
 import { makeS3Files } from "../gateways/s3Files.ts";
 import { makeRegistry } from "../metrics/makeRegistry.ts";
 import { startOperationsServer } from "../metrics/operationsServer.ts";
@@ -114,6 +115,8 @@ export async function startWorker({
   systems.add({ name: "local disk", storage: "local disk" });
   const registry = makeRegistry(systems, config.metrics.workerPort);
   const files = makeS3Files(config.files);
+  const mail = makeMailGateway(config);
+  if (mail.check) systems.add({ name: "mail", check: mail.check });
   const environment = {
     config,
     log,
@@ -121,6 +124,7 @@ export async function startWorker({
     systems,
     files,
     erp: makeErpClient(config),
+    mail,
   };
   const list = taskList(environment, { ...tasks, ...extraTasks });
   const taskNames = Object.keys(list);

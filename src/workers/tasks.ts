@@ -13,8 +13,10 @@ import { indexSearch } from "./tasks/index_search.ts";
 import { removeFiles } from "./tasks/remove_files.ts";
 import { removeOldSessions } from "./tasks/remove_old_sessions.ts";
 import { runExport } from "./tasks/run_export.ts";
+import { scheduleNotifications } from "./tasks/schedule_notifications.ts";
 import { sealAuditLog } from "./tasks/seal_audit_log.ts";
 import { sendInvitation } from "./tasks/send_invitation.ts";
+import { sendNotifications } from "./tasks/send_notifications.ts";
 import { settleAssistant } from "./tasks/settle_assistant.ts";
 import { settleJobs } from "./tasks/settle_jobs.ts";
 import { startCampaigns } from "./tasks/start_campaigns.ts";
@@ -43,8 +45,10 @@ export const tasks: Readonly<Record<string, TaskDefinition>> = {
   remove_files: removeFiles,
   remove_old_sessions: removeOldSessions,
   run_export: runExport,
+  schedule_notifications: scheduleNotifications,
   seal_audit_log: sealAuditLog,
   send_invitation: sendInvitation,
+  send_notifications: sendNotifications,
   settle_assistant: settleAssistant,
   settle_jobs: settleJobs,
   start_campaigns: startCampaigns,
@@ -56,6 +60,7 @@ export const tasks: Readonly<Record<string, TaskDefinition>> = {
 const schedule: readonly { task: string; match: string; missedMs: number }[] = [
   // Starts the campaigns whose own job was missed.
   { task: "start_campaigns", match: "* * * * *", missedMs: 0 },
+  { task: "schedule_notifications", match: "* * * * *", missedMs: 0 },
   { task: "seal_audit_log", match: "* * * * *", missedMs: 0 },
   { task: "expire_invitations", match: "*/5 * * * *", missedMs: 0 },
   { task: "settle_jobs", match: "*/10 * * * *", missedMs: 0 },

@@ -6,6 +6,7 @@ import { tenantPattern } from "../../tenants/tenants.ts";
 import type { Config } from "../../config.ts";
 import type { ErpClient } from "../../gateways/erp.ts";
 import type { FileStore } from "../../gateways/files.ts";
+import type { MailGateway } from "../../gateways/mail.ts";
 import { noteLocalDisk } from "../../health/diskFull.ts";
 import type { ExternalSystems } from "../../health/externalSystems.ts";
 import { JobPostponed } from "./JobProblem.ts";
@@ -23,6 +24,7 @@ export interface TaskEnvironment {
   files: FileStore;
   /** Null when no ERP is configured. */
   erp: ErpClient | null;
+  mail: MailGateway;
   /** Tasks register the external systems they use, for the health page and the metrics. */
   systems: ExternalSystems;
   /** A process whose heartbeat is older than this is declared dead, in milliseconds. */
@@ -33,6 +35,7 @@ export interface TaskEnvironment {
 export interface JobContext<Input> extends JobScope {
   input: Input;
   config: Config;
+  mail: MailGateway;
   /** A logger whose lines carry the job's id, task, tenant and correlation id. */
   log: Logger;
   /** Aborted before the process stops. Errors after abort requeue the job without consuming an attempt. */
@@ -76,7 +79,7 @@ export function defineTask<Schema extends z.ZodType>(
   schema: Schema,
   run: (context: JobContext<z.output<Schema>>) => Promise<void>,
 ): TaskDefinition {
-  return ({ config, log, heartbeatTimeoutMs }) =>
+  return ({ config, log, mail, heartbeatTimeoutMs }) =>
     async (payload, helpers) => {
       const { tenant, correlationId = null, input } = envelope.parse(payload);
       const scope = { tenant, correlationId };
@@ -116,6 +119,7 @@ export function defineTask<Schema extends z.ZodType>(
           ...scope,
           input: schema.parse(input),
           config,
+          mail,
           log: jobLog,
           signal,
           queryAsPrincipal: (principal, read) => queryAsPrincipal(helpers, scope, principal, read),

@@ -124,5 +124,6 @@ export function ActionsMenu({ entity, row, name }: ActionsMenuProps): ReactNode 
 /** Whether the action makes sense for the row as it is; a field that the caller may not see speaks against nothing. */
 function isOffered({ onlyIf, unless }: EntityAction, row: Row): boolean {
   if (onlyIf !== null && row[onlyIf] === false) return false;
-  return unless === null || row[unless] !== true;
+  if (unless === null) return true;
+  return row[unless] === false || (row[unless] ?? null) === null;
 }

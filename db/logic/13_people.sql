@@ -1,0 +1,26 @@
+-- Names and times as people read them.
+create or replace function user_name(user_id uuid) returns text as $$
+  select coalesce((select coalesce(u.name, split_part(u.email, '@', 1)) from users u where u.id = user_name.user_id), 'Somebody')
+$$ language sql stable;
+comment on function user_name is 'The name that colleagues see; without one, the e-mail address before the @.';
+
+create or replace function office_time_zone() returns text as $$
+  select coalesce((select s.time_zone from office_settings s), 'UTC')
+$$ language sql stable;
+comment on function office_time_zone is 'The time zone of the office.';
+grant execute on function office_time_zone to office_api;
+
+create or replace function time_zone_of(user_id uuid) returns text as $$
+  select coalesce((select u.time_zone from users u where u.id = time_zone_of.user_id), office_time_zone())
+$$ language sql stable;
+comment on function time_zone_of is 'The time zone of a person: their own, or that of the office.';
+
+create or replace function local_text(moment timestamptz, time_zone text) returns text as $$
+  select to_char(local_text.moment at time zone local_text.time_zone, 'YYYY-MM-DD HH24:MI')
+$$ language sql stable;
+comment on function local_text is 'A moment as people of a time zone read it.';
+
+-- As the API writes moments.
+create or replace function iso_text(moment timestamptz) returns text as $$
+  select to_char(iso_text.moment at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
+$$ language sql stable;

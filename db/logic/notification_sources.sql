@@ -1,0 +1,154 @@
+-- What people hear of: each source of notifications.
+create or replace function tg_export_jobs__notify() returns trigger as $$
+begin
+  perform notify_users(array[new.user_id],
+    case new.state when 'completed' then 'EXPORT_COMPLETED' else 'EXPORT_FAILED' end::notification_kind,
+    format('Your export “%s” %s', new.source, case new.state when 'completed' then 'is ready' else 'failed' end),
+    case new.state when 'completed' then format('%s rows as %s', new.exported_rows, new.format) else new.error_message end,
+    'ExportJob', new.id::text);
+  return null;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function tg_export_jobs__notify is 'Tells a person that an export of theirs has ended. Exports of API tokens are not shown to their owners.';
+select ensure_trigger('export_jobs', '_500_notify', 'after update of state on %TABLE% for each row when
+  (new.state in (''completed'', ''failed'') and old.state <> new.state and new.token_id is null) execute function tg_export_jobs__notify()');
+
+create or replace function tg_jobs__notify() returns trigger as $$
+begin
+  if new.kind = 'send_invitation' then
+    perform notify_users(array[new.user_id], 'INVITATION_UNDELIVERABLE', format('The invitation of %s could not be delivered', new.subject),
+      new.error, 'Job', new.id::text);
+  else
+    perform notify_users(array[new.user_id], 'JOB_FAILED', format('%s failed', jobs_title(new)), concat_ws(': ', new.subject, new.error),
+      'Job', new.id::text, new.kind);
+  end if;
+  return null;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function tg_jobs__notify is 'Tells a person that work which they started has failed for good.';
+select ensure_trigger('jobs', '_500_notify', 'after update of state on %TABLE% for each row when
+  (new.state = ''FAILED'' and old.state <> new.state) execute function tg_jobs__notify()');
+
+create or replace function tg_invitations__notify() returns trigger as $$
+begin
+  perform notify_users(array[new.invited_by_user_id], 'INVITATION_ACCEPTED', format('%s accepted your invitation', new.email), null,
+    'Invitation', new.id::text);
+  return null;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function tg_invitations__notify is 'Tells the inviter that an invitation was accepted.';
+select ensure_trigger('invitations', '_500_notify', 'after update of state on %TABLE% for each row when
+  (new.state = ''accepted'' and old.state <> new.state) execute function tg_invitations__notify()');
+
+create or replace function tg_absences__notify() returns trigger as $$
+declare
+  v_by text := user_name(current_user_id());
+  v_period text := format('%s from %s to %s', lower(new.type::text), new.starts_on, new.ends_on);
+begin
+  if new.status = 'REQUESTED' then
+    perform notify_users(array_remove(holders_of('absences.update'), new.user_id), 'ABSENCE_REQUESTED',
+      format('%s asks for an absence: %s', user_name(new.user_id), v_period), new.note, 'Absence', new.id::text);
+  elsif new.user_id is distinct from current_user_id() then
+    perform notify_users(array[new.user_id], 'ABSENCE_DECIDED',
+      format(case when tg_op = 'INSERT' then '%s entered an absence of yours: %s' else '%s has ' || lower(new.status::text) || ' your absence: %s' end,
+        v_by, v_period),
+      new.decision_note, 'Absence', new.id::text);
+  end if;
+  return null;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function tg_absences__notify is 'Tells those who decide of a request, and its owner of what others did with it.';
+select ensure_trigger('absences', '_500_notify', 'after insert on %TABLE% for each row execute function tg_absences__notify()');
+select ensure_trigger('absences', '_500_notify_change', 'after update of status on %TABLE% for each row when
+  (new.status <> old.status) execute function tg_absences__notify()');
+
+create or replace function tg_resource_bookings__notify() returns trigger as $$
+declare
+  v_zone text := time_zone_of(new.booked_by_user_id);
+  v_what text := format('“%s” in %s', new.title, (select r.name from resources r where r.id = new.resource_id));
+begin
+  if new.booked_by_user_id is distinct from current_user_id() and old.ends_at > now() then
+    perform notify_users(array[new.booked_by_user_id], 'BOOKING_CHANGED',
+      format(case new.status when 'CANCELLED' then '%s cancelled your booking %s' else '%s changed your booking %s' end,
+        user_name(current_user_id()), v_what),
+      format('It was from %s to %s', local_text(old.starts_at, v_zone), local_text(old.ends_at, v_zone)) || case
+        when new.status = 'CANCELLED' then '.'
+        else format(', and is from %s to %s.', local_text(new.starts_at, v_zone), local_text(new.ends_at, v_zone))
+      end,
+      'ResourceBooking', new.id::text);
+  end if;
+  return null;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function tg_resource_bookings__notify is 'Tells a person that somebody else changed or cancelled a booking of theirs.';
+select ensure_trigger('resource_bookings', '_500_notify', 'after update on %TABLE% for each row when
+  ((new.resource_id, new.starts_at, new.ends_at, new.status) is distinct from (old.resource_id, old.starts_at, old.ends_at, old.status))
+  execute function tg_resource_bookings__notify()');
+
+-- A person's first session tells nothing, and neither does one whose address is not known.
+create or replace function tg_sessions__notify() returns trigger as $$
+begin
+  if exists (select from sessions s where s.user_id = new.user_id and s.id <> new.id and s.ip_address is not null) and not exists (
+    select from sessions s
+    where s.user_id = new.user_id and s.id <> new.id and attempt_address(s.ip_address) = attempt_address(new.ip_address)
+  ) then
+    perform notify_users(array[new.user_id], 'NEW_LOGIN_ADDRESS', 'New login from ' || new.ip_address,
+      concat_ws(E'\n', new.user_agent, 'If this was not you, revoke the session and tell your administrator.'), 'Session', new.id::text);
+  end if;
+  return null;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function tg_sessions__notify is 'Tells a person of a login from an address that they have not logged in from before.';
+select ensure_trigger('sessions', '_500_notify', 'after insert on %TABLE% for each row when
+  (new.ip_address is not null) execute function tg_sessions__notify()');
+
+create or replace function notify_of_import_issues(groups_before integer, groups_now integer, run_id uuid) returns void as $$
+begin
+  if groups_now > groups_before then
+    perform notify_users(holders_of('erpsync.read'), 'IMPORT_ISSUES',
+      format('%s new groups of import issues', groups_now - groups_before),
+      format('%s groups are open since the last import.', groups_now), 'ErpSyncRun', run_id::text, '');
+  end if;
+end;
+$$ language plpgsql volatile;
+
+create or replace function notify_of_tokens() returns void as $$
+declare
+  v_token api_tokens;
+begin
+  for v_token in
+    select * from api_tokens t
+    where t.expires_at between now() and now() + interval '7 days' and t.revoked_at is null
+      and t.expires_at - t.created_at > interval '7 days'
+      and not exists (select from notifications n where n.kind = 'TOKEN_EXPIRING' and n.subject_key = t.id::text)
+  loop
+    perform notify_users(array[v_token.user_id], 'TOKEN_EXPIRING', format('Your API token “%s” expires soon', v_token.name),
+      format('It expires at %s. Create a new one before.', local_text(v_token.expires_at, time_zone_of(v_token.user_id))),
+      'ApiToken', v_token.id::text);
+  end loop;
+end;
+$$ language plpgsql volatile;
+comment on function notify_of_tokens is 'Tells people of API tokens that expire within seven days, once.';
+
+create or replace function notify_of_systems() returns void as $$
+declare
+  v_erp erp_cursors;
+  v_since timestamptz;
+begin
+  select * into v_erp from erp_cursors c where c.entity = 'orders';
+  if v_erp.erp_down_at < now() - interval '10 minutes' and not exists (
+    select from notifications n where n.kind = 'ERP_DOWN' and n.created_at > v_erp.erp_down_at
+  ) then
+    perform notify_users(holders_of('erpsync.read'), 'ERP_DOWN', 'The ERP does not answer', v_erp.erp_error);
+  end if;
+  select min(o.created_at) into v_since from search_outbox o
+  where exists (select from search_indexes i where i.collection = o.collection and i.version is not null);
+  if v_since < now() - interval '10 minutes' and not exists (
+    select from notifications n where n.kind = 'SEARCH_DOWN' and n.created_at > v_since
+  ) then
+    perform notify_users(holders_of('settings.update'), 'SEARCH_DOWN', 'The search engine takes no changes',
+      (select string_agg(distinct i.error, '; ') from search_indexes i where i.error is not null));
+  end if;
+end;
+$$ language plpgsql volatile;
+comment on function notify_of_systems is 'Tells of external systems that have been down for more than ten minutes, once for each time.';

@@ -1,0 +1,207 @@
+-- Notifications: what happened, written where it happens, for those who should know.
+create or replace function default_notification_mail(kind notification_kind) returns notification_mail as $$
+  select case
+    when default_notification_mail.kind = 'NEW_LOGIN_ADDRESS' then 'AT_ONCE'
+    when default_notification_mail.kind in ('EXPORT_COMPLETED', 'WATCH_MATCHED') then 'OFF'
+    else 'DAILY'
+  end::notification_mail
+$$ language sql immutable;
+
+create or replace function add_notification_preferences() returns void as $$
+  insert into notification_preferences (user_id, kind, mail)
+  select u.id, k.kind, default_notification_mail(k.kind)
+  from users u, unnest(enum_range(null::notification_kind)) as k(kind)
+  where not exists (select from notification_preferences p where p.user_id = u.id and p.kind = k.kind)
+  on conflict do nothing
+$$ language sql volatile;
+comment on function add_notification_preferences is 'Adds the preferences that people do not have yet, such as those of a kind that is new.';
+
+create or replace function tg_users__notification_preferences() returns trigger as $$
+begin
+  insert into notification_preferences (user_id, kind, mail)
+  select u.id, k.kind, default_notification_mail(k.kind)
+  from new_rows u, unnest(enum_range(null::notification_kind)) as k(kind);
+  return null;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function tg_users__notification_preferences is 'Gives each new user their preferences.';
+select ensure_trigger('users', '_500_notification_preferences',
+  'after insert on %TABLE% referencing new table as new_rows for each statement execute function tg_users__notification_preferences()');
+
+create or replace function holders_of(permission text) returns uuid[] as $$
+  select array(
+    select k.user_id from user_keys k where holders_of.permission = any (string_to_array(k.permission_keys, ',')) and k.is_active
+  )
+$$ language sql stable;
+comment on function holders_of is 'The active users who hold a permission.';
+
+-- At 08:00 in the person's time zone, today or tomorrow.
+create or replace function next_digest_at(user_id uuid) returns timestamptz as $$
+  select (date_trunc('day', now() at time zone z.zone + interval '16 hours') + interval '8 hours') at time zone z.zone
+  from (select time_zone_of(next_digest_at.user_id)) as z(zone)
+$$ language sql stable;
+
+-- The same thing within an hour is one notification, which is unread again and not mailed again.
+create or replace function notify_users(
+  user_ids uuid[], kind notification_kind, title text, body text default null, entity text default null, entity_id text default null,
+  subject_key text default null
+) returns void as $$
+declare
+  v_key text := coalesce(notify_users.subject_key, notify_users.entity_id, '');
+  v_title text := left(notify_users.title, 300);
+  v_body text := left(trim_to_null(notify_users.body), 2000);
+begin
+  with again as (
+    update notifications n set
+      occurrences = n.occurrences + 1, title = v_title, body = v_body, entity = notify_users.entity, entity_id = notify_users.entity_id,
+      read_at = case when p.in_inbox then null else n.read_at end
+    from notification_preferences p
+    where n.kind = notify_users.kind and n.subject_key = v_key and n.created_at > now() - interval '1 hour'
+      and n.user_id = any (notify_users.user_ids) and p.user_id = n.user_id and p.kind = n.kind
+    returning n.user_id
+  )
+  insert into notifications (user_id, kind, title, body, entity, entity_id, subject_key, read_at, mail_at)
+  select u.id, notify_users.kind, v_title, v_body, notify_users.entity, notify_users.entity_id, v_key,
+    case when not p.in_inbox then now() end,
+    case p.mail when 'AT_ONCE' then now() when 'DAILY' then next_digest_at(u.id) end
+  from users u join notification_preferences p on p.user_id = u.id and p.kind = notify_users.kind
+  where u.id = any (notify_users.user_ids) and u.is_active and (p.in_inbox or p.mail <> 'OFF')
+    and not exists (select from again a where a.user_id = u.id);
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function notify_users is
+  'Tells active users of something. The same kind and `subject_key` (by default `entity_id`) within an hour is one notification.';
+
+create or replace function unread_notification_count() returns integer as $$
+begin
+  perform require_full_login();
+  return (select count(*) from notifications n where n.user_id = current_user_id() and n.read_at is null);
+end;
+$$ language plpgsql stable;
+comment on function unread_notification_count is '@guard login
+@notNull
+The number of notifications that the caller has not read.';
+
+create or replace function mark_notifications_read(ids uuid[] default null, "all" boolean default false) returns integer as $$
+declare
+  v_unknown uuid[];
+  v_count integer;
+begin
+  perform require_full_login();
+  if (mark_notifications_read.ids is null) = (mark_notifications_read."all" is not true) then
+    perform fail('OF400', 'Give either ids or all: true', '{"path": ["ids"]}');
+  elsif cardinality(mark_notifications_read.ids) > 1000 then
+    perform fail('OF400', 'ids must be 1000 at most', '{"path": ["ids"]}');
+  end if;
+  v_unknown := array(
+    select i from unnest(mark_notifications_read.ids) as i
+    where not exists (select from notifications n where n.id = i and n.user_id = current_user_id())
+  );
+  if cardinality(v_unknown) > 0 then
+    perform fail('OF404', 'There are no notifications of yours with the ids ' || array_to_string(v_unknown, ', ', 'null'), '{"path": ["ids"]}');
+  end if;
+  update notifications n set read_at = now()
+  where n.user_id = current_user_id() and n.read_at is null
+    and (mark_notifications_read.ids is null or n.id = any (mark_notifications_read.ids));
+  get diagnostics v_count = row_count;
+  return v_count;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function mark_notifications_read is '@guard login
+@argument ids Which ones, 1000 at most.
+@argument all All of the caller''s, instead of `ids`.
+Marks notifications as read; returns the number of those that were unread.';
+
+create or replace function mark_notification_read(id uuid) returns notifications as $$
+declare
+  v_notification notifications;
+begin
+  perform mark_notifications_read(array[mark_notification_read.id]);
+  select * into v_notification from notifications n where n.id = mark_notification_read.id;
+  return v_notification;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function mark_notification_read is '@guard login
+@action unless read_at
+Marks the notification as read.';
+
+create or replace function update_notification_preference(id uuid, input notification_preferences, given text[])
+returns notification_preferences as $$
+declare
+  v_old notification_preferences;
+  v_new notification_preferences;
+begin
+  perform require_full_login();
+  select * into v_old from notification_preferences p
+  where p.id = update_notification_preference.id and p.user_id = current_user_id() for update;
+  if not found then
+    perform fail('OF404', 'There is no notification setting of yours with this id', '{"path": ["id"]}');
+  end if;
+  v_new := jsonb_populate_record(v_old, given_values(to_jsonb(update_notification_preference.input), given, array['in_inbox', 'mail']));
+  update notification_preferences p set in_inbox = v_new.in_inbox, mail = v_new.mail where p.id = v_old.id returning * into v_new;
+  perform record_change('UPDATE', 'NotificationPreference', v_new.id::text,
+    jsonb_build_object('inInbox', v_old.in_inbox, 'mail', v_old.mail), jsonb_build_object('inInbox', v_new.in_inbox, 'mail', v_new.mail),
+    jsonb_build_object('kind', v_new.kind));
+  return v_new;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function update_notification_preference is '@guard login
+Changes how the caller hears of one kind of thing.';
+
+grant execute on function unread_notification_count, mark_notifications_read, mark_notification_read, update_notification_preference
+to office_api;
+
+-- The schedule and the mails, for the worker.
+create or replace function queue_notification_mails() returns integer as $$
+declare
+  v_user_id uuid;
+  v_mail_id uuid;
+  v_count integer := 0;
+begin
+  -- Those that were read in the meantime, and those of people who were deactivated, are not sent any more.
+  update notifications n set mail_at = null
+  from users u join notification_preferences p on p.user_id = u.id
+  where n.mail_at <= now() and n.mail_id is null and u.id = n.user_id and p.kind = n.kind
+    and (not u.is_active or n.read_at is not null and p.in_inbox);
+  for v_user_id in select distinct n.user_id from notifications n where n.mail_at <= now() and n.mail_id is null loop
+    v_mail_id := uuidv7();
+    update notifications n set mail_id = v_mail_id where n.user_id = v_user_id and n.mail_at <= now() and n.mail_id is null;
+    perform enqueue_job('send_notifications', jsonb_build_object('mailId', v_mail_id), v_mail_id::text);
+    v_count := v_count + 1;
+  end loop;
+  return v_count;
+end;
+$$ language plpgsql volatile;
+comment on function queue_notification_mails is 'Queues one mail for each person with notifications that are due; returns their number.';
+
+create or replace function begin_notification_mail(mail_id uuid) returns table (email text, title text, body text, occurrences integer, happened_at text, id uuid) as $$
+  select u.email, n.title, n.body, n.occurrences, local_text(n.created_at, time_zone_of(u.id)), n.id
+  from notifications n join users u on u.id = n.user_id
+  where n.mail_id = begin_notification_mail.mail_id and n.mailed_at is null and u.is_active
+  order by n.created_at desc, n.id desc
+$$ language sql volatile security definer set search_path from current;
+comment on function begin_notification_mail is 'The content of a mail; no row when it was sent, or its recipient was deactivated.';
+
+create or replace function record_notification_mail(mail_id uuid) returns void as $$
+  update notifications n set mailed_at = now() where n.mail_id = record_notification_mail.mail_id
+$$ language sql volatile security definer set search_path from current;
+comment on function record_notification_mail is 'Records that a mail was sent.';
+
+create or replace function schedule_notifications(keep_days integer) returns table (removed integer, mails integer) as $$
+begin
+  perform add_notification_preferences();
+  perform notify_of_tokens();
+  perform notify_of_systems();
+  delete from notifications n where n.id in (
+    select o.id from notifications o where o.created_at < now() - make_interval(days => schedule_notifications.keep_days)
+    order by o.created_at limit 10000
+  );
+  get diagnostics schedule_notifications.removed = row_count;
+  schedule_notifications.mails := queue_notification_mails();
+  return next;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function schedule_notifications is
+  'Notices what no other function writes, such as a token that is about to expire; removes old notifications and queues mails.';
+
+grant execute on function begin_notification_mail, record_notification_mail, schedule_notifications to office_worker;

@@ -1,0 +1,45 @@
+-- The time zones of the office and of its staff.
+-- lint: allow function-in-migration because check constraints of the tables call it
+create function is_time_zone(value text) returns boolean as $$
+begin
+  -- PostgreSQL also accepts zones that are made up of a name and an offset; none of them matches.
+  if value !~ '^(UTC|[A-Z][A-Za-z_]+(/[A-Z][A-Za-z_-]+){1,2})$' then
+    return false;
+  end if;
+  perform timestamptz 'epoch' at time zone value;
+  return true;
+exception when invalid_parameter_value then
+  return false;
+end;
+$$ language plpgsql immutable parallel safe;
+comment on function is_time_zone is 'Whether a text is the name of a time zone, such as Europe/Copenhagen.';
+grant execute on function is_time_zone to office_api;
+
+create table office_settings (
+  id uuid primary key default uuidv7(),
+  time_zone text not null default 'Europe/Copenhagen',
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  constraint office_settings_time_zone_check check (is_time_zone(time_zone))
+);
+create unique index office_settings_single_key on office_settings ((true));
+comment on table office_settings is '@group Office 70
+@title Office settings
+@titleOne Office settings
+@read login
+@update settings.update
+@mutations update
+@audit OfficeSetting
+@label time_zone
+The settings of the office: one row.';
+comment on column office_settings.time_zone is '@list 1
+The time zone of the office, such as `Europe/Copenhagen`: that of everybody who has chosen none.';
+comment on constraint office_settings_time_zone_check on office_settings is 'must be the name of a time zone, such as Europe/Copenhagen';
+comment on index office_settings_single_key is 'The office has its settings already.';
+
+alter table users add column time_zone text;
+alter table users add constraint users_time_zone_check check (is_time_zone(time_zone)) not valid;
+comment on column users.time_zone is 'The person''s time zone, such as `Europe/Copenhagen`; null for that of the office.';
+comment on constraint users_time_zone_check on users is 'must be the name of a time zone, such as Europe/Copenhagen';
+alter type user_changes add attribute time_zone text;
+comment on column user_changes.time_zone is 'The name of a time zone, such as `Europe/Copenhagen`; null for that of the office.';
