@@ -36,8 +36,8 @@ $$ language sql stable;
 comment on function holders_of is 'The active users who hold a permission.';
 
 -- At 08:00 in the person's time zone, today or tomorrow.
-create or replace function next_digest_at(user_id uuid) returns timestamptz as $$
-  select (date_trunc('day', now() at time zone z.zone + interval '16 hours') + interval '8 hours') at time zone z.zone
+create or replace function next_digest_at(user_id uuid, at timestamptz default now()) returns timestamptz as $$
+  select (date_trunc('day', (next_digest_at.at at time zone z.zone) + interval '16 hours') + interval '8 hours') at time zone z.zone
   from (select time_zone_of(next_digest_at.user_id)) as z(zone)
 $$ language sql stable;
 

@@ -1,0 +1,564 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { insertApiToken } from "../helpers/apiToken.ts";
+import { type Answer, type Service, startService } from "../helpers/service.ts";
+
+let service: Service;
+
+beforeAll(async () => {
+  service = await startService({ env: { TRUSTED_PROXIES: "1" } });
+});
+afterAll(() => service.stop());
+
+const ask = (query: string, variables: Record<string, unknown>, token: string) =>
+  service.ask(query, { token, variables });
+const refusal = ({ errors }: Answer) => ({
+  code: errors?.[0]?.extensions.code,
+  message: errors?.[0]?.message,
+});
+const person = (permissions: string[] = [], name = "anna") =>
+  service.login(permissions, `${name}-${randomUUID()}@example.com`);
+async function sql<T extends object>(text: string, values: unknown[] = []): Promise<T[]> {
+  return (await service.database.pool.query<T>(text, values)).rows;
+}
+const schedule = () => sql("select * from schedule_notifications(60)");
+
+interface Shown {
+  id: string;
+  kind: string;
+  title: string;
+  body: string | null;
+  entity: string | null;
+  entityId: string | null;
+  occurrences: number;
+  readAt: string | null;
+}
+
+async function inbox(token: string, query?: string): Promise<Shown[]> {
+  const { data, errors } = await ask(
+    `query ($query: String) { notifications(query: $query, first: 100) {
+      nodes { id kind title body entity entityId occurrences readAt } } }`,
+    { query },
+    token,
+  );
+  expect(errors).toBeUndefined();
+  return data.notifications.nodes as Shown[];
+}
+const unread = async (token: string) =>
+  (await ask("{ unreadNotificationCount }", {}, token)).data.unreadNotificationCount as number;
+const notify = (userId: string, title = "Something", subject: string = randomUUID()) =>
+  sql("select notify_users(array[$1::uuid], 'JOB_FAILED', $2, null, 'Job', $3)", [
+    userId,
+    title,
+    subject,
+  ]);
+const setPreference = async (token: string, kind: string, input: Record<string, unknown>) => {
+  const { data } = await ask("{ notificationPreferences { id kind } }", {}, token);
+  const rows = data.notificationPreferences as { id: string; kind: string }[];
+  return ask(
+    `mutation ($id: ID!, $input: UpdateNotificationPreferenceInput!) {
+      updateNotificationPreference(id: $id, input: $input) { kind inInbox mail } }`,
+    { id: rows.find((row) => row.kind === kind)?.id, input },
+    token,
+  );
+};
+
+describe("The inbox", () => {
+  test("shows the caller's own, newest first, and counts those that are unread", async () => {
+    const anna = await person();
+    const bo = await person();
+    await notify(anna.userId, "First");
+    await notify(anna.userId, "Second");
+    await notify(bo.userId, "Of Bo");
+    expect((await inbox(anna.token)).map(({ title }) => title)).toEqual(["Second", "First"]);
+    expect(await unread(anna.token)).toBe(2);
+    expect(await unread(bo.token)).toBe(1);
+  });
+
+  test("marks some or all as read, and finds what is unread by a query", async () => {
+    const { token, userId } = await person();
+    for (const title of ["One", "Two", "Three"]) await notify(userId, title);
+    const [three] = await inbox(token);
+    const mark = (ids: string[] | null, all: boolean | null) =>
+      ask(
+        "mutation ($ids: [ID!], $all: Boolean) { markNotificationsRead(ids: $ids, all: $all) }",
+        { ids, all },
+        token,
+      );
+    expect((await mark([three!.id], null)).data.markNotificationsRead).toBe(1);
+    expect((await inbox(token, "-readAt:*")).map(({ title }) => title)).toEqual(["Two", "One"]);
+    expect((await mark([three!.id], false)).data.markNotificationsRead).toBe(0);
+    expect((await mark([], null)).data.markNotificationsRead).toBe(0);
+    expect((await mark(null, true)).data.markNotificationsRead).toBe(2);
+    expect(await unread(token)).toBe(0);
+    expect(refusal(await mark(null, null))).toEqual({
+      code: "BAD_USER_INPUT",
+      message: "Give either ids or all: true",
+    });
+    expect(refusal(await mark([three!.id], true)).code).toBe("BAD_USER_INPUT");
+    const tooMany = Array.from({ length: 1001 }, () => three!.id);
+    expect(refusal(await mark(tooMany, null)).message).toBe("ids must be 1000 at most");
+  });
+
+  test("does not mark those of others", async () => {
+    const { userId } = await person();
+    const { token } = await person();
+    await notify(userId);
+    const [row] = await sql<{ id: string }>("select id from notifications where user_id = $1", [
+      userId,
+    ]);
+    for (const mutation of [
+      "markNotificationsRead(ids: [$id])",
+      "markNotificationRead(id: $id) { id }",
+    ])
+      expect(
+        refusal(await ask(`mutation ($id: ID!) { ${mutation} }`, { id: row!.id }, token)),
+      ).toEqual({
+        code: "NOT_FOUND",
+        message: `There are no notifications of yours with the ids ${row!.id}`,
+      });
+  });
+
+  test("is refused to scoped tokens", async () => {
+    const { userId } = await person(["orders.read"]);
+    const { token } = await insertApiToken(service.database, userId, ["orders.read"]);
+    for (const query of [
+      "{ notifications { nodes { id } } }",
+      "{ notificationPreferences { id } }",
+      "{ unreadNotificationCount }",
+      "mutation { markNotificationsRead(all: true) }",
+    ])
+      expect(refusal(await ask(query, {}, token)).code).toBe("FORBIDDEN");
+  });
+
+  test("collapses what repeats within an hour, which is unread again", async () => {
+    const { token, userId } = await person();
+    await notify(userId, "Once", "a");
+    await ask("mutation { markNotificationsRead(all: true) }", {}, token);
+    await notify(userId, "Twice", "a");
+    await notify(userId, "Another", "b");
+    expect(await inbox(token)).toMatchObject([
+      { title: "Another", occurrences: 1 },
+      { title: "Twice", occurrences: 2, readAt: null },
+    ]);
+    await sql("update notifications set created_at = now() - interval '61 minutes'");
+    await notify(userId, "Later", "a");
+    expect(await inbox(token)).toHaveLength(3);
+  });
+
+  test("keeps notifications for 60 days", async () => {
+    const { token, userId } = await person();
+    for (const title of ["Old", "Young"]) await notify(userId, title);
+    await sql(
+      `update notifications set created_at = now() - case title when 'Old' then interval '61 days' else interval '59 days' end
+       where user_id = $1`,
+      [userId],
+    );
+    await schedule();
+    expect((await inbox(token)).map(({ title }) => title)).toEqual(["Young"]);
+  });
+});
+
+describe("The settings", () => {
+  test("are one for each kind, and their changes are audited", async () => {
+    const { token, userId } = await person();
+    const { data } = await ask("{ notificationPreferences { kind inInbox mail } }", {}, token);
+    expect(data.notificationPreferences).toHaveLength(14);
+    expect(data.notificationPreferences).toContainEqual({
+      kind: "NEW_LOGIN_ADDRESS",
+      inInbox: true,
+      mail: "AT_ONCE",
+    });
+    expect((await setPreference(token, "JOB_FAILED", { mail: "OFF" })).data).toEqual({
+      updateNotificationPreference: { kind: "JOB_FAILED", inInbox: true, mail: "OFF" },
+    });
+    const audited = await sql(
+      `select before, after, metadata -> 'kind' as kind from audit_log
+       where actor_user_id = $1 and entity_type = 'NotificationPreference'`,
+      [userId],
+    );
+    expect(audited).toEqual([
+      {
+        before: { inInbox: true, mail: "DAILY" },
+        after: { inInbox: true, mail: "OFF" },
+        kind: "JOB_FAILED",
+      },
+    ]);
+    expect(refusal(await setPreference(token, "JOB_FAILED", { mail: null })).message).toBe(
+      "mail cannot be null",
+    );
+  });
+
+  test("switch a kind off, in the inbox and whole", async () => {
+    const { token, userId } = await person();
+    await setPreference(token, "JOB_FAILED", { inInbox: false });
+    await notify(userId, "By mail only");
+    expect(await inbox(token)).toMatchObject([
+      { title: "By mail only", readAt: expect.any(String) },
+    ]);
+    await setPreference(token, "JOB_FAILED", { mail: "OFF" });
+    await notify(userId, "Not at all");
+    expect(await inbox(token)).toHaveLength(1);
+    await setPreference(token, "JOB_FAILED", { inInbox: true });
+    await notify(userId, "In the inbox");
+    expect(await unread(token)).toBe(1);
+  });
+
+  test("come by the schedule for a kind that is new", async () => {
+    const { token, userId } = await person();
+    await sql("delete from notification_preferences where user_id = $1 and kind = 'ERP_DOWN'", [
+      userId,
+    ]);
+    await schedule();
+    const { data } = await ask("{ notificationPreferences { kind } }", {}, token);
+    expect(data.notificationPreferences).toHaveLength(14);
+  });
+});
+
+describe("People hear", () => {
+  test("of requests for absences and of decisions", async () => {
+    const boss = await person(["absences.update"], "boss");
+    const anna = await person();
+    const { data } = await ask(
+      `mutation { createAbsence(input: { type: VACATION, startsOn: "2027-07-05", endsOn: "2027-07-09", note: "Italy" }) { id } }`,
+      {},
+      anna.token,
+    );
+    const { id } = data.createAbsence;
+    expect(await inbox(boss.token)).toMatchObject([
+      {
+        kind: "ABSENCE_REQUESTED",
+        title: expect.stringMatching(
+          /^anna-.* asks for an absence: vacation from 2027-07-05 to 2027-07-09$/,
+        ),
+        body: "Italy",
+        entity: "Absence",
+        entityId: id,
+      },
+    ]);
+    await ask(
+      `mutation ($id: ID!) { declineAbsence(id: $id, note: "Harvest") { id } }`,
+      { id },
+      boss.token,
+    );
+    expect(await inbox(anna.token)).toMatchObject([
+      {
+        kind: "ABSENCE_DECIDED",
+        title: expect.stringMatching(/^boss-.* has declined your absence: vacation from/),
+        body: "Harvest",
+      },
+    ]);
+    await ask(
+      `mutation ($userId: ID!) { enterAbsence(userId: $userId, input: { type: SICK, startsOn: "2027-01-04", endsOn: "2027-01-04" }) { id } }`,
+      { userId: anna.userId },
+      boss.token,
+    );
+    expect(await inbox(anna.token, "kind:ABSENCE_DECIDED")).toHaveLength(2);
+    expect(await inbox(boss.token)).toHaveLength(1);
+  });
+
+  test("of bookings that others move or cancel, in their time zone", async () => {
+    const anna = await person();
+    const boss = await person(["resources.update", "resourcebookings.update"], "boss");
+    await ask(
+      `mutation ($id: ID!) { updateUser(id: $id, input: { timeZone: "America/New_York" }) { id } }`,
+      { id: anna.userId },
+      anna.token,
+    );
+    const resource = await ask(
+      `mutation ($name: String!) { createResource(input: { name: $name, kind: ROOM }) { id } }`,
+      { name: `Room ${randomUUID()}` },
+      boss.token,
+    );
+    const { data } = await ask(
+      `mutation ($id: ID!) { createResourceBooking(input: { resourceId: $id, title: "Tasting",
+        startsAt: "2030-07-01T16:00:00Z", endsAt: "2030-07-01T18:00:00Z" }) { id } }`,
+      { id: resource.data.createResource.id },
+      anna.token,
+    );
+    const { id } = data.createResourceBooking;
+    const move = (endsAt: string, token: string) =>
+      ask(
+        `mutation ($id: ID!, $endsAt: DateTime!) { updateResourceBooking(id: $id, input: { endsAt: $endsAt }) { id } }`,
+        { id, endsAt },
+        token,
+      );
+    await move("2030-07-01T18:30:00Z", anna.token);
+    expect(await inbox(anna.token)).toEqual([]);
+    await move("2030-07-01T19:00:00Z", boss.token);
+    expect(await inbox(anna.token)).toMatchObject([
+      {
+        kind: "BOOKING_CHANGED",
+        title: expect.stringMatching(/^boss-.* changed your booking “Tasting” in Room /),
+        body: "It was from 2030-07-01 12:00 to 2030-07-01 14:30, and is from 2030-07-01 12:00 to 2030-07-01 15:00.",
+      },
+    ]);
+    await ask(`mutation ($id: ID!) { cancelResourceBooking(id: $id) { id } }`, { id }, boss.token);
+    expect(await inbox(anna.token)).toMatchObject([
+      { title: expect.stringMatching(/ cancelled your booking /), occurrences: 2 },
+    ]);
+  });
+
+  test("of their exports, unless a token started them", async () => {
+    const { token, userId } = await person();
+    const { tokenId } = await insertApiToken(service.database, userId, null);
+    for (const by of [null, tokenId]) {
+      const [job] = await sql<{ id: string }>(
+        `insert into export_jobs (user_id, token_id, source, total_rows, state)
+         values ($1, $2, 'Price list', 3, 'running') returning id`,
+        [userId, by],
+      );
+      await sql("select end_export($1, 'failed', 'The template was deleted')", [job!.id]);
+    }
+    expect(await inbox(token)).toMatchObject([
+      {
+        kind: "EXPORT_FAILED",
+        title: "Your export “Price list” failed",
+        body: "The template was deleted",
+        entity: "ExportJob",
+      },
+    ]);
+  });
+
+  test("of work that failed for good, and of invitations that cannot be delivered", async () => {
+    const { token, userId } = await person();
+    for (const [kind, subject, number] of [
+      ["product_sync", "3 products", 901],
+      ["send_invitation", "new@example.com", 902],
+    ])
+      await sql(
+        `insert into jobs (kind, subject, max_attempts, user_id, queue_job_id, input) values ($1, $2, 3, $3, $4, '{}')`,
+        [kind, subject, userId, number],
+      );
+    for (const number of [901, 902])
+      await sql("select record_job($1, 'FAILED', error => 'No answer')", [number]);
+    expect(await inbox(token)).toMatchObject([
+      { title: "The invitation of new@example.com could not be delivered", body: "No answer" },
+      { title: "Synchronisation of products failed", body: "3 products: No answer" },
+    ]);
+  });
+
+  test("that somebody accepted their invitation", async () => {
+    const boss = await service.login(["invitations.create", "users.update", "ai.use"]);
+    const email = `new-${randomUUID()}@example.com`;
+    const { data } = await ask(
+      `mutation ($input: CreateInvitationInput!) { createInvitation(input: $input) { user { id } } }`,
+      { input: { email, roleId: boss.roleId } },
+      boss.token,
+    );
+    await ask(
+      `mutation ($id: ID!) { activateUser(userId: $id) { id } }`,
+      { id: data.createInvitation.user.id },
+      boss.token,
+    );
+    expect(await inbox(boss.token)).toMatchObject([
+      { kind: "INVITATION_ACCEPTED", title: `${email} accepted your invitation` },
+    ]);
+  });
+
+  test("of a login from an address that is new to them", async () => {
+    const { token, userId } = await person();
+    const [user] = await sql<{ email: string }>("select email from users where id = $1", [userId]);
+    const login = (address: string) =>
+      service.ask(`mutation ($email: String!) { devLogin(email: $email) { token } }`, {
+        variables: { email: user!.email },
+        headers: { "x-forwarded-for": address, "user-agent": "Firefox" },
+      });
+    await login("203.0.113.5");
+    await login("203.0.113.5");
+    expect(await inbox(token)).toEqual([]);
+    await login("2001:db8::1");
+    await login("2001:db8::2");
+    expect(await inbox(token)).toMatchObject([
+      {
+        kind: "NEW_LOGIN_ADDRESS",
+        title: "New login from 2001:db8::1",
+        body: expect.stringMatching(/^Firefox\n/),
+        entity: "Session",
+      },
+    ]);
+  });
+
+  test("of API tokens that expire within seven days, once", async () => {
+    const { token, userId } = await person();
+    for (const [name, created, ends] of [
+      ["Soon", "300 days", "6 days"],
+      ["Late", "300 days", "8 days"],
+      ["Short", "1 day", "2 days"],
+    ]) {
+      const { tokenId } = await insertApiToken(service.database, userId, null);
+      await sql(
+        "update api_tokens set name = $2, created_at = now() - $3::interval, expires_at = now() + $4::interval where id = $1",
+        [tokenId, name, created, ends],
+      );
+    }
+    await schedule();
+    await schedule();
+    expect(await inbox(token)).toMatchObject([
+      { title: "Your API token “Soon” expires soon", entity: "ApiToken", occurrences: 1 },
+    ]);
+  });
+
+  test("that groups of import issues were added, with erpsync.read", async () => {
+    const reader = await person(["erpsync.read"]);
+    const other = await person();
+    const finish = async (groups: number) => {
+      await sql("delete from order_import_causes");
+      await sql(
+        `insert into order_import_causes (kind, code, key, order_count, occurrences, first_seen_at, last_seen_at)
+         select 'MAPPING', 'vat_code.unmapped', n::text, 1, 1, now(), now() from generate_series(1, $1) as n`,
+        [groups],
+      );
+      const [run] = await sql<{ id: string }>(
+        "insert into erp_sync_runs (kind, status) values ('IMPORT', 'RUNNING') returning id",
+      );
+      await sql("select finish_erp_run($1)", [run!.id]);
+      return run!.id;
+    };
+    await finish(2);
+    await finish(1);
+    const last = await finish(4);
+    expect(await inbox(reader.token)).toMatchObject([
+      {
+        kind: "IMPORT_ISSUES",
+        title: "3 new groups of import issues",
+        body: "4 groups are open since the last import.",
+        entityId: last,
+        occurrences: 2,
+      },
+    ]);
+    expect(await inbox(other.token)).toEqual([]);
+  });
+
+  test("that the ERP or the search engine has been down for ten minutes, once", async () => {
+    const reader = await person(["erpsync.read"]);
+    const office = await person(["settings.update"]);
+    await sql(
+      "update erp_cursors set erp_down_at = now() - interval '9 minutes', erp_error = 'No answer' where entity = 'orders'",
+    );
+    await schedule();
+    expect(await inbox(reader.token, "kind:ERP_DOWN")).toEqual([]);
+    await sql(
+      "update erp_cursors set erp_down_at = now() - interval '11 minutes' where entity = 'orders'",
+    );
+    await sql(
+      `insert into search_indexes (collection, version, error) values ('products', 'v1', 'Connection refused')
+       on conflict (collection) do update set version = 'v1', error = excluded.error`,
+    );
+    await sql(
+      "insert into search_outbox (collection, document_id, created_at) values ('products', uuidv7(), now() - interval '11 minutes')",
+    );
+    await schedule();
+    await schedule();
+    expect(await inbox(reader.token, "kind:ERP_DOWN")).toMatchObject([
+      { title: "The ERP does not answer", body: "No answer", occurrences: 1 },
+    ]);
+    expect(await inbox(office.token)).toMatchObject([
+      { kind: "SEARCH_DOWN", body: "Connection refused", occurrences: 1 },
+    ]);
+    await sql("delete from search_outbox");
+  });
+});
+
+describe("Mails", () => {
+  const due = (userId: string) =>
+    sql<{ title: string; due: string | null; mail: boolean }>(
+      `select title, to_char(mail_at at time zone 'Europe/Copenhagen', 'HH24:MI') as due, mail_id is not null as mail
+       from notifications where user_id = $1 order by id`,
+      [userId],
+    );
+
+  test("are due at once, or at 08:00 in the person's time zone", async () => {
+    const { token, userId } = await person();
+    await notify(userId, "Daily");
+    expect(await due(userId)).toEqual([{ title: "Daily", due: "08:00", mail: false }]);
+    await sql("update users set time_zone = 'Asia/Tokyo' where id = $1", [userId]);
+    await notify(userId, "In Tokyo");
+    await setPreference(token, "JOB_FAILED", { mail: "OFF" });
+    await notify(userId, "Never");
+    const [, tokyo, never] = await due(userId);
+    expect(["00:00", "01:00"]).toContain(tokyo?.due);
+    expect(never?.due).toBeNull();
+    const [next] = await sql<{ ahead: boolean }>(
+      "select bool_and(mail_at > now() and mail_at <= now() + interval '25 hours') as ahead from notifications where user_id = $1",
+      [userId],
+    );
+    expect(next?.ahead).toBe(true);
+  });
+
+  test.each([
+    ["2027-03-27T08:30:00Z", "2027-03-28T06:00:00.000Z"],
+    ["2027-10-30T07:00:00Z", "2027-10-31T07:00:00.000Z"],
+    ["2027-10-31T06:59:59Z", "2027-10-31T07:00:00.000Z"],
+    ["2027-06-01T05:59:00Z", "2027-06-01T06:00:00.000Z"],
+    ["2027-06-01T06:00:00Z", "2027-06-02T06:00:00.000Z"],
+  ])("at %s the next digest of Copenhagen is at %s", async (now, next) => {
+    const { userId } = await person();
+    const [row] = await sql<{ at: Date }>("select next_digest_at($1, $2) as at", [userId, now]);
+    expect(row?.at.toISOString()).toBe(next);
+  });
+
+  test("put all that is due into one mail, without what was read or whose reader is inactive", async () => {
+    const { token, userId } = await person();
+    const gone = await person();
+    for (const title of ["One", "Two", "Read"]) await notify(userId, title);
+    await notify(gone.userId);
+    const [read] = await inbox(token);
+    await ask(
+      "mutation ($ids: [ID!]) { markNotificationsRead(ids: $ids) }",
+      { ids: [read!.id] },
+      token,
+    );
+    await sql("update users set is_active = false where id = $1", [gone.userId]);
+    await sql("update notifications set mail_at = now() where user_id = any ($1)", [
+      [userId, gone.userId],
+    ]);
+    await schedule();
+    expect(await due(gone.userId)).toMatchObject([{ due: null, mail: false }]);
+    expect(await due(userId)).toMatchObject([
+      { mail: true },
+      { mail: true },
+      { due: null, mail: false },
+    ]);
+    const jobs = await sql<{ count: number }>(
+      `select count(*)::int as count from graphile_worker._private_jobs
+       where payload -> 'input' ->> 'mailId' = any (select mail_id::text from notifications where user_id = $1)`,
+      [userId],
+    );
+    expect(jobs).toEqual([{ count: 1 }]);
+  });
+});
+
+describe("Time zones", () => {
+  test("are changed by oneself and by the office, and must exist", async () => {
+    const office = await person(["settings.update"]);
+    const { token, userId } = await person();
+    const change = (timeZone: string | null) =>
+      ask(
+        `mutation ($id: ID!, $timeZone: String) { updateUser(id: $id, input: { timeZone: $timeZone }) { timeZone } }`,
+        { id: userId, timeZone },
+        token,
+      );
+    expect((await change("Asia/Tokyo")).data.updateUser).toEqual({ timeZone: "Asia/Tokyo" });
+    expect((await change(null)).data.updateUser).toEqual({ timeZone: null });
+    for (const wrong of ["Mars/Olympus", "CET-1", "Abc/Def+3", "europe/copenhagen"])
+      expect(refusal(await change(wrong))).toEqual({
+        code: "BAD_USER_INPUT",
+        message: "timeZone must be the name of a time zone, such as Europe/Copenhagen",
+      });
+    const { data } = await ask("{ officeSettings { id timeZone } }", {}, token);
+    expect(data.officeSettings).toHaveLength(1);
+    const [{ id }] = data.officeSettings;
+    const changeOffice = (timeZone: string, by: string) =>
+      ask(
+        `mutation ($id: ID!, $timeZone: String) { updateOfficeSetting(id: $id, input: { timeZone: $timeZone }) { timeZone } }`,
+        { id, timeZone },
+        by,
+      );
+    expect(refusal(await changeOffice("UTC", token)).code).toBe("FORBIDDEN");
+    expect((await changeOffice("UTC", office.token)).data.updateOfficeSetting).toEqual({
+      timeZone: "UTC",
+    });
+    await changeOffice("Europe/Copenhagen", office.token);
+  });
+});

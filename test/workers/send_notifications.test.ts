@@ -1,0 +1,107 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { createDatabase, type TestDatabase } from "../helpers/database.ts";
+import { waitFor } from "../helpers/waitFor.ts";
+import type { MailServer } from "../helpers/workers/mailServer.ts";
+import { startMailServer } from "../helpers/workers/mailServer.ts";
+import { endWorkers, startWorkerProcess } from "../helpers/workers/workerProcess.ts";
+
+let db: TestDatabase;
+let server: MailServer;
+
+beforeAll(async () => {
+  [db, server] = await Promise.all([createDatabase(), startMailServer()]);
+  await startWorkerProcess(db.url, {
+    SMTP_URL: server.url,
+    MAIL_FROM: "Back office <office@wine.example>",
+    PUBLIC_URL: "https://office.example",
+  });
+});
+afterAll(async () => {
+  await endWorkers();
+  await server?.close();
+  await db?.drop();
+});
+
+const person = async (email: string) => {
+  const { rows } = await db.pool.query<{ id: string }>(
+    "insert into users (email, is_active) values ($1, true) returning id",
+    [email],
+  );
+  return rows[0]!.id;
+};
+const notify = (userId: string, title: string, body: string | null = null) =>
+  db.pool.query(
+    "select notify_users(array[$1::uuid], 'NEW_LOGIN_ADDRESS', $2, $3, 'Session', $4)",
+    [userId, title, body, randomUUID()],
+  );
+const schedule = () => db.pool.query("select schedule_notifications(60)");
+const mailed = async (userId: string) => {
+  const { rows } = await db.pool.query<{ mailed_at: Date | null }>(
+    "select mailed_at from notifications where user_id = $1",
+    [userId],
+  );
+  return rows.every(({ mailed_at }) => mailed_at !== null) || undefined;
+};
+
+test("notifications that are due come in one mail, the newest first, with their addresses", async () => {
+  const id = await person("anna@example.com");
+  await notify(id, "First <b>", "Two\nlines");
+  await notify(id, "Second");
+  await schedule();
+  await waitFor("the mail", () => mailed(id));
+  await schedule();
+  const letters = server.mailsTo("anna@example.com");
+  expect(letters).toHaveLength(1);
+  const [{ text, messageId }] = letters as [(typeof letters)[0]];
+  const { rows } = await db.pool.query<{ id: string; mail_id: string }>(
+    "select id, mail_id from notifications where title = 'Second'",
+  );
+  expect(messageId).toBe(`<notifications-${rows[0]!.mail_id}@wine.example>`);
+  expect(text).toContain("Subject: 2 notifications from the back office");
+  expect(text).toMatch(/\nSecond\n\d{4}-\d\d-\d\d \d\d:\d\d\nhttps:[^]*\nFirst <b>\nTwo\nlines\n/);
+  expect(text).toContain(`https://office.example/admin/notifications/${rows[0]!.id}`);
+  expect(text).toContain("<strong>First &lt;b&gt;</strong>");
+});
+
+test("one notification gives the mail its subject", async () => {
+  const id = await person("bo@example.com");
+  await notify(id, "New login from 203.0.113.5");
+  await schedule();
+  await waitFor("the mail", () => mailed(id));
+  expect(server.mailsTo("bo@example.com")[0]?.text).toContain(
+    "Subject: New login from 203.0.113.5",
+  );
+});
+
+test("a mail that is refused is given up, and one that is not accepted comes later", async () => {
+  server.setBehaviour("nobody@example.com", "refuse");
+  server.setBehaviour("later@example.com", "later");
+  const [nobody, later] = [await person("nobody@example.com"), await person("later@example.com")];
+  await notify(nobody, "Lost");
+  await notify(later, "Late");
+  await schedule();
+  const jobs = async (userId: string) => {
+    const { rows } = await db.pool.query<{ id: string; attempts: number }>(
+      `select j.id, j.attempts from graphile_worker._private_jobs j
+       where j.payload -> 'input' ->> 'mailId' = (select mail_id::text from notifications where user_id = $1)`,
+      [userId],
+    );
+    return rows;
+  };
+  await waitFor(
+    "the end of the refused mail",
+    async () => (await jobs(nobody)).length === 0 || undefined,
+  );
+  const [waiting] = await waitFor("the first attempt", async () => {
+    const rows = await jobs(later);
+    return rows[0]?.attempts === 1 ? rows : undefined;
+  });
+  await db.pool.query(
+    "select graphile_worker.reschedule_jobs(array[$1::bigint], run_at := now())",
+    [waiting!.id],
+  );
+  await waitFor("the second attempt", () => mailed(later));
+  expect(server.mailsTo("later@example.com")).toHaveLength(1);
+  expect(await mailed(nobody)).toBeUndefined();
+});
