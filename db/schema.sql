@@ -9316,8 +9316,13 @@ AS $function$
 declare
   v_notification notifications;
 begin
-  perform mark_notifications_read(array[mark_notification_read.id]);
-  select * into v_notification from notifications n where n.id = mark_notification_read.id;
+  perform require_full_login();
+  update notifications n set read_at = coalesce(n.read_at, now())
+  where n.id = mark_notification_read.id and n.user_id = current_user_id()
+  returning * into v_notification;
+  if not found then
+    perform fail('OF404', 'There is no notification of yours with this id', '{"path": ["id"]}');
+  end if;
   return v_notification;
 end;
 $function$;
@@ -9463,12 +9468,12 @@ AS $function$
   order by i.record ->> 'number', as_time(i.record ->> 'lastModified') desc nulls last, i.place desc
 $function$;
 
-CREATE OR REPLACE FUNCTION next_digest_at(user_id uuid)
+CREATE OR REPLACE FUNCTION next_digest_at(user_id uuid, at timestamp with time zone DEFAULT now())
  RETURNS timestamp with time zone
  LANGUAGE sql
  STABLE
 AS $function$
-  select (date_trunc('day', now() at time zone z.zone + interval '16 hours') + interval '8 hours') at time zone z.zone
+  select (date_trunc('day', (next_digest_at.at at time zone z.zone) + interval '16 hours') + interval '8 hours') at time zone z.zone
   from (select time_zone_of(next_digest_at.user_id)) as z(zone)
 $function$;
 

@@ -116,8 +116,13 @@ create or replace function mark_notification_read(id uuid) returns notifications
 declare
   v_notification notifications;
 begin
-  perform mark_notifications_read(array[mark_notification_read.id]);
-  select * into v_notification from notifications n where n.id = mark_notification_read.id;
+  perform require_full_login();
+  update notifications n set read_at = coalesce(n.read_at, now())
+  where n.id = mark_notification_read.id and n.user_id = current_user_id()
+  returning * into v_notification;
+  if not found then
+    perform fail('OF404', 'There is no notification of yours with this id', '{"path": ["id"]}');
+  end if;
   return v_notification;
 end;
 $$ language plpgsql volatile security definer set search_path from current;

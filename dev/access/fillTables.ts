@@ -52,19 +52,19 @@ async function fillTable(client: pg.ClientBase, table: string): Promise<boolean>
   const columns = await readColumns(client, table);
   for (const { target } of columns)
     if (target !== null && target !== table && (await countRows(client, target)) < 2) return false;
-  const wanted = (await holdsOneRow(client, table)) ? 1 : 2;
+  const wanted = await rowsWanted(client, table);
   for (let number = (await countRows(client, table)) + 1; number <= wanted; number++)
     await insertRow(client, table, columns, number);
   return true;
 }
 
-/** Whether a unique index over a constant, such as `((true))`, keeps the table to one row. */
-async function holdsOneRow(client: pg.ClientBase, table: string): Promise<boolean> {
+/** Two rows, or one where a unique index over a constant, such as `((true))`, keeps the table to one. */
+export async function rowsWanted(client: pg.ClientBase, table: string): Promise<number> {
   const { rowCount } = await client.query(
     `select from pg_index i where i.indrelid = $1::regclass and i.indisunique and pg_get_expr(i.indexprs, i.indrelid) = 'true'`,
     [table],
   );
-  return rowCount !== 0;
+  return rowCount === 0 ? 2 : 1;
 }
 
 async function countRows(client: pg.ClientBase, table: string): Promise<number> {

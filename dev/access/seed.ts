@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { fillTables } from "./fillTables.ts";
+import { fillTables, rowsWanted } from "./fillTables.ts";
 
 /** The caller of the matrix: rows that name this id, or the id of its role, are the caller's own. */
 export const own = {
@@ -135,7 +135,7 @@ export async function seedDatabase(pool: pg.Pool): Promise<void> {
   }
 }
 
-/** The tables of this schema, partitions aside, that have fewer than two rows. */
+/** The tables of this schema, partitions aside, that have fewer rows than they need. */
 async function findEmptyTables(client: pg.ClientBase): Promise<string[]> {
   const { rows: tables } = await client.query<{ name: string }>(
     `select c.oid::regclass::text as name from pg_class c
@@ -145,7 +145,7 @@ async function findEmptyTables(client: pg.ClientBase): Promise<string[]> {
   const empty: string[] = [];
   for (const { name } of tables) {
     const { rowCount } = await client.query(`select from ${name} limit 2`);
-    if (rowCount !== 2) empty.push(name);
+    if (rowCount !== (await rowsWanted(client, name))) empty.push(name);
   }
   return empty;
 }

@@ -107,16 +107,16 @@ describe("The inbox", () => {
     const [row] = await sql<{ id: string }>("select id from notifications where user_id = $1", [
       userId,
     ]);
-    for (const mutation of [
-      "markNotificationsRead(ids: [$id])",
-      "markNotificationRead(id: $id) { id }",
-    ])
-      expect(
-        refusal(await ask(`mutation ($id: ID!) { ${mutation} }`, { id: row!.id }, token)),
-      ).toEqual({
-        code: "NOT_FOUND",
-        message: `There are no notifications of yours with the ids ${row!.id}`,
-      });
+    const mark = (mutation: string) =>
+      ask(`mutation ($id: ID!) { ${mutation} }`, { id: row!.id }, token);
+    expect(refusal(await mark("markNotificationsRead(ids: [$id])"))).toEqual({
+      code: "NOT_FOUND",
+      message: `There are no notifications of yours with the ids ${row!.id}`,
+    });
+    expect(refusal(await mark("markNotificationRead(id: $id) { id }"))).toEqual({
+      code: "NOT_FOUND",
+      message: "There is no notification of yours with this id",
+    });
   });
 
   test("is refused to scoped tokens", async () => {

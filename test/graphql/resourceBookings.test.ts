@@ -101,7 +101,7 @@ describe("a booking", () => {
       const { errors } = await book(resourceId, { startsAt: at(startsAt!), endsAt: at(endsAt!) });
       expect(errors?.[0]).toMatchObject({
         message: expect.stringMatching(
-          /^Cellar \S+ is booked from \d{4}-03-15 10:00 UTC to \d{4}-03-15 12:00 UTC: Barolo evening$/,
+          /^Cellar \S+ is booked from \d{4}-03-15 11:00 to \d{4}-03-15 13:00: Barolo evening$/,
         ),
         extensions: {
           code: "CONFLICT",

@@ -30,6 +30,8 @@ const campaign = (title: string) =>
 /** Inserts a requested absence of a colleague. Absences of one person do not overlap: each call needs another day. */
 const absence = (day: string) =>
   `insert into absences (user_id, type, starts_on, ends_on) values ('${colleague}', 'TRAINING', '${day}', '${day}')`;
+/** Inserts an unread notification of the caller. */
+const notification = `insert into notifications (user_id, kind, title, subject_key) values ('${own.user}', 'JOB_FAILED', 'Call', uuidv7()::text)`;
 const loginCode = makeLoginCode();
 const job = (state: string, finished: string) =>
   `insert into jobs (kind, max_attempts, user_id, queue_job_id, input, state, finished_at)
@@ -153,6 +155,8 @@ export const preparations: Readonly<Record<string, Preparation>> = {
   freeResources: {
     sql: `select jsonb_build_object('startsAt', now(), 'endsAt', now() + interval '1 hour') as variables`,
   },
+  markNotificationRead: onNew(notification),
+  notification: onNew(notification),
   updateAbsence: onNew(absence("2040-05-01"), `, 'input', '{"note": "Changed"}'::jsonb`),
   suggestions: { sql: `select '{"entity": "users", "text": ""}'::jsonb as variables` },
   searchConfig: { sql: `select '{"type": "orders"}'::jsonb as variables` },
@@ -165,6 +169,11 @@ export const preparations: Readonly<Record<string, Preparation>> = {
   updateCampaign: onNew(campaign("Changes"), `, 'input', '{"title": "Changed"}'::jsonb`),
   updateErpMappingRule: changed("erp_mapping_rules", '{"note": "Changed"}'),
   updateErpMappingTarget: changed("erp_mapping_targets", '{"title": "Changed"}'),
+  updateNotificationPreference: {
+    sql: `select jsonb_build_object('id', ${first("notification_preferences", `user_id = '${own.user}'`)},
+        'input', '{"mail": "AT_ONCE"}'::jsonb) as variables`,
+  },
+  updateOfficeSetting: changed("office_settings", '{"timeZone": "Asia/Tokyo"}'),
   updateProductRating: changed("product_ratings", '{"points": "91"}'),
   updateExportTemplate: onNew(
     "insert into export_templates (name, kind) values ('Changes', 'TABLE')",
