@@ -2544,8 +2544,7 @@ comment on table notification_preferences is '@group Office 52
 @label kind
 How the caller wants to hear of one kind of thing.';
 
-comment on column notification_preferences.user_id is '@mutations off
-@list off
+comment on column notification_preferences.user_id is '@internal
 Whose preference it is.';
 
 comment on column notification_preferences.kind is '@mutations off
@@ -2553,7 +2552,7 @@ comment on column notification_preferences.kind is '@mutations off
 What it is about.';
 
 comment on column notification_preferences.in_inbox is '@list 2
-@title In the inbox
+@title Inbox
 Whether notifications of this kind come as unread. Otherwise they are marked as read at once.';
 
 comment on column notification_preferences.mail is '@list 3
@@ -2612,8 +2611,7 @@ comment on table notifications is '@group Office 51
 @label title
 Something that the caller should know. Kept for 60 days.';
 
-comment on column notifications.user_id is '@list off
-@title Person
+comment on column notifications.user_id is '@internal
 Whom it tells.';
 
 comment on column notifications.kind is '@list 3
@@ -2631,6 +2629,7 @@ comment on column notifications.entity is '@title About
 The type of the row that it is about, such as `ExportJob`.';
 
 comment on column notifications.entity_id is '@title ID of the row
+@widget row
 The id of that row.';
 
 comment on column notifications.occurrences is '@title Times
@@ -4586,6 +4585,7 @@ $function$;
 grant execute on function absences_working_days(absences) to office_api;
 
 comment on function absences_working_days(absences) is '@computed
+@list 6
 @notNull
 The number of working days: Monday to Friday without public holidays, half days as halves.';
 
@@ -7823,6 +7823,7 @@ $function$;
 grant execute on function export_jobs_status(export_jobs) to office_api;
 
 comment on function export_jobs_status(export_jobs) is '@computed
+@list 2
 @notNull
 One of `queued`, `running`, `completed`, `failed`, `cancelled`, `expired`.';
 
@@ -8713,6 +8714,7 @@ $function$;
 grant execute on function invitations_status(invitations) to office_api;
 
 comment on function invitations_status(invitations) is '@computed
+@list 2
 @notNull
 One of `pending`, `accepted`, `expired`.';
 
@@ -8882,6 +8884,7 @@ $function$;
 grant execute on function jobs_title(jobs) to office_api;
 
 comment on function jobs_title(jobs) is '@computed
+@list 1
 @notNull
 The kind of work, as a title.';
 
@@ -9027,12 +9030,12 @@ AS $function$
     ('table view', 'group', '<heading> [<place>]', p.some, false, null),
     ('table view', 'icon', '<name>', p.name, false, null),
     ('table view', 'label', '<column> [<column>]', '^\w+([\s,]+\w+)?$', false, null),
-    ('column view-column', 'title', '<title>', p.some, false, null),
-    ('column view-column', 'widget', '<widget>', '^(color|url|email|image|long|markdown|code|money|percent)$', false, null),
-    ('column view-column', 'unit', '<unit>', p.some, false, null),
-    ('column view-column', 'list', '<place>` or `@list off', '^(off|[1-9]\d?)$', false, null),
-    ('column view-column', 'section', '<heading>', p.some, false, null),
-    ('column view-column', 'tone', '<VALUE> ok`, `warn`, `bad` or `info', '^\w+ (ok|warn|bad|info)$', true, null),
+    ('column view-column function', 'title', '<title>', p.some, false, null),
+    ('column view-column function', 'widget', '<widget>', '^(color|url|email|image|long|markdown|code|money|percent|row)$', false, null),
+    ('column view-column function', 'unit', '<unit>', p.some, false, null),
+    ('column view-column function', 'list', '<place>` or `@list off', '^(off|[1-9]\d?)$', false, null),
+    ('column view-column function', 'section', '<heading>', p.some, false, null),
+    ('column view-column function', 'tone', '<VALUE> ok`, `warn`, `bad` or `info', '^\w+ (ok|warn|bad|info)$', true, null),
     ('table', 'searchCollection', '<name>', p.some, false, null),
     ('table', 'searchTitle', '<title>', p.some, false, null),
     ('table', 'searchSort', '<column> [desc]', p.some, false, null),
@@ -9060,7 +9063,7 @@ AS $function$
     ('foreign-key', 'foreignSingleFieldName', '<name>', p.name, false, null),
     ('foreign-key', 'foreignConnectionFieldName', '<name>', p.name, false, null),
     ('function', 'guard', '<permission>', p.keys, false, null),
-    ('function', 'action', '[bad] [if <column>|unless <column>]', '^(bad)?(\s*\m(if|unless)\s+\w+)?$', false, null),
+    ('function', 'action', '[bad] [if <field>|unless <field>]', '^(bad)?(\s*\m(if|unless)\s+\w+)?$', false, null),
     ('function', 'auditReads', '<EntityType>` or `@auditReads unless own', '^([A-Z]\w*|own|unless own)$', false, null),
     ('function', 'follows', 'own', '^own$', false, null),
     ('function', 'reads', '<table> ...', p.keys, false, null),
@@ -13598,12 +13601,12 @@ CREATE OR REPLACE FUNCTION tg_invitations__notify()
  SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 begin
-  perform notify_users(array[new.invited_by_user_id], 'INVITATION_ACCEPTED', format('%s accepted your invitation', new.email), null,
+  perform notify_users(array_remove(array[new.invited_by_user_id], current_user_id()), 'INVITATION_ACCEPTED', format('%s accepted your invitation', new.email), null,
     'Invitation', new.id::text);
   return null;
 end;
 $function$;
-comment on function tg_invitations__notify() is 'Tells the inviter that an invitation was accepted.';
+comment on function tg_invitations__notify() is 'Tells the inviter that an invitation was accepted, unless they activated the person themselves.';
 
 CREATE OR REPLACE FUNCTION tg_jobs__notify()
  RETURNS trigger

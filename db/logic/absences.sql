@@ -19,6 +19,7 @@ create or replace function absences_working_days(absence absences) returns numer
   select working_days(absence.starts_on, absence.ends_on, absence.starts_half_day, absence.ends_half_day)
 $$ language sql stable;
 comment on function absences_working_days is '@computed
+@list 6
 @notNull
 The number of working days: Monday to Friday without public holidays, half days as halves.';
 grant execute on function absences_working_days to office_api;

@@ -4,6 +4,7 @@ create or replace function export_jobs_status(job export_jobs) returns text as $
   select case when job.state = 'completed' and job.expires_at <= now() then 'expired' else job.state end
 $$ language sql stable;
 comment on function export_jobs_status is '@computed
+@list 2
 @notNull
 One of `queued`, `running`, `completed`, `failed`, `cancelled`, `expired`.';
 grant execute on function export_jobs_status to office_api;

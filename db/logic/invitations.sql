@@ -9,6 +9,7 @@ create or replace function invitations_status(invitation invitations) returns te
   end
 $$ language sql stable;
 comment on function invitations_status is '@computed
+@list 2
 @notNull
 One of `pending`, `accepted`, `expired`.';
 grant execute on function invitations_status to office_api;

@@ -14,6 +14,7 @@ create or replace function jobs_title(job jobs) returns text as $$
   select coalesce((select k.title from job_kinds() k where k.kind = jobs_title.job.kind), jobs_title.job.kind)
 $$ language sql stable;
 comment on function jobs_title is '@computed
+@list 1
 @notNull
 The kind of work, as a title.';
 

@@ -31,12 +31,12 @@ select ensure_trigger('jobs', '_500_notify', 'after update of state on %TABLE% f
 
 create or replace function tg_invitations__notify() returns trigger as $$
 begin
-  perform notify_users(array[new.invited_by_user_id], 'INVITATION_ACCEPTED', format('%s accepted your invitation', new.email), null,
+  perform notify_users(array_remove(array[new.invited_by_user_id], current_user_id()), 'INVITATION_ACCEPTED', format('%s accepted your invitation', new.email), null,
     'Invitation', new.id::text);
   return null;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function tg_invitations__notify is 'Tells the inviter that an invitation was accepted.';
+comment on function tg_invitations__notify is 'Tells the inviter that an invitation was accepted, unless they activated the person themselves.';
 select ensure_trigger('invitations', '_500_notify', 'after update of state on %TABLE% for each row when
   (new.state = ''accepted'' and old.state <> new.state) execute function tg_invitations__notify()');
 

@@ -47,8 +47,7 @@ comment on table notifications is '@group Office 51
 @defaultOrder created_at desc, id desc
 @label title
 Something that the caller should know. Kept for 60 days.';
-comment on column notifications.user_id is '@list off
-@title Person
+comment on column notifications.user_id is '@internal
 Whom it tells.';
 comment on column notifications.kind is '@list 3
 What it is about.';
@@ -61,6 +60,7 @@ More about it.';
 comment on column notifications.entity is '@title About
 The type of the row that it is about, such as `ExportJob`.';
 comment on column notifications.entity_id is '@title ID of the row
+@widget row
 The id of that row.';
 comment on column notifications.occurrences is '@title Times
 How often the same thing happened within an hour of the first time.';
@@ -102,14 +102,13 @@ comment on table notification_preferences is '@group Office 52
 @defaultOrder kind
 @label kind
 How the caller wants to hear of one kind of thing.';
-comment on column notification_preferences.user_id is '@mutations off
-@list off
+comment on column notification_preferences.user_id is '@internal
 Whose preference it is.';
 comment on column notification_preferences.kind is '@mutations off
 @list 1
 What it is about.';
 comment on column notification_preferences.in_inbox is '@list 2
-@title In the inbox
+@title Inbox
 Whether notifications of this kind come as unread. Otherwise they are marked as read at once.';
 comment on column notification_preferences.mail is '@list 3
 @title By e-mail

@@ -1,4 +1,10 @@
-import { type GraphQLSchema, getNamedType, isRequiredArgument } from "graphql";
+import {
+  type GraphQLObjectType,
+  type GraphQLSchema,
+  getNamedType,
+  isNonNullType,
+  isRequiredArgument,
+} from "graphql";
 import type { PgCodecWithAttributes, PgResource } from "postgraphile/@dataplan/pg";
 import { guardOf } from "../auth/guards.ts";
 import type { CatalogueAction } from "./consoleEntity.ts";
@@ -40,17 +46,9 @@ function actionOf(
   const isOfRow = argument && getNamedType(argument.type).name === "ID";
   if (!isOfRow || others.some(isRequiredArgument))
     throw refuse("an action takes the id of the row, a uuid, and nothing else that is required");
-  const condition = /\b(if|unless)\s+(\w+)/.exec(tag);
-  const column = condition?.[2];
-  const codec = resource.codec as PgCodecWithAttributes;
-  const attribute = column === undefined ? undefined : codec.attributes[column];
-  const mayBeEmpty = condition?.[1] === "unless" && attribute && !attribute.notNull;
-  if (column !== undefined && attribute?.codec.name !== "bool" && !mayBeEmpty)
-    throw refuse(
-      `${column} is no column of the row that is true or false${condition?.[1] === "unless" ? ", or that may be empty" : ""}`,
-    );
-  const conditionField =
-    column === undefined ? null : build.inflection.attribute({ attributeName: column, codec });
+  const row = getNamedType(field.type) as GraphQLObjectType;
+  const condition = conditionOf(build, resource.codec as PgCodecWithAttributes, row, tag);
+  if (typeof condition === "string") throw refuse(condition);
   return {
     typeName: getNamedType(field.type).name,
     action: {
@@ -59,11 +57,34 @@ function actionOf(
       title: titleOf(field.name),
       description: firstSentence(field.description ?? ""),
       isHarmful: /^bad\b/.test(tag),
-      onlyIf: condition?.[1] === "if" ? conditionField : null,
-      unless: condition?.[1] === "unless" ? conditionField : null,
+      ...condition,
       guard: guardOf(field as { extensions: object }),
     },
   };
+}
+
+/** The fields of the row that `if` and `unless` of the tag name; a text where the row has no such field. */
+function conditionOf(
+  build: GraphileBuild.Build,
+  codec: PgCodecWithAttributes,
+  row: GraphQLObjectType,
+  tag: string,
+): Pick<CatalogueAction, "onlyIf" | "unless"> | string {
+  const [, word, column = ""] = /\b(if|unless)\s+(\w+)/.exec(tag) ?? [];
+  if (word === undefined) return { onlyIf: null, unless: null };
+  const name =
+    codec.attributes[column] === undefined
+      ? build.inflection.camelCase(column)
+      : build.inflection.attribute({ attributeName: column, codec });
+  const type = row.getFields()[name]?.type;
+  const isTruth = type !== undefined && getNamedType(type).name === "Boolean";
+  if (word === "if")
+    return isTruth
+      ? { onlyIf: name, unless: null }
+      : `${column} is no field of the row that is true or false`;
+  return isTruth || (type !== undefined && !isNonNullType(type))
+    ? { onlyIf: null, unless: name }
+    : `${column} is no field of the row that is true or false, or that may be empty`;
 }
 
 /** The sentence that people read before they choose; the others are for callers of the API. */

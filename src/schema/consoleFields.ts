@@ -12,6 +12,7 @@ import {
   isLeafType,
   isListType,
   isNonNullType,
+  isRequiredArgument,
 } from "graphql";
 import type { PgResource } from "postgraphile/@dataplan/pg";
 import { type Guard, guardOf } from "../auth/guards.ts";
@@ -94,6 +95,31 @@ export function fieldsOf(
       },
     ];
   });
+  const computed = computedFields(build, table).flatMap(([name, tags]) => {
+    const field = shown[name];
+    if (!field || known.has(name) || field.args.some(isRequiredArgument)) return [];
+    if (!isLeafType(getNamedType(field.type))) return [];
+    known.add(name);
+    return [
+      {
+        ...typed(field, tags),
+        name,
+        title: tagText(tags, "title") ?? titleOf(name),
+        kind: kindOf(field.type),
+        reference: null,
+        ...rowGuard(field),
+        isInputOnly: false,
+        maxLength: null,
+        defaultValue: null,
+        onCreate: useOf(inputs.create[name]),
+        onUpdate: useOf(inputs.update[name]),
+        orderBy: [],
+        searchName: searched.has(name) ? name : null,
+        // A function for each row of a list costs time: only where the tag asks for it.
+        place: placeInList(tags, name) ?? 0,
+      },
+    ];
+  });
   // Values of inputs that no column holds, such as the ids of a user's roles.
   const others = Object.values({ ...inputs.update, ...inputs.create })
     .filter(({ name }) => !known.has(name))
@@ -117,7 +143,17 @@ export function fieldsOf(
         place: reference ? null : 0,
       };
     });
-  return [...columns, ...others];
+  return [...columns, ...computed, ...others];
+}
+
+/** The names of the computed fields of a table with the tags of their functions. */
+function computedFields(build: GraphileBuild.Build, table: Table): [string, Tags][] {
+  return Object.values(build.pgResources as Record<string, PgResource>).flatMap((resource) => {
+    const tags = resource.extensions?.tags as Tags | undefined;
+    if (tags?.["computed"] === undefined || resource.parameters?.[0]?.codec !== table.codec)
+      return [];
+    return [[build.inflection.computedAttributeField({ resource: resource as never }), tags]];
+  });
 }
 
 function rowGuard(field: GraphQLField<unknown, unknown> | undefined): { guard?: Guard } {

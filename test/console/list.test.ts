@@ -86,16 +86,19 @@ describe("every list", () => {
       const links = page.getByRole("navigation").getByRole("link");
       expect(await links.allTextContents()).toEqual([
         "Today",
+        "Notifications",
         "Products",
         "Wine types",
         "Campaigns",
         "Colours",
         // Every login reads these.
+        "Notification settings",
         "Resources",
         "Bookings",
         "Absences",
         "Away",
         "Public holidays",
+        "Office settings",
       ]);
     });
   });

@@ -16,7 +16,7 @@ const refusal = ({ errors }: Answer) => ({
   code: errors?.[0]?.extensions.code,
   message: errors?.[0]?.message,
 });
-const person = (permissions: string[] = [], name = "anna") =>
+const person = async (permissions: string[] = [], name = "anna") =>
   service.login(permissions, `${name}-${randomUUID()}@example.com`);
 async function sql<T extends object>(text: string, values: unknown[] = []): Promise<T[]> {
   return (await service.database.pool.query<T>(text, values)).rows;
@@ -338,21 +338,29 @@ describe("People hear", () => {
     ]);
   });
 
-  test("that somebody accepted their invitation", async () => {
-    const boss = await service.login(["invitations.create", "users.update", "ai.use"]);
-    const email = `new-${randomUUID()}@example.com`;
-    const { data } = await ask(
-      `mutation ($input: CreateInvitationInput!) { createInvitation(input: $input) { user { id } } }`,
-      { input: { email, roleId: boss.roleId } },
-      boss.token,
-    );
-    await ask(
-      `mutation ($id: ID!) { activateUser(userId: $id) { id } }`,
-      { id: data.createInvitation.user.id },
-      boss.token,
-    );
+  test("that somebody accepted their invitation, unless they activated the person themselves", async () => {
+    const boss = await person(["invitations.create", "users.update", "ai.use"]);
+    const other = await person(["users.update", "ai.use"]);
+    for (const [name, by] of [
+      ["own", boss],
+      ["new", other],
+    ] as const) {
+      const { data } = await ask(
+        `mutation ($input: CreateInvitationInput!) { createInvitation(input: $input) { user { id } } }`,
+        { input: { email: `${name}-${boss.userId}@example.com`, roleId: boss.roleId } },
+        boss.token,
+      );
+      await ask(
+        `mutation ($id: ID!) { activateUser(userId: $id) { id } }`,
+        { id: data.createInvitation.user.id },
+        by.token,
+      );
+    }
     expect(await inbox(boss.token)).toMatchObject([
-      { kind: "INVITATION_ACCEPTED", title: `${email} accepted your invitation` },
+      {
+        kind: "INVITATION_ACCEPTED",
+        title: `new-${boss.userId}@example.com accepted your invitation`,
+      },
     ]);
   });
 

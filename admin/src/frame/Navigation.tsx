@@ -1,3 +1,4 @@
+import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { Button, Menu, MenuItem, MenuTrigger, Popover, Separator } from "react-aria-components";
@@ -17,6 +18,9 @@ interface NavigationProps {
   onGo?: () => void;
 }
 
+/** The list that stands beside Today, with the number of unread rows. */
+const inbox = "notifications";
+
 /** The lists under the headings of their tables, in the order of the catalogue. */
 function groupsOf(entities: readonly Entity[]): [heading: string, entities: Entity[]][] {
   const groups = new Map<string, Entity[]>();
@@ -31,7 +35,9 @@ function groupsOf(entities: readonly Entity[]): [heading: string, entities: Enti
 }
 
 export function Navigation({ onKeys, onPalette, onGo }: NavigationProps): ReactNode {
-  const { catalogue, listed } = useEntities();
+  const entities = useEntities();
+  const { catalogue, listed } = entities;
+  const notifications = entities.get(inbox);
   return (
     <nav className="navigation" aria-label={en.frame.navigation}>
       <div className="brand">
@@ -49,8 +55,16 @@ export function Navigation({ onKeys, onPalette, onGo }: NavigationProps): ReactN
             {en.frame.today}
           </Link>
         </li>
+        {notifications && (
+          <li>
+            <Link to="/$entity" params={{ entity: inbox }} search={{}} onClick={onGo}>
+              {notifications.title}
+              <UnreadCount />
+            </Link>
+          </li>
+        )}
       </ul>
-      {groupsOf(listed).map(([heading, entities]) => (
+      {groupsOf(listed.filter(({ name }) => name !== inbox)).map(([heading, entities]) => (
         <section key={heading}>
           <h2>{heading}</h2>
           <ul>
@@ -74,6 +88,27 @@ export function Navigation({ onKeys, onPalette, onGo }: NavigationProps): ReactN
         <Account onKeys={onKeys} />
       </div>
     </nav>
+  );
+}
+
+/** How many notifications the caller has not read, asked again each minute and whenever rows change. */
+function UnreadCount(): ReactNode {
+  const { data } = useQuery({
+    queryKey: ["rows", "unread"],
+    queryFn: ({ signal }) =>
+      ask<{ unreadNotificationCount: number }>(
+        "query Unread { unreadNotificationCount }",
+        {},
+        { signal },
+      ),
+    refetchInterval: 60_000,
+  });
+  const count = data?.unreadNotificationCount ?? 0;
+  if (count === 0) return null;
+  return (
+    <span className="badge badge-info" aria-label={en.frame.unread(count)}>
+      {count}
+    </span>
   );
 }
 

@@ -26,7 +26,13 @@ const layouts: Record<EntityField["kind"], Layout> = {
 /** The moments that every row has. */
 const ownMoments: ReadonlySet<string> = new Set(["createdAt", "updatedAt"]);
 
-export const layoutOf = (field: EntityField): Layout => layouts[field.kind];
+export function layoutOf(field: EntityField): Layout {
+  const layout = layouts[field.kind];
+  if (field.kind !== "ENUM" || field.isList) return layout;
+  // The longest value fits with the padding of its cell and badge.
+  const longest = Math.max(...field.values.map(({ title }) => title.length));
+  return { width: Math.min(220, Math.max(layout.width, longest * 7 + 44)) };
+}
 
 /** What a list shows of `field` in `row`. */
 export function cellText(field: EntityField, row: Row): string {

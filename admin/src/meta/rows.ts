@@ -1,5 +1,5 @@
 import type { Suggestion } from "../api/suggestion.ts";
-import type { EntityField, EntityReference } from "./catalogue.ts";
+import type { Entities, EntityField, EntityReference } from "./catalogue.ts";
 import { textOf } from "./format.ts";
 
 /** A row as the service answers it. */
@@ -52,4 +52,16 @@ export function listedRows({ reference }: EntityField, row: Row): ChosenRow[] {
     key: textOf(item[reference.keyField]),
     name: nameIn(reference, item) || textOf(item[reference.keyField]),
   }));
+}
+
+/** The row that a field with the widget `row` points to; undefined where the caller has no page for its type. */
+export function pointedRow(
+  { catalogue }: Entities,
+  field: EntityField,
+  row: Row,
+): { entity: string; id: string } | undefined {
+  const [id, typeName] = [row[field.name], row[field.name.replace(/Id$/, "")]];
+  if (field.widget !== "row" || typeof id !== "string") return undefined;
+  const entity = catalogue.entities.find((one) => one.typeName === typeName);
+  return entity?.recordField == null ? undefined : { entity: entity.name, id };
 }

@@ -11,12 +11,14 @@ import { en } from "../text/en.ts";
 interface TodayAnswer {
   jobs?: { totalCount: number };
   issues?: { orderCount: number }[];
+  notifications?: { nodes: { id: string; title: string; createdAt: string }[] };
   campaigns?: { nodes: { id: string; title: string; scheduledAt: string }[] };
   products?: { nodes: { id: string; name: string; updatedAt: string }[] };
 }
 
 /** Each card's part of the one request, by the list that must be open to the caller. */
 const parts: Readonly<Record<string, string>> = {
+  notifications: `notifications: notifications(query: "-readAt:*", first: 6) { nodes { id title createdAt } }`,
   jobs: `jobs: jobs(query: "state:FAILED createdAt:>=today-7d", first: 0, includeTotalCount: true) { totalCount }`,
   erpMappingRules: `issues: erpOrderImportIssues { orderCount }`,
   campaigns: `campaigns: campaignPages(query: "scheduledAt:>=today scheduledAt:<today+7d", first: 6, orderBy: [SCHEDULED_AT_ASC]) { nodes { id title scheduledAt } }`,
@@ -35,7 +37,7 @@ export function TodayPage(): ReactNode {
     queryFn: ({ signal }) => ask<TodayAnswer>(document, {}, { signal }),
     enabled: asked.length > 0,
   });
-  const { jobs, issues, campaigns, products } = today.data ?? {};
+  const { jobs, issues, notifications, campaigns, products } = today.data ?? {};
   const name = me.user.name ?? me.user.email;
   return (
     <Page title={en.today.title}>
@@ -43,6 +45,19 @@ export function TodayPage(): ReactNode {
       {open.length === 0 && <p className="empty">{en.today.nothing}</p>}
       <div className="cards">
         {(jobs ?? issues) && <NeedsYou jobs={jobs?.totalCount ?? 0} issues={issues?.length ?? 0} />}
+        {notifications && (
+          <Card title={en.today.notifications} entity="notifications">
+            <Rows
+              entity="notifications"
+              empty={en.today.noNotifications}
+              rows={notifications.nodes.map(({ id, title, createdAt }) => ({
+                id,
+                name: title,
+                beside: formatAgo(createdAt),
+              }))}
+            />
+          </Card>
+        )}
         {campaigns && (
           <Card title={en.today.campaigns} entity="campaigns">
             <Rows

@@ -21,6 +21,7 @@ export const en = {
     keys: "Keyboard",
     skip: "Skip to the content",
     away: "The server does not answer. What you typed is kept; nothing is sent until it is back.",
+    unread: (count: number) => `${count} unread`,
     selected: (count: number) => (count === 1 ? "1 row selected" : `${count} rows selected`),
   },
   login: {
@@ -42,6 +43,8 @@ export const en = {
     changed: "Lately changed",
     needsYou: "Needs you",
     allDone: "Nothing waits for you.",
+    notifications: "Unread notifications",
+    noNotifications: "You have read everything.",
     campaigns: "Campaigns, this week",
     noCampaigns: "No campaign this week.",
     jobsFailed: (count: number) => (count === 1 ? "job failed" : "jobs failed"),

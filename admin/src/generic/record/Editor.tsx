@@ -1,9 +1,10 @@
 import { type ReactNode, useId } from "react";
 import { Input, TextArea } from "react-aria-components";
 import type { EntityField } from "../../meta/catalogue.ts";
+import { useEntities } from "../../meta/EntitiesContext.ts";
 import { formatWithUnit } from "../../meta/format.ts";
 import { ColorDot, cellText, layoutOf } from "../../meta/kinds.tsx";
-import { type Row, referredRow } from "../../meta/rows.ts";
+import { type Row, pointedRow, referredRow } from "../../meta/rows.ts";
 import { en } from "../../text/en.ts";
 import { Description } from "../../ui/Description.tsx";
 import { Icon } from "../../ui/icons.tsx";
@@ -95,16 +96,21 @@ function ReadOnly({
 }: EditorProps & { labelId: string }): ReactNode {
   const referred = row && !field.isList ? referredRow(field, row) : null;
   const text = row ? cellTextLong(field, row) : en.none;
+  const entities = useEntities();
+  const pointed =
+    referred && field.reference
+      ? { entity: field.reference.entity, id: referred.id }
+      : row && pointedRow(entities, field, row);
   return (
     <p className="read-only" aria-labelledby={labelId} title={readOnlyReason} role="group">
       {field.widget === "color" && text !== en.none && <ColorDot color={text} />}
       <span>{text}</span>
-      {referred && field.reference && onOpenReference && (
+      {pointed && onOpenReference && (
         <button
           type="button"
           className="link-button"
-          aria-label={en.record.open(referred.name)}
-          onClick={() => field.reference && onOpenReference(field.reference.entity, referred.id)}
+          aria-label={en.record.open(referred?.name ?? text)}
+          onClick={() => onOpenReference(pointed.entity, pointed.id)}
         >
           <Icon name="open" />
         </button>
