@@ -359,3 +359,27 @@ test("an absence is requested without a permission, refused at its field where a
     await page.getByText("There is an absence from 2027-07-05 to 2027-07-16 already").waitFor();
   });
 });
+
+test("a notification is seen on the start page, leads to its row, and counts until it is read", async () => {
+  const email = `${randomUUID()}@example.com`;
+  const { token, userId } = await service.login(buyer, email);
+  const id = await makeProduct("Barolo Cannubi");
+  await service.database.pool.query(
+    "select notify_users(array[$1::uuid], 'JOB_FAILED', 'Cannubi could not be sent', 'No answer', 'Product', $2)",
+    [userId, id],
+  );
+  await withJourney({ browser, service }, { token }, async ({ page, open, show }) => {
+    await open();
+    await page.getByRole("link", { name: "Notifications 1 unread" }).waitFor();
+    await page.getByRole("link", { name: "Cannubi could not be sent" }).click();
+    await page.getByRole("heading", { name: "Cannubi could not be sent" }).waitFor();
+    await show("notification");
+    await page.getByRole("button", { name: `Open ${id}` }).click();
+    await page.getByRole("heading", { name: "Barolo Cannubi" }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: "Actions" }).click();
+    await page.getByRole("menuitem", { name: "Mark notification read" }).click();
+    await page.getByRole("link", { name: "Notifications", exact: true }).first().waitFor();
+    await page.getByRole("button", { name: "Actions" }).waitFor({ state: "detached" });
+  });
+});
