@@ -3732,19 +3732,25 @@ create table resource_bookings (
   status resource_booking_status not null default 'BOOKED'::resource_booking_status,
   created_at timestamp with time zone not null default now(),
   updated_at timestamp with time zone not null default now(),
+  repeat_weeks integer,
+  repeat_until date,
+  series_id uuid,
   constraint resource_bookings_attendees_check CHECK (attendees >= 1 AND attendees <= 100000),
   constraint resource_bookings_booked_by_name_check CHECK (char_length(booked_by_name) >= 1 AND char_length(booked_by_name) <= 320),
   constraint resource_bookings_booked_by_user_id_fkey FOREIGN KEY (booked_by_user_id) REFERENCES users(id) ON DELETE RESTRICT,
   constraint resource_bookings_ends_at_check CHECK (ends_at > starts_at AND (ends_at - starts_at) <= '31 days'::interval),
   constraint resource_bookings_note_check CHECK (char_length(note) <= 5000),
-  constraint resource_bookings_overlap_excl EXCLUDE USING gist (resource_id WITH =, tstzrange(starts_at, ends_at) WITH &&) WHERE (status = 'BOOKED'::resource_booking_status),
+  constraint resource_bookings_overlap_excl EXCLUDE USING gist (resource_id WITH =, tstzrange(starts_at, ends_at) WITH &&) WHERE (status = 'BOOKED'::resource_booking_status) DEFERRABLE,
   constraint resource_bookings_pkey PRIMARY KEY (id),
+  constraint resource_bookings_repeat_weeks_check CHECK (repeat_weeks = ANY (ARRAY[1, 2])) NOT VALID,
   constraint resource_bookings_resource_id_fkey FOREIGN KEY (resource_id) REFERENCES resources(id) ON DELETE RESTRICT,
+  constraint resource_bookings_series_check CHECK (num_nulls(repeat_weeks, repeat_until, series_id) = ANY (ARRAY[0, 3])) NOT VALID,
   constraint resource_bookings_title_check CHECK (is_label(title, 200))
 );
 alter table resource_bookings enable row level security, force row level security;
 CREATE INDEX resource_bookings_booked_by_user_id_idx ON resource_bookings USING btree (booked_by_user_id);
 CREATE INDEX resource_bookings_resource_id_idx ON resource_bookings USING btree (resource_id, starts_at DESC);
+CREATE INDEX resource_bookings_series_id_idx ON resource_bookings USING btree (series_id, starts_at);
 CREATE INDEX resource_bookings_starts_at_idx ON resource_bookings USING btree (starts_at DESC, id DESC);
 CREATE INDEX resource_bookings_title_idx ON resource_bookings USING gin (search_text(title) gin_trgm_ops);
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON resource_bookings FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
@@ -3759,7 +3765,7 @@ create policy resource_bookings_owner on resource_bookings for all to office_own
 
 create policy resource_bookings_read on resource_bookings for select to office_api
   using (( SELECT is_login() AS is_login));
-grant select (xmin, id, resource_id, booked_by_user_id, booked_by_name, title, starts_at, ends_at, attendees, note, status, created_at, updated_at) on resource_bookings to office_api;
+grant select (xmin, id, resource_id, booked_by_user_id, booked_by_name, title, starts_at, ends_at, attendees, note, status, created_at, updated_at, repeat_weeks, repeat_until, series_id) on resource_bookings to office_api;
 
 comment on table resource_bookings is '@group Office 56
 @title Bookings
@@ -3803,6 +3809,19 @@ comment on column resource_bookings.status is '@mutations off
 @tone BOOKED ok
 @tone CANCELLED bad
 Whether the booking holds its resource.';
+
+comment on column resource_bookings.repeat_weeks is '@mutations create
+@title Repeat every
+@unit weeks
+Of a series: 1 for every week, 2 for every second.';
+
+comment on column resource_bookings.repeat_until is '@mutations create
+@title Repeat until
+Of a series: the last day on which a booking may begin.';
+
+comment on column resource_bookings.series_id is '@mutations off
+@title Series
+What the bookings of one series have in common.';
 comment on constraint resource_bookings_attendees_check on resource_bookings is 'must be 1 to 100000';
 comment on constraint resource_bookings_booked_by_name_check on resource_bookings is 'must be 1 to 320 characters';
 
@@ -3811,11 +3830,13 @@ comment on constraint resource_bookings_booked_by_user_id_fkey on resource_booki
 comment on constraint resource_bookings_ends_at_check on resource_bookings is 'must be in order and 31 days apart at most';
 comment on constraint resource_bookings_note_check on resource_bookings is 'must be 5000 characters at most';
 comment on constraint resource_bookings_overlap_excl on resource_bookings is 'The resource is booked at that time already.';
+comment on constraint resource_bookings_repeat_weeks_check on resource_bookings is 'must be 1 or 2';
 
 comment on constraint resource_bookings_resource_id_fkey on resource_bookings is '@forwardBehavior +singularRelation:resource:single
 @notNull
 @backwardBehavior +manyRelation:resource:connection
 @foreignConnectionFieldName bookings';
+comment on constraint resource_bookings_series_check on resource_bookings is 'must be given with the others of a series';
 comment on constraint resource_bookings_title_check on resource_bookings is 'must be 1 to 200 visible characters without spaces at its ends';
 
 create table resources (
@@ -5391,6 +5412,40 @@ $function$;
 grant execute on function behind_mark(text) to office_server;
 comment on function behind_mark(text) is 'How many bytes of write-ahead log this replica must replay to reach the mark; 0 or less when it has. Raises OFR01 when the mark belongs to another database.';
 
+CREATE OR REPLACE FUNCTION booking_times(booking resource_bookings)
+ RETURNS tstzrange[]
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  v_zone text := office_time_zone();
+  v_starts timestamp := booking.starts_at at time zone v_zone;
+  v_ends timestamp := booking.ends_at at time zone v_zone;
+  v_repeats integer;
+begin
+  if booking.repeat_weeks is null and booking.repeat_until is null then
+    return array[tstzrange(booking.starts_at, booking.ends_at)];
+  elsif booking.repeat_weeks is null or booking.repeat_weeks not in (1, 2) then
+    perform fail('OF400', 'repeatWeeks must be 1 or 2', '{"path": ["input", "repeatWeeks"]}');
+  elsif booking.repeat_until is null then
+    perform fail('OF400', 'repeatUntil must be given with repeatWeeks', '{"path": ["input", "repeatUntil"]}');
+  elsif booking.ends_at - booking.starts_at > make_interval(weeks => booking.repeat_weeks) then
+    perform fail('OF400', 'endsAt must be before the next booking of the series begins', '{"path": ["input", "endsAt"]}');
+  end if;
+  v_repeats := (booking.repeat_until - v_starts::date) / (7 * booking.repeat_weeks);
+  if v_repeats < 1 then
+    perform fail('OF400', 'repeatUntil must be late enough for a second booking', '{"path": ["input", "repeatUntil"]}');
+  elsif v_repeats > 103 then
+    perform fail('OF400', 'repeatUntil must be earlier: a series has 104 bookings at most', '{"path": ["input", "repeatUntil"]}');
+  end if;
+  return array(
+    select tstzrange((v_starts + step) at time zone v_zone, (v_ends + step) at time zone v_zone)
+    from generate_series(0, v_repeats) as n, make_interval(weeks => n * booking.repeat_weeks) as step
+    order by n
+  );
+end;
+$function$;
+
 CREATE OR REPLACE FUNCTION booking_to_change(id uuid)
  RETURNS resource_bookings
  LANGUAGE plpgsql
@@ -5412,6 +5467,21 @@ begin
     perform fail('OF409', 'The booking is over', '{"path": ["id"]}');
   end if;
   return v_booking;
+end;
+$function$;
+
+CREATE OR REPLACE FUNCTION bookings_of_series(booking resource_bookings)
+ RETURNS SETOF resource_bookings
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if booking.series_id is null then
+    perform fail('OF409', 'The booking belongs to no series', '{"path": ["id"]}');
+  end if;
+  return query
+  select * from resource_bookings b
+  where b.series_id = booking.series_id and b.status = 'BOOKED' and b.starts_at >= booking.starts_at
+  order by b.starts_at for update;
 end;
 $function$;
 
@@ -5597,6 +5667,26 @@ comment on function cancel_resource_booking(uuid) is '@guard login
 @action bad
 Gives the resource free again. One''s own booking that is not over; those of others with `resourcebookings.update`.';
 
+CREATE OR REPLACE FUNCTION cancel_resource_booking_series(id uuid)
+ RETURNS resource_bookings
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_booking resource_bookings := booking_to_change(cancel_resource_booking_series.id);
+begin
+  update resource_bookings b set status = 'CANCELLED' where b.id in (select s.id from bookings_of_series(v_booking) as s);
+  select * into v_booking from resource_bookings b where b.id = v_booking.id;
+  return v_booking;
+end;
+$function$;
+grant execute on function cancel_resource_booking_series(uuid) to office_api;
+
+comment on function cancel_resource_booking_series(uuid) is '@guard login
+@action bad if series_id
+Cancels the booking and all later ones of its series.';
+
 CREATE OR REPLACE FUNCTION changeable_role(id uuid)
  RETURNS roles
  LANGUAGE plpgsql
@@ -5689,22 +5779,15 @@ end;
 $function$;
 comment on function check_ai_storage(bigint,bigint) is 'Fails when another file would exceed the caller''s storage limit.';
 
-CREATE OR REPLACE FUNCTION check_booking(booking resource_bookings)
+CREATE OR REPLACE FUNCTION check_booking(booking resource_bookings, times tstzrange[], own_ids uuid[])
  RETURNS void
  LANGUAGE plpgsql
 AS $function$
 declare
   v_resource resources;
-  v_other resource_bookings;
+  v_in_way jsonb;
   v_zone text := time_zone_of(current_user_id());
 begin
-  if booking.ends_at <= booking.starts_at then
-    perform fail('OF400', 'endsAt must be after startsAt', '{"path": ["input", "endsAt"]}');
-  elsif booking.ends_at - booking.starts_at > interval '31 days' then
-    perform fail('OF400', 'endsAt must be within 31 days of startsAt', '{"path": ["input", "endsAt"]}');
-  elsif booking.ends_at <= now() then
-    perform fail('OF400', 'endsAt must be in the future', '{"path": ["input", "endsAt"]}');
-  end if;
   select * into v_resource from resources r where r.id = booking.resource_id for no key update;
   if not found then
     perform fail('OF400', 'There is no resource with this id', '{"path": ["input", "resourceId"]}');
@@ -5716,20 +5799,42 @@ begin
     perform fail('OF400', format('attendees must be at most %s, the capacity of %s', v_resource.capacity, v_resource.name),
       '{"path": ["input", "attendees"]}');
   end if;
-  select * into v_other from resource_bookings b
-  where b.resource_id = booking.resource_id and b.status = 'BOOKED' and b.id is distinct from booking.id
-    and tstzrange(b.starts_at, b.ends_at) && tstzrange(booking.starts_at, booking.ends_at)
-  order by b.starts_at limit 1;
-  if found then
+  select jsonb_agg(jsonb_build_object('id', b.id, 'title', b.title, 'startsAt', iso_text(b.starts_at), 'endsAt', iso_text(b.ends_at))
+    order by b.starts_at)
+  into v_in_way
+  from (
+    select b.* from resource_bookings b
+    where b.resource_id = booking.resource_id and b.status = 'BOOKED' and b.id <> all (own_ids)
+      and exists (select from unnest(times) as t where t && tstzrange(b.starts_at, b.ends_at))
+      and tstzrange(b.starts_at, b.ends_at) && (select range_merge(range_agg(t)) from unnest(times) as t)
+    order by b.starts_at limit 104
+  ) as b;
+  if v_in_way is not null then
     perform fail('OF409',
-      format('%s is booked from %s to %s: %s', v_resource.name, local_text(v_other.starts_at, v_zone),
-        local_text(v_other.ends_at, v_zone), v_other.title),
-      jsonb_build_object('path', array['input', 'startsAt'], 'booking', jsonb_build_object('id', v_other.id,
-        'title', v_other.title, 'startsAt', iso_text(v_other.starts_at), 'endsAt', iso_text(v_other.ends_at))));
+      format(case when cardinality(times) = 1 then '%1$s is booked from %3$s to %4$s: %5$s'
+          else '%1$s is booked at some of these times by %2$s bookings, the first from %3$s to %4$s: %5$s' end,
+        v_resource.name, jsonb_array_length(v_in_way), local_text((v_in_way -> 0 ->> 'startsAt')::timestamptz, v_zone),
+        local_text((v_in_way -> 0 ->> 'endsAt')::timestamptz, v_zone), v_in_way -> 0 ->> 'title'),
+      jsonb_build_object('path', array['input', 'startsAt'], 'booking', v_in_way -> 0, 'bookings', v_in_way));
   end if;
 end;
 $function$;
-comment on function check_booking(resource_bookings) is 'Fails unless the resource can be booked at that time; names the booking in the way.';
+comment on function check_booking(resource_bookings,tstzrange[],uuid[]) is 'Fails unless the resource can be booked at all these times; names the bookings in the way, but those with `own_ids`.';
+
+CREATE OR REPLACE FUNCTION check_booking_times(booking resource_bookings)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if booking.ends_at <= booking.starts_at then
+    perform fail('OF400', 'endsAt must be after startsAt', '{"path": ["input", "endsAt"]}');
+  elsif booking.ends_at - booking.starts_at > interval '31 days' then
+    perform fail('OF400', 'endsAt must be within 31 days of startsAt', '{"path": ["input", "endsAt"]}');
+  elsif booking.ends_at <= now() then
+    perform fail('OF400', 'endsAt must be in the future', '{"path": ["input", "endsAt"]}');
+  end if;
+end;
+$function$;
 
 CREATE OR REPLACE FUNCTION check_query(relation regclass)
  RETURNS text
@@ -6327,20 +6432,30 @@ CREATE OR REPLACE FUNCTION create_resource_booking(input resource_bookings)
 AS $function$
 declare
   v_booking resource_bookings := create_resource_booking.input;
+  v_times tstzrange[];
 begin
   perform require_full_login();
-  perform check_booking(v_booking);
-  insert into resource_bookings (resource_id, booked_by_user_id, booked_by_name, title, starts_at, ends_at, attendees, note)
-  values (v_booking.resource_id, current_user_id(), user_name(current_user_id()), coalesce(trim_to_null(v_booking.title), ''),
-    v_booking.starts_at, v_booking.ends_at, v_booking.attendees, trim_to_null(v_booking.note))
-  returning * into v_booking;
+  perform check_booking_times(v_booking);
+  v_times := booking_times(v_booking);
+  perform check_booking(v_booking, v_times, '{}');
+  v_booking.series_id := case when v_booking.repeat_weeks is not null then uuidv7() end;
+  with booked as (
+    insert into resource_bookings (resource_id, booked_by_user_id, booked_by_name, title, starts_at, ends_at, attendees, note,
+      repeat_weeks, repeat_until, series_id)
+    select v_booking.resource_id, current_user_id(), user_name(current_user_id()), coalesce(trim_to_null(v_booking.title), ''),
+      lower(t), upper(t), v_booking.attendees, trim_to_null(v_booking.note), v_booking.repeat_weeks, v_booking.repeat_until,
+      v_booking.series_id
+    from unnest(v_times) as t
+    returning *
+  )
+  select b.* into v_booking from booked b order by b.starts_at limit 1;
   return v_booking;
 end;
 $function$;
 grant execute on function create_resource_booking(resource_bookings) to office_api;
 
 comment on function create_resource_booking(resource_bookings) is '@guard login
-Books a resource for the caller. Where it is booked at that time already, the error names that booking.';
+Books a resource for the caller; with `repeatWeeks` and `repeatUntil` a series at the same time of day in the office''s time zone, of which the first is returned. Where it is booked at one of these times already, nothing is booked and the error names the bookings in the way.';
 
 CREATE OR REPLACE FUNCTION create_role(input new_role)
  RETURNS roles
@@ -13799,7 +13914,7 @@ begin
         when new.status = 'CANCELLED' then '.'
         else format(', and is from %s to %s.', local_text(new.starts_at, v_zone), local_text(new.ends_at, v_zone))
       end,
-      'ResourceBooking', new.id::text);
+      'ResourceBooking', new.id::text, coalesce(new.series_id, new.id)::text);
   end if;
   return null;
 end;
@@ -14373,7 +14488,8 @@ declare
 begin
   v_new := jsonb_populate_record(v_old, given_values(to_jsonb(update_resource_booking.input), given,
     array['resource_id', 'title', 'starts_at', 'ends_at']));
-  perform check_booking(v_new);
+  perform check_booking_times(v_new);
+  perform check_booking(v_new, array[tstzrange(v_new.starts_at, v_new.ends_at)], array[v_old.id]);
   update resource_bookings b set
     resource_id = v_new.resource_id, title = coalesce(trim_to_null(v_new.title), ''), starts_at = v_new.starts_at,
     ends_at = v_new.ends_at, attendees = v_new.attendees, note = trim_to_null(v_new.note)
@@ -14385,7 +14501,51 @@ $function$;
 grant execute on function update_resource_booking(uuid,resource_bookings,text[]) to office_api;
 
 comment on function update_resource_booking(uuid,resource_bookings,text[]) is '@guard login
-Changes one''s own booking that is not over; those of others with `resourcebookings.update`.';
+Changes one''s own booking that is not over; those of others with `resourcebookings.update`. Of a series it changes this one only.';
+
+CREATE OR REPLACE FUNCTION update_resource_booking_series(id uuid, input resource_bookings, given text[])
+ RETURNS SETOF resource_bookings
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_old resource_bookings := booking_to_change(update_resource_booking_series.id);
+  v_new resource_bookings;
+  v_zone text := office_time_zone();
+  v_later resource_bookings[] := array(select b from bookings_of_series(v_old) as b);
+  v_ids uuid[] := array(select b.id from unnest(v_later) as b order by b.starts_at);
+  v_times tstzrange[];
+  v_moved interval;
+  v_length interval;
+begin
+  v_new := jsonb_populate_record(v_old, given_values(to_jsonb(update_resource_booking_series.input), given,
+    array['resource_id', 'title', 'starts_at', 'ends_at']));
+  perform check_booking_times(v_new);
+  v_moved := (v_new.starts_at at time zone v_zone) - (v_old.starts_at at time zone v_zone);
+  v_length := (v_new.ends_at at time zone v_zone) - (v_new.starts_at at time zone v_zone);
+  v_times := array(
+    select case
+        when given && array['starts_at', 'ends_at'] then tstzrange(s.local at time zone v_zone, (s.local + v_length) at time zone v_zone)
+        else tstzrange(b.starts_at, b.ends_at)
+      end
+    from unnest(v_later) as b, lateral (select (b.starts_at at time zone v_zone) + v_moved) as s(local)
+    order by b.starts_at
+  );
+  perform check_booking(v_new, v_times, v_ids);
+  return query
+  update resource_bookings b set
+    resource_id = v_new.resource_id, title = coalesce(trim_to_null(v_new.title), ''), starts_at = lower(t.time), ends_at = upper(t.time),
+    attendees = v_new.attendees, note = trim_to_null(v_new.note)
+  from unnest(v_ids, v_times) as t(id, time)
+  where b.id = t.id
+  returning b.*;
+end;
+$function$;
+grant execute on function update_resource_booking_series(uuid,resource_bookings,text[]) to office_api;
+
+comment on function update_resource_booking_series(uuid,resource_bookings,text[]) is '@guard login
+Changes a booking and all later ones of its series: all get its resource, title, attendees and note, and move as far as it moves in the office''s time zone. All or nothing.';
 
 CREATE OR REPLACE FUNCTION update_role(id uuid, input role_changes, given text[])
  RETURNS roles

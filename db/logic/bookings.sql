@@ -2,19 +2,12 @@
 
 -- Locks the resource, so that simultaneous bookings of it are checked one after the other; the exclusion constraint
 -- alone would let two of them wait for each other.
-create or replace function check_booking(booking resource_bookings) returns void as $$
+create or replace function check_booking(booking resource_bookings, times tstzrange[], own_ids uuid[]) returns void as $$
 declare
   v_resource resources;
-  v_other resource_bookings;
+  v_in_way jsonb;
   v_zone text := time_zone_of(current_user_id());
 begin
-  if booking.ends_at <= booking.starts_at then
-    perform fail('OF400', 'endsAt must be after startsAt', '{"path": ["input", "endsAt"]}');
-  elsif booking.ends_at - booking.starts_at > interval '31 days' then
-    perform fail('OF400', 'endsAt must be within 31 days of startsAt', '{"path": ["input", "endsAt"]}');
-  elsif booking.ends_at <= now() then
-    perform fail('OF400', 'endsAt must be in the future', '{"path": ["input", "endsAt"]}');
-  end if;
   select * into v_resource from resources r where r.id = booking.resource_id for no key update;
   if not found then
     perform fail('OF400', 'There is no resource with this id', '{"path": ["input", "resourceId"]}');
@@ -26,20 +19,71 @@ begin
     perform fail('OF400', format('attendees must be at most %s, the capacity of %s', v_resource.capacity, v_resource.name),
       '{"path": ["input", "attendees"]}');
   end if;
-  select * into v_other from resource_bookings b
-  where b.resource_id = booking.resource_id and b.status = 'BOOKED' and b.id is distinct from booking.id
-    and tstzrange(b.starts_at, b.ends_at) && tstzrange(booking.starts_at, booking.ends_at)
-  order by b.starts_at limit 1;
-  if found then
+  select jsonb_agg(jsonb_build_object('id', b.id, 'title', b.title, 'startsAt', iso_text(b.starts_at), 'endsAt', iso_text(b.ends_at))
+    order by b.starts_at)
+  into v_in_way
+  from (
+    select b.* from resource_bookings b
+    where b.resource_id = booking.resource_id and b.status = 'BOOKED' and b.id <> all (own_ids)
+      and exists (select from unnest(times) as t where t && tstzrange(b.starts_at, b.ends_at))
+      and tstzrange(b.starts_at, b.ends_at) && (select range_merge(range_agg(t)) from unnest(times) as t)
+    order by b.starts_at limit 104
+  ) as b;
+  if v_in_way is not null then
     perform fail('OF409',
-      format('%s is booked from %s to %s: %s', v_resource.name, local_text(v_other.starts_at, v_zone),
-        local_text(v_other.ends_at, v_zone), v_other.title),
-      jsonb_build_object('path', array['input', 'startsAt'], 'booking', jsonb_build_object('id', v_other.id,
-        'title', v_other.title, 'startsAt', iso_text(v_other.starts_at), 'endsAt', iso_text(v_other.ends_at))));
+      format(case when cardinality(times) = 1 then '%1$s is booked from %3$s to %4$s: %5$s'
+          else '%1$s is booked at some of these times by %2$s bookings, the first from %3$s to %4$s: %5$s' end,
+        v_resource.name, jsonb_array_length(v_in_way), local_text((v_in_way -> 0 ->> 'startsAt')::timestamptz, v_zone),
+        local_text((v_in_way -> 0 ->> 'endsAt')::timestamptz, v_zone), v_in_way -> 0 ->> 'title'),
+      jsonb_build_object('path', array['input', 'startsAt'], 'booking', v_in_way -> 0, 'bookings', v_in_way));
   end if;
 end;
 $$ language plpgsql volatile;
-comment on function check_booking is 'Fails unless the resource can be booked at that time; names the booking in the way.';
+comment on function check_booking is
+  'Fails unless the resource can be booked at all these times; names the bookings in the way, but those with `own_ids`.';
+
+create or replace function check_booking_times(booking resource_bookings) returns void as $$
+begin
+  if booking.ends_at <= booking.starts_at then
+    perform fail('OF400', 'endsAt must be after startsAt', '{"path": ["input", "endsAt"]}');
+  elsif booking.ends_at - booking.starts_at > interval '31 days' then
+    perform fail('OF400', 'endsAt must be within 31 days of startsAt', '{"path": ["input", "endsAt"]}');
+  elsif booking.ends_at <= now() then
+    perform fail('OF400', 'endsAt must be in the future', '{"path": ["input", "endsAt"]}');
+  end if;
+end;
+$$ language plpgsql volatile;
+
+-- The times of a series: each at the time of day of the first in the office's time zone, also when clocks change.
+create or replace function booking_times(booking resource_bookings) returns tstzrange[] as $$
+declare
+  v_zone text := office_time_zone();
+  v_starts timestamp := booking.starts_at at time zone v_zone;
+  v_ends timestamp := booking.ends_at at time zone v_zone;
+  v_repeats integer;
+begin
+  if booking.repeat_weeks is null and booking.repeat_until is null then
+    return array[tstzrange(booking.starts_at, booking.ends_at)];
+  elsif booking.repeat_weeks is null or booking.repeat_weeks not in (1, 2) then
+    perform fail('OF400', 'repeatWeeks must be 1 or 2', '{"path": ["input", "repeatWeeks"]}');
+  elsif booking.repeat_until is null then
+    perform fail('OF400', 'repeatUntil must be given with repeatWeeks', '{"path": ["input", "repeatUntil"]}');
+  elsif booking.ends_at - booking.starts_at > make_interval(weeks => booking.repeat_weeks) then
+    perform fail('OF400', 'endsAt must be before the next booking of the series begins', '{"path": ["input", "endsAt"]}');
+  end if;
+  v_repeats := (booking.repeat_until - v_starts::date) / (7 * booking.repeat_weeks);
+  if v_repeats < 1 then
+    perform fail('OF400', 'repeatUntil must be late enough for a second booking', '{"path": ["input", "repeatUntil"]}');
+  elsif v_repeats > 103 then
+    perform fail('OF400', 'repeatUntil must be earlier: a series has 104 bookings at most', '{"path": ["input", "repeatUntil"]}');
+  end if;
+  return array(
+    select tstzrange((v_starts + step) at time zone v_zone, (v_ends + step) at time zone v_zone)
+    from generate_series(0, v_repeats) as n, make_interval(weeks => n * booking.repeat_weeks) as step
+    order by n
+  );
+end;
+$$ language plpgsql stable;
 
 -- The booking to change, locked: one's own, or anybody's with `resourcebookings.update`.
 create or replace function booking_to_change(id uuid) returns resource_bookings as $$
@@ -66,18 +110,28 @@ $$ language plpgsql volatile;
 create or replace function create_resource_booking(input resource_bookings) returns resource_bookings as $$
 declare
   v_booking resource_bookings := create_resource_booking.input;
+  v_times tstzrange[];
 begin
   perform require_full_login();
-  perform check_booking(v_booking);
-  insert into resource_bookings (resource_id, booked_by_user_id, booked_by_name, title, starts_at, ends_at, attendees, note)
-  values (v_booking.resource_id, current_user_id(), user_name(current_user_id()), coalesce(trim_to_null(v_booking.title), ''),
-    v_booking.starts_at, v_booking.ends_at, v_booking.attendees, trim_to_null(v_booking.note))
-  returning * into v_booking;
+  perform check_booking_times(v_booking);
+  v_times := booking_times(v_booking);
+  perform check_booking(v_booking, v_times, '{}');
+  v_booking.series_id := case when v_booking.repeat_weeks is not null then uuidv7() end;
+  with booked as (
+    insert into resource_bookings (resource_id, booked_by_user_id, booked_by_name, title, starts_at, ends_at, attendees, note,
+      repeat_weeks, repeat_until, series_id)
+    select v_booking.resource_id, current_user_id(), user_name(current_user_id()), coalesce(trim_to_null(v_booking.title), ''),
+      lower(t), upper(t), v_booking.attendees, trim_to_null(v_booking.note), v_booking.repeat_weeks, v_booking.repeat_until,
+      v_booking.series_id
+    from unnest(v_times) as t
+    returning *
+  )
+  select b.* into v_booking from booked b order by b.starts_at limit 1;
   return v_booking;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function create_resource_booking is '@guard login
-Books a resource for the caller. Where it is booked at that time already, the error names that booking.';
+Books a resource for the caller; with `repeatWeeks` and `repeatUntil` a series at the same time of day in the office''s time zone, of which the first is returned. Where it is booked at one of these times already, nothing is booked and the error names the bookings in the way.';
 
 create or replace function update_resource_booking(id uuid, input resource_bookings, given text[]) returns resource_bookings as $$
 declare
@@ -86,7 +140,8 @@ declare
 begin
   v_new := jsonb_populate_record(v_old, given_values(to_jsonb(update_resource_booking.input), given,
     array['resource_id', 'title', 'starts_at', 'ends_at']));
-  perform check_booking(v_new);
+  perform check_booking_times(v_new);
+  perform check_booking(v_new, array[tstzrange(v_new.starts_at, v_new.ends_at)], array[v_old.id]);
   update resource_bookings b set
     resource_id = v_new.resource_id, title = coalesce(trim_to_null(v_new.title), ''), starts_at = v_new.starts_at,
     ends_at = v_new.ends_at, attendees = v_new.attendees, note = trim_to_null(v_new.note)
@@ -96,7 +151,71 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function update_resource_booking is '@guard login
-Changes one''s own booking that is not over; those of others with `resourcebookings.update`.';
+Changes one''s own booking that is not over; those of others with `resourcebookings.update`. Of a series it changes this one only.';
+
+-- The booking and those after it in its series, locked.
+create or replace function bookings_of_series(booking resource_bookings) returns setof resource_bookings as $$
+begin
+  if booking.series_id is null then
+    perform fail('OF409', 'The booking belongs to no series', '{"path": ["id"]}');
+  end if;
+  return query
+  select * from resource_bookings b
+  where b.series_id = booking.series_id and b.status = 'BOOKED' and b.starts_at >= booking.starts_at
+  order by b.starts_at for update;
+end;
+$$ language plpgsql volatile;
+
+create or replace function update_resource_booking_series(id uuid, input resource_bookings, given text[])
+returns setof resource_bookings as $$
+declare
+  v_old resource_bookings := booking_to_change(update_resource_booking_series.id);
+  v_new resource_bookings;
+  v_zone text := office_time_zone();
+  v_later resource_bookings[] := array(select b from bookings_of_series(v_old) as b);
+  v_ids uuid[] := array(select b.id from unnest(v_later) as b order by b.starts_at);
+  v_times tstzrange[];
+  v_moved interval;
+  v_length interval;
+begin
+  v_new := jsonb_populate_record(v_old, given_values(to_jsonb(update_resource_booking_series.input), given,
+    array['resource_id', 'title', 'starts_at', 'ends_at']));
+  perform check_booking_times(v_new);
+  v_moved := (v_new.starts_at at time zone v_zone) - (v_old.starts_at at time zone v_zone);
+  v_length := (v_new.ends_at at time zone v_zone) - (v_new.starts_at at time zone v_zone);
+  v_times := array(
+    select case
+        when given && array['starts_at', 'ends_at'] then tstzrange(s.local at time zone v_zone, (s.local + v_length) at time zone v_zone)
+        else tstzrange(b.starts_at, b.ends_at)
+      end
+    from unnest(v_later) as b, lateral (select (b.starts_at at time zone v_zone) + v_moved) as s(local)
+    order by b.starts_at
+  );
+  perform check_booking(v_new, v_times, v_ids);
+  return query
+  update resource_bookings b set
+    resource_id = v_new.resource_id, title = coalesce(trim_to_null(v_new.title), ''), starts_at = lower(t.time), ends_at = upper(t.time),
+    attendees = v_new.attendees, note = trim_to_null(v_new.note)
+  from unnest(v_ids, v_times) as t(id, time)
+  where b.id = t.id
+  returning b.*;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function update_resource_booking_series is '@guard login
+Changes a booking and all later ones of its series: all get its resource, title, attendees and note, and move as far as it moves in the office''s time zone. All or nothing.';
+
+create or replace function cancel_resource_booking_series(id uuid) returns resource_bookings as $$
+declare
+  v_booking resource_bookings := booking_to_change(cancel_resource_booking_series.id);
+begin
+  update resource_bookings b set status = 'CANCELLED' where b.id in (select s.id from bookings_of_series(v_booking) as s);
+  select * into v_booking from resource_bookings b where b.id = v_booking.id;
+  return v_booking;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function cancel_resource_booking_series is '@guard login
+@action bad if series_id
+Cancels the booking and all later ones of its series.';
 
 create or replace function cancel_resource_booking(id uuid) returns resource_bookings as $$
 declare
@@ -137,4 +256,6 @@ comment on function free_resources is '@guard login
 @argument capacity Only resources for at least so many people.
 The resources that nobody has booked in that time, by name.';
 
-grant execute on function create_resource_booking, update_resource_booking, cancel_resource_booking, free_resources to office_api;
+grant execute on function create_resource_booking, update_resource_booking, update_resource_booking_series, cancel_resource_booking,
+  cancel_resource_booking_series, free_resources
+to office_api;

@@ -75,7 +75,7 @@ begin
         when new.status = 'CANCELLED' then '.'
         else format(', and is from %s to %s.', local_text(new.starts_at, v_zone), local_text(new.ends_at, v_zone))
       end,
-      'ResourceBooking', new.id::text);
+      'ResourceBooking', new.id::text, coalesce(new.series_id, new.id)::text);
   end if;
   return null;
 end;

@@ -78,13 +78,9 @@ function conditionOf(
       : build.inflection.attribute({ attributeName: column, codec });
   const type = row.getFields()[name]?.type;
   const isTruth = type !== undefined && getNamedType(type).name === "Boolean";
-  if (word === "if")
-    return isTruth
-      ? { onlyIf: name, unless: null }
-      : `${column} is no field of the row that is true or false`;
-  return isTruth || (type !== undefined && !isNonNullType(type))
-    ? { onlyIf: null, unless: name }
-    : `${column} is no field of the row that is true or false, or that may be empty`;
+  if (!isTruth && (type === undefined || isNonNullType(type)))
+    return `${column} is no field of the row that is true or false, or that may be empty`;
+  return { onlyIf: word === "if" ? name : null, unless: word === "unless" ? name : null };
 }
 
 /** The sentence that people read before they choose; the others are for callers of the API. */

@@ -272,7 +272,7 @@ describe("People hear", () => {
     );
     const { data } = await ask(
       `mutation ($id: ID!) { createResourceBooking(input: { resourceId: $id, title: "Tasting",
-        startsAt: "2030-07-01T16:00:00Z", endsAt: "2030-07-01T18:00:00Z" }) { id } }`,
+        startsAt: "2040-07-02T16:00:00Z", endsAt: "2040-07-02T18:00:00Z" }) { id } }`,
       { id: resource.data.createResource.id },
       anna.token,
     );
@@ -283,14 +283,14 @@ describe("People hear", () => {
         { id, endsAt },
         token,
       );
-    await move("2030-07-01T18:30:00Z", anna.token);
+    await move("2040-07-02T18:30:00Z", anna.token);
     expect(await inbox(anna.token)).toEqual([]);
-    await move("2030-07-01T19:00:00Z", boss.token);
+    await move("2040-07-02T19:00:00Z", boss.token);
     expect(await inbox(anna.token)).toMatchObject([
       {
         kind: "BOOKING_CHANGED",
         title: expect.stringMatching(/^boss-.* changed your booking “Tasting” in Room /),
-        body: "It was from 2030-07-01 12:00 to 2030-07-01 14:30, and is from 2030-07-01 12:00 to 2030-07-01 15:00.",
+        body: "It was from 2040-07-02 12:00 to 2040-07-02 14:30, and is from 2040-07-02 12:00 to 2040-07-02 15:00.",
       },
     ]);
     await ask(`mutation ($id: ID!) { cancelResourceBooking(id: $id) { id } }`, { id }, boss.token);

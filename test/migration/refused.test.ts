@@ -148,7 +148,7 @@ const refusals = [
     sql: sound,
     logic: action("id uuid", "cellars", "@action unless is_closed"),
     says: [
-      "The tag @action of the function close_cellar: is_closed is no field of the row that is true or false",
+      "The tag @action of the function close_cellar: is_closed is no field of the row that is true or false, or that may be empty",
     ],
   },
   {

@@ -32,6 +32,10 @@ const absence = (day: string) =>
   `insert into absences (user_id, type, starts_on, ends_on) values ('${colleague}', 'TRAINING', '${day}', '${day}')`;
 /** Inserts an unread notification of the caller. */
 const notification = `insert into notifications (user_id, kind, title, subject_key) values ('${own.user}', 'JOB_FAILED', 'Call', uuidv7()::text)`;
+/** Inserts a booking of a series. Bookings do not overlap: each call needs another day. */
+const seriesBooking = (day: string) =>
+  `insert into resource_bookings (resource_id, booked_by_user_id, booked_by_name, title, starts_at, ends_at, repeat_weeks, repeat_until, series_id)
+   values (${first("resources")}, '${own.user}', 'Own', 'Planning', '${day}T09:00Z', '${day}T10:00Z', 1, '${day}', uuidv7())`;
 const loginCode = makeLoginCode();
 const job = (state: string, finished: string) =>
   `insert into jobs (kind, max_attempts, user_id, queue_job_id, input, state, finished_at)
@@ -157,6 +161,11 @@ export const preparations: Readonly<Record<string, Preparation>> = {
   },
   markNotificationRead: onNew(notification),
   notification: onNew(notification),
+  cancelResourceBookingSeries: onNew(seriesBooking("2041-01-07")),
+  updateResourceBookingSeries: onNew(
+    seriesBooking("2041-01-14"),
+    `, 'input', '{"title": "Changed"}'::jsonb`,
+  ),
   updateAbsence: onNew(absence("2040-05-01"), `, 'input', '{"note": "Changed"}'::jsonb`),
   suggestions: { sql: `select '{"entity": "users", "text": ""}'::jsonb as variables` },
   searchConfig: { sql: `select '{"type": "orders"}'::jsonb as variables` },

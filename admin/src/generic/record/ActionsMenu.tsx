@@ -46,7 +46,7 @@ export function ActionsMenu({ entity, row, name }: ActionsMenuProps): ReactNode 
       void queryClient.invalidateQueries({ queryKey: ["history", entity.name, row.id] });
     },
   });
-  const offered = entity.actions.filter((action) => isOffered(action, row));
+  const offered = entity.actions.filter((action) => isOffered(entity, action, row));
   useKeys(
     useMemo(
       () => ({
@@ -121,9 +121,17 @@ export function ActionsMenu({ entity, row, name }: ActionsMenuProps): ReactNode 
   );
 }
 
-/** Whether the action makes sense for the row as it is; a field that the caller may not see speaks against nothing. */
-function isOffered({ onlyIf, unless }: EntityAction, row: Row): boolean {
-  if (onlyIf !== null && row[onlyIf] === false) return false;
-  if (unless === null) return true;
-  return row[unless] === false || (row[unless] ?? null) === null;
+/**
+ * Whether the action makes sense for the row as it is. A truth that the caller may not see speaks against nothing; a
+ * field of another kind counts as false when it is empty.
+ */
+function isOffered(entity: Entity, { onlyIf, unless }: EntityAction, row: Row): boolean {
+  const isSet = (name: string): boolean | null => {
+    const value = row[name] ?? null;
+    if (value !== null) return value !== false;
+    return entity.fields.find((field) => field.name === name)?.kind === "BOOLEAN" ? null : false;
+  };
+  return (
+    (onlyIf === null || isSet(onlyIf) !== false) && (unless === null || isSet(unless) !== true)
+  );
 }

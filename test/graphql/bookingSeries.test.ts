@@ -1,0 +1,321 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { type Answer, type Service, startService } from "../helpers/service.ts";
+
+let service: Service;
+let boss: { token: string; userId: string };
+let anna: { token: string; userId: string };
+let bo: { token: string; userId: string };
+
+beforeAll(async () => {
+  service = await startService();
+  boss = await service.login(["resources.update", "resourcebookings.update"], "boss@example.com");
+  anna = await service.login([], "anna@example.com");
+  bo = await service.login([], "bo@example.com");
+});
+afterAll(() => service.stop());
+
+const ask = (query: string, variables: Record<string, unknown>, token: string) =>
+  service.ask(query, { token, variables });
+const refusal = ({ errors }: Answer) => ({
+  code: errors?.[0]?.extensions.code,
+  message: errors?.[0]?.message,
+  path: errors?.[0]?.extensions["path"],
+});
+
+async function makeResource(input: Record<string, unknown> = {}): Promise<string> {
+  const { data } = await ask(
+    `mutation ($input: CreateResourceInput!) { createResource(input: $input) { id } }`,
+    { input: { name: `Room ${randomUUID()}`, kind: "ROOM", ...input } },
+    boss.token,
+  );
+  return data.createResource.id as string;
+}
+
+interface Booking {
+  id: string;
+  startsAt: string;
+  endsAt: string;
+  title: string;
+  status: string;
+  seriesId: string | null;
+}
+const fields = "id startsAt endsAt title status seriesId";
+
+/** By default five weekly bookings around the clock change of 25 March 2040, at 10:00 in Copenhagen. */
+const book = (resourceId: string, input: Record<string, unknown> = {}, token = anna.token) =>
+  ask(
+    `mutation ($input: CreateResourceBookingInput!) { createResourceBooking(input: $input) { ${fields} repeatWeeks repeatUntil } }`,
+    {
+      input: {
+        resourceId,
+        title: "Planning",
+        startsAt: "2040-03-12T09:00:00Z",
+        endsAt: "2040-03-12T10:30:00Z",
+        repeatWeeks: 1,
+        repeatUntil: "2040-04-09",
+        ...input,
+      },
+    },
+    token,
+  );
+async function booked(resourceId: string, input: Record<string, unknown> = {}): Promise<Booking> {
+  const { data, errors } = await book(resourceId, input);
+  expect(errors).toBeUndefined();
+  return data.createResourceBooking as Booking;
+}
+async function bookingsOf(resourceId: string): Promise<Booking[]> {
+  const { data } = await ask(
+    `query ($query: String!) { resourceBookings(query: $query, orderBy: [STARTS_AT_ASC], first: 200) { nodes { ${fields} } } }`,
+    { query: `resourceId:${resourceId}` },
+    bo.token,
+  );
+  return data.resourceBookings.nodes as Booking[];
+}
+const startsOf = async (resourceId: string) =>
+  (await bookingsOf(resourceId)).map(({ startsAt }) => startsAt.replace(/:00\.000Z$/, ""));
+const update = (id: string, input: Record<string, unknown>, token = anna.token) =>
+  ask(
+    `mutation ($id: ID!, $input: UpdateResourceBookingSeriesInput!) {
+      updateResourceBookingSeries(id: $id, input: $input) { ${fields} } }`,
+    { id, input },
+    token,
+  );
+const cancel = (id: string, token = anna.token) =>
+  ask(`mutation ($id: ID!) { cancelResourceBookingSeries(id: $id) { ${fields} } }`, { id }, token);
+
+describe("a series", () => {
+  test("stays at its time of day in the office's time zone when clocks go forward", async () => {
+    const resourceId = await makeResource();
+    const first = await booked(resourceId);
+    expect(first).toMatchObject({ startsAt: "2040-03-12T09:00:00.000Z", repeatWeeks: 1 });
+    expect(await startsOf(resourceId)).toEqual([
+      "2040-03-12T09:00",
+      "2040-03-19T09:00",
+      "2040-03-26T08:00",
+      "2040-04-02T08:00",
+      "2040-04-09T08:00",
+    ]);
+    const all = await bookingsOf(resourceId);
+    expect(new Set(all.map(({ seriesId }) => seriesId))).toEqual(new Set([first.seriesId]));
+    for (const { startsAt, endsAt } of all)
+      expect(Date.parse(endsAt) - Date.parse(startsAt)).toBe(90 * 60_000);
+  });
+
+  test.each<[string, Record<string, unknown>, string[]]>([
+    [
+      "back, every second week",
+      {
+        startsAt: "2040-10-15T12:00:00Z",
+        endsAt: "2040-10-15T13:00:00Z",
+        repeatWeeks: 2,
+        repeatUntil: "2040-11-17",
+      },
+      ["2040-10-15T12:00", "2040-10-29T13:00", "2040-11-12T13:00"],
+    ],
+    [
+      "forward in the night: a time that does not exist is an hour later",
+      {
+        startsAt: "2040-03-18T01:30:00Z",
+        endsAt: "2040-03-18T01:45:00Z",
+        repeatUntil: "2040-04-01",
+      },
+      ["2040-03-18T01:30", "2040-03-25T01:30", "2040-04-01T00:30"],
+    ],
+    [
+      "back in the night: of a time that exists twice it is the second",
+      {
+        startsAt: "2040-10-21T00:30:00Z",
+        endsAt: "2040-10-21T00:45:00Z",
+        repeatUntil: "2040-10-28",
+      },
+      ["2040-10-21T00:30", "2040-10-28T01:30"],
+    ],
+  ])("keeps its time of day when clocks go %s", async (_name, input, expected) => {
+    const resourceId = await makeResource();
+    await booked(resourceId, input);
+    expect(await startsOf(resourceId)).toEqual(expected);
+  });
+
+  test("books nothing where one of its times is taken, and names all bookings in the way", async () => {
+    const resourceId = await makeResource({ name: `Cellar ${randomUUID()}` });
+    const single = { repeatWeeks: null, repeatUntil: null };
+    const second = await booked(resourceId, {
+      ...single,
+      title: "Barolo evening",
+      startsAt: "2040-03-19T10:00:00Z",
+      endsAt: "2040-03-19T12:00:00Z",
+    });
+    const fourth = await booked(resourceId, {
+      ...single,
+      startsAt: "2040-04-02T06:00:00Z",
+      endsAt: "2040-04-02T08:01:00Z",
+    });
+    const answer = await book(resourceId, {}, bo.token);
+    expect(refusal(answer)).toEqual({
+      code: "CONFLICT",
+      message: expect.stringMatching(
+        /^Cellar \S+ is booked at some of these times by 2 bookings, the first from 2040-03-19 11:00 to 2040-03-19 13:00: Barolo evening$/,
+      ),
+      path: ["input", "startsAt"],
+    });
+    const bookings = answer.errors?.[0]?.extensions["bookings"] as { id: string }[];
+    expect(bookings.map(({ id }) => id)).toEqual([second.id, fourth.id]);
+    expect(await bookingsOf(resourceId)).toHaveLength(2);
+  });
+
+  test("of 104 bookings is made, and of one more is refused", async () => {
+    const resourceId = await makeResource();
+    const years = { repeatUntil: "2042-03-03" };
+    expect(
+      (await book(resourceId, { ...years, repeatUntil: "2042-03-10" })).errors?.[0],
+    ).toMatchObject({ message: "repeatUntil must be earlier: a series has 104 bookings at most" });
+    await booked(resourceId, years);
+    expect(await bookingsOf(resourceId)).toHaveLength(104);
+    expect((await cancel((await bookingsOf(resourceId))[0]!.id)).errors).toBeUndefined();
+    const { rows } = await service.database.pool.query<{ count: number }>(
+      "select count(*)::int as count from resource_bookings where resource_id = $1 and status = 'CANCELLED'",
+      [resourceId],
+    );
+    expect(rows).toEqual([{ count: 104 }]);
+  });
+
+  test.each<[Record<string, unknown>, string, string]>([
+    [{ repeatWeeks: 3 }, "repeatWeeks", "repeatWeeks must be 1 or 2"],
+    [{ repeatWeeks: null }, "repeatWeeks", "repeatWeeks must be 1 or 2"],
+    [{ repeatUntil: null }, "repeatUntil", "repeatUntil must be given with repeatWeeks"],
+    [
+      { repeatUntil: "2040-03-18" },
+      "repeatUntil",
+      "repeatUntil must be late enough for a second booking",
+    ],
+    [
+      { repeatUntil: "9999-12-31" },
+      "repeatUntil",
+      "repeatUntil must be earlier: a series has 104 bookings at most",
+    ],
+    [
+      { endsAt: "2040-03-19T09:00:01Z" },
+      "endsAt",
+      "endsAt must be before the next booking of the series begins",
+    ],
+  ])("is refused with %j", async (input, field, message) => {
+    expect(refusal(await book(await makeResource(), input))).toEqual({
+      code: "BAD_USER_INPUT",
+      message,
+      path: ["input", field],
+    });
+  });
+});
+
+describe("a booking of a series", () => {
+  test("moves with all later ones, by its own distance, and the earlier ones stay", async () => {
+    const resourceId = await makeResource();
+    await booked(resourceId);
+    const [, second] = await bookingsOf(resourceId);
+    const { data, errors } = await update(second!.id, {
+      title: "Planning of the week",
+      startsAt: "2040-03-26T06:30:00Z",
+      endsAt: "2040-03-26T07:30:00Z",
+    });
+    expect(errors).toBeUndefined();
+    expect(data.updateResourceBookingSeries).toHaveLength(4);
+    expect(await startsOf(resourceId)).toEqual([
+      "2040-03-12T09:00",
+      "2040-03-26T06:30",
+      "2040-04-02T06:30",
+      "2040-04-09T06:30",
+      "2040-04-16T06:30",
+    ]);
+    const all = await bookingsOf(resourceId);
+    expect(all.map(({ title }) => title)).toEqual([
+      "Planning",
+      ...Array(4).fill("Planning of the week"),
+    ]);
+    for (const { startsAt, endsAt } of all.slice(1))
+      expect(Date.parse(endsAt) - Date.parse(startsAt)).toBe(60 * 60_000);
+  });
+
+  test("changed without its time leaves the times of the others, one moved by itself included", async () => {
+    const resourceId = await makeResource();
+    await booked(resourceId);
+    const [first, , third] = await bookingsOf(resourceId);
+    await ask(
+      `mutation ($id: ID!, $input: UpdateResourceBookingInput!) { updateResourceBooking(id: $id, input: $input) { id } }`,
+      {
+        id: third!.id,
+        input: { startsAt: "2040-03-27T08:00:00Z", endsAt: "2040-03-27T09:00:00Z" },
+      },
+      anna.token,
+    );
+    expect((await update(first!.id, { note: "Bring the list" })).errors).toBeUndefined();
+    expect(await startsOf(resourceId)).toEqual([
+      "2040-03-12T09:00",
+      "2040-03-19T09:00",
+      "2040-03-27T08:00",
+      "2040-04-02T08:00",
+      "2040-04-09T08:00",
+    ]);
+  });
+
+  test("moves none where one has no room", async () => {
+    const resourceId = await makeResource();
+    await booked(resourceId);
+    const other = await booked(resourceId, {
+      ...{ repeatWeeks: null, repeatUntil: null },
+      startsAt: "2040-04-03T08:00:00Z",
+      endsAt: "2040-04-03T09:00:00Z",
+    });
+    const before = await bookingsOf(resourceId);
+    const answer = await update(before[0]!.id, {
+      startsAt: "2040-03-13T09:00:00Z",
+      endsAt: "2040-03-13T10:30:00Z",
+    });
+    expect(answer.errors?.[0]?.extensions).toMatchObject({
+      code: "CONFLICT",
+      bookings: [{ id: other.id }],
+    });
+    expect(await bookingsOf(resourceId)).toEqual(before);
+  });
+
+  test("is cancelled with all later ones", async () => {
+    const resourceId = await makeResource();
+    await booked(resourceId);
+    const [, , third] = await bookingsOf(resourceId);
+    expect((await cancel(third!.id)).data.cancelResourceBookingSeries).toMatchObject({
+      id: third!.id,
+      status: "CANCELLED",
+    });
+    expect((await bookingsOf(resourceId)).map(({ status }) => status)).toEqual([
+      "BOOKED",
+      "BOOKED",
+      ...Array(3).fill("CANCELLED"),
+    ]);
+  });
+
+  test("is changed by its owner and by resourcebookings.update, whose owner hears of it once", async () => {
+    const resourceId = await makeResource();
+    const { id } = await booked(resourceId);
+    for (const answer of [await cancel(id, bo.token), await update(id, { title: "x" }, bo.token)])
+      expect(refusal(answer)).toMatchObject({ code: "FORBIDDEN" });
+    expect((await cancel(id, boss.token)).errors).toBeUndefined();
+    const { data } = await ask(
+      `{ notifications(query: "kind:BOOKING_CHANGED") { nodes { title occurrences } } }`,
+      {},
+      anna.token,
+    );
+    expect(data.notifications.nodes).toEqual([
+      { title: expect.stringMatching(/^boss cancelled your booking “Planning”/), occurrences: 5 },
+    ]);
+  });
+
+  test("that belongs to none is refused", async () => {
+    const { id } = await booked(await makeResource(), { repeatWeeks: null, repeatUntil: null });
+    for (const answer of [await cancel(id), await update(id, { title: "x" })])
+      expect(refusal(answer)).toEqual({
+        code: "CONFLICT",
+        message: "The booking belongs to no series",
+        path: ["id"],
+      });
+  });
+});
