@@ -1179,6 +1179,60 @@ Whether the last day is free until noon only.';
 comment on constraint away_periods_user_id_fkey on away_periods is '@forwardBehavior +singularRelation:resource:single
 @fieldName user';
 
+create table calendar_feeds (
+  id uuid not null default uuidv7(),
+  user_id uuid not null,
+  name text collate display_order not null,
+  token_hash bytea not null,
+  last_used_at timestamp with time zone,
+  revoked_at timestamp with time zone,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  constraint calendar_feeds_name_check CHECK (is_label(name, 100)),
+  constraint calendar_feeds_pkey PRIMARY KEY (id),
+  constraint calendar_feeds_token_hash_key UNIQUE (token_hash),
+  constraint calendar_feeds_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
+);
+alter table calendar_feeds enable row level security, force row level security;
+CREATE INDEX calendar_feeds_user_id_idx ON calendar_feeds USING btree (user_id, created_at DESC, id DESC);
+CREATE TRIGGER _100_timestamps BEFORE UPDATE ON calendar_feeds FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
+CREATE TRIGGER _800_audit_delete AFTER DELETE ON calendar_feeds REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('CalendarFeed', 'id', 'token_hash', 'last_used_at');
+CREATE TRIGGER _800_audit_insert AFTER INSERT ON calendar_feeds REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('CalendarFeed', 'id', 'token_hash', 'last_used_at');
+CREATE TRIGGER _800_audit_update AFTER UPDATE ON calendar_feeds REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('CalendarFeed', 'id', 'token_hash', 'last_used_at');
+
+create policy calendar_feeds_owner on calendar_feeds for all to office_owner
+  using (true)
+  with check (true);
+
+create policy calendar_feeds_read on calendar_feeds for select to office_api
+  using ((( SELECT is_login() AS is_login) AND (user_id = ( SELECT current_user_id() AS current_user_id))));
+grant select (xmin, id, user_id, name, last_used_at, revoked_at, created_at, updated_at) on calendar_feeds to office_api;
+
+comment on table calendar_feeds is '@group Office 60
+@read login
+@owner user_id
+@audit CalendarFeed id except last_used_at
+@defaultOrder created_at desc, id desc
+An address with a secret, at which a calendar program reads the bookings, absences and campaigns of its owner.';
+
+comment on column calendar_feeds.user_id is '@internal
+Whose calendar it is.';
+
+comment on column calendar_feeds.name is '@list 1
+What reads it, such as "Phone".';
+
+comment on column calendar_feeds.token_hash is '@secret
+SHA-256 of the secret in the address.';
+
+comment on column calendar_feeds.last_used_at is '@list 3
+When it was last read, to the minute; null when it never was.';
+
+comment on column calendar_feeds.revoked_at is '@list 4
+@title Revoked
+When it was revoked; null while it can be read.';
+comment on column calendar_feeds.created_at is '@list 2';
+comment on constraint calendar_feeds_name_check on calendar_feeds is 'must be 1 to 100 visible characters without spaces at its ends';
+
 create table campaign_colors (
   color text not null,
   created_at timestamp with time zone not null default now(),
@@ -3742,9 +3796,9 @@ create table resource_bookings (
   constraint resource_bookings_note_check CHECK (char_length(note) <= 5000),
   constraint resource_bookings_overlap_excl EXCLUDE USING gist (resource_id WITH =, tstzrange(starts_at, ends_at) WITH &&) WHERE (status = 'BOOKED'::resource_booking_status) DEFERRABLE,
   constraint resource_bookings_pkey PRIMARY KEY (id),
-  constraint resource_bookings_repeat_weeks_check CHECK (repeat_weeks = ANY (ARRAY[1, 2])) NOT VALID,
+  constraint resource_bookings_repeat_weeks_check CHECK (repeat_weeks = ANY (ARRAY[1, 2])),
   constraint resource_bookings_resource_id_fkey FOREIGN KEY (resource_id) REFERENCES resources(id) ON DELETE RESTRICT,
-  constraint resource_bookings_series_check CHECK (num_nulls(repeat_weeks, repeat_until, series_id) = ANY (ARRAY[0, 3])) NOT VALID,
+  constraint resource_bookings_series_check CHECK (num_nulls(repeat_weeks, repeat_until, series_id) = ANY (ARRAY[0, 3])),
   constraint resource_bookings_title_check CHECK (is_label(title, 200))
 );
 alter table resource_bookings enable row level security, force row level security;
@@ -4970,7 +5024,7 @@ CREATE OR REPLACE FUNCTION audit_entity_types()
  RETURNS text[]
  LANGUAGE sql
  IMMUTABLE
-AS $function$ select '{Absence,AiApproval,AiAttachment,AiConversation,AiToolCall,ApiToken,AuditLog,Campaign,Customer,Department,ErpMappingRule,ErpMappingTarget,ErpSyncRun,ExportJob,ExportTemplate,ExportTemplateColumn,ExportWorkbook,Invitation,Job,OfficeSetting,Order,OrderLine,Product,ProductImage,ProductPrice,ProductRating,ProductSyncRun,PublicHoliday,Resource,ResourceBooking,Reviewer,Role,RolePermission,SearchKey,Session,User,UserIdentity,UserRole,WineType}'::text[] $function$;
+AS $function$ select '{Absence,AiApproval,AiAttachment,AiConversation,AiToolCall,ApiToken,AuditLog,CalendarFeed,Campaign,Customer,Department,ErpMappingRule,ErpMappingTarget,ErpSyncRun,ExportJob,ExportTemplate,ExportTemplateColumn,ExportWorkbook,Invitation,Job,OfficeSetting,Order,OrderLine,Product,ProductImage,ProductPrice,ProductRating,ProductSyncRun,PublicHoliday,Resource,ResourceBooking,Reviewer,Role,RolePermission,SearchKey,Session,User,UserIdentity,UserRole,WineType}'::text[] $function$;
 grant execute on function audit_entity_types() to office_api;
 
 comment on function audit_entity_types() is '@behavior -queryField -typeField
@@ -5011,7 +5065,7 @@ CREATE OR REPLACE FUNCTION audit_moments(entity_type text)
  LANGUAGE sql
  IMMUTABLE
 AS $function$
-      select case audit_moments.entity_type when 'Absence' then '{decidedAt,createdAt,updatedAt}'::text[] when 'AiApproval' then '{expiresAt,createdAt,answeredAt,usedAt}'::text[] when 'AiAttachment' then '{createdAt}'::text[] when 'AiConversation' then '{createdAt,updatedAt}'::text[] when 'ApiToken' then '{expiresAt,lastUsedAt,revokedAt,createdAt}'::text[] when 'Campaign' then '{scheduledAt,createdAt,updatedAt}'::text[] when 'Customer' then '{sourceUpdatedAt,createdAt,updatedAt}'::text[] when 'Department' then '{createdAt,updatedAt}'::text[] when 'ErpMappingRule' then '{createdAt,updatedAt}'::text[] when 'ErpMappingTarget' then '{createdAt,updatedAt}'::text[] when 'ExportJob' then '{startedAt,finishedAt,expiresAt,createdAt,updatedAt}'::text[] when 'ExportTemplate' then '{createdAt,updatedAt}'::text[] when 'ExportWorkbook' then '{createdAt}'::text[] when 'Invitation' then '{expiresAt,acceptedAt,createdAt,updatedAt,revokedAt,mailedAt}'::text[] when 'OfficeSetting' then '{createdAt,updatedAt}'::text[] when 'Order' then '{placedAt,sourceUpdatedAt,importedAt,createdAt,updatedAt}'::text[] when 'OrderLine' then '{createdAt,updatedAt}'::text[] when 'Product' then '{sourceUpdatedAt,createdAt,updatedAt}'::text[] when 'ProductImage' then '{createdAt,updatedAt}'::text[] when 'ProductPrice' then '{createdAt,updatedAt}'::text[] when 'ProductRating' then '{createdAt,updatedAt}'::text[] when 'ProductSyncRun' then '{createdAt,deliveredAt}'::text[] when 'PublicHoliday' then '{createdAt,updatedAt}'::text[] when 'Resource' then '{createdAt,updatedAt}'::text[] when 'ResourceBooking' then '{startsAt,endsAt,createdAt,updatedAt}'::text[] when 'Reviewer' then '{createdAt,updatedAt}'::text[] when 'Role' then '{createdAt,updatedAt}'::text[] when 'RolePermission' then '{createdAt}'::text[] when 'Session' then '{createdAt,lastUsedAt,idleExpiresAt,expiresAt,endedAt}'::text[] when 'User' then '{createdAt,updatedAt,invitationsClosedAt}'::text[] when 'UserIdentity' then '{createdAt}'::text[] when 'UserRole' then '{createdAt}'::text[] when 'WineType' then '{createdAt,updatedAt}'::text[] end $function$;
+      select case audit_moments.entity_type when 'Absence' then '{decidedAt,createdAt,updatedAt}'::text[] when 'AiApproval' then '{expiresAt,createdAt,answeredAt,usedAt}'::text[] when 'AiAttachment' then '{createdAt}'::text[] when 'AiConversation' then '{createdAt,updatedAt}'::text[] when 'ApiToken' then '{expiresAt,lastUsedAt,revokedAt,createdAt}'::text[] when 'CalendarFeed' then '{lastUsedAt,revokedAt,createdAt,updatedAt}'::text[] when 'Campaign' then '{scheduledAt,createdAt,updatedAt}'::text[] when 'Customer' then '{sourceUpdatedAt,createdAt,updatedAt}'::text[] when 'Department' then '{createdAt,updatedAt}'::text[] when 'ErpMappingRule' then '{createdAt,updatedAt}'::text[] when 'ErpMappingTarget' then '{createdAt,updatedAt}'::text[] when 'ExportJob' then '{startedAt,finishedAt,expiresAt,createdAt,updatedAt}'::text[] when 'ExportTemplate' then '{createdAt,updatedAt}'::text[] when 'ExportWorkbook' then '{createdAt}'::text[] when 'Invitation' then '{expiresAt,acceptedAt,createdAt,updatedAt,revokedAt,mailedAt}'::text[] when 'OfficeSetting' then '{createdAt,updatedAt}'::text[] when 'Order' then '{placedAt,sourceUpdatedAt,importedAt,createdAt,updatedAt}'::text[] when 'OrderLine' then '{createdAt,updatedAt}'::text[] when 'Product' then '{sourceUpdatedAt,createdAt,updatedAt}'::text[] when 'ProductImage' then '{createdAt,updatedAt}'::text[] when 'ProductPrice' then '{createdAt,updatedAt}'::text[] when 'ProductRating' then '{createdAt,updatedAt}'::text[] when 'ProductSyncRun' then '{createdAt,deliveredAt}'::text[] when 'PublicHoliday' then '{createdAt,updatedAt}'::text[] when 'Resource' then '{createdAt,updatedAt}'::text[] when 'ResourceBooking' then '{startsAt,endsAt,createdAt,updatedAt}'::text[] when 'Reviewer' then '{createdAt,updatedAt}'::text[] when 'Role' then '{createdAt,updatedAt}'::text[] when 'RolePermission' then '{createdAt}'::text[] when 'Session' then '{createdAt,lastUsedAt,idleExpiresAt,expiresAt,endedAt}'::text[] when 'User' then '{createdAt,updatedAt,invitationsClosedAt}'::text[] when 'UserIdentity' then '{createdAt}'::text[] when 'UserRole' then '{createdAt}'::text[] when 'WineType' then '{createdAt,updatedAt}'::text[] end $function$;
 grant execute on function audit_moments(text) to office_api;
 
 comment on function audit_moments(text) is '@behavior -queryField -typeField
@@ -5518,6 +5572,32 @@ end;
 $function$;
 grant execute on function bootstrap_first_user(text,bytea,integer,integer) to office_api;
 comment on function bootstrap_first_user(text,bytea,integer,integer) is 'Creates the first user, a Superadmin, with a session. When users exist, records the refusal and returns no row.';
+
+CREATE OR REPLACE FUNCTION calendar_events(user_id uuid)
+ RETURNS TABLE(entity text, id uuid, starts_at timestamp with time zone, ends_at timestamp with time zone, starts_on date, ends_on date, title text, location text, description text, updated_at timestamp with time zone)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select 'resourceBookings', b.id, b.starts_at, b.ends_at, null::date, null::date, b.title, concat_ws(', ', r.name, r.location), b.note,
+    b.updated_at
+  from resource_bookings b join resources r on r.id = b.resource_id
+  where b.booked_by_user_id = calendar_events.user_id and b.status = 'BOOKED'
+    and b.ends_at > now() - interval '90 days' and b.starts_at < now() + interval '2 years'
+  union all
+  select 'absences', a.id, null, null, a.starts_on, a.ends_on,
+    concat_ws(' ', initcap(a.type::text), case when a.starts_half_day then 'from noon' end, case when a.ends_half_day then 'until noon' end,
+      case when a.status = 'REQUESTED' then '(requested)' end),
+    null, a.note, a.updated_at
+  from absences a
+  where a.user_id = calendar_events.user_id and a.status in ('REQUESTED', 'APPROVED')
+    and a.ends_on > now() - interval '90 days' and a.starts_on < now() + interval '2 years'
+  union all
+  select 'campaigns', c.id, c.scheduled_at, c.scheduled_at, null, null, c.title, null, c.note, c.updated_at
+  from campaigns c
+  where c.author_user_id = calendar_events.user_id and c.status <> 'CANCELLED'
+    and 'campaigns.read' = any (user_permissions(calendar_events.user_id))
+    and c.scheduled_at between now() - interval '90 days' and now() + interval '2 years'
+$function$;
 
 CREATE OR REPLACE FUNCTION camel_case(name text)
  RETURNS text
@@ -6222,6 +6302,29 @@ grant execute on function create_absence(absences) to office_api;
 
 comment on function create_absence(absences) is '@guard login
 Requests an absence of the caller. Where there is another one at that time, the error names it.';
+
+CREATE OR REPLACE FUNCTION create_calendar_feed(token_hash bytea, name text)
+ RETURNS uuid
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_id uuid;
+begin
+  perform require_full_login();
+  perform from users u where u.id = current_user_id() for no key update;
+  if 20 <= (select count(*) from calendar_feeds f where f.user_id = current_user_id() and f.revoked_at is null) then
+    perform fail('OF409', 'You have 20 calendar feeds: revoke one first');
+  end if;
+  insert into calendar_feeds (user_id, token_hash, name)
+  values (current_user_id(), create_calendar_feed.token_hash, coalesce(trim_to_null(create_calendar_feed.name), ''))
+  returning id into v_id;
+  return v_id;
+end;
+$function$;
+grant execute on function create_calendar_feed(bytea,text) to office_api;
+comment on function create_calendar_feed(bytea,text) is 'Creates a feed of the caller''s calendar; called by `createCalendarFeed`.';
 
 CREATE OR REPLACE FUNCTION create_campaign(input campaigns, given text[])
  RETURNS campaigns
@@ -10364,6 +10467,34 @@ $function$;
 grant execute on function queue_search_indexing(boolean) to office_worker;
 comment on function queue_search_indexing(boolean) is 'Queues the delivery of changes to the search engine; with `looks_around` also a comparison of the engine with the tables.';
 
+CREATE OR REPLACE FUNCTION read_calendar_feed(token_hash bytea)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_feed calendar_feeds;
+begin
+  select f.* into v_feed from calendar_feeds f join users u on u.id = f.user_id
+  where f.token_hash = read_calendar_feed.token_hash and f.revoked_at is null and u.is_active;
+  if not found then
+    return null;
+  end if;
+  -- At most once a minute, and never waiting for another request.
+  update calendar_feeds f set last_used_at = now()
+  where f.id = (select o.id from calendar_feeds o where o.id = v_feed.id for update skip locked)
+    and (v_feed.last_used_at is null or v_feed.last_used_at < now() - interval '1 minute');
+  return jsonb_build_object(
+    'name', user_name(v_feed.user_id), 'timeZone', time_zone_of(v_feed.user_id),
+    'events', (select coalesce(jsonb_agg(to_jsonb(e)), '[]') from (
+      select * from calendar_events(v_feed.user_id) as c order by coalesce(c.starts_at, c.starts_on), c.id limit 5000) as e)
+  );
+end;
+$function$;
+grant execute on function read_calendar_feed(bytea) to office_server;
+comment on function read_calendar_feed(bytea) is 'The calendar at the address with this secret; null for one that is unknown or revoked, or whose owner is inactive.';
+
 CREATE OR REPLACE FUNCTION recheck_erp_order_import_issues()
  RETURNS erp_sync_job_handle
  LANGUAGE plpgsql
@@ -10676,7 +10807,7 @@ AS $function$
   select current_user_id(), 'READ', r.entity_type, r.entity_id, nullif(current_setting('office.correlation_id', true), ''),
     nullif(current_setting('office.ip_address', true), ''), nullif(current_setting('office.user_agent', true), ''),
     audit_metadata() || case
-      when r.metadata::text like any (array['%bos\_%', '%boa\_%', '%bol\_%']) then without_tokens(r.metadata::text)::jsonb
+      when r.metadata::text like any (array['%bos\_%', '%boa\_%', '%bol\_%', '%boc\_%']) then without_tokens(r.metadata::text)::jsonb
       else r.metadata
     end
   from unnest(record_reads.entity_types, record_reads.entity_ids, record_reads.metadata) as r(entity_type, entity_id, metadata)
@@ -11361,6 +11492,31 @@ grant execute on function revoke_api_token(uuid) to office_api;
 
 comment on function revoke_api_token(uuid) is '@guard principal
 Revokes an API token and all tokens created with it; repeating this changes nothing. Users may revoke their own tokens, except with a scoped token; all others need `users.update` and the permissions of the token.';
+
+CREATE OR REPLACE FUNCTION revoke_calendar_feed(id uuid)
+ RETURNS calendar_feeds
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_feed calendar_feeds;
+begin
+  perform require_full_login();
+  update calendar_feeds f set revoked_at = coalesce(f.revoked_at, now())
+  where f.id = revoke_calendar_feed.id and f.user_id = current_user_id()
+  returning * into v_feed;
+  if not found then
+    perform fail('OF404', 'There is no calendar feed of yours with this id', '{"path": ["id"]}');
+  end if;
+  return v_feed;
+end;
+$function$;
+grant execute on function revoke_calendar_feed(uuid) to office_api;
+
+comment on function revoke_calendar_feed(uuid) is '@guard login
+@action bad unless revoked_at
+Revokes the address of a calendar feed. Calendar programs that read it get nothing any more.';
 
 CREATE OR REPLACE FUNCTION revoke_current_api_token()
  RETURNS boolean
@@ -15076,7 +15232,7 @@ CREATE OR REPLACE FUNCTION without_tokens(value text)
  LANGUAGE sql
  IMMUTABLE PARALLEL SAFE
 AS $function$
-  select regexp_replace(value, 'bo[sal]_[A-Za-z0-9_-]{20,}', '[left out]', 'g')
+  select regexp_replace(value, 'bo[salc]_[A-Za-z0-9_-]{20,}', '[left out]', 'g')
 $function$;
 comment on function without_tokens(text) is 'Replaces everything that looks like a session or API token.';
 

@@ -19,6 +19,7 @@ import { BehaviorCachePlugin } from "./plugins/BehaviorCachePlugin.ts";
 import { SqlJsonMePlugin, makeAuthPlugin } from "./plugins/AuthPlugin.ts";
 import { makeLoginOptionsPlugin } from "./plugins/LoginOptionsPlugin.ts";
 import { makeLoginPlugin } from "./plugins/LoginPlugin.ts";
+import { makeCalendarFeedsPlugin } from "./plugins/CalendarFeedsPlugin.ts";
 import { ConsoleCataloguePlugin, makeConsolePlugin } from "./plugins/ConsolePlugin.ts";
 import { ColumnRulesPlugin } from "./plugins/ColumnRulesPlugin.ts";
 import { ConnectionsPlugin } from "./plugins/ConnectionsPlugin.ts";
@@ -138,6 +139,7 @@ export function makePreset(options: PresetOptions): GraphileConfig.Preset {
       }),
       makeLoginPlugin({ session: config.session, countAttempt }),
       makeLoginOptionsPlugin({ config, publicUrl: options.publicUrl }),
+      makeCalendarFeedsPlugin({ publicUrl: options.publicUrl }),
       ApiTokensPlugin,
       AuditPlugin,
       SqlJsonAuditPlugin,

@@ -7,6 +7,7 @@ import { LoginPage } from "./pages/LoginPage.tsx";
 import { router } from "./router.tsx";
 import { fetchEntities } from "./session.ts";
 import { Failure } from "./ui/Failure.tsx";
+import { SecretDialog } from "./ui/SecretDialog.tsx";
 import { Toasts } from "./ui/Toasts.tsx";
 
 /** The login page, or the console when a user is logged in. */
@@ -21,6 +22,7 @@ export function App(): ReactNode {
       <EntitiesContext value={entities.data}>
         <RouterProvider router={router} />
         <Toasts />
+        <SecretDialog />
       </EntitiesContext>
     );
   if (entities.isPending) return null;

@@ -105,6 +105,6 @@ $$ language plpgsql immutable parallel safe;
 
 -- People paste tokens into the wrong field; values stored for long must not contain one.
 create or replace function without_tokens(value text) returns text as $$
-  select regexp_replace(value, 'bo[sal]_[A-Za-z0-9_-]{20,}', '[left out]', 'g')
+  select regexp_replace(value, 'bo[salc]_[A-Za-z0-9_-]{20,}', '[left out]', 'g')
 $$ language sql immutable parallel safe;
 comment on function without_tokens is 'Replaces everything that looks like a session or API token.';

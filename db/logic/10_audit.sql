@@ -135,7 +135,7 @@ create or replace function record_reads(entity_types text[], entity_ids text[], 
   select current_user_id(), 'READ', r.entity_type, r.entity_id, nullif(current_setting('office.correlation_id', true), ''),
     nullif(current_setting('office.ip_address', true), ''), nullif(current_setting('office.user_agent', true), ''),
     audit_metadata() || case
-      when r.metadata::text like any (array['%bos\_%', '%boa\_%', '%bol\_%']) then without_tokens(r.metadata::text)::jsonb
+      when r.metadata::text like any (array['%bos\_%', '%boa\_%', '%bol\_%', '%boc\_%']) then without_tokens(r.metadata::text)::jsonb
       else r.metadata
     end
   from unnest(record_reads.entity_types, record_reads.entity_ids, record_reads.metadata) as r(entity_type, entity_id, metadata)

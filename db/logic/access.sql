@@ -303,3 +303,9 @@ comment on function delete_role is '@guard roles.delete
 Deletes a role and removes it from its users. The caller must hold all of its permissions.';
 
 grant execute on function create_role, update_role, delete_role to office_api;
+
+create or replace function user_permissions(user_id uuid) returns text[] as $$
+  select coalesce((
+    select string_to_array(nullif(k.permission_keys, ''), ',') from user_keys k where k.user_id = user_permissions.user_id
+  ), '{}')
+$$ language sql stable;

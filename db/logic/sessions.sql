@@ -16,12 +16,6 @@ begin
 end;
 $$ language plpgsql volatile;
 
-create or replace function user_permissions(user_id uuid) returns text[] as $$
-  select coalesce((
-    select string_to_array(nullif(k.permission_keys, ''), ',') from user_keys k where k.user_id = user_permissions.user_id
-  ), '{}')
-$$ language sql stable;
-
 -- A refused login returns no row; an exception would roll back its audit record.
 create or replace function bootstrap_first_user(
   email text, token_hash bytea, idle_hours integer, max_days integer

@@ -4,12 +4,15 @@ import { crc32 } from "node:zlib";
 /** The kind of a token; its prefix shows it to people and to secret scanners. */
 export type TokenKind = "session" | "api";
 
-const prefixes: Record<TokenKind, string> = { session: "bos_", api: "boa_" };
+/** What a secret opens; the secret of a calendar feed is no credential of requests. */
+type SecretKind = TokenKind | "calendar";
+
+const prefixes: Record<SecretKind, string> = { session: "bos_", api: "boa_", calendar: "boc_" };
 // 256 random bits in base64url and a checksum in eight hexadecimal digits.
-const tokenPattern = /^(bos_|boa_)[A-Za-z0-9_-]{43}[0-9a-f]{8}$/;
+const tokenPattern = /^(bos_|boa_|boc_)[A-Za-z0-9_-]{43}[0-9a-f]{8}$/;
 
 /** Creates a secret token. Only its hash is stored. */
-export function makeToken(kind: TokenKind): string {
+export function makeToken(kind: SecretKind): string {
   const body = prefixes[kind] + randomBytes(32).toString("base64url");
   return body + checksum(body);
 }
@@ -28,9 +31,18 @@ export function readToken(token: string): TokenHash | null {
 
 /** The kind of a well-formed token, checksum included; null for anything else, without a database query. */
 export function tokenKind(token: string): TokenKind | null {
-  if (!tokenPattern.test(token) || checksum(token.slice(0, -8)) !== token.slice(-8)) return null;
-  return token.startsWith(prefixes.session) ? "session" : "api";
+  if (!isWellFormed(token)) return null;
+  if (token.startsWith(prefixes.session)) return "session";
+  return token.startsWith(prefixes.api) ? "api" : null;
 }
+
+/** Whether a text is the secret of a calendar feed, checksum included, without a database query. */
+export function isCalendarToken(text: string): boolean {
+  return isWellFormed(text) && text.startsWith(prefixes.calendar);
+}
+
+const isWellFormed = (token: string): boolean =>
+  tokenPattern.test(token) && checksum(token.slice(0, -8)) === token.slice(-8);
 
 /** SHA-256 suffices for 256 random bits and is fast enough for every request. */
 export function hashToken(token: string): Buffer {
@@ -38,7 +50,7 @@ export function hashToken(token: string): Buffer {
 }
 
 // Includes login codes (`bol_`); wide on purpose, since removing more does no harm.
-const anyToken = /bo[sal]_[\w-]{20,}/g;
+const anyToken = /bo[salc]_[\w-]{20,}/g;
 
 /** Whether a text seems to contain a secret of this service. */
 export function holdsToken(text: string): boolean {

@@ -3,10 +3,11 @@ import type { IncomingMessage } from "node:http";
 import type { RequestHandler } from "express";
 import type { Logger } from "pino";
 import { addressOf } from "./addressOf.ts";
+import { withoutTokens } from "../auth/tokens.ts";
 import { type RequestScope, runWithScope } from "../context/requestScope.ts";
 
 // Excludes our tokens: sent here by mistake, they would be stored in logs and audit rows.
-const correlationPattern = /^(?!.*bo[sal]_)[A-Za-z0-9_.:/-]{1,100}$/;
+const correlationPattern = /^(?!.*bo[salc]_)[A-Za-z0-9_.:/-]{1,100}$/;
 
 /** The request's `X-Correlation-Id` if it is safe to log, else a new id. */
 export function correlationIdOf({ headers }: IncomingMessage): string {
@@ -30,7 +31,8 @@ export function correlation(log: Logger): RequestHandler {
         {
           ...ids,
           method: request.method,
-          path: request.path,
+          // The path of a calendar feed holds its secret.
+          path: withoutTokens(request.path),
           status: response.statusCode,
           ms: Math.round(performance.now() - started),
           ip: addressOf(request),

@@ -2,6 +2,7 @@ import { type FieldArgs, type Step, constant, context, lambda, object } from "po
 import type { PgSelectSingleStep } from "postgraphile/@dataplan/pg";
 import { extendSchema, gql } from "postgraphile/utils";
 import type { RequestInfo } from "../auth/identity.ts";
+import { makeSecretsMade } from "../auth/secretsMade.ts";
 import { hashToken, makeToken } from "../auth/tokens.ts";
 import { resource } from "../schema/resource.ts";
 
@@ -18,8 +19,7 @@ interface Request {
   requestContext: RequestInfo;
 }
 
-/** The secrets created by a request, by token id. Only the response of that request can show them. */
-const secretsMade = new WeakMap<RequestInfo, Map<string, string>>();
+const secrets = makeSecretsMade();
 
 /**
  * API tokens: created here, since their secrets are random bytes of this process, and listed; the database decides what
@@ -58,8 +58,7 @@ export const ApiTokensPlugin: GraphileConfig.Plugin = extendSchema((build) => {
               },
         );
         const id = rows[0]?.id ?? "";
-        const made = secretsMade.get(requestContext) ?? new Map<string, string>();
-        secretsMade.set(requestContext, made.set(id, secret));
+        secrets.keep(requestContext, id, secret);
         return id;
       },
     );
@@ -148,8 +147,7 @@ export const ApiTokensPlugin: GraphileConfig.Plugin = extendSchema((build) => {
           token($token: PgSelectSingleStep) {
             return lambda(
               object({ id: $token.get("id"), requestContext: context().get("requestContext") }),
-              ({ id, requestContext }) =>
-                secretsMade.get(requestContext)?.get(id as string) ?? null,
+              ({ id, requestContext }) => secrets.find(requestContext, id as string),
             );
           },
         },

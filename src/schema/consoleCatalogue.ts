@@ -138,6 +138,7 @@ function entityOf(
     group: groupOf(tags).heading,
     icon: tagText(tags, "icon"),
     ...label,
+    secretField: secretFieldOf(type),
     listField: root?.list ?? null,
     pagesField: root?.pages ?? null,
     recordField: recordField(build, schema, table),
@@ -167,6 +168,13 @@ function objectType(schema: GraphQLSchema, name: string): GraphQLObjectType {
   const type = schema.getType(name);
   if (!isObjectType(type)) throw new Error(`The schema has no object type ${name}`);
   return type;
+}
+
+function secretFieldOf(type: GraphQLObjectType): string | null {
+  const found = Object.values(type.getFields()).find(
+    ({ extensions }) => (extensions as { secret?: boolean }).secret,
+  );
+  return found?.name ?? null;
 }
 
 /** The field that finds one row by its id. */

@@ -109,6 +109,10 @@ export const consoleTypeDefs = gql`
     """
     colorField: String
     """
+    What only the answer of the creation shows, such as the address of a calendar feed.
+    """
+    secretField: String
+    """
     The root field of the list; null where the rows are only available below others, which \`parents\` names.
     """
     listField: String

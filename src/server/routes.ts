@@ -15,6 +15,7 @@ import { loadConsole } from "../http/console.ts";
 import { correlation } from "../http/correlation.ts";
 import { makeDocumentFinder } from "../http/documentFinder.ts";
 import { loadDocumentation } from "../http/documentation.ts";
+import { calendarFeeds } from "../http/calendarFeeds.ts";
 import { downloads } from "../http/downloads.ts";
 import type { Drain } from "../http/drain.ts";
 import {
@@ -153,14 +154,15 @@ export async function mountRoutes(options: RouteOptions): Promise<Routes> {
   // 4. GraphQL operations, up to those that Grafast executes (step 6).
   await mountGraphql(app, { ...options, info, rateLimit, acquire: admission.acquire });
 
-  // 5. All other routes: login, exports, the assistant.
+  // 5. All other routes: login, calendars, exports, the assistant.
   app.use(login({ ...options, pool, tenant: config.database.schema, sessionCookies, log }));
-  const exportOptions = {
+  const counted = {
     pool,
     settings,
-    files: gateways.files,
     readRequestContext: [...readContext, rateLimit.byToken, rateLimit.byAddress],
   };
+  app.use(calendarFeeds({ ...counted, publicUrl: options.publicUrl }));
+  const exportOptions = { ...counted, files: gateways.files };
   app.use(downloads({ ...exportOptions, linkSeconds: config.exports.linkSeconds }));
   app.use(workbooks({ ...exportOptions, uploads, limitBytes: config.exports.workbookBytes }));
   const { router, stop: stopAssistant } = assistant({

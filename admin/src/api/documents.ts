@@ -109,7 +109,7 @@ export const catalogueDocument = `query Console($ifNot: String) {
     closedEntities { name title permission }
     entities {
       name typeName title titleOne description group icon keyField nameField detailField colorField
-      listField pagesField recordField defaultOrder hasHistory
+      secretField listField pagesField recordField defaultOrder hasHistory
       canCreate { field inputType takesVersion }
       canUpdate { field inputType takesVersion }
       canDelete { field inputType takesVersion }

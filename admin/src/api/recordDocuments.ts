@@ -21,7 +21,8 @@ export function recordDocument(entity: Entity): string {
 
 export function createDocument(entity: Entity): string {
   const { field, inputType } = mutationOf(entity, "canCreate");
-  return `mutation Create($input: ${name(inputType)}!) { row: ${name(field)}(input: $input) { ${recordFields(entity)} } }`;
+  const secret = entity.secretField === null ? "" : ` ${name(entity.secretField)}`;
+  return `mutation Create($input: ${name(inputType)}!) { row: ${name(field)}(input: $input) { ${recordFields(entity)}${secret} } }`;
 }
 
 export function updateDocument(entity: Entity): string {

@@ -35,6 +35,12 @@ export const en = {
     ended: "Your session has ended",
     endedHint: "Log in to go on. What you typed is kept.",
   },
+  secret: {
+    hint: "Copy this now: it is shown only once.",
+    copy: "Copy",
+    copied: "Copied",
+    close: "Close",
+  },
   today: {
     title: "Today",
     greeting: (hour: number, name: string) =>

@@ -9,6 +9,7 @@ import { type Entity, type EntityField, fieldOf } from "../../meta/catalogue.ts"
 import { useEntities } from "../../meta/EntitiesContext.ts";
 import type { Row } from "../../meta/rows.ts";
 import { en } from "../../text/en.ts";
+import { showSecret } from "../../ui/SecretDialog.tsx";
 import { showToast } from "../../ui/Toasts.tsx";
 import type { ConflictState } from "../conflict/ConflictDialog.tsx";
 import { merge } from "../conflict/merge.ts";
@@ -147,7 +148,7 @@ export function useRecordForm({ entity, row, initial, onSaved }: FormOptions): R
     },
     onSuccess: (saved, { edited, note }) => {
       takeOver(
-        saved,
+        withoutSecret(entity, saved),
         edited,
         note ?? (row === null ? en.record.created(entity.titleOne) : en.record.saved),
       );
@@ -301,4 +302,12 @@ export function focusFieldNow(name: string): boolean {
   const editor = top?.querySelector<HTMLElement>("input, select, textarea");
   editor?.focus();
   return editor != null;
+}
+
+/** Shows the secret of a new row in a dialog, once: the cache of rows does not keep it. */
+function withoutSecret({ secretField, titleOne }: Entity, row: Row): Row {
+  if (secretField === null) return row;
+  const { [secretField]: secret, ...rest } = row;
+  if (typeof secret === "string") showSecret({ title: titleOne, secret });
+  return rest as Row;
 }

@@ -1,0 +1,72 @@
+import { type ReactNode, useState, useSyncExternalStore } from "react";
+import { Button, Dialog, Heading, Modal, ModalOverlay } from "react-aria-components";
+import { en } from "../text/en.ts";
+
+interface Secret {
+  /** What it belongs to. */
+  title: string;
+  secret: string;
+}
+
+let shown: Secret | null = null;
+const listeners = new Set<() => void>();
+
+/** Shows a secret that the service shows once. It stays until the person closes the dialog. */
+export function showSecret(secret: Secret | null): void {
+  shown = secret;
+  for (const listener of listeners) listener();
+}
+
+export function SecretDialog(): ReactNode {
+  const [isCopied, setCopied] = useState(false);
+  const secret = useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    () => shown,
+  );
+  const close = () => {
+    setCopied(false);
+    showSecret(null);
+  };
+  return (
+    <ModalOverlay
+      className="overlay"
+      isOpen={secret !== null}
+      onOpenChange={(isOpen) => {
+        if (!isOpen) close();
+      }}
+    >
+      <Modal className="dialog">
+        <Dialog>
+          <Heading slot="title">{secret?.title}</Heading>
+          <p>{en.secret.hint}</p>
+          <input
+            className="input"
+            readOnly
+            aria-label={secret?.title}
+            value={secret?.secret ?? ""}
+            onFocus={(event) => event.target.select()}
+          />
+          <div className="actions">
+            <Button
+              className="button"
+              autoFocus
+              onPress={() => {
+                void navigator.clipboard
+                  .writeText(secret?.secret ?? "")
+                  .then(() => setCopied(true));
+              }}
+            >
+              {isCopied ? en.secret.copied : en.secret.copy}
+            </Button>
+            <Button className="button button-primary" onPress={close}>
+              {en.secret.close}
+            </Button>
+          </div>
+        </Dialog>
+      </Modal>
+    </ModalOverlay>
+  );
+}

@@ -1,0 +1,94 @@
+import { type FieldArgs, type Step, context, lambda, object } from "postgraphile/grafast";
+import type { PgSelectSingleStep } from "postgraphile/@dataplan/pg";
+import { extendSchema, gql } from "postgraphile/utils";
+import type { RequestInfo } from "../auth/identity.ts";
+import { makeSecretsMade } from "../auth/secretsMade.ts";
+import { hashToken, makeToken } from "../auth/tokens.ts";
+import { resource } from "../schema/resource.ts";
+
+interface Request {
+  input: { name: string };
+  requestContext: RequestInfo;
+}
+
+/** Creates calendar feeds, since their secrets are random bytes of this process. */
+export function makeCalendarFeedsPlugin({
+  publicUrl,
+}: {
+  /** The address at which calendar programs reach the server; known when it listens. */
+  publicUrl: () => string;
+}): GraphileConfig.Plugin {
+  const secrets = makeSecretsMade();
+  return extendSchema((build) => {
+    const calendarFeeds = resource(build, "calendar_feeds");
+    const { sideEffectWithPgClientTransaction } = build.dataplanPg;
+    return {
+      typeDefs: gql`
+        """
+        What a new calendar feed is like.
+        """
+        input CreateCalendarFeedInput {
+          """
+          What reads it, such as "Phone".
+          """
+          name: String!
+        }
+
+        extend type CalendarFeed {
+          """
+          The address for the calendar program. Whoever has it reads the calendar. It is shown in the answer of the
+          creating mutation only.
+          """
+          url: String @scope(secret: true)
+        }
+
+        extend type Mutation {
+          """
+          Makes an address at which a calendar program reads the caller's bookings, absences and, while the caller
+          holds \`campaigns.read\`, campaigns.
+          """
+          createCalendarFeed(input: CreateCalendarFeedInput!): CalendarFeed! @scope(guard: "login")
+        }
+      `,
+      objects: {
+        CalendarFeed: {
+          plans: {
+            url($feed: PgSelectSingleStep) {
+              return lambda(
+                object({ id: $feed.get("id"), requestContext: context().get("requestContext") }),
+                ({ id, requestContext }) => {
+                  const secret = secrets.find(requestContext, id as string);
+                  return secret && `${publicUrl().replace(/\/+$/, "")}/calendar/${secret}.ics`;
+                },
+              );
+            },
+          },
+        },
+        Mutation: {
+          plans: {
+            createCalendarFeed(_$root: Step, args: FieldArgs) {
+              const $id = sideEffectWithPgClientTransaction(
+                calendarFeeds.executor,
+                object({
+                  input: args.getRaw("input") as Step<Request["input"]>,
+                  requestContext: context().get("requestContext"),
+                }),
+                async (client, { input, requestContext }: Request) => {
+                  const secret = makeToken("calendar");
+                  const { rows } = await client.query<{ id: string }>({
+                    text: "select create_calendar_feed($1, $2) as id",
+                    values: [hashToken(secret), input.name],
+                  });
+                  const id = rows[0]?.id ?? "";
+                  secrets.keep(requestContext, id, secret);
+                  return id;
+                },
+              );
+              return calendarFeeds.get({ id: $id });
+            },
+          },
+        },
+      },
+    };
+  }, "CalendarFeedsPlugin");
+}
