@@ -181,18 +181,20 @@ async function addCampaigns(client: DemoClient, now: Date): Promise<number> {
 
 /** Books the resources where there are no bookings. Returns the number of new ones. */
 async function addBookings(client: DemoClient, now: Date): Promise<number> {
-  const { resourceBookings } = await client.ask<{ resourceBookings: { totalCount: number } }>(
-    "{ resourceBookings(first: 0, includeTotalCount: true) { totalCount } }",
-  );
-  if (resourceBookings.totalCount > 0) return 0;
+  const countBookings = async () => {
+    const { resourceBookings } = await client.ask<{ resourceBookings: { totalCount: number } }>(
+      "{ resourceBookings(first: 0, includeTotalCount: true) { totalCount } }",
+    );
+    return resourceBookings.totalCount;
+  };
+  if ((await countBookings()) > 0) return 0;
   const resourceIds = await idsByName(client, "resources");
-  const bookings = demoBookings(now);
-  for (const { resource, ...booking } of bookings)
+  for (const { resource, ...booking } of demoBookings(now))
     await client.ask(
       "mutation ($input: CreateResourceBookingInput!) { createResourceBooking(input: $input) { id } }",
       { input: { ...booking, resourceId: resourceIds.get(resource) } },
     );
-  return bookings.length;
+  return countBookings();
 }
 
 /** Enters the absences of the demo where there are none. Returns the number of new ones. */

@@ -34,7 +34,6 @@ const plans = [
   ["Meeting room North", "Weekly planning", 3, 8, 1, 5],
   ["Delivery van", "Restaurants in Aarhus", 4, 7, 8, 2],
   ["Tasting room", "New arrivals from Tokaj", 9, 13, 2, 6],
-  ["Meeting room North", "Weekly planning", 10, 8, 1, 5],
   ["Projector", "New arrivals from Tokaj", 9, 13, 2, null],
 ] as const;
 
@@ -44,14 +43,21 @@ export interface DemoBooking {
   startsAt: Date;
   endsAt: Date;
   attendees: number | null;
+  /** Of a series. */
+  repeatWeeks?: 1 | 2;
+  repeatUntil?: string;
 }
 
-/** Bookings of the two weeks after `now`. */
+/** Bookings of the two weeks after `now`, and a series of ten weeks. */
 export function demoBookings(now: Date): DemoBooking[] {
   const today = Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate());
   return plans.map(([resource, title, day, hour, hours, attendees]) => {
     const startsAt = new Date(today + (day * 24 + hour) * 3_600_000);
     const endsAt = new Date(startsAt.getTime() + hours * 3_600_000);
-    return { resource, title, startsAt, endsAt, attendees };
+    const repeatUntil = new Date(startsAt.getTime() + 9 * 7 * 86_400_000)
+      .toISOString()
+      .slice(0, 10);
+    const series = title === "Weekly planning" ? { repeatWeeks: 1 as const, repeatUntil } : {};
+    return { resource, title, startsAt, endsAt, attendees, ...series };
   });
 }

@@ -383,3 +383,21 @@ test("a notification is seen on the start page, leads to its row, and counts unt
     await page.getByRole("button", { name: "Actions" }).waitFor({ state: "detached" });
   });
 });
+
+test("the address of a new calendar feed is shown once", async () => {
+  await withJourney({ browser, service }, { token: anna.token }, async (journey) => {
+    const { page, open, show } = journey;
+    await open("/calendarFeeds/new");
+    await field(page, "Name").fill("Phone");
+    await save(page);
+    const dialog = page.getByRole("dialog", { name: "Calendar feed" });
+    const address = await dialog.getByRole("textbox").inputValue();
+    expect((await fetch(address)).status).toBe(200);
+    await show("secret");
+    await dialog.getByRole("button", { name: "Done" }).click();
+    await page.getByRole("heading", { name: "Phone" }).waitFor();
+    await page.reload();
+    await page.getByRole("heading", { name: "Phone" }).waitFor();
+    expect(await page.content()).not.toContain("/calendar/");
+  });
+});

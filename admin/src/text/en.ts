@@ -39,7 +39,7 @@ export const en = {
     hint: "Copy this now: it is shown only once.",
     copy: "Copy",
     copied: "Copied",
-    close: "Close",
+    close: "Done",
   },
   today: {
     title: "Today",
