@@ -39,6 +39,7 @@ const rows = `
     ('${own.user}', 'https://id.example', '1', 'own@example.com'), ('${other.user}', 'https://id.example', '2', 'other@example.com');
   insert into api_tokens (user_id, name, token_hash, is_scoped, expires_at, created_by_user_id) values
     ('${own.user}', 'Own', 'a', false, now(), '${own.user}'), ('${other.user}', 'Other', 'b', false, now(), '${other.user}');
+  insert into calendar_feeds (user_id, name, token_hash) values ('${own.user}', 'Own', 'a'), ('${other.user}', 'Other', 'b');
   insert into login_attempts (state_hash, browser_hash, provider, nonce, pkce_verifier, return_to, expires_at)
   select s::bytea, 'b', 'p', 'n', 'v', '/', now() from unnest(array['a', 'b']) s;
   insert into attempt_counts (step, subject_kind, subject_hash, started_at, attempts)

@@ -98,6 +98,7 @@ describe("every list", () => {
         "Absences",
         "Away",
         "Public holidays",
+        "Calendar feeds",
         "Office settings",
       ]);
     });

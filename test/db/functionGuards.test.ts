@@ -22,6 +22,7 @@ interface OpenFunction {
 const guardsOfPlugins: Record<string, string> = {
   claim_idempotency_key: "principal",
   create_my_api_token: "principal",
+  create_calendar_feed: "login",
   create_user_api_token: "users.update",
   bootstrap_first_user: "public",
   create_data_export_from_template: "exports.create products.read",
