@@ -105,6 +105,26 @@ comment on column data_export_input.product_ids is 'Ids of products, in the orde
 comment on column data_export_input.query is 'The search that found the products; null where they were named.';
 comment on column data_export_input.format is 'XLSX, CSV or JSONL; null means XLSX.';
 
+create type documentation_match as (
+  page_id uuid,
+  slug text,
+  title text,
+  excerpt text
+);
+comment on type documentation_match is 'A page of the handbook that a search found.';
+
+comment on column documentation_match.page_id is '@notNull
+The page.';
+
+comment on column documentation_match.slug is '@notNull
+Its address.';
+
+comment on column documentation_match.title is '@notNull
+Its heading.';
+
+comment on column documentation_match.excerpt is '@notNull
+Some words around what was found.';
+
 create type erp_customer_row as (
   place integer,
   sent jsonb,
@@ -1593,6 +1613,219 @@ What the department does.';
 comment on constraint departments_description_check on departments is 'must be 500 characters at most';
 comment on constraint departments_name_check on departments is 'must be 1 to 80 visible characters without spaces at its ends';
 comment on index departments_name_key is 'A department of this name exists already.';
+
+create table documentation_pages (
+  id uuid not null default uuidv7(),
+  slug text collate "C" not null default ''::text,
+  title text collate display_order not null,
+  body text not null default ''::text,
+  parent_id uuid,
+  "position" integer not null default 0,
+  tags text[] not null default '{}'::text[],
+  is_published boolean not null default false,
+  is_built_in boolean not null default false,
+  author_user_id uuid,
+  updated_by_user_id uuid,
+  version integer not null default 1,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  search_vector tsvector generated always as (((setweight(to_tsvector('danish'::regconfig, title), 'A'::"char") || setweight(to_tsvector('english'::regconfig, title), 'A'::"char")) || to_tsvector('danish'::regconfig, body)) || to_tsvector('english'::regconfig, body)) stored,
+  constraint documentation_pages_author_user_id_fkey FOREIGN KEY (author_user_id) REFERENCES users(id) ON DELETE SET NULL,
+  constraint documentation_pages_body_check CHECK (octet_length(body) <= 200000),
+  constraint documentation_pages_parent_id_fkey FOREIGN KEY (parent_id) REFERENCES documentation_pages(id) ON DELETE RESTRICT,
+  constraint documentation_pages_pkey PRIMARY KEY (id),
+  constraint documentation_pages_slug_check CHECK (slug ~ '^[a-z0-9]+(-[a-z0-9]+)*$'::text AND char_length(slug) <= 100),
+  constraint documentation_pages_tags_check CHECK (cardinality(tags) <= 20 AND char_length(array_to_string(tags, ''::text)) <= 1000),
+  constraint documentation_pages_title_check CHECK (is_label(title, 200)),
+  constraint documentation_pages_updated_by_user_id_fkey FOREIGN KEY (updated_by_user_id) REFERENCES users(id) ON DELETE SET NULL
+);
+alter table documentation_pages enable row level security, force row level security;
+CREATE INDEX documentation_pages_author_user_id_idx ON documentation_pages USING btree (author_user_id);
+CREATE INDEX documentation_pages_parent_id_idx ON documentation_pages USING btree (parent_id, "position", title, id);
+CREATE INDEX documentation_pages_position_idx ON documentation_pages USING btree ("position", title, id);
+CREATE INDEX documentation_pages_search_idx ON documentation_pages USING gin (search_vector);
+CREATE INDEX documentation_pages_title_idx ON documentation_pages USING gin (search_text(title) gin_trgm_ops);
+CREATE INDEX documentation_pages_updated_by_user_id_idx ON documentation_pages USING btree (updated_by_user_id);
+CREATE UNIQUE INDEX documentation_pages_slug_key ON documentation_pages USING btree (slug);
+CREATE TRIGGER _100_timestamps BEFORE UPDATE ON documentation_pages FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
+CREATE TRIGGER _200_check BEFORE INSERT OR UPDATE ON documentation_pages FOR EACH ROW EXECUTE FUNCTION tg_documentation_pages__check();
+CREATE TRIGGER _200_check_delete BEFORE DELETE ON documentation_pages FOR EACH ROW EXECUTE FUNCTION tg_documentation_pages__check_delete();
+CREATE TRIGGER _500_keep AFTER INSERT OR UPDATE ON documentation_pages FOR EACH ROW EXECUTE FUNCTION tg_documentation_pages__keep();
+CREATE TRIGGER _800_audit_delete AFTER DELETE ON documentation_pages REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('DocumentationPage', 'id', 'search_vector');
+CREATE TRIGGER _800_audit_insert AFTER INSERT ON documentation_pages REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('DocumentationPage', 'id', 'search_vector');
+CREATE TRIGGER _800_audit_update AFTER UPDATE ON documentation_pages REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('DocumentationPage', 'id', 'search_vector');
+
+create policy documentation_pages_create on documentation_pages for insert to office_api
+  with check ((( SELECT has_permission('documentation.update'::text) AS has_permission) AND ( SELECT is_login() AS is_login)));
+
+create policy documentation_pages_delete on documentation_pages for delete to office_api
+  using ((( SELECT has_permission('documentation.update'::text) AS has_permission) AND ( SELECT is_login() AS is_login)));
+
+create policy documentation_pages_owner on documentation_pages for all to office_owner
+  using (true)
+  with check (true);
+
+create policy documentation_pages_published on documentation_pages for select to office_api
+  using ((( SELECT is_login() AS is_login) AND (is_published OR ( SELECT has_permission('documentation.update'::text) AS has_permission))));
+
+create policy documentation_pages_read on documentation_pages for select to office_api
+  using ((( SELECT is_login() AS is_login) AND (author_user_id = ( SELECT current_user_id() AS current_user_id))));
+
+create policy documentation_pages_update on documentation_pages for update to office_api
+  using ((( SELECT has_permission('documentation.update'::text) AS has_permission) AND ( SELECT is_login() AS is_login)))
+  with check ((( SELECT has_permission('documentation.update'::text) AS has_permission) AND ( SELECT is_login() AS is_login)));
+grant delete on documentation_pages to office_api;
+grant insert (slug, title, body, parent_id, "position", tags, is_published) on documentation_pages to office_api;
+grant select (xmin, id, slug, title, body, parent_id, "position", tags, is_published, is_built_in, author_user_id, updated_by_user_id, version, created_at, updated_at, search_vector) on documentation_pages to office_api;
+grant update (slug, title, body, parent_id, "position", tags, is_published) on documentation_pages to office_api;
+
+comment on table documentation_pages is '@group Office 53
+@title Handbook
+@titleOne Page
+@read login
+@create documentation.update
+@update documentation.update
+@delete documentation.update
+@mutations create update delete
+@owner author_user_id
+@audit DocumentationPage id except search_vector
+@connection
+@defaultOrder position, title, id
+@label title
+A page of the handbook. Every login sees the published pages; drafts are seen by their author and with `documentation.update`.';
+
+comment on column documentation_pages.slug is '@title Address
+Its name in links, such as `leave-rules`; made from the title where none is given. An earlier one still finds the page.';
+
+comment on column documentation_pages.title is '@list 1
+@search word
+Its heading.';
+
+comment on column documentation_pages.body is '@list off
+@widget markdown
+Its text in Markdown, at most 200 kB; HTML in it stays text. A link to another page is `[text](leave-rules)`.';
+
+comment on column documentation_pages.parent_id is '@list 2
+@title Below
+The page that it stands below; null at the top.';
+comment on column documentation_pages."position" is 'Its place among the pages of its level.';
+
+comment on column documentation_pages.tags is '@list 3
+Words to find it by, at most 20.';
+
+comment on column documentation_pages.is_published is '@list 4
+@title Published
+Whether every login sees it.';
+
+comment on column documentation_pages.is_built_in is '@mutations off
+@title Of the product
+Whether it comes with the product and cannot be changed.';
+
+comment on column documentation_pages.author_user_id is '@mutations off
+@list 5
+@title Author
+Who wrote its first version.';
+
+comment on column documentation_pages.updated_by_user_id is '@mutations off
+@title Changed by
+Who wrote its latest version.';
+
+comment on column documentation_pages.version is '@mutations off
+The number of its latest version.';
+comment on column documentation_pages.updated_at is '@list 6';
+
+comment on column documentation_pages.search_vector is '@internal
+The words of title and text, in Danish and English.';
+
+comment on constraint documentation_pages_author_user_id_fkey on documentation_pages is '@forwardBehavior +singularRelation:resource:single
+@fieldName author';
+comment on constraint documentation_pages_body_check on documentation_pages is 'must be 200 kB at most';
+
+comment on constraint documentation_pages_parent_id_fkey on documentation_pages is '@forwardBehavior +singularRelation:resource:single
+@fieldName parent
+@backwardBehavior +manyRelation:resource:connection
+@foreignConnectionFieldName children';
+comment on constraint documentation_pages_slug_check on documentation_pages is 'must be 1 to 100 lowercase letters and digits, with single hyphens between them';
+comment on constraint documentation_pages_tags_check on documentation_pages is 'must be 20 words at most, of 1000 characters together';
+comment on constraint documentation_pages_title_check on documentation_pages is 'must be 1 to 200 visible characters without spaces at its ends';
+
+comment on constraint documentation_pages_updated_by_user_id_fkey on documentation_pages is '@forwardBehavior +singularRelation:resource:single
+@fieldName updatedBy';
+comment on index documentation_pages_slug_key is 'A page with this address exists already.';
+
+create table documentation_slugs (
+  slug text collate "C" not null,
+  page_id uuid not null,
+  constraint documentation_slugs_page_id_fkey FOREIGN KEY (page_id) REFERENCES documentation_pages(id) ON DELETE CASCADE,
+  constraint documentation_slugs_pkey PRIMARY KEY (slug)
+);
+alter table documentation_slugs enable row level security, force row level security;
+CREATE INDEX documentation_slugs_page_id_idx ON documentation_slugs USING btree (page_id);
+
+create policy documentation_slugs_owner on documentation_slugs for all to office_owner
+  using (true)
+  with check (true);
+
+comment on table documentation_slugs is '@internal
+@audit off because it only keeps the earlier addresses of pages
+The earlier addresses of pages, which still find them.';
+
+create table documentation_versions (
+  id uuid not null default uuidv7(),
+  page_id uuid not null,
+  number integer not null,
+  title text collate display_order not null,
+  body text not null,
+  author_user_id uuid,
+  created_at timestamp with time zone not null default now(),
+  constraint documentation_versions_author_user_id_fkey FOREIGN KEY (author_user_id) REFERENCES users(id) ON DELETE SET NULL,
+  constraint documentation_versions_page_id_fkey FOREIGN KEY (page_id) REFERENCES documentation_pages(id) ON DELETE CASCADE,
+  constraint documentation_versions_pkey PRIMARY KEY (id)
+);
+alter table documentation_versions enable row level security, force row level security;
+CREATE INDEX documentation_versions_author_user_id_idx ON documentation_versions USING btree (author_user_id);
+CREATE UNIQUE INDEX documentation_versions_page_id_number_key ON documentation_versions USING btree (page_id, number DESC);
+
+create policy documentation_versions_owner on documentation_versions for all to office_owner
+  using (true)
+  with check (true);
+
+create policy documentation_versions_read on documentation_versions for select to office_api
+  using (( SELECT has_permission('documentation.update'::text) AS has_permission));
+grant select (xmin, id, page_id, number, title, body, author_user_id, created_at) on documentation_versions to office_api;
+
+comment on table documentation_versions is '@title Versions
+@titleOne Version
+@read documentation.update
+@root off
+@audit off because a version is made with a change of its page, which is recorded
+@defaultOrder number desc
+@label number title
+A title and text that a page of the handbook has or had.';
+
+comment on column documentation_versions.number is '@list 1
+Its number, from 1.';
+
+comment on column documentation_versions.title is '@list 2
+The heading of this version.';
+
+comment on column documentation_versions.body is '@list off
+@widget markdown
+The text of this version.';
+
+comment on column documentation_versions.author_user_id is '@list 3
+@title Author
+Who wrote it; null for a page of the product.';
+comment on column documentation_versions.created_at is '@list 4';
+
+comment on constraint documentation_versions_author_user_id_fkey on documentation_versions is '@forwardBehavior +singularRelation:resource:single
+@fieldName author';
+
+comment on constraint documentation_versions_page_id_fkey on documentation_versions is '@forwardBehavior +singularRelation:resource:single
+@fieldName page
+@backwardBehavior +manyRelation:resource:connection
+@foreignConnectionFieldName versions';
+comment on index documentation_versions_page_id_number_key is 'The page has a version of this number already.';
 
 create table erp_cursors (
   entity text not null,
@@ -5024,7 +5257,7 @@ CREATE OR REPLACE FUNCTION audit_entity_types()
  RETURNS text[]
  LANGUAGE sql
  IMMUTABLE
-AS $function$ select '{Absence,AiApproval,AiAttachment,AiConversation,AiToolCall,ApiToken,AuditLog,CalendarFeed,Campaign,Customer,Department,ErpMappingRule,ErpMappingTarget,ErpSyncRun,ExportJob,ExportTemplate,ExportTemplateColumn,ExportWorkbook,Invitation,Job,OfficeSetting,Order,OrderLine,Product,ProductImage,ProductPrice,ProductRating,ProductSyncRun,PublicHoliday,Resource,ResourceBooking,Reviewer,Role,RolePermission,SearchKey,Session,User,UserIdentity,UserRole,WineType}'::text[] $function$;
+AS $function$ select '{Absence,AiApproval,AiAttachment,AiConversation,AiToolCall,ApiToken,AuditLog,CalendarFeed,Campaign,Customer,Department,DocumentationPage,ErpMappingRule,ErpMappingTarget,ErpSyncRun,ExportJob,ExportTemplate,ExportTemplateColumn,ExportWorkbook,Invitation,Job,OfficeSetting,Order,OrderLine,Product,ProductImage,ProductPrice,ProductRating,ProductSyncRun,PublicHoliday,Resource,ResourceBooking,Reviewer,Role,RolePermission,SearchKey,Session,User,UserIdentity,UserRole,WineType}'::text[] $function$;
 grant execute on function audit_entity_types() to office_api;
 
 comment on function audit_entity_types() is '@behavior -queryField -typeField
@@ -5065,7 +5298,7 @@ CREATE OR REPLACE FUNCTION audit_moments(entity_type text)
  LANGUAGE sql
  IMMUTABLE
 AS $function$
-      select case audit_moments.entity_type when 'Absence' then '{decidedAt,createdAt,updatedAt}'::text[] when 'AiApproval' then '{expiresAt,createdAt,answeredAt,usedAt}'::text[] when 'AiAttachment' then '{createdAt}'::text[] when 'AiConversation' then '{createdAt,updatedAt}'::text[] when 'ApiToken' then '{expiresAt,lastUsedAt,revokedAt,createdAt}'::text[] when 'CalendarFeed' then '{lastUsedAt,revokedAt,createdAt,updatedAt}'::text[] when 'Campaign' then '{scheduledAt,createdAt,updatedAt}'::text[] when 'Customer' then '{sourceUpdatedAt,createdAt,updatedAt}'::text[] when 'Department' then '{createdAt,updatedAt}'::text[] when 'ErpMappingRule' then '{createdAt,updatedAt}'::text[] when 'ErpMappingTarget' then '{createdAt,updatedAt}'::text[] when 'ExportJob' then '{startedAt,finishedAt,expiresAt,createdAt,updatedAt}'::text[] when 'ExportTemplate' then '{createdAt,updatedAt}'::text[] when 'ExportWorkbook' then '{createdAt}'::text[] when 'Invitation' then '{expiresAt,acceptedAt,createdAt,updatedAt,revokedAt,mailedAt}'::text[] when 'OfficeSetting' then '{createdAt,updatedAt}'::text[] when 'Order' then '{placedAt,sourceUpdatedAt,importedAt,createdAt,updatedAt}'::text[] when 'OrderLine' then '{createdAt,updatedAt}'::text[] when 'Product' then '{sourceUpdatedAt,createdAt,updatedAt}'::text[] when 'ProductImage' then '{createdAt,updatedAt}'::text[] when 'ProductPrice' then '{createdAt,updatedAt}'::text[] when 'ProductRating' then '{createdAt,updatedAt}'::text[] when 'ProductSyncRun' then '{createdAt,deliveredAt}'::text[] when 'PublicHoliday' then '{createdAt,updatedAt}'::text[] when 'Resource' then '{createdAt,updatedAt}'::text[] when 'ResourceBooking' then '{startsAt,endsAt,createdAt,updatedAt}'::text[] when 'Reviewer' then '{createdAt,updatedAt}'::text[] when 'Role' then '{createdAt,updatedAt}'::text[] when 'RolePermission' then '{createdAt}'::text[] when 'Session' then '{createdAt,lastUsedAt,idleExpiresAt,expiresAt,endedAt}'::text[] when 'User' then '{createdAt,updatedAt,invitationsClosedAt}'::text[] when 'UserIdentity' then '{createdAt}'::text[] when 'UserRole' then '{createdAt}'::text[] when 'WineType' then '{createdAt,updatedAt}'::text[] end $function$;
+      select case audit_moments.entity_type when 'Absence' then '{decidedAt,createdAt,updatedAt}'::text[] when 'AiApproval' then '{expiresAt,createdAt,answeredAt,usedAt}'::text[] when 'AiAttachment' then '{createdAt}'::text[] when 'AiConversation' then '{createdAt,updatedAt}'::text[] when 'ApiToken' then '{expiresAt,lastUsedAt,revokedAt,createdAt}'::text[] when 'CalendarFeed' then '{lastUsedAt,revokedAt,createdAt,updatedAt}'::text[] when 'Campaign' then '{scheduledAt,createdAt,updatedAt}'::text[] when 'Customer' then '{sourceUpdatedAt,createdAt,updatedAt}'::text[] when 'Department' then '{createdAt,updatedAt}'::text[] when 'DocumentationPage' then '{createdAt,updatedAt}'::text[] when 'ErpMappingRule' then '{createdAt,updatedAt}'::text[] when 'ErpMappingTarget' then '{createdAt,updatedAt}'::text[] when 'ExportJob' then '{startedAt,finishedAt,expiresAt,createdAt,updatedAt}'::text[] when 'ExportTemplate' then '{createdAt,updatedAt}'::text[] when 'ExportWorkbook' then '{createdAt}'::text[] when 'Invitation' then '{expiresAt,acceptedAt,createdAt,updatedAt,revokedAt,mailedAt}'::text[] when 'OfficeSetting' then '{createdAt,updatedAt}'::text[] when 'Order' then '{placedAt,sourceUpdatedAt,importedAt,createdAt,updatedAt}'::text[] when 'OrderLine' then '{createdAt,updatedAt}'::text[] when 'Product' then '{sourceUpdatedAt,createdAt,updatedAt}'::text[] when 'ProductImage' then '{createdAt,updatedAt}'::text[] when 'ProductPrice' then '{createdAt,updatedAt}'::text[] when 'ProductRating' then '{createdAt,updatedAt}'::text[] when 'ProductSyncRun' then '{createdAt,deliveredAt}'::text[] when 'PublicHoliday' then '{createdAt,updatedAt}'::text[] when 'Resource' then '{createdAt,updatedAt}'::text[] when 'ResourceBooking' then '{startsAt,endsAt,createdAt,updatedAt}'::text[] when 'Reviewer' then '{createdAt,updatedAt}'::text[] when 'Role' then '{createdAt,updatedAt}'::text[] when 'RolePermission' then '{createdAt}'::text[] when 'Session' then '{createdAt,lastUsedAt,idleExpiresAt,expiresAt,endedAt}'::text[] when 'User' then '{createdAt,updatedAt,invitationsClosedAt}'::text[] when 'UserIdentity' then '{createdAt}'::text[] when 'UserRole' then '{createdAt}'::text[] when 'WineType' then '{createdAt,updatedAt}'::text[] end $function$;
 grant execute on function audit_moments(text) to office_api;
 
 comment on function audit_moments(text) is '@behavior -queryField -typeField
@@ -5912,6 +6145,28 @@ begin
     perform fail('OF400', 'endsAt must be within 31 days of startsAt', '{"path": ["input", "endsAt"]}');
   elsif booking.ends_at <= now() then
     perform fail('OF400', 'endsAt must be in the future', '{"path": ["input", "endsAt"]}');
+  end if;
+end;
+$function$;
+
+CREATE OR REPLACE FUNCTION check_documentation_links(body text)
+ RETURNS void
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  v_broken text;
+begin
+  select l.slug into v_broken
+  from (
+    select distinct m[1] as slug
+    from string_to_table(regexp_replace(check_documentation_links.body, '```[^`]*```|`[^`\n]*`', '', 'g'), E'\n') as line,
+      regexp_matches(line, '\]\(([A-Za-z0-9_-]+)(?:#[^)\s]*)?\)', 'g') as m
+  ) as l
+  where documentation_page_id(l.slug) is null
+  order by l.slug limit 1;
+  if found then
+    perform fail('OF400', format('body links to %s, which is the address of no page', v_broken), '{"path": ["input", "body"]}');
   end if;
 end;
 $function$;
@@ -7027,6 +7282,37 @@ end;
 $function$;
 grant execute on function dev_login(text,bytea,integer,integer) to office_api;
 comment on function dev_login(text,bytea,integer,integer) is 'Opens a session for an active user, or records the refusal and returns no row. Available outside production only.';
+
+CREATE OR REPLACE FUNCTION documentation_page_by_slug(slug text)
+ RETURNS documentation_pages
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+begin
+  perform require_full_login();
+  return (select p from documentation_pages p where p.id = documentation_page_id(documentation_page_by_slug.slug));
+end;
+$function$;
+grant execute on function documentation_page_by_slug(text) to office_api;
+
+comment on function documentation_page_by_slug(text) is '@guard login
+@nullable
+@argument slug The address, now or earlier: the page''s own `slug` says whether it has changed.
+The page with this address; null for none that the caller may see.';
+
+CREATE OR REPLACE FUNCTION documentation_page_id(slug text)
+ RETURNS uuid
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+  select coalesce(
+    (select p.id from documentation_pages p where p.slug = documentation_page_id.slug),
+    (select s.page_id from documentation_slugs s where s.slug = documentation_page_id.slug)
+  )
+$function$;
+grant execute on function documentation_page_id(text) to office_api;
+comment on function documentation_page_id(text) is 'The page with this address, now or earlier.';
 
 CREATE OR REPLACE FUNCTION drop_old_audit_partitions(write_days integer, read_days integer)
  RETURNS SETOF text
@@ -11401,6 +11687,33 @@ $function$;
 grant execute on function reserve_ai_cost(uuid,numeric,numeric,numeric) to office_api;
 comment on function reserve_ai_cost(uuid,numeric,numeric,numeric) is 'Reserves the wanted cost, or the rest of the caller''s daily budget; null when less than the minimum is left.';
 
+CREATE OR REPLACE FUNCTION restore_documentation_version(id uuid)
+ RETURNS documentation_versions
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_version documentation_versions;
+  v_number integer;
+begin
+  perform require_full_login();
+  perform require_permission('documentation.update');
+  select * into v_version from documentation_versions v where v.id = restore_documentation_version.id;
+  if not found then
+    perform fail('OF404', 'There is no version with this id', '{"path": ["id"]}');
+  end if;
+  update documentation_pages p set title = v_version.title, body = v_version.body where p.id = v_version.page_id returning p.version into v_number;
+  select * into v_version from documentation_versions v where v.page_id = v_version.page_id and v.number = v_number;
+  return v_version;
+end;
+$function$;
+grant execute on function restore_documentation_version(uuid) to office_api;
+
+comment on function restore_documentation_version(uuid) is '@guard login documentation.update
+@action
+Gives the page the title and text of this version, as a new version, which is returned.';
+
 CREATE OR REPLACE FUNCTION retire_search_keys_but(mark text)
  RETURNS void
  LANGUAGE sql
@@ -12253,6 +12566,37 @@ $function$;
 grant execute on function search_config_of(text) to office_api;
 comment on function search_config_of(text) is 'The definition of a collection that the caller may search.';
 
+CREATE OR REPLACE FUNCTION search_documentation(text text, first integer DEFAULT 20)
+ RETURNS SETOF documentation_match
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  v_query tsquery := websearch_to_tsquery('pg_catalog.danish', left(search_documentation.text, 1000))
+    || websearch_to_tsquery('pg_catalog.english', left(search_documentation.text, 1000));
+begin
+  perform require_full_login();
+  if search_documentation.first not between 1 and 50 then
+    perform fail('OF400', 'first must be 1 to 50', '{"path": ["first"]}');
+  elsif char_length(search_documentation.text) > 1000 then
+    perform fail('OF400', 'text must be 1000 characters at most', '{"path": ["text"]}');
+  end if;
+  return query
+  select p.id, p.slug, p.title, ts_headline('pg_catalog.english', left(p.body, 20000), v_query,
+    'StartSel="", StopSel="", MaxWords=30, MinWords=10, MaxFragments=2, FragmentDelimiter=" … "')
+  from documentation_pages p
+  where p.search_vector @@ v_query
+  order by ts_rank(p.search_vector, v_query) desc, p.title, p.id
+  limit search_documentation.first;
+end;
+$function$;
+grant execute on function search_documentation(text,integer) to office_api;
+
+comment on function search_documentation(text,integer) is '@guard login
+@argument text Words in Danish or English; "a phrase" in quotes, `-word` for pages without it, `or` between alternatives.
+@argument first The number of pages, 50 at most.
+The pages of the handbook that the caller may see with these words in title or text, the best first.';
+
 CREATE OR REPLACE FUNCTION search_documents(collection text, ids uuid[])
  RETURNS TABLE(id uuid, document jsonb)
  LANGUAGE plpgsql
@@ -12715,6 +13059,14 @@ begin
   select set_user_roles.user_id, k from (select distinct unnest(set_user_roles.role_ids)) as d(k)
   on conflict do nothing;
 end;
+$function$;
+
+CREATE OR REPLACE FUNCTION slug_of(title text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select left(btrim(regexp_replace(search_text(slug_of.title), '[^a-z0-9]+', '-', 'g'), '-'), 100)
 $function$;
 
 CREATE OR REPLACE FUNCTION stale_test_tenants(unused_for interval)
@@ -13762,6 +14114,81 @@ begin
 end;
 $function$;
 comment on function tg_campaigns__remember_color() is 'Stores the colours that campaigns use.';
+
+CREATE OR REPLACE FUNCTION tg_documentation_pages__check()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_above uuid := new.parent_id;
+  v_depth integer := 0;
+begin
+  if current_user_id() is not null and (case tg_op when 'UPDATE' then old.is_built_in else new.is_built_in end) then
+    perform fail('OF409', 'This page belongs to the product and cannot be changed', '{"path": ["id"]}');
+  end if;
+  if new.slug = '' then
+    new.slug := coalesce(nullif(slug_of(new.title), ''), 'page-' || new.id);
+  end if;
+  if tg_op = 'INSERT' then
+    new.author_user_id := current_user_id();
+    new.updated_by_user_id := new.author_user_id;
+  elsif (new.title, new.body) is distinct from (old.title, old.body) then
+    new.version := old.version + 1;
+    new.updated_by_user_id := current_user_id();
+  end if;
+  while v_above is not null loop
+    v_depth := v_depth + 1;
+    if v_above = new.id then
+      perform fail('OF400', 'parentId cannot be the page itself or one below it', '{"path": ["input", "parentId"]}');
+    elsif v_depth > 10 then
+      perform fail('OF400', 'parentId stands too deep: there are 10 levels at most', '{"path": ["input", "parentId"]}');
+    end if;
+    select p.parent_id into v_above from documentation_pages p where p.id = v_above;
+  end loop;
+  -- The pages of the product are written together, so that their links need not be checked in an order.
+  if not new.is_built_in and (tg_op = 'INSERT' or new.body <> old.body) and octet_length(new.body) <= 200000 then
+    perform check_documentation_links(new.body);
+  end if;
+  return new;
+end;
+$function$;
+comment on function tg_documentation_pages__check() is 'Sets the address, author and version of a page; checks its place and its links.';
+
+CREATE OR REPLACE FUNCTION tg_documentation_pages__check_delete()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if old.is_built_in and current_user_id() is not null then
+    perform fail('OF409', 'This page belongs to the product and cannot be deleted', '{"path": ["id"]}');
+  end if;
+  return old;
+end;
+$function$;
+comment on function tg_documentation_pages__check_delete() is 'Keeps the pages of the product.';
+
+CREATE OR REPLACE FUNCTION tg_documentation_pages__keep()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+begin
+  if tg_op = 'INSERT' or new.version <> old.version then
+    insert into documentation_versions (page_id, number, title, body, author_user_id)
+    values (new.id, new.version, new.title, new.body, new.updated_by_user_id);
+  end if;
+  delete from documentation_slugs s where s.slug = new.slug;
+  if tg_op = 'UPDATE' and new.slug <> old.slug then
+    insert into documentation_slugs (slug, page_id) values (old.slug, new.id)
+    on conflict on constraint documentation_slugs_pkey do update set page_id = excluded.page_id;
+  end if;
+  return null;
+end;
+$function$;
+comment on function tg_documentation_pages__keep() is 'Keeps the version of a page, and its earlier address.';
 
 CREATE OR REPLACE FUNCTION tg_erp_mapping_rules__check()
  RETURNS trigger

@@ -9,6 +9,7 @@ import { measureAccess } from "./access/matrix.ts";
 import { startLocalPostgres } from "./emulators/postgres.ts";
 import { dumpSchema } from "./dump/dumpSchema.ts";
 import { firstDifference } from "./dump/firstDifference.ts";
+import { handbookSql } from "./handbookPages.ts";
 import { licencesPage } from "./licences.ts";
 import { withPermissionTables } from "./permissionTables.ts";
 import { envExample } from "./envExample.ts";
@@ -30,7 +31,15 @@ const accessFile = join(root, "test", "fixtures", "db", "access.expected.json");
 async function generateDocuments(): Promise<GeneratedFile[]> {
   return [
     { path: join(root, "docs", "licences.md"), text: await licencesPage() },
+    ...(await generateHandbook()),
     ...(await generateSettings()),
+  ];
+}
+
+/** The pages of the handbook that come with the product. */
+export async function generateHandbook(): Promise<GeneratedFile[]> {
+  return [
+    { path: join(root, "db", "data", "handbook.sql"), text: await handbookSql(join(root, "docs")) },
   ];
 }
 

@@ -35,6 +35,7 @@ with wanted (key, description) as (
     ('resourcebookings.update', 'Change and cancel the bookings of everybody'),
     ('absences.read', 'See the absences of everybody with their type and note'),
     ('absences.update', 'Decide on the absences of others and enter them'),
+    ('documentation.update', 'Write the handbook'),
     ('settings.update', 'Change the settings of the office, and hear when an external system is down')
 )
 insert into permissions (key, description) select key, description from wanted

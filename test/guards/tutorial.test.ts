@@ -1,7 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { findStale, generateSettings } from "../../dev/generate.ts";
+import { findStale, generateHandbook, generateSettings } from "../../dev/generate.ts";
 import { type ModelHarness, startModel } from "../helpers/modelServer.ts";
 import { type Service, startService } from "../helpers/service.ts";
 
@@ -16,8 +16,10 @@ test("the README has 150 lines at most", async () => {
   expect(lines.length).toBeLessThanOrEqual(151);
 });
 
-test("docs/settings.md and .env.example are current", async () => {
-  expect(await findStale(await generateSettings())).toEqual([]);
+test("docs/settings.md, .env.example and the handbook's pages are current", async () => {
+  expect(await findStale([...(await generateSettings()), ...(await generateHandbook())])).toEqual(
+    [],
+  );
 });
 
 describe("the tutorial", () => {

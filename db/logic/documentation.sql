@@ -1,0 +1,161 @@
+-- The handbook: who sees a page, its addresses, links and versions.
+select ensure_policy('documentation_pages', 'documentation_pages_published', 'select', 'office_api',
+  '(select is_login()) and (is_published or (select has_permission(''documentation.update'')))');
+
+create or replace function slug_of(title text) returns text as $$
+  select left(btrim(regexp_replace(search_text(slug_of.title), '[^a-z0-9]+', '-', 'g'), '-'), 100)
+$$ language sql immutable;
+
+create or replace function documentation_page_id(slug text) returns uuid as $$
+  select coalesce(
+    (select p.id from documentation_pages p where p.slug = documentation_page_id.slug),
+    (select s.page_id from documentation_slugs s where s.slug = documentation_page_id.slug)
+  )
+$$ language sql stable security definer set search_path from current;
+comment on function documentation_page_id is 'The page with this address, now or earlier.';
+grant execute on function documentation_page_id to office_api;
+
+-- Links `[text](address)` outside of code: those with a scheme, a path or an anchor only lead elsewhere.
+create or replace function check_documentation_links(body text) returns void as $$
+declare
+  v_broken text;
+begin
+  select l.slug into v_broken
+  from (
+    select distinct m[1] as slug
+    from string_to_table(regexp_replace(check_documentation_links.body, '```[^`]*```|`[^`\n]*`', '', 'g'), E'\n') as line,
+      regexp_matches(line, '\]\(([A-Za-z0-9_-]+)(?:#[^)\s]*)?\)', 'g') as m
+  ) as l
+  where documentation_page_id(l.slug) is null
+  order by l.slug limit 1;
+  if found then
+    perform fail('OF400', format('body links to %s, which is the address of no page', v_broken), '{"path": ["input", "body"]}');
+  end if;
+end;
+$$ language plpgsql stable;
+
+create or replace function tg_documentation_pages__check() returns trigger as $$
+declare
+  v_above uuid := new.parent_id;
+  v_depth integer := 0;
+begin
+  if current_user_id() is not null and (case tg_op when 'UPDATE' then old.is_built_in else new.is_built_in end) then
+    perform fail('OF409', 'This page belongs to the product and cannot be changed', '{"path": ["id"]}');
+  end if;
+  if new.slug = '' then
+    new.slug := coalesce(nullif(slug_of(new.title), ''), 'page-' || new.id);
+  end if;
+  if tg_op = 'INSERT' then
+    new.author_user_id := current_user_id();
+    new.updated_by_user_id := new.author_user_id;
+  elsif (new.title, new.body) is distinct from (old.title, old.body) then
+    new.version := old.version + 1;
+    new.updated_by_user_id := current_user_id();
+  end if;
+  while v_above is not null loop
+    v_depth := v_depth + 1;
+    if v_above = new.id then
+      perform fail('OF400', 'parentId cannot be the page itself or one below it', '{"path": ["input", "parentId"]}');
+    elsif v_depth > 10 then
+      perform fail('OF400', 'parentId stands too deep: there are 10 levels at most', '{"path": ["input", "parentId"]}');
+    end if;
+    select p.parent_id into v_above from documentation_pages p where p.id = v_above;
+  end loop;
+  -- The pages of the product are written together, so that their links need not be checked in an order.
+  if not new.is_built_in and (tg_op = 'INSERT' or new.body <> old.body) and octet_length(new.body) <= 200000 then
+    perform check_documentation_links(new.body);
+  end if;
+  return new;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function tg_documentation_pages__check is 'Sets the address, author and version of a page; checks its place and its links.';
+select ensure_trigger('documentation_pages', '_200_check',
+  'before insert or update on %TABLE% for each row execute function tg_documentation_pages__check()');
+
+create or replace function tg_documentation_pages__keep() returns trigger as $$
+begin
+  if tg_op = 'INSERT' or new.version <> old.version then
+    insert into documentation_versions (page_id, number, title, body, author_user_id)
+    values (new.id, new.version, new.title, new.body, new.updated_by_user_id);
+  end if;
+  delete from documentation_slugs s where s.slug = new.slug;
+  if tg_op = 'UPDATE' and new.slug <> old.slug then
+    insert into documentation_slugs (slug, page_id) values (old.slug, new.id)
+    on conflict on constraint documentation_slugs_pkey do update set page_id = excluded.page_id;
+  end if;
+  return null;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function tg_documentation_pages__keep is 'Keeps the version of a page, and its earlier address.';
+select ensure_trigger('documentation_pages', '_500_keep',
+  'after insert or update on %TABLE% for each row execute function tg_documentation_pages__keep()');
+
+create or replace function tg_documentation_pages__check_delete() returns trigger as $$
+begin
+  if old.is_built_in and current_user_id() is not null then
+    perform fail('OF409', 'This page belongs to the product and cannot be deleted', '{"path": ["id"]}');
+  end if;
+  return old;
+end;
+$$ language plpgsql volatile;
+comment on function tg_documentation_pages__check_delete is 'Keeps the pages of the product.';
+select ensure_trigger('documentation_pages', '_200_check_delete',
+  'before delete on %TABLE% for each row execute function tg_documentation_pages__check_delete()');
+
+create or replace function documentation_page_by_slug(slug text) returns documentation_pages as $$
+begin
+  perform require_full_login();
+  return (select p from documentation_pages p where p.id = documentation_page_id(documentation_page_by_slug.slug));
+end;
+$$ language plpgsql stable;
+comment on function documentation_page_by_slug is '@guard login
+@nullable
+@argument slug The address, now or earlier: the page''s own `slug` says whether it has changed.
+The page with this address; null for none that the caller may see.';
+
+create or replace function search_documentation(text text, first integer default 20) returns setof documentation_match as $$
+declare
+  v_query tsquery := websearch_to_tsquery('pg_catalog.danish', left(search_documentation.text, 1000))
+    || websearch_to_tsquery('pg_catalog.english', left(search_documentation.text, 1000));
+begin
+  perform require_full_login();
+  if search_documentation.first not between 1 and 50 then
+    perform fail('OF400', 'first must be 1 to 50', '{"path": ["first"]}');
+  elsif char_length(search_documentation.text) > 1000 then
+    perform fail('OF400', 'text must be 1000 characters at most', '{"path": ["text"]}');
+  end if;
+  return query
+  select p.id, p.slug, p.title, ts_headline('pg_catalog.english', left(p.body, 20000), v_query,
+    'StartSel="", StopSel="", MaxWords=30, MinWords=10, MaxFragments=2, FragmentDelimiter=" … "')
+  from documentation_pages p
+  where p.search_vector @@ v_query
+  order by ts_rank(p.search_vector, v_query) desc, p.title, p.id
+  limit search_documentation.first;
+end;
+$$ language plpgsql stable;
+comment on function search_documentation is '@guard login
+@argument text Words in Danish or English; "a phrase" in quotes, `-word` for pages without it, `or` between alternatives.
+@argument first The number of pages, 50 at most.
+The pages of the handbook that the caller may see with these words in title or text, the best first.';
+
+create or replace function restore_documentation_version(id uuid) returns documentation_versions as $$
+declare
+  v_version documentation_versions;
+  v_number integer;
+begin
+  perform require_full_login();
+  perform require_permission('documentation.update');
+  select * into v_version from documentation_versions v where v.id = restore_documentation_version.id;
+  if not found then
+    perform fail('OF404', 'There is no version with this id', '{"path": ["id"]}');
+  end if;
+  update documentation_pages p set title = v_version.title, body = v_version.body where p.id = v_version.page_id returning p.version into v_number;
+  select * into v_version from documentation_versions v where v.page_id = v_version.page_id and v.number = v_number;
+  return v_version;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function restore_documentation_version is '@guard login documentation.update
+@action
+Gives the page the title and text of this version, as a new version, which is returned.';
+
+grant execute on function documentation_page_by_slug, search_documentation, restore_documentation_version to office_api;

@@ -1,0 +1,151 @@
+-- The handbook: pages in a tree, with all their versions.
+create table documentation_pages (
+  id uuid primary key default uuidv7(),
+  slug text collate "C" not null default '',
+  title text collate display_order not null,
+  body text not null default '',
+  parent_id uuid references documentation_pages on delete restrict,
+  position integer not null default 0,
+  tags text[] not null default '{}',
+  is_published boolean not null default false,
+  is_built_in boolean not null default false,
+  author_user_id uuid references users on delete set null,
+  updated_by_user_id uuid references users on delete set null,
+  version integer not null default 1,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  search_vector tsvector generated always as (
+    setweight(to_tsvector('pg_catalog.danish', title), 'A') || setweight(to_tsvector('pg_catalog.english', title), 'A')
+      || to_tsvector('pg_catalog.danish', body) || to_tsvector('pg_catalog.english', body)
+  ) stored,
+  constraint documentation_pages_slug_check check (slug ~ '^[a-z0-9]+(-[a-z0-9]+)*$' and char_length(slug) <= 100),
+  constraint documentation_pages_title_check check (is_label(title, 200)),
+  constraint documentation_pages_body_check check (octet_length(body) <= 200000),
+  constraint documentation_pages_tags_check check (cardinality(tags) <= 20 and char_length(array_to_string(tags, '')) <= 1000)
+);
+create unique index documentation_pages_slug_key on documentation_pages (slug);
+create index documentation_pages_parent_id_idx on documentation_pages (parent_id, position, title, id);
+create index documentation_pages_position_idx on documentation_pages (position, title, id);
+create index documentation_pages_author_user_id_idx on documentation_pages (author_user_id);
+create index documentation_pages_updated_by_user_id_idx on documentation_pages (updated_by_user_id);
+create index documentation_pages_title_idx on documentation_pages using gin (search_text(title) extensions.gin_trgm_ops);
+create index documentation_pages_search_idx on documentation_pages using gin (search_vector);
+comment on table documentation_pages is '@group Office 53
+@title Handbook
+@titleOne Page
+@read login
+@create documentation.update
+@update documentation.update
+@delete documentation.update
+@mutations create update delete
+@owner author_user_id
+@audit DocumentationPage id except search_vector
+@connection
+@defaultOrder position, title, id
+@label title
+A page of the handbook. Every login sees the published pages; drafts are seen by their author and with `documentation.update`.';
+comment on column documentation_pages.slug is '@title Address
+Its name in links, such as `leave-rules`; made from the title where none is given. An earlier one still finds the page.';
+comment on column documentation_pages.title is '@list 1
+@search word
+Its heading.';
+comment on column documentation_pages.body is '@list off
+@widget markdown
+Its text in Markdown, at most 200 kB; HTML in it stays text. A link to another page is `[text](leave-rules)`.';
+comment on column documentation_pages.parent_id is '@list 2
+@title Below
+The page that it stands below; null at the top.';
+comment on column documentation_pages.position is 'Its place among the pages of its level.';
+comment on column documentation_pages.tags is '@list 3
+Words to find it by, at most 20.';
+comment on column documentation_pages.is_published is '@list 4
+@title Published
+Whether every login sees it.';
+comment on column documentation_pages.is_built_in is '@mutations off
+@title Of the product
+Whether it comes with the product and cannot be changed.';
+comment on column documentation_pages.author_user_id is '@mutations off
+@list 5
+@title Author
+Who wrote its first version.';
+comment on column documentation_pages.updated_by_user_id is '@mutations off
+@title Changed by
+Who wrote its latest version.';
+comment on column documentation_pages.version is '@mutations off
+The number of its latest version.';
+comment on column documentation_pages.updated_at is '@list 6';
+comment on column documentation_pages.search_vector is '@internal
+The words of title and text, in Danish and English.';
+comment on constraint documentation_pages_slug_check on documentation_pages is
+  'must be 1 to 100 lowercase letters and digits, with single hyphens between them';
+comment on constraint documentation_pages_title_check on documentation_pages is
+  'must be 1 to 200 visible characters without spaces at its ends';
+comment on constraint documentation_pages_body_check on documentation_pages is 'must be 200 kB at most';
+comment on constraint documentation_pages_tags_check on documentation_pages is 'must be 20 words at most, of 1000 characters together';
+comment on index documentation_pages_slug_key is 'A page with this address exists already.';
+comment on constraint documentation_pages_parent_id_fkey on documentation_pages is '@forwardBehavior +singularRelation:resource:single
+@fieldName parent
+@backwardBehavior +manyRelation:resource:connection
+@foreignConnectionFieldName children';
+comment on constraint documentation_pages_author_user_id_fkey on documentation_pages is '@forwardBehavior +singularRelation:resource:single
+@fieldName author';
+comment on constraint documentation_pages_updated_by_user_id_fkey on documentation_pages is '@forwardBehavior +singularRelation:resource:single
+@fieldName updatedBy';
+
+create table documentation_versions (
+  id uuid primary key default uuidv7(),
+  page_id uuid not null references documentation_pages on delete cascade,
+  number integer not null,
+  title text collate display_order not null,
+  body text not null,
+  author_user_id uuid references users on delete set null,
+  created_at timestamptz not null default now()
+);
+create unique index documentation_versions_page_id_number_key on documentation_versions (page_id, number desc);
+create index documentation_versions_author_user_id_idx on documentation_versions (author_user_id);
+comment on table documentation_versions is '@title Versions
+@titleOne Version
+@read documentation.update
+@root off
+@audit off because a version is made with a change of its page, which is recorded
+@defaultOrder number desc
+@label number title
+A title and text that a page of the handbook has or had.';
+comment on column documentation_versions.number is '@list 1
+Its number, from 1.';
+comment on column documentation_versions.title is '@list 2
+The heading of this version.';
+comment on column documentation_versions.body is '@list off
+@widget markdown
+The text of this version.';
+comment on column documentation_versions.author_user_id is '@list 3
+@title Author
+Who wrote it; null for a page of the product.';
+comment on column documentation_versions.created_at is '@list 4';
+comment on index documentation_versions_page_id_number_key is 'The page has a version of this number already.';
+comment on constraint documentation_versions_page_id_fkey on documentation_versions is '@forwardBehavior +singularRelation:resource:single
+@fieldName page
+@backwardBehavior +manyRelation:resource:connection
+@foreignConnectionFieldName versions';
+comment on constraint documentation_versions_author_user_id_fkey on documentation_versions is '@forwardBehavior +singularRelation:resource:single
+@fieldName author';
+
+create table documentation_slugs (
+  slug text collate "C" primary key,
+  page_id uuid not null references documentation_pages on delete cascade
+);
+create index documentation_slugs_page_id_idx on documentation_slugs (page_id);
+comment on table documentation_slugs is '@internal
+@audit off because it only keeps the earlier addresses of pages
+The earlier addresses of pages, which still find them.';
+
+create type documentation_match as (page_id uuid, slug text, title text, excerpt text);
+comment on type documentation_match is 'A page of the handbook that a search found.';
+comment on column documentation_match.page_id is '@notNull
+The page.';
+comment on column documentation_match.slug is '@notNull
+Its address.';
+comment on column documentation_match.title is '@notNull
+Its heading.';
+comment on column documentation_match.excerpt is '@notNull
+Some words around what was found.';

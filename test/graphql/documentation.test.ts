@@ -1,0 +1,322 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { insertApiToken } from "../helpers/apiToken.ts";
+import { type Answer, type Service, startService } from "../helpers/service.ts";
+
+let service: Service;
+let writer: { token: string; userId: string };
+let reader: { token: string; userId: string };
+
+beforeAll(async () => {
+  service = await startService();
+  writer = await service.login(["documentation.update", "users.read"], "writer@example.com");
+  reader = await service.login([], "reader@example.com");
+});
+afterAll(() => service.stop());
+
+const ask = (query: string, variables: Record<string, unknown>, token = writer.token) =>
+  service.ask(query, { token, variables });
+const refusal = ({ errors }: Answer) => ({
+  code: errors?.[0]?.extensions.code,
+  message: errors?.[0]?.message,
+  path: errors?.[0]?.extensions["path"],
+});
+
+interface Page {
+  id: string;
+  slug: string;
+  title: string;
+  body: string;
+  version: number;
+}
+const fields =
+  "id slug title body version tags isPublished isBuiltIn author { id } updatedBy { id }";
+const create = (input: Record<string, unknown> = {}, token = writer.token) =>
+  ask(
+    `mutation ($input: CreateDocumentationPageInput!) { createDocumentationPage(input: $input) { ${fields} } }`,
+    { input: { title: `Page ${randomUUID()}`, isPublished: true, ...input } },
+    token,
+  );
+async function made(input: Record<string, unknown> = {}): Promise<Page> {
+  const { data, errors } = await create(input);
+  expect(errors).toBeUndefined();
+  return data.createDocumentationPage as Page;
+}
+const update = (id: string, input: Record<string, unknown>, token = writer.token) =>
+  ask(
+    `mutation ($id: ID!, $input: UpdateDocumentationPageInput!) { updateDocumentationPage(id: $id, input: $input) { ${fields} } }`,
+    { id, input },
+    token,
+  );
+const remove = (id: string) =>
+  ask(`mutation ($id: ID!) { deleteDocumentationPage(id: $id) }`, { id });
+const bySlug = async (slug: string, token = reader.token) => {
+  const { data, errors } = await ask(
+    `query ($slug: String!) { documentationPageBySlug(slug: $slug) { id slug title } }`,
+    { slug },
+    token,
+  );
+  expect(errors).toBeUndefined();
+  return data.documentationPageBySlug as Page | null;
+};
+const find = async (text: string, token = reader.token) => {
+  const { data, errors } = await ask(
+    `query ($text: String!) { searchDocumentation(text: $text) { pageId slug title excerpt } }`,
+    { text },
+    token,
+  );
+  expect(errors).toBeUndefined();
+  return data.searchDocumentation as { pageId: string; title: string; excerpt: string }[];
+};
+
+describe("a page", () => {
+  test("is written with documentation.update, read by every login, and audited", async () => {
+    const page = await made({ title: "Leave rules", body: "Ask *early*.", tags: ["staff"] });
+    expect(page).toMatchObject({
+      slug: "leave-rules",
+      version: 1,
+      author: { id: writer.userId },
+      updatedBy: { id: writer.userId },
+    });
+    const { data } = await ask(
+      `query ($id: ID!) { documentationPage(id: $id) { title body } }`,
+      { id: page.id },
+      reader.token,
+    );
+    expect(data.documentationPage).toEqual({ title: "Leave rules", body: "Ask *early*." });
+    expect(refusal(await create({}, reader.token))).toMatchObject({
+      code: "FORBIDDEN",
+      message: "Missing required permission: documentation.update",
+    });
+    const { rows } = await service.database.pool.query(
+      "select operation, after -> 'title' as title, after ? 'searchVector' as vector from audit_log where entity_type = 'DocumentationPage' and entity_id = $1",
+      [page.id],
+    );
+    expect(rows).toEqual([{ operation: "CREATE", title: "Leave rules", vector: false }]);
+  });
+
+  test("that is a draft shows to its author and to those who write only", async () => {
+    const title = `Draft ${randomUUID()}`;
+    const { id, slug } = await made({ title, isPublished: false });
+    expect(await bySlug(slug)).toBeNull();
+    expect(await find(title)).toEqual([]);
+    expect(await bySlug(slug, writer.token)).toMatchObject({ id });
+    await update(id, { isPublished: true });
+    expect(await bySlug(slug)).toMatchObject({ id });
+  });
+
+  test("is refused to scoped tokens, also with the permission", async () => {
+    const { token } = await insertApiToken(service.database, writer.userId, [
+      "documentation.update",
+    ]);
+    for (const answer of [
+      await create({}, token),
+      await ask("{ documentationPages { nodes { id } } }", {}, token),
+      await ask(`{ searchDocumentation(text: "wine") { slug } }`, {}, token),
+    ])
+      expect(refusal(answer).code).toBe("FORBIDDEN");
+  });
+
+  test("of the product is neither changed nor deleted", async () => {
+    const page = await bySlug("query-language");
+    expect(page?.title).toBe("The query language");
+    expect(refusal(await update(page!.id, { title: "Mine" }))).toEqual({
+      code: "CONFLICT",
+      message: "This page belongs to the product and cannot be changed",
+      path: ["id"],
+    });
+    expect(refusal(await remove(page!.id))).toMatchObject({
+      code: "CONFLICT",
+      message: "This page belongs to the product and cannot be deleted",
+    });
+  });
+
+  test.each<[string, Record<string, unknown>, string]>([
+    [
+      "title",
+      { title: " " },
+      "title must be 1 to 200 visible characters without spaces at its ends",
+    ],
+    [
+      "slug",
+      { slug: "Leave rules" },
+      "slug must be 1 to 100 lowercase letters and digits, with single hyphens between them",
+    ],
+    ["body", { body: "å".repeat(100_001) }, "body must be 200 kB at most"],
+    [
+      "tags",
+      { tags: Array.from({ length: 21 }, String) },
+      "tags must be 20 words at most, of 1000 characters together",
+    ],
+  ])("with a wrong %s is refused", async (field, input, message) => {
+    expect(refusal(await create(input))).toEqual({
+      code: "BAD_USER_INPUT",
+      message,
+      path: ["input", field],
+    });
+  });
+});
+
+describe("the address of a page", () => {
+  test("is unique, and an earlier one still finds the page until another takes it", async () => {
+    const first = `first-${randomUUID()}`;
+    const page = await made({ slug: first });
+    expect(refusal(await create({ slug: first }))).toMatchObject({
+      code: "CONFLICT",
+      message: "A page with this address exists already.",
+    });
+    await update(page.id, { slug: `second-${page.id}` });
+    expect(await bySlug(first)).toMatchObject({ id: page.id, slug: `second-${page.id}` });
+    const other = await made({ slug: first });
+    expect(await bySlug(first)).toMatchObject({ id: other.id });
+    await update(page.id, { slug: `third-${page.id}` });
+    expect(await bySlug(`second-${page.id}`)).toMatchObject({ slug: `third-${page.id}` });
+    expect(await bySlug("no-such-page")).toBeNull();
+  });
+
+  test("is made from the title, whatever its letters", async () => {
+    const { slug } = await made({ title: "Sådan bestiller du: Crémant & Ørsted!" });
+    expect(slug).toMatch(/^s[a-z]+dan-bestiller-du-cremant-[a-z]*rsted$/);
+  });
+});
+
+describe("links", () => {
+  test("to pages must lead to one, now or by an earlier address", async () => {
+    const target = await made({ slug: `target-${randomUUID()}` });
+    const { slug } = target;
+    await update(target.id, { slug: `moved-${target.id}` });
+    await made({ body: `[a](${slug}), [b](moved-${target.id}#part), [c](query-language#text)` });
+    expect(refusal(await create({ body: "See\n\n[the rules](no-such-page#part)." }))).toEqual({
+      code: "BAD_USER_INPUT",
+      message: "body links to no-such-page, which is the address of no page",
+      path: ["input", "body"],
+    });
+    const { id } = await made();
+    expect(refusal(await update(id, { body: "[x](nowhere)" })).code).toBe("BAD_USER_INPUT");
+  });
+
+  test("elsewhere, and what is code, are left alone", async () => {
+    await made({
+      body: "[web](https://example.com/a-b), [list](/admin/orders), [part](#here), `[code](nowhere)`\n\n```md\n[block](nowhere)\n```",
+    });
+  });
+
+  test("are checked in time that grows with the text", async () => {
+    for (const text of ["[a](", "```a ", "`a", "[a](b) "]) {
+      const started = performance.now();
+      await create({ body: text.repeat(Math.floor(199_000 / text.length)) });
+      expect(performance.now() - started).toBeLessThan(3_000);
+    }
+  });
+});
+
+describe("the tree", () => {
+  test("has children in their order, is no circle and at most ten levels deep", async () => {
+    const top = await made();
+    const [second, first] = [
+      await made({ parentId: top.id, position: 2 }),
+      await made({ parentId: top.id, position: 1 }),
+    ];
+    const { data } = await ask(
+      `query ($id: ID!) { documentationPage(id: $id) { children { nodes { id parent { id } } } } }`,
+      { id: top.id },
+      reader.token,
+    );
+    expect(data.documentationPage.children.nodes).toEqual([
+      { id: first.id, parent: { id: top.id } },
+      { id: second.id, parent: { id: top.id } },
+    ]);
+    for (const parentId of [top.id, first.id])
+      expect(refusal(await update(top.id, { parentId }))).toMatchObject({
+        code: "BAD_USER_INPUT",
+        message: "parentId cannot be the page itself or one below it",
+      });
+    let above = first.id;
+    for (let level = 3; level <= 11; level++) above = (await made({ parentId: above })).id;
+    expect(refusal(await create({ parentId: above })).message).toBe(
+      "parentId stands too deep: there are 10 levels at most",
+    );
+    expect(refusal(await remove(top.id)).code).toBe("CONFLICT");
+  });
+});
+
+describe("versions", () => {
+  test("are kept with their authors, and restored as a new one", async () => {
+    const other = await service.login(["documentation.update"], "other@example.com");
+    const page = await made({ title: "Opening hours", body: "Ten to five." });
+    await update(page.id, { body: "Nine to five." }, other.token);
+    await update(page.id, { position: 4 });
+    const versions = async (token = writer.token) =>
+      ask(
+        `query ($id: ID!) { documentationPage(id: $id) { version versions { nodes { id number title body author { id } } } } }`,
+        { id: page.id },
+        token,
+      );
+    const { data } = await versions();
+    expect(data.documentationPage).toEqual({
+      version: 2,
+      versions: {
+        nodes: [
+          {
+            ...{ id: expect.any(String), number: 2, title: "Opening hours", body: "Nine to five." },
+            author: { id: other.userId },
+          },
+          {
+            ...{ id: expect.any(String), number: 1, title: "Opening hours", body: "Ten to five." },
+            author: { id: writer.userId },
+          },
+        ],
+      },
+    });
+    const restore = (id: string, token = writer.token) =>
+      ask(
+        `mutation ($id: ID!) { restoreDocumentationVersion(id: $id) { number body page { version body updatedBy { id } } } }`,
+        { id },
+        token,
+      );
+    const first = data.documentationPage.versions.nodes[1].id as string;
+    expect(refusal(await restore(first, reader.token)).code).toBe("FORBIDDEN");
+    expect((await restore(first)).data.restoreDocumentationVersion).toEqual({
+      number: 3,
+      body: "Ten to five.",
+      page: { version: 3, body: "Ten to five.", updatedBy: { id: writer.userId } },
+    });
+    expect(refusal(await restore(randomUUID())).code).toBe("NOT_FOUND");
+    const seen = await versions(reader.token);
+    expect(seen.data.documentationPage?.versions ?? null).toBeNull();
+  });
+});
+
+describe("the search", () => {
+  test("finds forms of words in Danish and English, the best first, with an excerpt", async () => {
+    const word = randomUUID().replaceAll("-", "").replace(/\d/g, "x");
+    const title = await made({ title: `Tastings ${word}`, body: "Everybody brings a glass." });
+    const body = await made({
+      title: `Flasker ${randomUUID()}`,
+      body: `Vi åbner ${word} flaskerne til smagningerne i kælderen.`,
+    });
+    expect((await find(word)).map(({ pageId }) => pageId)).toEqual([title.id, body.id]);
+    const [found] = await find(`smagning flaske ${word}`);
+    expect(found).toMatchObject({
+      pageId: body.id,
+      excerpt: expect.stringContaining("smagningerne"),
+    });
+    expect((await find(`tasting ${word}`)).map(({ pageId }) => pageId)).toEqual([title.id]);
+    expect((await find(`${word} -tasting`)).map(({ pageId }) => pageId)).toEqual([body.id]);
+    expect(await find("")).toEqual([]);
+    expect(await find("!!! & | ( :*")).toEqual([]);
+  });
+
+  test("is bounded", async () => {
+    expect(
+      refusal(await ask(`{ searchDocumentation(text: "a", first: 51) { slug } }`, {})).message,
+    ).toBe("first must be 1 to 50");
+    expect(
+      refusal(
+        await ask(`query ($text: String!) { searchDocumentation(text: $text) { slug } }`, {
+          text: "a ".repeat(501),
+        }),
+      ).message,
+    ).toBe("text must be 1000 characters at most");
+  });
+});
