@@ -62,6 +62,12 @@ export const recordRoute = createRoute({
   component: lazyRouteComponent(() => import("./generic/record/RecordPage.tsx"), "RecordPage"),
 });
 
+const handbookRoute = createRoute({
+  getParentRoute: () => root,
+  path: "handbook/$slug",
+  component: lazyRouteComponent(() => import("./pages/HandbookPage.tsx"), "HandbookPage"),
+});
+
 /** Plain addresses: every value is text, and stands as it is. */
 function parseSearch(search: string): Record<string, string> {
   return Object.fromEntries(new URLSearchParams(search));
@@ -77,7 +83,7 @@ function stringifySearch(search: Record<string, unknown>): string {
 }
 
 export const router = createRouter({
-  routeTree: root.addChildren([today, listRoute, newRoute, recordRoute]),
+  routeTree: root.addChildren([today, listRoute, newRoute, recordRoute, handbookRoute]),
   basepath: "/admin",
   defaultPreload: "intent",
   parseSearch,

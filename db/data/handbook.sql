@@ -633,6 +633,45 @@ perform notify_users(holders_of(''products.update''), ''STOCK_LOW'', format(''%s
 ```
 
 Everybody has the setting of a new kind within a minute.', 4),
+  ('handbook', 'The handbook', 'For callers of the API and office staff. After this page you can read, find and write pages of the handbook.
+
+Everything here needs a session or an API token without scopes; tokens with scopes are refused. In the console it is
+under **Office**.
+
+## Read and find
+
+`documentationPages` lists the pages in their order, `documentationPage(id:)` reads one, with `parent` and `children`.
+Every login sees published pages; drafts are seen by their author and with `documentation.update`.
+
+```graphql
+{ documentationPageBySlug(slug: "query-language") { id slug title body }
+  searchDocumentation(text: "smagning \"red wine\"") { slug title excerpt } }
+```
+
+`documentationPageBySlug` also finds a page by an earlier address: its `slug` is the present one.
+`searchDocumentation` finds forms of words in Danish and English, best first: `"a phrase"` in quotes, `-word` for pages
+without it, `or` between alternatives. The query language of the list finds words of titles.
+
+The pages about the product come with it and cannot be changed.
+
+## Write
+
+`createDocumentationPage`, `updateDocumentationPage` and `deleteDocumentationPage` need `documentation.update`.
+
+- `title` names the page. `slug` is its address in links, made from the title where none is given; an address belongs to
+  one page. After a change the earlier address finds the page until another page takes it.
+- `body` is Markdown with tables, at most 200 kB. HTML in it stays text, and pictures do not show. A link to another page
+  is `[text](its-address)`; it must lead to a page, and the refusal names the first that does not. Links with a scheme or
+  a path are left alone.
+- `parentId` puts it below another page, `position` orders the pages of a level. There are ten levels at most. A page
+  with others below it cannot be deleted.
+- `isPublished` shows it to everybody.
+
+## Versions
+
+Each change of title or text is a version with its author: `versions` of a page, with `documentation.update`.
+`restoreDocumentationVersion` gives the page the title and text of a version, as a new version. The console shows
+versions in a tab, and the differences between them under **History**.', 5),
   ('exports', 'Exports', 'For script authors, front-end engineers and operators. After this page you can export products to a file, write
 templates, predict what a cell holds, and operate the export workers.
 
@@ -1030,7 +1069,7 @@ How it works:
 
 Outside production it is [s3rver](https://github.com/20minutes/s3rver) with additions: unsigned requests are refused,
 unfinished uploads can be listed and aborted, and files appear completely or not at all. It does not check hashes of
-what it receives, has one key, and flushes nothing to disk. It is not for production.', 5),
+what it receives, has one key, and flushes nothing to disk. It is not for production.', 6),
   ('scripts', 'Write a script', 'For people whose programs talk to the back office. After this page you have a token, a Python script and a TypeScript
 client that read a whole list, and you know what to do when a request fails. A test runs the Python and TypeScript
 examples.
@@ -1272,7 +1311,7 @@ changed.
 | code `CONFLICT` | the state does not allow it, or another caller was faster | read again, decide again |
 
 Clients that send `Accept: application/graphql-response+json` get the matching HTTP status (400, 401, …) for an
-operation that was refused as a whole.', 6)
+operation that was refused as a whole.', 7)
 ) as t(slug, title, body, position)
 on conflict (slug) do update set title = excluded.title, body = excluded.body, position = excluded.position
 where documentation_pages.is_built_in

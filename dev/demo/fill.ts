@@ -1,6 +1,7 @@
 import { setTimeout } from "node:timers/promises";
 import { demoCampaigns } from "./campaigns.ts";
 import type { DemoClient } from "./client.ts";
+import { demoPages } from "./handbook.ts";
 import { demoProducts } from "./products.ts";
 import { demoAbsences, demoBookings, resources } from "./office.ts";
 import { administrator, departments, roles, users } from "./staff.ts";
@@ -16,6 +17,7 @@ export interface Added {
   resources: number;
   bookings: number;
   absences: number;
+  pages: number;
   orders: number;
 }
 
@@ -50,6 +52,7 @@ export async function fillDemo(
     resources: await addNamed(client, "resources", "Resource", resources),
     bookings: await addBookings(client, now),
     absences: await addAbsences(client, now),
+    pages: await addPages(client),
   };
   const { orders, orderImport } = await importOrders(client);
   return { added: { ...added, orders }, orderImport };
@@ -217,6 +220,31 @@ async function addAbsences(client: DemoClient, now: Date): Promise<number> {
       },
     );
   return demoAbsences.length;
+}
+
+/** Writes the pages of the handbook that are missing: first without their text, so that each finds those that it links to. */
+async function addPages(client: DemoClient): Promise<number> {
+  const { documentationPages } = await client.ask<{
+    documentationPages: { nodes: { id: string; title: string }[] };
+  }>("{ documentationPages(first: 250) { nodes { id title } } }");
+  const ids = new Map(documentationPages.nodes.map(({ id, title }) => [title, id]));
+  const missing = demoPages.filter(({ title }) => !ids.has(title));
+  for (const { title, tags } of missing) {
+    const { page } = await client.ask<{ page: { id: string } }>(
+      "mutation ($input: CreateDocumentationPageInput!) { page: createDocumentationPage(input: $input) { id } }",
+      { input: { title, tags, isPublished: true } },
+    );
+    ids.set(title, page.id);
+  }
+  for (const { title, body, ...page } of missing)
+    await client.ask(
+      "mutation ($id: ID!, $input: UpdateDocumentationPageInput!) { updateDocumentationPage(id: $id, input: $input) { id } }",
+      {
+        id: ids.get(title),
+        input: { body, ...("below" in page ? { parentId: ids.get(page.below) } : {}) },
+      },
+    );
+  return missing.length;
 }
 
 /**

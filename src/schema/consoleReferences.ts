@@ -135,7 +135,7 @@ export function relationsOf(
   { listed, all }: Places,
 ): EntityRelation[] {
   const own = all.get(table)?.name;
-  const found = relations(build, table).flatMap(([, relation]) => {
+  const found = relations(build, table).flatMap(([relationName, relation]) => {
     const remote = relation.remoteResource as Table;
     const place = all.get(remote);
     const by = referringField(build, relation);
@@ -145,11 +145,17 @@ export function relationsOf(
     const isFound = listed.has(remote)
       ? build.searchTable(remote as PgResource).fields.has(by)
       : parent !== undefined;
-    return isFound ? [{ entity: place.name, by, remote, parent }] : [];
+    // Rows of the table itself have the name of their field, such as "Children".
+    const ownField =
+      remote === table ? relationField(build, table, relationName, relation)?.name : undefined;
+    return isFound ? [{ entity: place.name, by, remote, field: parent?.field, ownField }] : [];
   });
-  return found.map(({ entity, by, remote, parent }) => {
+  return found.map(({ entity, by, remote, field, ownField }) => {
     const tags = remote.extensions?.tags as Tags | undefined;
-    const title = tagText(tags, "title") ?? titleOf(parent?.field ?? entity);
+    const title =
+      ownField === undefined
+        ? (tagText(tags, "title") ?? titleOf(field ?? entity))
+        : titleOf(ownField);
     const isOnly = found.filter((other) => other.entity === entity).length === 1;
     // A table that refers twice, by `created_by_user_id` and by `user_id`: the column tells the relations apart.
     const beside = isOnly ? "" : ` (${titleOf(by.replace(/Id$/, "")).toLowerCase()})`;

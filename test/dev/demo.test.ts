@@ -68,7 +68,7 @@ async function contents() {
   const { rows } = await database.pool.query<Record<string, unknown>>(
     ["departments", "roles", "users", "products", "product_prices", "product_images"]
       .concat(["product_ratings", "campaigns", "export_templates", "orders", "invitations"])
-      .concat(["resources", "resource_bookings", "absences"])
+      .concat(["resources", "resource_bookings", "absences", "documentation_pages"])
       .map(
         (table) =>
           `select '${table}' as table, count(*)::integer as rows, max(updated_at) as changed from ${table}`,
@@ -94,7 +94,7 @@ test("the banner of an empty service mentions the demo and the database", () => 
 test("fills an empty service", async () => {
   const outcome = await runDemo();
   expect(outcome.output).toContain(
-    "5 users, 200 products, 10 campaigns, 1 template, 5 resources, 15 bookings, 3 absences",
+    "5 users, 200 products, 10 campaigns, 1 template, 5 resources, 15 bookings, 3 absences, 3 pages",
   );
   expect(outcome.code).toBe(0);
   if (!outcome.output.includes("200 orders.")) process.stdout.write(outcome.output + output);

@@ -35,6 +35,9 @@ export const en = {
     ended: "Your session has ended",
     endedHint: "Log in to go on. What you typed is kept.",
   },
+  handbook: {
+    missing: (slug: string) => `There is no page ${slug} that you may see.`,
+  },
   secret: {
     hint: "Copy this now: it is shown only once.",
     copy: "Copy",
@@ -93,6 +96,7 @@ export const en = {
     take: "Tab takes it",
   },
   record: {
+    preview: "Preview",
     fields: "Fields",
     history: "History",
     save: "Save",

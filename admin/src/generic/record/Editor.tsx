@@ -1,4 +1,4 @@
-import { type ReactNode, useId } from "react";
+import { type ReactNode, useId, useState } from "react";
 import { Input, TextArea } from "react-aria-components";
 import type { EntityField } from "../../meta/catalogue.ts";
 import { useEntities } from "../../meta/EntitiesContext.ts";
@@ -8,6 +8,7 @@ import { type Row, pointedRow, referredRow } from "../../meta/rows.ts";
 import { en } from "../../text/en.ts";
 import { Description } from "../../ui/Description.tsx";
 import { Icon } from "../../ui/icons.tsx";
+import { useLoaded } from "../../ui/useLoaded.ts";
 import type { NewRow } from "./NewRow.tsx";
 import { ReferenceEditor } from "./ReferenceEditor.tsx";
 import { ReferenceListEditor } from "./ReferenceListEditor.tsx";
@@ -39,7 +40,10 @@ export function Editor(props: EditorProps): ReactNode {
     error !== undefined && `${id}-error`,
   ].filter((item) => item !== false);
   return (
-    <div className="field" data-field={field.name}>
+    <div
+      className={field.widget === "markdown" ? "field field-wide" : "field"}
+      data-field={field.name}
+    >
       <div className="field-head">
         {use === "NO" ? (
           <span className="label" id={`${id}-label`}>
@@ -101,6 +105,12 @@ function ReadOnly({
     referred && field.reference
       ? { entity: field.reference.entity, id: referred.id }
       : row && pointedRow(entities, field, row);
+  if (field.widget === "markdown" && text !== en.none)
+    return (
+      <div aria-labelledby={labelId} title={readOnlyReason} role="group">
+        <Markdown text={text} />
+      </div>
+    );
   return (
     <p className="read-only" aria-labelledby={labelId} title={readOnlyReason} role="group">
       {field.widget === "color" && text !== en.none && <ColorDot color={text} />}
@@ -176,6 +186,19 @@ function Control(props: ControlProps): ReactNode {
       </select>
     );
   }
+  if (field.widget === "markdown")
+    return (
+      <div className="written">
+        <TextArea
+          {...common}
+          className="input"
+          rows={Math.min(24, Math.max(8, text.split("\n").length))}
+          value={text}
+          onChange={(event) => onChange(event.target.value)}
+        />
+        <Preview text={text} />
+      </div>
+    );
   if (field.isList || field.kind === "JSON" || isLong(field))
     return (
       <TextArea
@@ -203,6 +226,24 @@ function Control(props: ControlProps): ReactNode {
         onChange={(event) => onChange(event.target.value)}
       />
     </>
+  );
+}
+
+const loadMarkdown = async () => (await import("../../ui/MarkdownText.tsx")).MarkdownText;
+
+function Markdown({ text }: { text: string }): ReactNode {
+  const MarkdownText = useLoaded(loadMarkdown, true);
+  return MarkdownText && <MarkdownText text={text} />;
+}
+
+/** The text as readers see it, when it is asked for. */
+function Preview({ text }: { text: string }): ReactNode {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <details onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>{en.record.preview}</summary>
+      {isOpen && <Markdown text={text} />}
+    </details>
   );
 }
 
@@ -240,7 +281,7 @@ function Choices({ field, value, describedBy, error, onChange }: ControlProps): 
 
 function isLong({ widget, maxLength, kind }: EntityField): boolean {
   if (kind !== "TEXT") return false;
-  return widget === "long" || widget === "markdown" || widget === "code" || (maxLength ?? 0) > 500;
+  return widget === "long" || widget === "code" || (maxLength ?? 0) > 500;
 }
 
 function inputType({ kind, widget }: EntityField): string {
