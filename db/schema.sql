@@ -1641,6 +1641,7 @@ create table documentation_pages (
 );
 alter table documentation_pages enable row level security, force row level security;
 CREATE INDEX documentation_pages_author_user_id_idx ON documentation_pages USING btree (author_user_id);
+CREATE INDEX documentation_pages_order_idx ON documentation_pages USING btree (title, id);
 CREATE INDEX documentation_pages_parent_id_idx ON documentation_pages USING btree (parent_id, "position", title, id);
 CREATE INDEX documentation_pages_position_idx ON documentation_pages USING btree ("position", title, id);
 CREATE INDEX documentation_pages_search_idx ON documentation_pages USING gin (search_vector);
@@ -7286,11 +7287,17 @@ comment on function dev_login(text,bytea,integer,integer) is 'Opens a session fo
 CREATE OR REPLACE FUNCTION documentation_page_by_slug(slug text)
  RETURNS documentation_pages
  LANGUAGE plpgsql
- STABLE
+ STABLE SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 begin
   perform require_full_login();
-  return (select p from documentation_pages p where p.id = documentation_page_id(documentation_page_by_slug.slug));
+  -- As the policies of the table.
+  return (
+    select p from documentation_pages p
+    where p.id = documentation_page_id(documentation_page_by_slug.slug)
+      and (p.is_published or p.author_user_id = current_user_id() or has_permission('documentation.update'))
+  );
 end;
 $function$;
 grant execute on function documentation_page_by_slug(text) to office_api;
@@ -7303,15 +7310,13 @@ The page with this address; null for none that the caller may see.';
 CREATE OR REPLACE FUNCTION documentation_page_id(slug text)
  RETURNS uuid
  LANGUAGE sql
- STABLE SECURITY DEFINER
- SET search_path TO (tenant), 'extensions', 'pg_temp'
+ STABLE
 AS $function$
   select coalesce(
     (select p.id from documentation_pages p where p.slug = documentation_page_id.slug),
     (select s.page_id from documentation_slugs s where s.slug = documentation_page_id.slug)
   )
 $function$;
-grant execute on function documentation_page_id(text) to office_api;
 comment on function documentation_page_id(text) is 'The page with this address, now or earlier.';
 
 CREATE OR REPLACE FUNCTION drop_old_audit_partitions(write_days integer, read_days integer)

@@ -661,7 +661,7 @@ The pages about the product come with it and cannot be changed.
 - `title` names the page. `slug` is its address in links, made from the title where none is given; an address belongs to
   one page. After a change the earlier address finds the page until another page takes it.
 - `body` is Markdown with tables, at most 200 kB. HTML in it stays text, and pictures do not show. A link to another page
-  is `[text](its-address)`; it must lead to a page, and the refusal names the first that does not. Links with a scheme or
+  has its address as its target; it must lead to a page, and the refusal names the first that does not. Links with a scheme or
   a path are left alone.
 - `parentId` puts it below another page, `position` orders the pages of a level. There are ten levels at most. A page
   with others below it cannot be deleted.

@@ -11,9 +11,8 @@ create or replace function documentation_page_id(slug text) returns uuid as $$
     (select p.id from documentation_pages p where p.slug = documentation_page_id.slug),
     (select s.page_id from documentation_slugs s where s.slug = documentation_page_id.slug)
   )
-$$ language sql stable security definer set search_path from current;
+$$ language sql stable;
 comment on function documentation_page_id is 'The page with this address, now or earlier.';
-grant execute on function documentation_page_id to office_api;
 
 -- Links `[text](address)` outside of code: those with a scheme, a path or an anchor only lead elsewhere.
 create or replace function check_documentation_links(body text) returns void as $$
@@ -105,9 +104,14 @@ select ensure_trigger('documentation_pages', '_200_check_delete',
 create or replace function documentation_page_by_slug(slug text) returns documentation_pages as $$
 begin
   perform require_full_login();
-  return (select p from documentation_pages p where p.id = documentation_page_id(documentation_page_by_slug.slug));
+  -- As the policies of the table.
+  return (
+    select p from documentation_pages p
+    where p.id = documentation_page_id(documentation_page_by_slug.slug)
+      and (p.is_published or p.author_user_id = current_user_id() or has_permission('documentation.update'))
+  );
 end;
-$$ language plpgsql stable;
+$$ language plpgsql stable security definer set search_path from current;
 comment on function documentation_page_by_slug is '@guard login
 @nullable
 @argument slug The address, now or earlier: the page''s own `slug` says whether it has changed.

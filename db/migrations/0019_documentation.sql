@@ -25,6 +25,7 @@ create table documentation_pages (
 );
 create unique index documentation_pages_slug_key on documentation_pages (slug);
 create index documentation_pages_parent_id_idx on documentation_pages (parent_id, position, title, id);
+create index documentation_pages_order_idx on documentation_pages (title, id);
 create index documentation_pages_position_idx on documentation_pages (position, title, id);
 create index documentation_pages_author_user_id_idx on documentation_pages (author_user_id);
 create index documentation_pages_updated_by_user_id_idx on documentation_pages (updated_by_user_id);

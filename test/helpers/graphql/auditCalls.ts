@@ -36,6 +36,9 @@ const notification = `insert into notifications (user_id, kind, title, subject_k
 const seriesBooking = (day: string) =>
   `insert into resource_bookings (resource_id, booked_by_user_id, booked_by_name, title, starts_at, ends_at, repeat_weeks, repeat_until, series_id)
    values (${first("resources")}, '${own.user}', 'Own', 'Planning', '${day}T09:00Z', '${day}T10:00Z', 1, '${day}', uuidv7())`;
+/** Inserts a page of the handbook. */
+const handbookPage = (title: string) =>
+  `insert into documentation_pages (title, is_published) values ('${title}', true)`;
 const loginCode = makeLoginCode();
 const job = (state: string, finished: string) =>
   `insert into jobs (kind, max_attempts, user_id, queue_job_id, input, state, finished_at)
@@ -165,6 +168,17 @@ export const preparations: Readonly<Record<string, Preparation>> = {
   updateResourceBookingSeries: onNew(
     seriesBooking("2041-01-14"),
     `, 'input', '{"title": "Changed"}'::jsonb`,
+  ),
+  deleteDocumentationPage: onNew(handbookPage("Deleted page")),
+  documentationPageBySlug: { sql: `select '{"slug": "query-language"}'::jsonb as variables` },
+  restoreDocumentationVersion: {
+    sql: `with made as (${handbookPage("Restored page")} returning id, title)
+      insert into documentation_versions (page_id, number, title, body) select id, 9, 'Earlier', 'Earlier' from made
+      returning jsonb_build_object('id', id) as variables`,
+  },
+  updateDocumentationPage: onNew(
+    handbookPage("Changed page"),
+    `, 'input', '{"body": "Changed"}'::jsonb`,
   ),
   updateAbsence: onNew(absence("2040-05-01"), `, 'input', '{"note": "Changed"}'::jsonb`),
   suggestions: { sql: `select '{"entity": "users", "text": ""}'::jsonb as variables` },
