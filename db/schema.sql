@@ -377,6 +377,15 @@ Rows that the engine would not take.';
 comment on column search_status_view.error is 'Why the engine would not build the next version; null when nothing is wrong.';
 comment on column search_status_view.waiting_since is 'Since when the oldest of them waits; null when there is none.';
 
+create type search_watch_channel as enum ('INBOX', 'EMAIL');
+comment on type search_watch_channel is 'How a watch tells.';
+
+create type search_watch_delivery as enum ('AT_ONCE', 'DAILY', 'WEEKLY');
+comment on type search_watch_delivery is 'When a watch tells: within a minute, at 08:00, or on Mondays at 08:00, in the person''s time zone.';
+
+create type search_watch_event as enum ('CREATED', 'MATCHES', 'LEAVES', 'CHANGED');
+comment on type search_watch_event is 'What happened to a row: CREATED: a new one matches; MATCHES: one matches that did not before; LEAVES: one matches no more; CHANGED: one that matches has changed.';
+
 create type session_view as (
   id uuid,
   created_at timestamp with time zone,
@@ -523,6 +532,8 @@ comment on column user_changes.time_zone is 'The name of a time zone, such as `E
 create sequence schema_migrations_id_seq as integer increment 1 start 1 minvalue 1 maxvalue 2147483647;
 
 create sequence search_outbox_id_seq as bigint increment 1 start 1 minvalue 1 maxvalue 9223372036854775807;
+
+create sequence watched_changes_id_seq as bigint increment 1 start 1 minvalue 1 maxvalue 9223372036854775807;
 
 -- the tenant: tables
 create table absences (
@@ -4509,6 +4520,163 @@ comment on table search_outbox is '@internal
 @audit off because it is a queue
 Changed, added and deleted rows that were not yet sent to the search engine, in order.';
 
+create table search_watch_notices (
+  id uuid not null default uuidv7(),
+  watch_id uuid not null,
+  event search_watch_event not null,
+  row_id uuid not null,
+  name text not null,
+  created_at timestamp with time zone not null default now(),
+  constraint search_watch_notices_pkey PRIMARY KEY (id),
+  constraint search_watch_notices_watch_id_fkey FOREIGN KEY (watch_id) REFERENCES search_watches(id) ON DELETE CASCADE
+);
+alter table search_watch_notices enable row level security, force row level security;
+CREATE INDEX search_watch_notices_watch_id_idx ON search_watch_notices USING btree (watch_id, id);
+
+create policy search_watch_notices_owner on search_watch_notices for all to office_owner
+  using (true)
+  with check (true);
+
+comment on table search_watch_notices is '@internal
+@audit off because it is what a notification will tell
+What a watch has noticed and not told yet.';
+
+create table search_watch_rows (
+  watch_id uuid not null,
+  row_id uuid not null,
+  constraint search_watch_rows_pkey PRIMARY KEY (watch_id, row_id),
+  constraint search_watch_rows_watch_id_fkey FOREIGN KEY (watch_id) REFERENCES search_watches(id) ON DELETE CASCADE
+);
+alter table search_watch_rows enable row level security, force row level security;
+
+create policy search_watch_rows_owner on search_watch_rows for all to office_owner
+  using (true)
+  with check (true);
+
+comment on table search_watch_rows is '@internal
+@audit off because it only copies which rows match
+The rows that match a watch.';
+
+create table search_watches (
+  id uuid not null default uuidv7(),
+  user_id uuid not null,
+  name text collate display_order not null,
+  entity text collate "C" not null,
+  query text not null,
+  events search_watch_event[] not null default '{CREATED,MATCHES}'::search_watch_event[],
+  delivery search_watch_delivery not null default 'AT_ONCE'::search_watch_delivery,
+  channels search_watch_channel[] not null default '{INBOX}'::search_watch_channel[],
+  is_paused boolean not null default false,
+  last_match_at timestamp with time zone,
+  match_count integer not null default 0,
+  problem text,
+  table_name text not null,
+  statement text not null,
+  statement_values jsonb not null,
+  seen_statement text not null,
+  ids_at integer not null,
+  is_ready boolean not null default false,
+  ready_after text not null default pg_current_xact_id()::text,
+  due_at timestamp with time zone,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  constraint search_watches_channels_check CHECK (cardinality(channels) > 0),
+  constraint search_watches_events_check CHECK (cardinality(events) > 0),
+  constraint search_watches_name_check CHECK (is_label(name, 200)),
+  constraint search_watches_pkey PRIMARY KEY (id),
+  constraint search_watches_query_check CHECK (char_length(query) >= 1 AND char_length(query) <= 10000),
+  constraint search_watches_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
+);
+alter table search_watches enable row level security, force row level security;
+CREATE INDEX search_watches_due_at_idx ON search_watches USING btree (due_at);
+CREATE INDEX search_watches_table_name_idx ON search_watches USING btree (table_name);
+CREATE INDEX search_watches_user_id_idx ON search_watches USING btree (user_id, name, id);
+CREATE TRIGGER _100_timestamps BEFORE UPDATE ON search_watches FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
+CREATE TRIGGER _800_audit_delete AFTER DELETE ON search_watches REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('SearchWatch', 'id', 'match_count', 'statement_values', 'table_name', 'ids_at', 'last_match_at', 'seen_statement', 'due_at', 'statement', 'is_ready', 'ready_after');
+CREATE TRIGGER _800_audit_insert AFTER INSERT ON search_watches REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('SearchWatch', 'id', 'match_count', 'statement_values', 'table_name', 'ids_at', 'last_match_at', 'seen_statement', 'due_at', 'statement', 'is_ready', 'ready_after');
+CREATE TRIGGER _800_audit_update AFTER UPDATE ON search_watches REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('SearchWatch', 'id', 'match_count', 'statement_values', 'table_name', 'ids_at', 'last_match_at', 'seen_statement', 'due_at', 'statement', 'is_ready', 'ready_after');
+
+create policy search_watches_owner on search_watches for all to office_owner
+  using (true)
+  with check (true);
+
+create policy search_watches_read on search_watches for select to office_api
+  using ((( SELECT is_login() AS is_login) AND (user_id = ( SELECT current_user_id() AS current_user_id))));
+grant select (xmin, id, user_id, name, entity, query, events, delivery, channels, is_paused, last_match_at, match_count, problem, table_name, statement, statement_values, seen_statement, ids_at, is_ready, ready_after, due_at, created_at, updated_at) on search_watches to office_api;
+
+comment on table search_watches is '@group Office 54
+@read login
+@owner user_id
+@audit SearchWatch id except table_name statement statement_values seen_statement ids_at is_ready ready_after due_at last_match_at match_count
+@defaultOrder name, id
+@label name entity
+A saved search. Its owner hears of rows that begin to match it.';
+
+comment on column search_watches.user_id is '@internal
+Whose watch it is.';
+
+comment on column search_watches.name is '@list 1
+What it is for.';
+
+comment on column search_watches.entity is '@list 2
+@title List
+The list that is searched, such as `products`.';
+
+comment on column search_watches.query is '@list 3
+@widget long
+The search, as in the argument `query` of that list.';
+
+comment on column search_watches.events is '@list 4
+What it tells of.';
+
+comment on column search_watches.delivery is '@list 5
+@title When
+When it tells.';
+
+comment on column search_watches.channels is '@title How
+How it tells.';
+
+comment on column search_watches.is_paused is '@list 6
+@title Paused
+Whether it tells nothing. What happens meanwhile is not told later.';
+
+comment on column search_watches.last_match_at is '@list 7
+@title Last match
+When it last told of a row; null before.';
+
+comment on column search_watches.match_count is '@list 8
+@title Matches
+How many rows it has told of.';
+comment on column search_watches.problem is 'Why it was paused by the service; null where nothing is wrong.';
+
+comment on column search_watches.table_name is '@internal
+The table of the list.';
+
+comment on column search_watches.statement is '@internal
+The search as SQL, for the worker.';
+
+comment on column search_watches.statement_values is '@internal
+The values of its parameters.';
+
+comment on column search_watches.seen_statement is '@internal
+SQL for the names of changed rows that the owner may see.';
+
+comment on column search_watches.ids_at is '@internal
+Which of them, from 0, takes the ids of changed rows.';
+
+comment on column search_watches.is_ready is '@internal
+Whether `search_watch_rows` has the rows that match.';
+
+comment on column search_watches.ready_after is '@internal
+The transaction that saved it: one that began before may have changed rows unnoticed.';
+
+comment on column search_watches.due_at is '@internal
+When what it has noticed is told; null without anything.';
+comment on constraint search_watches_channels_check on search_watches is 'must name at least one channel';
+comment on constraint search_watches_events_check on search_watches is 'must name at least one event';
+comment on constraint search_watches_name_check on search_watches is 'must be 1 to 200 visible characters without spaces at its ends';
+comment on constraint search_watches_query_check on search_watches is 'must be 1 to 10000 characters';
+
 create table sessions (
   id uuid not null default uuidv7(),
   user_id uuid not null,
@@ -4750,6 +4918,23 @@ comment on constraint users_email_check on users is 'must be an e-mail address s
 comment on constraint users_name_check on users is 'must be 1 to 120 visible characters without spaces at its ends';
 comment on constraint users_time_zone_check on users is 'must be the name of a time zone, such as Europe/Copenhagen';
 comment on index users_email_key is 'A user with this e-mail address exists already.';
+
+create table watched_changes (
+  id bigint not null generated by default as identity,
+  table_name text not null,
+  row_id uuid not null,
+  is_new boolean not null,
+  constraint watched_changes_pkey PRIMARY KEY (id)
+);
+alter table watched_changes enable row level security, force row level security;
+
+create policy watched_changes_owner on watched_changes for all to office_owner
+  using (true)
+  with check (true);
+
+comment on table watched_changes is '@internal
+@audit off because it is a queue
+Changed rows of tables that somebody watches.';
 
 create table wine_types (
   id uuid not null default uuidv7(),
@@ -5009,6 +5194,39 @@ AS $function$
 $function$;
 comment on function add_notification_preferences() is 'Adds the preferences that people do not have yet, such as those of a kind that is new.';
 
+CREATE OR REPLACE FUNCTION add_notifications(user_ids uuid[], kind notification_kind, title text, body text, entity text, entity_id text, subject_key text, in_inbox boolean DEFAULT NULL::boolean, mail notification_mail DEFAULT NULL::notification_mail)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_key text := coalesce(add_notifications.subject_key, add_notifications.entity_id, '');
+  v_title text := left(add_notifications.title, 300);
+  v_body text := left(trim_to_null(add_notifications.body), 2000);
+begin
+  with told as (
+    select u.id as user_id, coalesce(add_notifications.in_inbox, p.in_inbox) as in_inbox, coalesce(add_notifications.mail, p.mail) as mail
+    from users u join notification_preferences p on p.user_id = u.id and p.kind = add_notifications.kind
+    where u.id = any (add_notifications.user_ids) and u.is_active
+  ),
+  again as (
+    update notifications n set
+      occurrences = n.occurrences + 1, title = v_title, body = v_body, entity = add_notifications.entity,
+      entity_id = add_notifications.entity_id, read_at = case when t.in_inbox then null else n.read_at end
+    from told t
+    where n.kind = add_notifications.kind and n.subject_key = v_key and n.created_at > now() - interval '1 hour' and n.user_id = t.user_id
+    returning n.user_id
+  )
+  insert into notifications (user_id, kind, title, body, entity, entity_id, subject_key, read_at, mail_at)
+  select t.user_id, add_notifications.kind, v_title, v_body, add_notifications.entity, add_notifications.entity_id, v_key,
+    case when not t.in_inbox then now() end,
+    case t.mail when 'AT_ONCE' then now() when 'DAILY' then next_digest_at(t.user_id) end
+  from told t
+  where (t.in_inbox or t.mail <> 'OFF') and not exists (select from again a where a.user_id = t.user_id);
+end;
+$function$;
+
 CREATE OR REPLACE FUNCTION advance_search_build(collection text, building text, building_cursor uuid, added integer)
  RETURNS void
  LANGUAGE sql
@@ -5258,7 +5476,7 @@ CREATE OR REPLACE FUNCTION audit_entity_types()
  RETURNS text[]
  LANGUAGE sql
  IMMUTABLE
-AS $function$ select '{Absence,AiApproval,AiAttachment,AiConversation,AiToolCall,ApiToken,AuditLog,CalendarFeed,Campaign,Customer,Department,DocumentationPage,ErpMappingRule,ErpMappingTarget,ErpSyncRun,ExportJob,ExportTemplate,ExportTemplateColumn,ExportWorkbook,Invitation,Job,OfficeSetting,Order,OrderLine,Product,ProductImage,ProductPrice,ProductRating,ProductSyncRun,PublicHoliday,Resource,ResourceBooking,Reviewer,Role,RolePermission,SearchKey,Session,User,UserIdentity,UserRole,WineType}'::text[] $function$;
+AS $function$ select '{Absence,AiApproval,AiAttachment,AiConversation,AiToolCall,ApiToken,AuditLog,CalendarFeed,Campaign,Customer,Department,DocumentationPage,ErpMappingRule,ErpMappingTarget,ErpSyncRun,ExportJob,ExportTemplate,ExportTemplateColumn,ExportWorkbook,Invitation,Job,OfficeSetting,Order,OrderLine,Product,ProductImage,ProductPrice,ProductRating,ProductSyncRun,PublicHoliday,Resource,ResourceBooking,Reviewer,Role,RolePermission,SearchKey,SearchWatch,Session,User,UserIdentity,UserRole,WineType}'::text[] $function$;
 grant execute on function audit_entity_types() to office_api;
 
 comment on function audit_entity_types() is '@behavior -queryField -typeField
@@ -5299,7 +5517,7 @@ CREATE OR REPLACE FUNCTION audit_moments(entity_type text)
  LANGUAGE sql
  IMMUTABLE
 AS $function$
-      select case audit_moments.entity_type when 'Absence' then '{decidedAt,createdAt,updatedAt}'::text[] when 'AiApproval' then '{expiresAt,createdAt,answeredAt,usedAt}'::text[] when 'AiAttachment' then '{createdAt}'::text[] when 'AiConversation' then '{createdAt,updatedAt}'::text[] when 'ApiToken' then '{expiresAt,lastUsedAt,revokedAt,createdAt}'::text[] when 'CalendarFeed' then '{lastUsedAt,revokedAt,createdAt,updatedAt}'::text[] when 'Campaign' then '{scheduledAt,createdAt,updatedAt}'::text[] when 'Customer' then '{sourceUpdatedAt,createdAt,updatedAt}'::text[] when 'Department' then '{createdAt,updatedAt}'::text[] when 'DocumentationPage' then '{createdAt,updatedAt}'::text[] when 'ErpMappingRule' then '{createdAt,updatedAt}'::text[] when 'ErpMappingTarget' then '{createdAt,updatedAt}'::text[] when 'ExportJob' then '{startedAt,finishedAt,expiresAt,createdAt,updatedAt}'::text[] when 'ExportTemplate' then '{createdAt,updatedAt}'::text[] when 'ExportWorkbook' then '{createdAt}'::text[] when 'Invitation' then '{expiresAt,acceptedAt,createdAt,updatedAt,revokedAt,mailedAt}'::text[] when 'OfficeSetting' then '{createdAt,updatedAt}'::text[] when 'Order' then '{placedAt,sourceUpdatedAt,importedAt,createdAt,updatedAt}'::text[] when 'OrderLine' then '{createdAt,updatedAt}'::text[] when 'Product' then '{sourceUpdatedAt,createdAt,updatedAt}'::text[] when 'ProductImage' then '{createdAt,updatedAt}'::text[] when 'ProductPrice' then '{createdAt,updatedAt}'::text[] when 'ProductRating' then '{createdAt,updatedAt}'::text[] when 'ProductSyncRun' then '{createdAt,deliveredAt}'::text[] when 'PublicHoliday' then '{createdAt,updatedAt}'::text[] when 'Resource' then '{createdAt,updatedAt}'::text[] when 'ResourceBooking' then '{startsAt,endsAt,createdAt,updatedAt}'::text[] when 'Reviewer' then '{createdAt,updatedAt}'::text[] when 'Role' then '{createdAt,updatedAt}'::text[] when 'RolePermission' then '{createdAt}'::text[] when 'Session' then '{createdAt,lastUsedAt,idleExpiresAt,expiresAt,endedAt}'::text[] when 'User' then '{createdAt,updatedAt,invitationsClosedAt}'::text[] when 'UserIdentity' then '{createdAt}'::text[] when 'UserRole' then '{createdAt}'::text[] when 'WineType' then '{createdAt,updatedAt}'::text[] end $function$;
+      select case audit_moments.entity_type when 'Absence' then '{decidedAt,createdAt,updatedAt}'::text[] when 'AiApproval' then '{expiresAt,createdAt,answeredAt,usedAt}'::text[] when 'AiAttachment' then '{createdAt}'::text[] when 'AiConversation' then '{createdAt,updatedAt}'::text[] when 'ApiToken' then '{expiresAt,lastUsedAt,revokedAt,createdAt}'::text[] when 'CalendarFeed' then '{lastUsedAt,revokedAt,createdAt,updatedAt}'::text[] when 'Campaign' then '{scheduledAt,createdAt,updatedAt}'::text[] when 'Customer' then '{sourceUpdatedAt,createdAt,updatedAt}'::text[] when 'Department' then '{createdAt,updatedAt}'::text[] when 'DocumentationPage' then '{createdAt,updatedAt}'::text[] when 'ErpMappingRule' then '{createdAt,updatedAt}'::text[] when 'ErpMappingTarget' then '{createdAt,updatedAt}'::text[] when 'ExportJob' then '{startedAt,finishedAt,expiresAt,createdAt,updatedAt}'::text[] when 'ExportTemplate' then '{createdAt,updatedAt}'::text[] when 'ExportWorkbook' then '{createdAt}'::text[] when 'Invitation' then '{expiresAt,acceptedAt,createdAt,updatedAt,revokedAt,mailedAt}'::text[] when 'OfficeSetting' then '{createdAt,updatedAt}'::text[] when 'Order' then '{placedAt,sourceUpdatedAt,importedAt,createdAt,updatedAt}'::text[] when 'OrderLine' then '{createdAt,updatedAt}'::text[] when 'Product' then '{sourceUpdatedAt,createdAt,updatedAt}'::text[] when 'ProductImage' then '{createdAt,updatedAt}'::text[] when 'ProductPrice' then '{createdAt,updatedAt}'::text[] when 'ProductRating' then '{createdAt,updatedAt}'::text[] when 'ProductSyncRun' then '{createdAt,deliveredAt}'::text[] when 'PublicHoliday' then '{createdAt,updatedAt}'::text[] when 'Resource' then '{createdAt,updatedAt}'::text[] when 'ResourceBooking' then '{startsAt,endsAt,createdAt,updatedAt}'::text[] when 'Reviewer' then '{createdAt,updatedAt}'::text[] when 'Role' then '{createdAt,updatedAt}'::text[] when 'RolePermission' then '{createdAt}'::text[] when 'SearchWatch' then '{lastMatchAt,dueAt,createdAt,updatedAt}'::text[] when 'Session' then '{createdAt,lastUsedAt,idleExpiresAt,expiresAt,endedAt}'::text[] when 'User' then '{createdAt,updatedAt,invitationsClosedAt}'::text[] when 'UserIdentity' then '{createdAt}'::text[] when 'UserRole' then '{createdAt}'::text[] when 'WineType' then '{createdAt,updatedAt}'::text[] end $function$;
 grant execute on function audit_moments(text) to office_api;
 
 comment on function audit_moments(text) is '@behavior -queryField -typeField
@@ -7208,6 +7426,26 @@ AS $function$
   delete from search_leftovers l where l.kind = delete_search_leftover.kind and l.name = delete_search_leftover.name
 $function$;
 grant execute on function delete_search_leftover(text,text) to office_worker;
+
+CREATE OR REPLACE FUNCTION delete_search_watch(id uuid)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+begin
+  perform require_full_login();
+  delete from search_watches w where w.id = delete_search_watch.id and w.user_id = current_user_id();
+  if not found then
+    perform fail('OF404', 'There is no search watch of yours with this id', '{"path": ["id"]}');
+  end if;
+  return true;
+end;
+$function$;
+grant execute on function delete_search_watch(uuid) to office_api;
+
+comment on function delete_search_watch(uuid) is '@guard login
+Deletes a search watch of the caller.';
 
 CREATE OR REPLACE FUNCTION dequeue_export(job export_jobs)
  RETURNS void
@@ -9331,6 +9569,14 @@ $function$;
 grant execute on function is_time_zone(text) to office_api;
 comment on function is_time_zone(text) is 'Whether a text is the name of a time zone, such as Europe/Copenhagen.';
 
+CREATE OR REPLACE FUNCTION is_watched(table_name text)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select exists (select from search_watches w where w.table_name = is_watched.table_name)
+$function$;
+
 CREATE OR REPLACE FUNCTION iso_text(moment timestamp with time zone)
  RETURNS text
  LANGUAGE sql
@@ -9902,6 +10148,16 @@ begin
 end;
 $function$;
 
+CREATE OR REPLACE FUNCTION may_read_table(user_id uuid, table_name text)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select coalesce(t.keys = 'login' or string_to_array(t.keys, ' ') <@ user_permissions(may_read_table.user_id), false)
+  from (select regexp_replace(btrim(table_tags(to_regclass(quote_ident(may_read_table.table_name))) ->> 'read'), '[\s,]+', ' ', 'g')) as t(keys)
+$function$;
+comment on function may_read_table(uuid,text) is 'Whether a user holds the permissions of a table''s tag @read.';
+
 CREATE OR REPLACE FUNCTION may_search(keys text[])
  RETURNS boolean
  LANGUAGE sql
@@ -10019,12 +10275,55 @@ AS $function$
 $function$;
 comment on function next_waiting_export(integer) is 'The oldest waiting export of the user with the fewest running exports and, among those, the longest wait; null when none may start.';
 
+CREATE OR REPLACE FUNCTION next_watched_changes(row_limit integer)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_changes jsonb;
+  v_changed text[];
+begin
+  update search_watches w set is_ready = false
+  from users u
+  where u.id = w.user_id and w.is_ready and (w.is_paused or not u.is_active);
+  delete from watched_changes c where not is_watched(c.table_name);
+  select jsonb_agg(to_jsonb(c)), array_agg(distinct c.table_name) into v_changes, v_changed
+  from (select * from watched_changes c order by c.id limit next_watched_changes.row_limit) as c;
+  return jsonb_build_object(
+    'changes', coalesce(v_changes, '[]'),
+    'watches', (
+      select coalesce(jsonb_agg(jsonb_build_object('id', w.id, 'userId', w.user_id, 'permissions', user_permissions(w.user_id),
+        'tableName', w.table_name, 'statement', w.statement, 'values', w.statement_values, 'seenStatement', w.seen_statement, 'idsAt', w.ids_at, 'isReady', w.is_ready,
+        'version', md5(w.statement || w.statement_values::text)
+      ) order by w.user_id, w.table_name, w.id), '[]')
+      from search_watches w join users u on u.id = w.user_id
+      where u.is_active and not w.is_paused and (
+        w.is_ready and w.table_name = any (v_changed)
+        or not w.is_ready and w.ready_after::xid8 < pg_snapshot_xmin(pg_current_snapshot())
+      )
+    )
+  );
+end;
+$function$;
+grant execute on function next_watched_changes(integer) to office_worker;
+comment on function next_watched_changes(integer) is 'The next changed rows, and the watches that are to be compared with them.';
+
 CREATE OR REPLACE FUNCTION nightly_moment(day date, time_zone text)
  RETURNS timestamp with time zone
  LANGUAGE sql
  STABLE
 AS $function$
   select (day + time '02:30') at time zone time_zone
+$function$;
+
+CREATE OR REPLACE FUNCTION note_watched(table_name text, ids uuid[], is_new boolean)
+ RETURNS void
+ LANGUAGE sql
+AS $function$
+  insert into watched_changes (table_name, row_id, is_new)
+  select note_watched.table_name, i, note_watched.is_new from unnest(note_watched.ids) as i
 $function$;
 
 CREATE OR REPLACE FUNCTION notify_of_import_issues(groups_before integer, groups_now integer, run_id uuid)
@@ -10089,32 +10388,10 @@ comment on function notify_of_tokens() is 'Tells people of API tokens that expir
 
 CREATE OR REPLACE FUNCTION notify_users(user_ids uuid[], kind notification_kind, title text, body text DEFAULT NULL::text, entity text DEFAULT NULL::text, entity_id text DEFAULT NULL::text, subject_key text DEFAULT NULL::text)
  RETURNS void
- LANGUAGE plpgsql
- SECURITY DEFINER
- SET search_path TO (tenant), 'extensions', 'pg_temp'
+ LANGUAGE sql
 AS $function$
-declare
-  v_key text := coalesce(notify_users.subject_key, notify_users.entity_id, '');
-  v_title text := left(notify_users.title, 300);
-  v_body text := left(trim_to_null(notify_users.body), 2000);
-begin
-  with again as (
-    update notifications n set
-      occurrences = n.occurrences + 1, title = v_title, body = v_body, entity = notify_users.entity, entity_id = notify_users.entity_id,
-      read_at = case when p.in_inbox then null else n.read_at end
-    from notification_preferences p
-    where n.kind = notify_users.kind and n.subject_key = v_key and n.created_at > now() - interval '1 hour'
-      and n.user_id = any (notify_users.user_ids) and p.user_id = n.user_id and p.kind = n.kind
-    returning n.user_id
-  )
-  insert into notifications (user_id, kind, title, body, entity, entity_id, subject_key, read_at, mail_at)
-  select u.id, notify_users.kind, v_title, v_body, notify_users.entity, notify_users.entity_id, v_key,
-    case when not p.in_inbox then now() end,
-    case p.mail when 'AT_ONCE' then now() when 'DAILY' then next_digest_at(u.id) end
-  from users u join notification_preferences p on p.user_id = u.id and p.kind = notify_users.kind
-  where u.id = any (notify_users.user_ids) and u.is_active and (p.in_inbox or p.mail <> 'OFF')
-    and not exists (select from again a where a.user_id = u.id);
-end;
+  select add_notifications(notify_users.user_ids, notify_users.kind, notify_users.title, notify_users.body, notify_users.entity,
+    notify_users.entity_id, notify_users.subject_key)
 $function$;
 comment on function notify_users(uuid[],notification_kind,text,text,text,text,text) is 'Tells active users of something. The same kind and `subject_key` (by default `entity_id`) within an hour is one notification.';
 
@@ -10732,9 +11009,9 @@ declare
 begin
   -- Those that were read in the meantime, and those of people who were deactivated, are not sent any more.
   update notifications n set mail_at = null
-  from users u join notification_preferences p on p.user_id = u.id
-  where n.mail_at <= now() and n.mail_id is null and u.id = n.user_id and p.kind = n.kind
-    and (not u.is_active or n.read_at is not null and p.in_inbox);
+  from users u
+  where n.mail_at <= now() and n.mail_id is null and u.id = n.user_id
+    and (not u.is_active or n.read_at > n.created_at);
   for v_user_id in select distinct n.user_id from notifications n where n.mail_at <= now() and n.mail_id is null loop
     v_mail_id := uuidv7();
     update notifications n set mail_id = v_mail_id where n.user_id = v_user_id and n.mail_at <= now() and n.mail_id is null;
@@ -11163,6 +11440,89 @@ AS $function$
 $function$;
 grant execute on function record_unknown_search_key(text,integer,text[],bigint) to office_worker;
 comment on function record_unknown_search_key(text,integer,text[],bigint) is 'Records an unknown key of the engine; it is removed when all keys derived from it have expired.';
+
+CREATE OR REPLACE FUNCTION record_watched_changes(changes jsonb, results jsonb, seen jsonb)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_count integer;
+begin
+  update search_watches w set is_paused = true, problem = left(r ->> 'problem', 1000)
+  from jsonb_array_elements(results) as r
+  where w.id = (r ->> 'id')::uuid and r ? 'problem';
+
+  -- A watch that was changed meanwhile is looked at again.
+  with current_results as materialized (
+    select w.id, w.user_id || '.' || w.table_name as seen_key, w.is_ready, w.table_name, w.events, r -> 'matches' as matches
+    from jsonb_array_elements(results) as r join search_watches w on w.id = (r ->> 'id')::uuid
+    where not r ? 'problem' and not w.is_paused and w.is_ready = (r ->> 'isReady')::boolean
+      and md5(w.statement || w.statement_values::text) = r ->> 'version'
+    for no key update of w
+  ),
+  changed as materialized (
+    select c.table_name, c.row_id, bool_or(c.is_new) as is_new
+    from jsonb_populate_recordset(null::watched_changes, changes) as c group by 1, 2
+  ),
+  matching as materialized (
+    select c.id as watch_id, (m ->> 0)::uuid as row_id, m ->> 1 as name from current_results c, jsonb_array_elements(c.matches) as m
+  ),
+  seen_rows as materialized (
+    select k.key, (x ->> 0)::uuid as row_id, x ->> 1 as name from jsonb_each(record_watched_changes.seen) as k, jsonb_array_elements(k.value) as x
+  ),
+  first_rows as (
+    insert into search_watch_rows (watch_id, row_id)
+    select m.watch_id, m.row_id from matching m join current_results c on c.id = m.watch_id where not c.is_ready
+    on conflict do nothing
+  ),
+  made_ready as (
+    update search_watches w set is_ready = true from current_results c where w.id = c.id and not c.is_ready
+  ),
+  compared as materialized (
+    select c.id as watch_id, h.row_id, c.events, h.is_new, m.row_id is not null as matches, o.row_id is not null as matched,
+      coalesce(m.name, s.name) as name
+    from current_results c join changed h on h.table_name = c.table_name
+      left join matching m on m.watch_id = c.id and m.row_id = h.row_id
+      left join search_watch_rows o on o.watch_id = c.id and o.row_id = h.row_id
+      left join seen_rows s on s.key = c.seen_key and s.row_id = h.row_id
+    where c.is_ready and (m.row_id is not null or o.row_id is not null)
+  ),
+  added as (
+    insert into search_watch_rows (watch_id, row_id) select p.watch_id, p.row_id from compared p where p.matches and not p.matched
+  ),
+  removed as (
+    delete from search_watch_rows o using compared p where o.watch_id = p.watch_id and o.row_id = p.row_id and not p.matches
+  ),
+  noticed as (
+    insert into search_watch_notices (watch_id, event, row_id, name)
+    select p.watch_id, e.event, p.row_id, left(p.name, 200)
+    from compared p, lateral (
+      select case
+        when p.matches and not p.matched and p.is_new and 'CREATED' = any (p.events) then 'CREATED'
+        when p.matches and not p.matched then 'MATCHES'
+        when p.matches then 'CHANGED'
+        -- What the owner may not see any more, or what was deleted, is not told.
+        when p.name is not null then 'LEAVES'
+      end::search_watch_event as event
+    ) as e
+    where e.event = any (p.events)
+    returning watch_id
+  )
+  update search_watches w set
+    match_count = w.match_count + n.number, last_match_at = now(),
+    due_at = coalesce(w.due_at, case w.delivery when 'AT_ONCE' then now() when 'DAILY' then next_digest_at(w.user_id)
+      else next_digest_at(w.user_id) + make_interval(days => (8 - extract(isodow from next_digest_at(w.user_id) at time zone time_zone_of(w.user_id))::integer) % 7) end)
+  from (select n.watch_id, count(*)::integer as number from noticed n group by 1) as n
+  where w.id = n.watch_id;
+  get diagnostics v_count = row_count;
+  delete from watched_changes c where c.id in (select (x ->> 'id')::bigint from jsonb_array_elements(changes) as x);
+  return v_count;
+end;
+$function$;
+grant execute on function record_watched_changes(jsonb,jsonb,jsonb) to office_worker;
+comment on function record_watched_changes(jsonb,jsonb,jsonb) is 'Compares the rows that match with those that matched, notes the events and takes the changes from the queue, in one transaction. Returns the number of watches with events.';
 
 CREATE OR REPLACE FUNCTION recorded_entity_types()
  RETURNS SETOF text
@@ -12055,6 +12415,50 @@ $function$;
 grant execute on function sample_orders(uuid[]) to office_api;
 comment on function sample_orders(uuid[]) is 'The orders of import issues. Without `orders.read`, all columns except the table''s `@summary` are null.';
 
+CREATE OR REPLACE FUNCTION save_search_watch(id uuid, input jsonb)
+ RETURNS uuid
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_watch search_watches;
+  v_old search_watches;
+begin
+  perform require_full_login();
+  if save_search_watch.id is null then
+    perform from users u where u.id = current_user_id() for no key update;
+    if 50 <= (select count(*) from search_watches w where w.user_id = current_user_id()) then
+      perform fail('OF409', 'You have 50 search watches: delete one first');
+    end if;
+    insert into search_watches (user_id, name, entity, query, table_name, statement, statement_values, seen_statement,
+      ids_at, events, delivery, channels, is_paused)
+    select current_user_id(), coalesce(trim_to_null(n.name), ''), n.entity, n.query, n.table_name, n.statement, n.statement_values, n.seen_statement,
+      n.ids_at,
+      coalesce(n.events, '{CREATED,MATCHES}'), coalesce(n.delivery, 'AT_ONCE'), coalesce(n.channels, '{INBOX}'), coalesce(n.is_paused, false)
+    from jsonb_populate_record(null::search_watches, save_search_watch.input) as n
+    returning * into v_watch;
+    return v_watch.id;
+  end if;
+  select * into v_old from search_watches w where w.id = save_search_watch.id and w.user_id = current_user_id() for update;
+  if not found then
+    perform fail('OF404', 'There is no search watch of yours with this id', '{"path": ["id"]}');
+  end if;
+  v_watch := jsonb_populate_record(v_old, given_values(save_search_watch.input, array(select jsonb_object_keys(save_search_watch.input)),
+    array['name', 'query', 'events', 'delivery', 'channels', 'is_paused']));
+  update search_watches w set
+    name = coalesce(trim_to_null(v_watch.name), ''), query = v_watch.query, statement = v_watch.statement,
+    statement_values = v_watch.statement_values, seen_statement = v_watch.seen_statement, ids_at = v_watch.ids_at, events = v_watch.events, delivery = v_watch.delivery,
+    channels = v_watch.channels, is_paused = v_watch.is_paused,
+    problem = case when v_watch.query <> v_old.query or not v_watch.is_paused then null else v_old.problem end,
+    is_ready = w.is_ready and v_watch.query = v_old.query, ready_after = pg_current_xact_id()::text
+  where w.id = v_old.id;
+  return v_old.id;
+end;
+$function$;
+grant execute on function save_search_watch(uuid,jsonb) to office_api;
+comment on function save_search_watch(uuid,jsonb) is 'Creates a watch of the caller, or changes one: called by the server, which compiles the search.';
+
 CREATE OR REPLACE FUNCTION schedule_file_deletion(keys text[])
  RETURNS void
  LANGUAGE plpgsql
@@ -12080,6 +12484,7 @@ begin
   perform add_notification_preferences();
   perform notify_of_tokens();
   perform notify_of_systems();
+  perform tell_watches();
   delete from notifications n where n.id in (
     select o.id from notifications o where o.created_at < now() - make_interval(days => schedule_notifications.keep_days)
     order by o.created_at limit 10000
@@ -13826,6 +14231,42 @@ $function$;
 grant execute on function take_login_attempt(bytea,bytea,text) to office_server;
 comment on function take_login_attempt(bytea,bytea,text) is 'Returns and removes a stored login attempt; no row for an unknown, used or expired one, or one of another browser or provider.';
 
+CREATE OR REPLACE FUNCTION tell_watches()
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_watch search_watches;
+  v_lines text;
+  v_number integer;
+  v_count integer := 0;
+begin
+  for v_watch in select w.* from search_watches w where w.due_at <= now() order by w.due_at for update skip locked loop
+    update search_watches w set due_at = null where w.id = v_watch.id;
+    with told as (delete from search_watch_notices e where e.watch_id = v_watch.id returning e.id, e.event, e.name)
+    select count(*), string_agg(t.line, E'\n' order by t.id) filter (where t.place <= 10) into v_number, v_lines
+    from (
+      select t.id, row_number() over (order by t.id) as place,
+        format('%s: %s', case t.event when 'CREATED' then 'New' when 'MATCHES' then 'Matches' when 'LEAVES' then 'No longer matches' else 'Changed' end, t.name) as line
+      from told t
+    ) as t;
+    -- What the owner may not read any more is neither shown nor counted.
+    continue when v_number = 0 or not may_read_table(v_watch.user_id, v_watch.table_name);
+    perform add_notifications(array[v_watch.user_id], 'WATCH_MATCHED',
+      format('“%s”: %s', v_watch.name, case v_number when 1 then '1 row' else v_number || ' rows' end),
+      v_lines || case when v_number > 10 then format(E'\n%s more', v_number - 10) else '' end,
+      'SearchWatch', v_watch.id::text, null, 'INBOX' = any (v_watch.channels),
+      case when 'EMAIL' = any (v_watch.channels) then 'AT_ONCE' else 'OFF' end::notification_mail);
+    v_count := v_count + 1;
+  end loop;
+  return v_count;
+end;
+$function$;
+grant execute on function tell_watches() to office_worker;
+comment on function tell_watches() is 'Tells the owners of watches that are due; returns their number.';
+
 CREATE OR REPLACE FUNCTION tg__append_only()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -13848,6 +14289,16 @@ declare
   v_left_out text[] := tg_argv[2:];
   v_names jsonb := '{}';
 begin
+  if v_key = 'id' and is_watched(tg_table_name) then
+    perform note_watched(tg_table_name, case tg_op
+      when 'INSERT' then array(select (to_jsonb(n) ->> 'id')::uuid from new_rows n)
+      when 'DELETE' then array(select (to_jsonb(o) ->> 'id')::uuid from old_rows o)
+      else array(
+        select (u.after ->> 'id')::uuid
+        from unnest(array(select to_jsonb(t) from old_rows as t), array(select to_jsonb(t) from new_rows as t)) as u(before, after)
+        where u.before <> u.after)
+      end, tg_op = 'INSERT');
+  end if;
   if strpos(array_to_string(v_left_out, ' '), '=') > 0 then
     select jsonb_object_agg(split_part(a, '=', 1), split_part(a, '=', 2)) into v_names
     from unnest(v_left_out) as a where strpos(a, '=') > 0;
@@ -13924,6 +14375,7 @@ declare
   v_collection text := tg_argv[0];
   v_column text := tg_argv[2];
   v_rows text;
+  v_table text := (select c.relation::text from search_catalogue c where c.collection = v_collection);
 begin
   v_rows := case
     when tg_argv[1] = 'to' then format(
@@ -13931,13 +14383,17 @@ begin
          select (u.n ->> %L)::uuid
          from unnest(array(select to_jsonb(o) from old_rows o), array(select to_jsonb(n) from new_rows n)) as u(o, n)
          where exists (select from unnest($2) as c where u.o -> c is distinct from u.n -> c))',
-      (select c.relation from search_catalogue c where c.collection = v_collection), v_column, tg_argv[3])
+      v_table, v_column, tg_argv[3])
     when tg_op = 'INSERT' then format('select %I from new_rows', v_column)
     when tg_op = 'DELETE' then format('select %I from old_rows', v_column)
     else format('select %1$I from new_rows union select %1$I from old_rows', v_column)
   end;
   execute format('insert into search_outbox (collection, document_id) select $1, x.id from (%s) as x(id) where x.id is not null', v_rows)
     using v_collection, tg_argv[4:];
+  if is_watched(v_table) then
+    execute format('insert into watched_changes (table_name, row_id, is_new) select $1, x.id, false from (%s) as x(id) where x.id is not null', v_rows)
+      using v_table, tg_argv[4:];
+  end if;
   return null;
 end;
 $function$;

@@ -39,6 +39,7 @@ import { RecordHistoryPlugin } from "./plugins/RecordHistoryPlugin.ts";
 import { RowVersionPlugin } from "./plugins/RowVersionPlugin.ts";
 import { SearchFieldsPlugin } from "./plugins/SearchFieldsPlugin.ts";
 import { makeSearchPlugin } from "./plugins/SearchPlugin.ts";
+import { SearchWatchesPlugin } from "./plugins/SearchWatchesPlugin.ts";
 import { SecretFieldsPlugin } from "./plugins/SecretFieldsPlugin.ts";
 import { ShapePlugin } from "./plugins/ShapePlugin.ts";
 import { SuggestionsPlugin } from "./plugins/SuggestionsPlugin.ts";
@@ -147,6 +148,7 @@ export function makePreset(options: PresetOptions): GraphileConfig.Preset {
       SearchFieldsPlugin,
       ConsoleCataloguePlugin,
       makeConsolePlugin(config.console),
+      SearchWatchesPlugin,
       SuggestionsPlugin,
       RowVersionPlugin,
       RecordHistoryPlugin,

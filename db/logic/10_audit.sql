@@ -25,6 +25,16 @@ declare
   v_left_out text[] := tg_argv[2:];
   v_names jsonb := '{}';
 begin
+  if v_key = 'id' and is_watched(tg_table_name) then
+    perform note_watched(tg_table_name, case tg_op
+      when 'INSERT' then array(select (to_jsonb(n) ->> 'id')::uuid from new_rows n)
+      when 'DELETE' then array(select (to_jsonb(o) ->> 'id')::uuid from old_rows o)
+      else array(
+        select (u.after ->> 'id')::uuid
+        from unnest(array(select to_jsonb(t) from old_rows as t), array(select to_jsonb(t) from new_rows as t)) as u(before, after)
+        where u.before <> u.after)
+      end, tg_op = 'INSERT');
+  end if;
   if strpos(array_to_string(v_left_out, ' '), '=') > 0 then
     select jsonb_object_agg(split_part(a, '=', 1), split_part(a, '=', 2)) into v_names
     from unnest(v_left_out) as a where strpos(a, '=') > 0;

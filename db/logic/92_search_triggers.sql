@@ -23,6 +23,7 @@ declare
   v_collection text := tg_argv[0];
   v_column text := tg_argv[2];
   v_rows text;
+  v_table text := (select c.relation::text from search_catalogue c where c.collection = v_collection);
 begin
   v_rows := case
     when tg_argv[1] = 'to' then format(
@@ -30,13 +31,17 @@ begin
          select (u.n ->> %L)::uuid
          from unnest(array(select to_jsonb(o) from old_rows o), array(select to_jsonb(n) from new_rows n)) as u(o, n)
          where exists (select from unnest($2) as c where u.o -> c is distinct from u.n -> c))',
-      (select c.relation from search_catalogue c where c.collection = v_collection), v_column, tg_argv[3])
+      v_table, v_column, tg_argv[3])
     when tg_op = 'INSERT' then format('select %I from new_rows', v_column)
     when tg_op = 'DELETE' then format('select %I from old_rows', v_column)
     else format('select %1$I from new_rows union select %1$I from old_rows', v_column)
   end;
   execute format('insert into search_outbox (collection, document_id) select $1, x.id from (%s) as x(id) where x.id is not null', v_rows)
     using v_collection, tg_argv[4:];
+  if is_watched(v_table) then
+    execute format('insert into watched_changes (table_name, row_id, is_new) select $1, x.id, false from (%s) as x(id) where x.id is not null', v_rows)
+      using v_table, tg_argv[4:];
+  end if;
   return null;
 end;
 $$ language plpgsql volatile security definer set search_path from current;

@@ -41,34 +41,46 @@ create or replace function next_digest_at(user_id uuid, at timestamptz default n
   from (select time_zone_of(next_digest_at.user_id)) as z(zone)
 $$ language sql stable;
 
--- The same thing within an hour is one notification, which is unread again and not mailed again.
+-- The same thing within an hour is one notification, which is unread again and not mailed again. Without `in_inbox` and
+-- `mail` each person's preference decides.
+create or replace function add_notifications(
+  user_ids uuid[], kind notification_kind, title text, body text, entity text, entity_id text, subject_key text,
+  in_inbox boolean default null, mail notification_mail default null
+) returns void as $$
+declare
+  v_key text := coalesce(add_notifications.subject_key, add_notifications.entity_id, '');
+  v_title text := left(add_notifications.title, 300);
+  v_body text := left(trim_to_null(add_notifications.body), 2000);
+begin
+  with told as (
+    select u.id as user_id, coalesce(add_notifications.in_inbox, p.in_inbox) as in_inbox, coalesce(add_notifications.mail, p.mail) as mail
+    from users u join notification_preferences p on p.user_id = u.id and p.kind = add_notifications.kind
+    where u.id = any (add_notifications.user_ids) and u.is_active
+  ),
+  again as (
+    update notifications n set
+      occurrences = n.occurrences + 1, title = v_title, body = v_body, entity = add_notifications.entity,
+      entity_id = add_notifications.entity_id, read_at = case when t.in_inbox then null else n.read_at end
+    from told t
+    where n.kind = add_notifications.kind and n.subject_key = v_key and n.created_at > now() - interval '1 hour' and n.user_id = t.user_id
+    returning n.user_id
+  )
+  insert into notifications (user_id, kind, title, body, entity, entity_id, subject_key, read_at, mail_at)
+  select t.user_id, add_notifications.kind, v_title, v_body, add_notifications.entity, add_notifications.entity_id, v_key,
+    case when not t.in_inbox then now() end,
+    case t.mail when 'AT_ONCE' then now() when 'DAILY' then next_digest_at(t.user_id) end
+  from told t
+  where (t.in_inbox or t.mail <> 'OFF') and not exists (select from again a where a.user_id = t.user_id);
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+
 create or replace function notify_users(
   user_ids uuid[], kind notification_kind, title text, body text default null, entity text default null, entity_id text default null,
   subject_key text default null
 ) returns void as $$
-declare
-  v_key text := coalesce(notify_users.subject_key, notify_users.entity_id, '');
-  v_title text := left(notify_users.title, 300);
-  v_body text := left(trim_to_null(notify_users.body), 2000);
-begin
-  with again as (
-    update notifications n set
-      occurrences = n.occurrences + 1, title = v_title, body = v_body, entity = notify_users.entity, entity_id = notify_users.entity_id,
-      read_at = case when p.in_inbox then null else n.read_at end
-    from notification_preferences p
-    where n.kind = notify_users.kind and n.subject_key = v_key and n.created_at > now() - interval '1 hour'
-      and n.user_id = any (notify_users.user_ids) and p.user_id = n.user_id and p.kind = n.kind
-    returning n.user_id
-  )
-  insert into notifications (user_id, kind, title, body, entity, entity_id, subject_key, read_at, mail_at)
-  select u.id, notify_users.kind, v_title, v_body, notify_users.entity, notify_users.entity_id, v_key,
-    case when not p.in_inbox then now() end,
-    case p.mail when 'AT_ONCE' then now() when 'DAILY' then next_digest_at(u.id) end
-  from users u join notification_preferences p on p.user_id = u.id and p.kind = notify_users.kind
-  where u.id = any (notify_users.user_ids) and u.is_active and (p.in_inbox or p.mail <> 'OFF')
-    and not exists (select from again a where a.user_id = u.id);
-end;
-$$ language plpgsql volatile security definer set search_path from current;
+  select add_notifications(notify_users.user_ids, notify_users.kind, notify_users.title, notify_users.body, notify_users.entity,
+    notify_users.entity_id, notify_users.subject_key)
+$$ language sql volatile;
 comment on function notify_users is
   'Tells active users of something. The same kind and `subject_key` (by default `entity_id`) within an hour is one notification.';
 
@@ -165,9 +177,9 @@ declare
 begin
   -- Those that were read in the meantime, and those of people who were deactivated, are not sent any more.
   update notifications n set mail_at = null
-  from users u join notification_preferences p on p.user_id = u.id
-  where n.mail_at <= now() and n.mail_id is null and u.id = n.user_id and p.kind = n.kind
-    and (not u.is_active or n.read_at is not null and p.in_inbox);
+  from users u
+  where n.mail_at <= now() and n.mail_id is null and u.id = n.user_id
+    and (not u.is_active or n.read_at > n.created_at);
   for v_user_id in select distinct n.user_id from notifications n where n.mail_at <= now() and n.mail_id is null loop
     v_mail_id := uuidv7();
     update notifications n set mail_id = v_mail_id where n.user_id = v_user_id and n.mail_at <= now() and n.mail_id is null;
@@ -197,6 +209,7 @@ begin
   perform add_notification_preferences();
   perform notify_of_tokens();
   perform notify_of_systems();
+  perform tell_watches();
   delete from notifications n where n.id in (
     select o.id from notifications o where o.created_at < now() - make_interval(days => schedule_notifications.keep_days)
     order by o.created_at limit 10000

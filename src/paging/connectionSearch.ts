@@ -12,6 +12,8 @@ export interface AskedSearch {
   table: SearchTable;
   kind: SearchKind;
   matches: Condition;
+  /** Whether it depends on the moment at which it was compiled, as `today` does. */
+  isRelative: boolean;
 }
 
 /** Compiles the text of a search with the values of its `$name`s. @throws PublicError */
@@ -39,7 +41,7 @@ export function makeSearch(table: SearchTable): Search {
     const search = refusingAsOffice((): AskedSearch => {
       const node = parseBoundQuery(text, values);
       const matches = compileQuery(node, table, clock);
-      return { table, kind: searchKind(node, table), matches };
+      return { table, kind: searchKind(node, table), matches, isRelative: usesClock };
     });
     if (isKept && !usesClock) kept.set(text, search);
     return search;

@@ -13,6 +13,7 @@ import { indexSearch } from "./tasks/index_search.ts";
 import { removeFiles } from "./tasks/remove_files.ts";
 import { removeOldSessions } from "./tasks/remove_old_sessions.ts";
 import { runExport } from "./tasks/run_export.ts";
+import { runWatches } from "./tasks/run_watches.ts";
 import { scheduleNotifications } from "./tasks/schedule_notifications.ts";
 import { sealAuditLog } from "./tasks/seal_audit_log.ts";
 import { sendInvitation } from "./tasks/send_invitation.ts";
@@ -45,6 +46,7 @@ export const tasks: Readonly<Record<string, TaskDefinition>> = {
   remove_files: removeFiles,
   remove_old_sessions: removeOldSessions,
   run_export: runExport,
+  run_watches: runWatches,
   schedule_notifications: scheduleNotifications,
   seal_audit_log: sealAuditLog,
   send_invitation: sendInvitation,
@@ -60,6 +62,7 @@ export const tasks: Readonly<Record<string, TaskDefinition>> = {
 const schedule: readonly { task: string; match: string; missedMs: number }[] = [
   // Starts the campaigns whose own job was missed.
   { task: "start_campaigns", match: "* * * * *", missedMs: 0 },
+  { task: "run_watches", match: "* * * * *", missedMs: 0 },
   { task: "schedule_notifications", match: "* * * * *", missedMs: 0 },
   { task: "seal_audit_log", match: "* * * * *", missedMs: 0 },
   { task: "expire_invitations", match: "*/5 * * * *", missedMs: 0 },

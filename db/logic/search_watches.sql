@@ -1,0 +1,211 @@
+-- Search watches: saving them, and the worker's part.
+create or replace function save_search_watch(id uuid, input jsonb) returns uuid as $$
+declare
+  v_watch search_watches;
+  v_old search_watches;
+begin
+  perform require_full_login();
+  if save_search_watch.id is null then
+    perform from users u where u.id = current_user_id() for no key update;
+    if 50 <= (select count(*) from search_watches w where w.user_id = current_user_id()) then
+      perform fail('OF409', 'You have 50 search watches: delete one first');
+    end if;
+    insert into search_watches (user_id, name, entity, query, table_name, statement, statement_values, seen_statement,
+      ids_at, events, delivery, channels, is_paused)
+    select current_user_id(), coalesce(trim_to_null(n.name), ''), n.entity, n.query, n.table_name, n.statement, n.statement_values, n.seen_statement,
+      n.ids_at,
+      coalesce(n.events, '{CREATED,MATCHES}'), coalesce(n.delivery, 'AT_ONCE'), coalesce(n.channels, '{INBOX}'), coalesce(n.is_paused, false)
+    from jsonb_populate_record(null::search_watches, save_search_watch.input) as n
+    returning * into v_watch;
+    return v_watch.id;
+  end if;
+  select * into v_old from search_watches w where w.id = save_search_watch.id and w.user_id = current_user_id() for update;
+  if not found then
+    perform fail('OF404', 'There is no search watch of yours with this id', '{"path": ["id"]}');
+  end if;
+  v_watch := jsonb_populate_record(v_old, given_values(save_search_watch.input, array(select jsonb_object_keys(save_search_watch.input)),
+    array['name', 'query', 'events', 'delivery', 'channels', 'is_paused']));
+  update search_watches w set
+    name = coalesce(trim_to_null(v_watch.name), ''), query = v_watch.query, statement = v_watch.statement,
+    statement_values = v_watch.statement_values, seen_statement = v_watch.seen_statement, ids_at = v_watch.ids_at, events = v_watch.events, delivery = v_watch.delivery,
+    channels = v_watch.channels, is_paused = v_watch.is_paused,
+    problem = case when v_watch.query <> v_old.query or not v_watch.is_paused then null else v_old.problem end,
+    is_ready = w.is_ready and v_watch.query = v_old.query, ready_after = pg_current_xact_id()::text
+  where w.id = v_old.id;
+  return v_old.id;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function save_search_watch is
+  'Creates a watch of the caller, or changes one: called by the server, which compiles the search.';
+
+create or replace function delete_search_watch(id uuid) returns boolean as $$
+begin
+  perform require_full_login();
+  delete from search_watches w where w.id = delete_search_watch.id and w.user_id = current_user_id();
+  if not found then
+    perform fail('OF404', 'There is no search watch of yours with this id', '{"path": ["id"]}');
+  end if;
+  return true;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function delete_search_watch is '@guard login
+Deletes a search watch of the caller.';
+grant execute on function save_search_watch, delete_search_watch to office_api;
+
+create or replace function note_watched(table_name text, ids uuid[], is_new boolean) returns void as $$
+  insert into watched_changes (table_name, row_id, is_new)
+  select note_watched.table_name, i, note_watched.is_new from unnest(note_watched.ids) as i
+$$ language sql volatile;
+
+create or replace function is_watched(table_name text) returns boolean as $$
+  select exists (select from search_watches w where w.table_name = is_watched.table_name)
+$$ language sql stable;
+
+-- The next changes, and the watches to look at: those of the changed tables, and those whose rows are not known yet.
+-- A watch that is paused, or whose owner is inactive, forgets its rows and looks at all of them when it wakes.
+create or replace function next_watched_changes(row_limit integer) returns jsonb as $$
+declare
+  v_changes jsonb;
+  v_changed text[];
+begin
+  update search_watches w set is_ready = false
+  from users u
+  where u.id = w.user_id and w.is_ready and (w.is_paused or not u.is_active);
+  delete from watched_changes c where not is_watched(c.table_name);
+  select jsonb_agg(to_jsonb(c)), array_agg(distinct c.table_name) into v_changes, v_changed
+  from (select * from watched_changes c order by c.id limit next_watched_changes.row_limit) as c;
+  return jsonb_build_object(
+    'changes', coalesce(v_changes, '[]'),
+    'watches', (
+      select coalesce(jsonb_agg(jsonb_build_object('id', w.id, 'userId', w.user_id, 'permissions', user_permissions(w.user_id),
+        'tableName', w.table_name, 'statement', w.statement, 'values', w.statement_values, 'seenStatement', w.seen_statement, 'idsAt', w.ids_at, 'isReady', w.is_ready,
+        'version', md5(w.statement || w.statement_values::text)
+      ) order by w.user_id, w.table_name, w.id), '[]')
+      from search_watches w join users u on u.id = w.user_id
+      where u.is_active and not w.is_paused and (
+        w.is_ready and w.table_name = any (v_changed)
+        or not w.is_ready and w.ready_after::xid8 < pg_snapshot_xmin(pg_current_snapshot())
+      )
+    )
+  );
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function next_watched_changes is 'The next changed rows, and the watches that are to be compared with them.';
+
+-- `results`: of each watch its id, the matching rows among the changed ones ([id, name]) or a problem. `seen`: the changed
+-- rows that each owner may see, by `<user>.<table>`. One statement, whatever the number of watches and rows.
+create or replace function record_watched_changes(changes jsonb, results jsonb, seen jsonb) returns integer as $$
+declare
+  v_count integer;
+begin
+  update search_watches w set is_paused = true, problem = left(r ->> 'problem', 1000)
+  from jsonb_array_elements(results) as r
+  where w.id = (r ->> 'id')::uuid and r ? 'problem';
+
+  -- A watch that was changed meanwhile is looked at again.
+  with current_results as materialized (
+    select w.id, w.user_id || '.' || w.table_name as seen_key, w.is_ready, w.table_name, w.events, r -> 'matches' as matches
+    from jsonb_array_elements(results) as r join search_watches w on w.id = (r ->> 'id')::uuid
+    where not r ? 'problem' and not w.is_paused and w.is_ready = (r ->> 'isReady')::boolean
+      and md5(w.statement || w.statement_values::text) = r ->> 'version'
+    for no key update of w
+  ),
+  changed as materialized (
+    select c.table_name, c.row_id, bool_or(c.is_new) as is_new
+    from jsonb_populate_recordset(null::watched_changes, changes) as c group by 1, 2
+  ),
+  matching as materialized (
+    select c.id as watch_id, (m ->> 0)::uuid as row_id, m ->> 1 as name from current_results c, jsonb_array_elements(c.matches) as m
+  ),
+  seen_rows as materialized (
+    select k.key, (x ->> 0)::uuid as row_id, x ->> 1 as name from jsonb_each(record_watched_changes.seen) as k, jsonb_array_elements(k.value) as x
+  ),
+  first_rows as (
+    insert into search_watch_rows (watch_id, row_id)
+    select m.watch_id, m.row_id from matching m join current_results c on c.id = m.watch_id where not c.is_ready
+    on conflict do nothing
+  ),
+  made_ready as (
+    update search_watches w set is_ready = true from current_results c where w.id = c.id and not c.is_ready
+  ),
+  compared as materialized (
+    select c.id as watch_id, h.row_id, c.events, h.is_new, m.row_id is not null as matches, o.row_id is not null as matched,
+      coalesce(m.name, s.name) as name
+    from current_results c join changed h on h.table_name = c.table_name
+      left join matching m on m.watch_id = c.id and m.row_id = h.row_id
+      left join search_watch_rows o on o.watch_id = c.id and o.row_id = h.row_id
+      left join seen_rows s on s.key = c.seen_key and s.row_id = h.row_id
+    where c.is_ready and (m.row_id is not null or o.row_id is not null)
+  ),
+  added as (
+    insert into search_watch_rows (watch_id, row_id) select p.watch_id, p.row_id from compared p where p.matches and not p.matched
+  ),
+  removed as (
+    delete from search_watch_rows o using compared p where o.watch_id = p.watch_id and o.row_id = p.row_id and not p.matches
+  ),
+  noticed as (
+    insert into search_watch_notices (watch_id, event, row_id, name)
+    select p.watch_id, e.event, p.row_id, left(p.name, 200)
+    from compared p, lateral (
+      select case
+        when p.matches and not p.matched and p.is_new and 'CREATED' = any (p.events) then 'CREATED'
+        when p.matches and not p.matched then 'MATCHES'
+        when p.matches then 'CHANGED'
+        -- What the owner may not see any more, or what was deleted, is not told.
+        when p.name is not null then 'LEAVES'
+      end::search_watch_event as event
+    ) as e
+    where e.event = any (p.events)
+    returning watch_id
+  )
+  update search_watches w set
+    match_count = w.match_count + n.number, last_match_at = now(),
+    due_at = coalesce(w.due_at, case w.delivery when 'AT_ONCE' then now() when 'DAILY' then next_digest_at(w.user_id)
+      else next_digest_at(w.user_id) + make_interval(days => (8 - extract(isodow from next_digest_at(w.user_id) at time zone time_zone_of(w.user_id))::integer) % 7) end)
+  from (select n.watch_id, count(*)::integer as number from noticed n group by 1) as n
+  where w.id = n.watch_id;
+  get diagnostics v_count = row_count;
+  delete from watched_changes c where c.id in (select (x ->> 'id')::bigint from jsonb_array_elements(changes) as x);
+  return v_count;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function record_watched_changes is
+  'Compares the rows that match with those that matched, notes the events and takes the changes from the queue, in one transaction. Returns the number of watches with events.';
+
+create or replace function tell_watches() returns integer as $$
+declare
+  v_watch search_watches;
+  v_lines text;
+  v_number integer;
+  v_count integer := 0;
+begin
+  for v_watch in select w.* from search_watches w where w.due_at <= now() order by w.due_at for update skip locked loop
+    update search_watches w set due_at = null where w.id = v_watch.id;
+    with told as (delete from search_watch_notices e where e.watch_id = v_watch.id returning e.id, e.event, e.name)
+    select count(*), string_agg(t.line, E'\n' order by t.id) filter (where t.place <= 10) into v_number, v_lines
+    from (
+      select t.id, row_number() over (order by t.id) as place,
+        format('%s: %s', case t.event when 'CREATED' then 'New' when 'MATCHES' then 'Matches' when 'LEAVES' then 'No longer matches' else 'Changed' end, t.name) as line
+      from told t
+    ) as t;
+    -- What the owner may not read any more is neither shown nor counted.
+    continue when v_number = 0 or not may_read_table(v_watch.user_id, v_watch.table_name);
+    perform add_notifications(array[v_watch.user_id], 'WATCH_MATCHED',
+      format('“%s”: %s', v_watch.name, case v_number when 1 then '1 row' else v_number || ' rows' end),
+      v_lines || case when v_number > 10 then format(E'\n%s more', v_number - 10) else '' end,
+      'SearchWatch', v_watch.id::text, null, 'INBOX' = any (v_watch.channels),
+      case when 'EMAIL' = any (v_watch.channels) then 'AT_ONCE' else 'OFF' end::notification_mail);
+    v_count := v_count + 1;
+  end loop;
+  return v_count;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function tell_watches is 'Tells the owners of watches that are due; returns their number.';
+
+create or replace function may_read_table(user_id uuid, table_name text) returns boolean as $$
+  select coalesce(t.keys = 'login' or string_to_array(t.keys, ' ') <@ user_permissions(may_read_table.user_id), false)
+  from (select regexp_replace(btrim(table_tags(to_regclass(quote_ident(may_read_table.table_name))) ->> 'read'), '[\s,]+', ' ', 'g')) as t(keys)
+$$ language sql stable;
+comment on function may_read_table is 'Whether a user holds the permissions of a table''s tag @read.';
+
+grant execute on function next_watched_changes, record_watched_changes, tell_watches to office_worker;

@@ -1,0 +1,128 @@
+-- Search watches: saved searches whose owners hear of rows that begin or cease to match.
+create type search_watch_event as enum ('CREATED', 'MATCHES', 'LEAVES', 'CHANGED');
+comment on type search_watch_event is
+  'What happened to a row: CREATED: a new one matches; MATCHES: one matches that did not before; LEAVES: one matches no more; CHANGED: one that matches has changed.';
+create type search_watch_delivery as enum ('AT_ONCE', 'DAILY', 'WEEKLY');
+comment on type search_watch_delivery is
+  'When a watch tells: within a minute, at 08:00, or on Mondays at 08:00, in the person''s time zone.';
+create type search_watch_channel as enum ('INBOX', 'EMAIL');
+comment on type search_watch_channel is 'How a watch tells.';
+
+create table search_watches (
+  id uuid primary key default uuidv7(),
+  user_id uuid not null references users on delete cascade,
+  name text collate display_order not null,
+  entity text collate "C" not null,
+  query text not null,
+  events search_watch_event[] not null default '{CREATED,MATCHES}',
+  delivery search_watch_delivery not null default 'AT_ONCE',
+  channels search_watch_channel[] not null default '{INBOX}',
+  is_paused boolean not null default false,
+  last_match_at timestamptz,
+  match_count integer not null default 0,
+  problem text,
+  table_name text not null,
+  statement text not null,
+  statement_values jsonb not null,
+  seen_statement text not null,
+  ids_at integer not null,
+  is_ready boolean not null default false,
+  ready_after text not null default pg_current_xact_id()::text,
+  due_at timestamptz,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  constraint search_watches_name_check check (is_label(name, 200)),
+  constraint search_watches_query_check check (char_length(query) between 1 and 10000),
+  constraint search_watches_events_check check (cardinality(events) > 0),
+  constraint search_watches_channels_check check (cardinality(channels) > 0)
+);
+create index search_watches_user_id_idx on search_watches (user_id, name, id);
+create index search_watches_table_name_idx on search_watches (table_name);
+create index search_watches_due_at_idx on search_watches (due_at);
+comment on table search_watches is '@group Office 54
+@read login
+@owner user_id
+@audit SearchWatch id except table_name statement statement_values seen_statement ids_at is_ready ready_after due_at last_match_at match_count
+@defaultOrder name, id
+@label name entity
+A saved search. Its owner hears of rows that begin to match it.';
+comment on column search_watches.user_id is '@internal
+Whose watch it is.';
+comment on column search_watches.name is '@list 1
+What it is for.';
+comment on column search_watches.entity is '@list 2
+@title List
+The list that is searched, such as `products`.';
+comment on column search_watches.query is '@list 3
+@widget long
+The search, as in the argument `query` of that list.';
+comment on column search_watches.events is '@list 4
+What it tells of.';
+comment on column search_watches.delivery is '@list 5
+@title When
+When it tells.';
+comment on column search_watches.channels is '@title How
+How it tells.';
+comment on column search_watches.is_paused is '@list 6
+@title Paused
+Whether it tells nothing. What happens meanwhile is not told later.';
+comment on column search_watches.last_match_at is '@list 7
+@title Last match
+When it last told of a row; null before.';
+comment on column search_watches.match_count is '@list 8
+@title Matches
+How many rows it has told of.';
+comment on column search_watches.problem is 'Why it was paused by the service; null where nothing is wrong.';
+comment on column search_watches.table_name is '@internal
+The table of the list.';
+comment on column search_watches.statement is '@internal
+The search as SQL, for the worker.';
+comment on column search_watches.statement_values is '@internal
+The values of its parameters.';
+comment on column search_watches.seen_statement is '@internal
+SQL for the names of changed rows that the owner may see.';
+comment on column search_watches.ids_at is '@internal
+Which of them, from 0, takes the ids of changed rows.';
+comment on column search_watches.is_ready is '@internal
+Whether `search_watch_rows` has the rows that match.';
+comment on column search_watches.ready_after is '@internal
+The transaction that saved it: one that began before may have changed rows unnoticed.';
+comment on column search_watches.due_at is '@internal
+When what it has noticed is told; null without anything.';
+comment on constraint search_watches_name_check on search_watches is
+  'must be 1 to 200 visible characters without spaces at its ends';
+comment on constraint search_watches_query_check on search_watches is 'must be 1 to 10000 characters';
+comment on constraint search_watches_events_check on search_watches is 'must name at least one event';
+comment on constraint search_watches_channels_check on search_watches is 'must name at least one channel';
+
+create table search_watch_rows (
+  watch_id uuid not null references search_watches on delete cascade,
+  row_id uuid not null,
+  primary key (watch_id, row_id)
+);
+comment on table search_watch_rows is '@internal
+@audit off because it only copies which rows match
+The rows that match a watch.';
+
+create table search_watch_notices (
+  id uuid primary key default uuidv7(),
+  watch_id uuid not null references search_watches on delete cascade,
+  event search_watch_event not null,
+  row_id uuid not null,
+  name text not null,
+  created_at timestamptz not null default now()
+);
+create index search_watch_notices_watch_id_idx on search_watch_notices (watch_id, id);
+comment on table search_watch_notices is '@internal
+@audit off because it is what a notification will tell
+What a watch has noticed and not told yet.';
+
+create table watched_changes (
+  id bigint generated by default as identity primary key,
+  table_name text not null,
+  row_id uuid not null,
+  is_new boolean not null
+);
+comment on table watched_changes is '@internal
+@audit off because it is a queue
+Changed rows of tables that somebody watches.';
