@@ -11450,6 +11450,15 @@ AS $function$
 declare
   v_count integer;
 begin
+  -- Another job may have recorded the same changes meanwhile; they are gone then.
+  perform pg_advisory_xact_lock(hashtextextended(current_schema() || '.record_watched_changes', 0));
+  if exists (
+    select from jsonb_array_elements(changes) as x
+    where not exists (select from watched_changes c where c.id = (x ->> 'id')::bigint)
+  ) then
+    return 0;
+  end if;
+
   update search_watches w set is_paused = true, problem = left(r ->> 'problem', 1000)
   from jsonb_array_elements(results) as r
   where w.id = (r ->> 'id')::uuid and r ? 'problem';
@@ -11463,7 +11472,7 @@ begin
     for no key update of w
   ),
   changed as materialized (
-    select c.table_name, c.row_id, bool_or(c.is_new) as is_new
+    select c.table_name, c.row_id, bool_or(c.is_new) as is_new, min(c.id) as place
     from jsonb_populate_recordset(null::watched_changes, changes) as c group by 1, 2
   ),
   matching as materialized (
@@ -11481,7 +11490,7 @@ begin
     update search_watches w set is_ready = true from current_results c where w.id = c.id and not c.is_ready
   ),
   compared as materialized (
-    select c.id as watch_id, h.row_id, c.events, h.is_new, m.row_id is not null as matches, o.row_id is not null as matched,
+    select c.id as watch_id, h.row_id, h.place, c.events, h.is_new, m.row_id is not null as matches, o.row_id is not null as matched,
       coalesce(m.name, s.name) as name
     from current_results c join changed h on h.table_name = c.table_name
       left join matching m on m.watch_id = c.id and m.row_id = h.row_id
@@ -11508,6 +11517,7 @@ begin
       end::search_watch_event as event
     ) as e
     where e.event = any (p.events)
+    order by p.place
     returning watch_id
   )
   update search_watches w set
@@ -14288,23 +14298,17 @@ declare
   v_key text := tg_argv[1];
   v_left_out text[] := tg_argv[2:];
   v_names jsonb := '{}';
+  v_is_watched boolean := v_key = 'id' and is_watched(tg_table_name);
 begin
-  if v_key = 'id' and is_watched(tg_table_name) then
-    perform note_watched(tg_table_name, case tg_op
-      when 'INSERT' then array(select (to_jsonb(n) ->> 'id')::uuid from new_rows n)
-      when 'DELETE' then array(select (to_jsonb(o) ->> 'id')::uuid from old_rows o)
-      else array(
-        select (u.after ->> 'id')::uuid
-        from unnest(array(select to_jsonb(t) from old_rows as t), array(select to_jsonb(t) from new_rows as t)) as u(before, after)
-        where u.before <> u.after)
-      end, tg_op = 'INSERT');
-  end if;
   if strpos(array_to_string(v_left_out, ' '), '=') > 0 then
     select jsonb_object_agg(split_part(a, '=', 1), split_part(a, '=', 2)) into v_names
     from unnest(v_left_out) as a where strpos(a, '=') > 0;
   end if;
 
   if tg_op = 'INSERT' then
+    if v_is_watched then
+      perform note_watched(tg_table_name, array(select n.id from new_rows n), true);
+    end if;
     insert into audit_log (
       actor_user_id, operation, entity_type, entity_id, correlation_id, ip_address, user_agent, after, metadata
     )
@@ -14317,6 +14321,9 @@ begin
         from jsonb_each(jsonb_strip_nulls(j.row)) as e where e.key <> all (v_left_out)
       ) as v(values);
   elsif tg_op = 'DELETE' then
+    if v_is_watched then
+      perform note_watched(tg_table_name, array(select o.id from old_rows o), false);
+    end if;
     insert into audit_log (
       actor_user_id, operation, entity_type, entity_id, correlation_id, ip_address, user_agent, before, metadata
     )
@@ -14329,6 +14336,13 @@ begin
         from jsonb_each(jsonb_strip_nulls(j.row)) as e where e.key <> all (v_left_out)
       ) as v(values);
   else
+    if v_is_watched then
+      perform note_watched(tg_table_name, array(
+        select (u.after ->> 'id')::uuid
+        from unnest(array(select to_jsonb(t) from old_rows as t), array(select to_jsonb(t) from new_rows as t)) as u(before, after)
+        where u.before <> u.after
+      ), false);
+    end if;
     insert into audit_log (
       actor_user_id, operation, entity_type, entity_id, correlation_id, ip_address, user_agent, before, after, metadata
     )

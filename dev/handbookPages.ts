@@ -8,6 +8,7 @@ const pages = [
   "absences",
   "bookings",
   "notifications",
+  "watches",
   "handbook",
   "exports",
   "scripts",

@@ -602,6 +602,7 @@ kept for 60 days.
 | `ABSENCE_DECIDED` | the person who is absent | somebody else approved, declined, cancelled or entered it |
 | `BOOKING_CHANGED` | the person who booked | somebody else moved or cancelled the booking |
 | `TOKEN_EXPIRING` | the owner of the API token | it expires within seven days, once; not for tokens made for less |
+| `WATCH_MATCHED` | the owner of a [search watch](watches) | rows match; the watch says when and how |
 | `NEW_LOGIN_ADDRESS` | the person who logs in | there was no session from this address (IPv6: this /64 network) in the last 90 days, and there was one from another |
 
 ## Settings
@@ -633,6 +634,43 @@ perform notify_users(holders_of(''products.update''), ''STOCK_LOW'', format(''%s
 ```
 
 Everybody has the setting of a new kind within a minute.', 4),
+  ('watches', 'Search watches', 'For callers of the API and office staff. After this page you can save a search and hear of rows that begin or cease to
+match it.
+
+Everything here needs a session or an API token without scopes; tokens with scopes are refused. In the console watches
+are under **Office**.
+
+```graphql
+mutation { createSearchWatch(input: { name: "Cheap Barolo", entity: "products",
+  query: "barolo prices.amount:<150", events: [CREATED, MATCHES], delivery: DAILY, channels: [INBOX, EMAIL] }) { id } }
+```
+
+| field | values |
+| --- | --- |
+| `entity` | a list that the caller may read, as `console` and `searchFields` name it: `products`, `orders`, `users` |
+| `query` | a search in the [query language](query-language) of that list; it matches 10,000 rows at most, and names no times that depend on the present, such as `today` |
+| `events` | `CREATED`: a new row matches; `MATCHES`: a row matches that did not before; `LEAVES`: a row matches no more; `CHANGED`: a row that matches has changed |
+| `delivery` | `AT_ONCE`: within two minutes; `DAILY`: at 08:00; `WEEKLY`: on Mondays at 08:00, in the person''s time zone |
+| `channels` | `INBOX`, `EMAIL`: a [notification](notifications) of the kind `WATCH_MATCHED`, with up to ten names |
+
+`searchWatches` lists one''s own, at most 50, with `matchCount` and `lastMatchAt`; `updateSearchWatch` changes and
+`deleteSearchWatch` deletes one.
+
+- A watch reads with the rights that its owner has at that moment: what the owner may not read is neither shown nor
+  counted. What was deleted is not told either.
+- While a watch is paused (`isPaused`) or its owner is inactive, it sleeps: what happens meanwhile is not told later.
+  After another `query` it looks at all rows again.
+- Changes of related rows count for products, orders, customers and campaigns; elsewhere only changes of the rows
+  themselves.
+- A search that cannot run any more, such as on a column that was removed, pauses its watch, and `problem` says why.
+
+## How it works
+
+The triggers of the audit log write the ids of changed rows of watched tables to `watched_changes`, in the changing
+transaction. Each minute the job `run_watches` reads a batch of them, runs the stored SQL of each watch of these tables
+as its owner, and compares the rows that match with those that matched. What it notices is recorded in the transaction
+that takes the changes from the queue, so that no event is lost or told twice when a worker dies. `npm run bench --
+watches` measures it: 1,000 watches slow the write of 1,000 products by 5 % and are settled after 6 seconds.', 5),
   ('handbook', 'The handbook', 'For callers of the API and office staff. After this page you can read, find and write pages of the handbook.
 
 Everything here needs a session or an API token without scopes; tokens with scopes are refused. In the console it is
@@ -671,7 +709,7 @@ The pages about the product come with it and cannot be changed.
 
 Each change of title or text is a version with its author: `versions` of a page, with `documentation.update`.
 `restoreDocumentationVersion` gives the page the title and text of a version, as a new version. The console shows
-versions in a tab, and the differences between them under **History**.', 5),
+versions in a tab, and the differences between them under **History**.', 6),
   ('exports', 'Exports', 'For script authors, front-end engineers and operators. After this page you can export products to a file, write
 templates, predict what a cell holds, and operate the export workers.
 
@@ -1069,7 +1107,7 @@ How it works:
 
 Outside production it is [s3rver](https://github.com/20minutes/s3rver) with additions: unsigned requests are refused,
 unfinished uploads can be listed and aborted, and files appear completely or not at all. It does not check hashes of
-what it receives, has one key, and flushes nothing to disk. It is not for production.', 6),
+what it receives, has one key, and flushes nothing to disk. It is not for production.', 7),
   ('scripts', 'Write a script', 'For people whose programs talk to the back office. After this page you have a token, a Python script and a TypeScript
 client that read a whole list, and you know what to do when a request fails. A test runs the Python and TypeScript
 examples.
@@ -1311,7 +1349,7 @@ changed.
 | code `CONFLICT` | the state does not allow it, or another caller was faster | read again, decide again |
 
 Clients that send `Accept: application/graphql-response+json` get the matching HTTP status (400, 401, …) for an
-operation that was refused as a whole.', 7)
+operation that was refused as a whole.', 8)
 ) as t(slug, title, body, position)
 on conflict (slug) do update set title = excluded.title, body = excluded.body, position = excluded.position
 where documentation_pages.is_built_in

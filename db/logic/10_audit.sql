@@ -24,23 +24,17 @@ declare
   v_key text := tg_argv[1];
   v_left_out text[] := tg_argv[2:];
   v_names jsonb := '{}';
+  v_is_watched boolean := v_key = 'id' and is_watched(tg_table_name);
 begin
-  if v_key = 'id' and is_watched(tg_table_name) then
-    perform note_watched(tg_table_name, case tg_op
-      when 'INSERT' then array(select (to_jsonb(n) ->> 'id')::uuid from new_rows n)
-      when 'DELETE' then array(select (to_jsonb(o) ->> 'id')::uuid from old_rows o)
-      else array(
-        select (u.after ->> 'id')::uuid
-        from unnest(array(select to_jsonb(t) from old_rows as t), array(select to_jsonb(t) from new_rows as t)) as u(before, after)
-        where u.before <> u.after)
-      end, tg_op = 'INSERT');
-  end if;
   if strpos(array_to_string(v_left_out, ' '), '=') > 0 then
     select jsonb_object_agg(split_part(a, '=', 1), split_part(a, '=', 2)) into v_names
     from unnest(v_left_out) as a where strpos(a, '=') > 0;
   end if;
 
   if tg_op = 'INSERT' then
+    if v_is_watched then
+      perform note_watched(tg_table_name, array(select n.id from new_rows n), true);
+    end if;
     insert into audit_log (
       actor_user_id, operation, entity_type, entity_id, correlation_id, ip_address, user_agent, after, metadata
     )
@@ -53,6 +47,9 @@ begin
         from jsonb_each(jsonb_strip_nulls(j.row)) as e where e.key <> all (v_left_out)
       ) as v(values);
   elsif tg_op = 'DELETE' then
+    if v_is_watched then
+      perform note_watched(tg_table_name, array(select o.id from old_rows o), false);
+    end if;
     insert into audit_log (
       actor_user_id, operation, entity_type, entity_id, correlation_id, ip_address, user_agent, before, metadata
     )
@@ -65,6 +62,13 @@ begin
         from jsonb_each(jsonb_strip_nulls(j.row)) as e where e.key <> all (v_left_out)
       ) as v(values);
   else
+    if v_is_watched then
+      perform note_watched(tg_table_name, array(
+        select (u.after ->> 'id')::uuid
+        from unnest(array(select to_jsonb(t) from old_rows as t), array(select to_jsonb(t) from new_rows as t)) as u(before, after)
+        where u.before <> u.after
+      ), false);
+    end if;
     insert into audit_log (
       actor_user_id, operation, entity_type, entity_id, correlation_id, ip_address, user_agent, before, after, metadata
     )

@@ -98,6 +98,15 @@ create or replace function record_watched_changes(changes jsonb, results jsonb, 
 declare
   v_count integer;
 begin
+  -- Another job may have recorded the same changes meanwhile; they are gone then.
+  perform pg_advisory_xact_lock(hashtextextended(current_schema() || '.record_watched_changes', 0));
+  if exists (
+    select from jsonb_array_elements(changes) as x
+    where not exists (select from watched_changes c where c.id = (x ->> 'id')::bigint)
+  ) then
+    return 0;
+  end if;
+
   update search_watches w set is_paused = true, problem = left(r ->> 'problem', 1000)
   from jsonb_array_elements(results) as r
   where w.id = (r ->> 'id')::uuid and r ? 'problem';
@@ -111,7 +120,7 @@ begin
     for no key update of w
   ),
   changed as materialized (
-    select c.table_name, c.row_id, bool_or(c.is_new) as is_new
+    select c.table_name, c.row_id, bool_or(c.is_new) as is_new, min(c.id) as place
     from jsonb_populate_recordset(null::watched_changes, changes) as c group by 1, 2
   ),
   matching as materialized (
@@ -129,7 +138,7 @@ begin
     update search_watches w set is_ready = true from current_results c where w.id = c.id and not c.is_ready
   ),
   compared as materialized (
-    select c.id as watch_id, h.row_id, c.events, h.is_new, m.row_id is not null as matches, o.row_id is not null as matched,
+    select c.id as watch_id, h.row_id, h.place, c.events, h.is_new, m.row_id is not null as matches, o.row_id is not null as matched,
       coalesce(m.name, s.name) as name
     from current_results c join changed h on h.table_name = c.table_name
       left join matching m on m.watch_id = c.id and m.row_id = h.row_id
@@ -156,6 +165,7 @@ begin
       end::search_watch_event as event
     ) as e
     where e.event = any (p.events)
+    order by p.place
     returning watch_id
   )
   update search_watches w set

@@ -40,6 +40,8 @@ const rows = `
   insert into api_tokens (user_id, name, token_hash, is_scoped, expires_at, created_by_user_id) values
     ('${own.user}', 'Own', 'a', false, now(), '${own.user}'), ('${other.user}', 'Other', 'b', false, now(), '${other.user}');
   insert into calendar_feeds (user_id, name, token_hash) values ('${own.user}', 'Own', 'a'), ('${other.user}', 'Other', 'b');
+  insert into search_watches (user_id, name, entity, query, table_name, statement, statement_values, seen_statement, ids_at)
+  select u::uuid, 'Barolo', 'products', 'barolo', 'nothing', 'select 1', '[]', 'select 1', 0 from unnest(array['${own.user}', '${other.user}']) u;
   insert into login_attempts (state_hash, browser_hash, provider, nonce, pkce_verifier, return_to, expires_at)
   select s::bytea, 'b', 'p', 'n', 'v', '/', now() from unnest(array['a', 'b']) s;
   insert into attempt_counts (step, subject_kind, subject_hash, started_at, attempts)

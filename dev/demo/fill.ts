@@ -3,7 +3,7 @@ import { demoCampaigns } from "./campaigns.ts";
 import type { DemoClient } from "./client.ts";
 import { demoPages } from "./handbook.ts";
 import { demoProducts } from "./products.ts";
-import { demoAbsences, demoBookings, resources } from "./office.ts";
+import { demoAbsences, demoBookings, demoWatches, resources } from "./office.ts";
 import { administrator, departments, roles, users } from "./staff.ts";
 
 /** What a run of the demo added; 0 for what was there. */
@@ -18,6 +18,7 @@ export interface Added {
   bookings: number;
   absences: number;
   pages: number;
+  watches: number;
   orders: number;
 }
 
@@ -53,6 +54,7 @@ export async function fillDemo(
     bookings: await addBookings(client, now),
     absences: await addAbsences(client, now),
     pages: await addPages(client),
+    watches: await addNamed(client, "searchWatches", "SearchWatch", demoWatches),
   };
   const { orders, orderImport } = await importOrders(client);
   return { added: { ...added, orders }, orderImport };

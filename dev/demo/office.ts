@@ -61,3 +61,12 @@ export function demoBookings(now: Date): DemoBooking[] {
     return { resource, title, startsAt, endsAt, attendees, ...series };
   });
 }
+
+/** The search watches of the demo. */
+export const demoWatches = [
+  {
+    ...{ name: "Sold out", entity: "products", query: "stockQuantity:0" },
+    ...{ events: ["MATCHES", "LEAVES"], delivery: "DAILY" },
+  },
+  { name: "New Barolo", entity: "products", query: "barolo", events: ["CREATED"] },
+] as const;

@@ -93,6 +93,8 @@ describe("every list", () => {
         "Colours",
         // Every login reads these.
         "Notification settings",
+        "Handbook",
+        "Search watches",
         "Resources",
         "Bookings",
         "Absences",

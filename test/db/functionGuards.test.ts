@@ -23,6 +23,7 @@ const guardsOfPlugins: Record<string, string> = {
   claim_idempotency_key: "principal",
   create_my_api_token: "principal",
   create_calendar_feed: "login",
+  save_search_watch: "login",
   create_user_api_token: "users.update",
   bootstrap_first_user: "public",
   create_data_export_from_template: "exports.create products.read",

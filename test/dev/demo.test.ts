@@ -94,7 +94,7 @@ test("the banner of an empty service mentions the demo and the database", () => 
 test("fills an empty service", async () => {
   const outcome = await runDemo();
   expect(outcome.output).toContain(
-    "5 users, 200 products, 10 campaigns, 1 template, 5 resources, 15 bookings, 3 absences, 3 pages",
+    "5 users, 200 products, 10 campaigns, 1 template, 5 resources, 15 bookings, 3 absences, 3 pages, 2 watches",
   );
   expect(outcome.code).toBe(0);
   if (!outcome.output.includes("200 orders.")) process.stdout.write(outcome.output + output);

@@ -58,19 +58,22 @@ export const runWatches = defineTask(
             for (const watch of asked)
               results.push({ ...known(watch), matches: await matchesOf(client, watch, idsOf) });
           });
-        await queryAsPrincipal(principal, async (client) => {
-          for (const [table, [{ seenStatement }]] of Map.groupBy(own, tableOf) as Map<
-            string,
-            [Watch]
-          >) {
+        // Names are missing where the table has changed: then nothing is told of rows that match no more.
+        for (const [table, [{ seenStatement }]] of Map.groupBy(own, tableOf) as Map<
+          string,
+          [Watch]
+        >)
+          seen[`${userId}.${table}`] = await queryAsPrincipal(principal, async (client) => {
             const { rows: names } = await client.query<Row>({
               text: seenStatement,
               values: [idsOf(table)],
               rowMode: "array",
             });
-            seen[`${userId}.${table}`] = names;
-          }
-        });
+            return names;
+          }).catch((error: unknown) => {
+            log.warn({ table, err: error }, "names of watched rows not read");
+            return [];
+          });
         const before = results.length;
         await look(own).catch(async () => {
           // One of them fails, such as on a column that is gone: each by itself.

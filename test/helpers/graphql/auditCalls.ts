@@ -39,6 +39,10 @@ const seriesBooking = (day: string) =>
 /** Inserts a page of the handbook. */
 const handbookPage = (title: string) =>
   `insert into documentation_pages (title, is_published) values ('${title}', true)`;
+/** Inserts a search watch of the caller. */
+const searchWatch = (name: string) =>
+  `insert into search_watches (user_id, name, entity, query, table_name, statement, statement_values, seen_statement, ids_at)
+   values ('${own.user}', '${name}', 'products', 'barolo', 'products', 'select 1', '[]', 'select 1', 0)`;
 const loginCode = makeLoginCode();
 const job = (state: string, finished: string) =>
   `insert into jobs (kind, max_attempts, user_id, queue_job_id, input, state, finished_at)
@@ -180,6 +184,11 @@ export const preparations: Readonly<Record<string, Preparation>> = {
     handbookPage("Changed page"),
     `, 'input', '{"body": "Changed"}'::jsonb`,
   ),
+  createSearchWatch: input(`'name', 'Barolo', 'entity', 'products', 'query', 'barolo'`),
+  deleteSearchWatch: onNew(searchWatch("Deleted")),
+  searchDocumentation: { sql: `select '{"text": "query"}'::jsonb as variables` },
+  searchWatch: onNew(searchWatch("Read")),
+  updateSearchWatch: onNew(searchWatch("Changes"), `, 'input', '{"name": "Changed"}'::jsonb`),
   updateAbsence: onNew(absence("2040-05-01"), `, 'input', '{"note": "Changed"}'::jsonb`),
   suggestions: { sql: `select '{"entity": "users", "text": ""}'::jsonb as variables` },
   searchConfig: { sql: `select '{"type": "orders"}'::jsonb as variables` },

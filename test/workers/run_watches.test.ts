@@ -1,0 +1,410 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { insertApiToken } from "../helpers/apiToken.ts";
+import { type Answer, type Service, startService } from "../helpers/service.ts";
+import { waitFor } from "../helpers/waitFor.ts";
+import { endWorkers, startWorkerProcess } from "../helpers/workers/workerProcess.ts";
+
+let service: Service;
+let anna: { token: string; userId: string; roleId: string };
+
+beforeAll(async () => {
+  service = await startService();
+  await startWorkerProcess(service.database.url);
+  anna = await person();
+});
+afterAll(async () => {
+  await endWorkers();
+  await service.stop();
+});
+
+const person = (permissions = ["products.read", "products.update", "products.create"]) =>
+  service.login(permissions, `anna-${randomUUID()}@example.com`);
+const ask = (query: string, variables: Record<string, unknown>, token = anna.token) =>
+  service.ask(query, { token, variables });
+const refusal = ({ errors }: Answer) => ({
+  code: errors?.[0]?.extensions.code,
+  message: errors?.[0]?.message,
+  path: errors?.[0]?.extensions["path"],
+});
+async function sql<T extends object>(text: string, values: unknown[] = []): Promise<T[]> {
+  return (await service.database.pool.query<T>(text, values)).rows;
+}
+
+const fields =
+  "id name entity query events delivery channels isPaused matchCount lastMatchAt problem";
+const create = (input: Record<string, unknown>, token = anna.token) =>
+  ask(
+    `mutation ($input: CreateSearchWatchInput!) { createSearchWatch(input: $input) { ${fields} } }`,
+    { input: { name: "Cheap", entity: "products", ...input } },
+    token,
+  );
+const update = (id: string, input: Record<string, unknown>, token = anna.token) =>
+  ask(
+    `mutation ($id: ID!, $input: UpdateSearchWatchInput!) { updateSearchWatch(id: $id, input: $input) { ${fields} } }`,
+    { id, input },
+    token,
+  );
+
+/** Runs the job once, and waits for its end. */
+async function run(): Promise<void> {
+  const [job] = await sql<{ id: string }>(
+    "select queue_job('run_watches', '{}', $1, null, 5) as id",
+    [randomUUID()],
+  );
+  await waitFor("the watches to run", async () => {
+    const rows = await sql("select from graphile_worker._private_jobs where id = $1", [job!.id]);
+    return rows.length === 0;
+  });
+}
+/** A watch that knows which rows match. */
+async function watching(input: Record<string, unknown>, token = anna.token): Promise<string> {
+  const { data, errors } = await create(input, token);
+  expect(errors).toBeUndefined();
+  const { id } = data.createSearchWatch as { id: string };
+  await waitFor("the watch to know its rows", async () => {
+    await run();
+    const [row] = await sql<{ is_ready: boolean }>(
+      "select is_ready from search_watches where id = $1",
+      [id],
+    );
+    return row?.is_ready;
+  });
+  return id;
+}
+const told = async (id: string) =>
+  (
+    await sql<{ title: string; body: string }>(
+      "select title, body from notifications where entity_id = $1 order by created_at, id",
+      [id],
+    )
+  ).map(({ title, body }) => [title, ...body.split("\n")]);
+/** Products of a region of their own, so that tests do not see those of others. */
+async function makeProducts(region: string, ...names: string[]): Promise<string[]> {
+  const ids: string[] = [];
+  for (const name of names) {
+    const { data, errors } = await ask(
+      `mutation ($input: CreateProductInput!) { createProduct(input: $input) { id } }`,
+      { input: { erpProductNumber: randomUUID(), name, region } },
+    );
+    expect(errors).toBeUndefined();
+    ids.push(data.createProduct.id as string);
+  }
+  return ids;
+}
+const move = (id: string, region: string) =>
+  sql("update products set region = $2 where id = $1", [id, region]);
+
+describe("a watch", () => {
+  test("tells of new rows and of rows that begin to match, once", async () => {
+    const region = randomUUID();
+    const [before, elsewhere] = [
+      await makeProducts(region, "Known"),
+      await makeProducts("elsewhere", "Other"),
+    ];
+    const id = await watching({ query: `region:"${region}"` });
+    await makeProducts(region, "Fresh");
+    await move(elsewhere[0]!, region);
+    await sql("update products set name = 'Known still' where id = $1", [before[0]]);
+    await run();
+    await run();
+    expect(await told(id)).toEqual([["“Cheap”: 2 rows", "New: Fresh", "Matches: Other"]]);
+    const { data } = await ask(`query ($id: ID!) { searchWatch(id: $id) { ${fields} } }`, { id });
+    expect(data.searchWatch).toMatchObject({
+      matchCount: 2,
+      lastMatchAt: expect.any(String),
+      events: ["CREATED", "MATCHES"],
+      delivery: "AT_ONCE",
+      channels: ["INBOX"],
+    });
+  });
+
+  test("tells of rows that leave or change, where it is asked to", async () => {
+    const region = randomUUID();
+    const [stays, goes, dies] = await makeProducts(region, "Stays", "Goes", "Dies");
+    const id = await watching({ query: `region:"${region}"`, events: ["LEAVES", "CHANGED"] });
+    await makeProducts(region, "Comes");
+    await sql("update products set vintage = 2001 where id = $1", [stays]);
+    await sql("update products set vintage = vintage where region = $1", [region]);
+    await move(goes!, "elsewhere");
+    await sql("delete from products where id = $1", [dies]);
+    await run();
+    const [[title, ...lines] = []] = await told(id);
+    expect(title).toBe("“Cheap”: 2 rows");
+    expect(lines.toSorted()).toEqual(["Changed: Stays", "No longer matches: Goes"]);
+  });
+
+  test("sees changes of related rows", async () => {
+    const region = randomUUID();
+    const [product] = await makeProducts(region, "Priced");
+    const id = await watching({ query: `region:"${region}" prices.amount:<100` });
+    await sql(
+      "insert into product_prices (product_id, type, currency, amount) values ($1, 'retail', 'DKK', 99)",
+      [product],
+    );
+    await run();
+    expect(await told(id)).toEqual([["“Cheap”: 1 row", "Matches: Priced"]]);
+  });
+
+  test("tells ten names of many", async () => {
+    const region = randomUUID();
+    const id = await watching({ query: `region:"${region}"`, channels: ["INBOX", "EMAIL"] });
+    await sql(
+      `insert into products (erp_product_number, name, region)
+       select gen_random_uuid(), 'Wine ' || n, $1 from generate_series(1, 12) n`,
+      [region],
+    );
+    await run();
+    const [[title, ...lines] = []] = await told(id);
+    expect([title, lines.length, lines.at(-1)]).toEqual(["“Cheap”: 12 rows", 11, "2 more"]);
+    const [row] = await sql<{ due: boolean }>(
+      "select mail_at <= now() as due from notifications where entity_id = $1",
+      [id],
+    );
+    expect(row?.due).toBe(true);
+  });
+
+  test("that is paused, or whose owner is inactive, sleeps; what happened meanwhile is not told", async () => {
+    for (const [sleep, wake] of [
+      ["update search_watches set is_paused = true", "update search_watches set is_paused = false"],
+      ["update users set is_active = false", "update users set is_active = true"],
+    ]) {
+      const owner = await person();
+      const region = randomUUID();
+      const id = await watching({ query: `region:"${region}"` }, owner.token);
+      const only = sleep!.includes("users") ? owner.userId : id;
+      await sql(`${sleep} where id = $1`, [only]);
+      await makeProducts(region, "While asleep");
+      await run();
+      await sql(`${wake} where id = $1`, [only]);
+      await waitFor("the watch to wake", async () => {
+        await run();
+        const [row] = await sql<{ is_ready: boolean }>(
+          "select is_ready from search_watches where id = $1",
+          [id],
+        );
+        return row?.is_ready;
+      });
+      await makeProducts(region, "After it");
+      await run();
+      expect(await told(id)).toEqual([["“Cheap”: 1 row", "New: After it"]]);
+    }
+  });
+
+  test("shows and counts nothing that its owner may not read any more", async () => {
+    const owner = await person(["products.read"]);
+    const region = randomUUID();
+    const [known] = await makeProducts(region, "Known");
+    const input = { query: `region:"${region}"`, events: ["CREATED", "LEAVES", "CHANGED"] };
+    const id = await watching(input, owner.token);
+    const daily = await watching({ ...input, delivery: "DAILY" }, owner.token);
+    await makeProducts(region, "Seen");
+    await run();
+    await sql("delete from role_permissions where role_id = $1", [owner.roleId]);
+    await move(known!, "elsewhere");
+    await makeProducts(region, "Hidden");
+    await sql("update search_watches set due_at = now() where id = $1", [daily]);
+    await run();
+    expect(await told(id)).toEqual([["“Cheap”: 1 row", "New: Seen"]]);
+    expect(await told(daily)).toEqual([]);
+    const counts = await sql("select match_count from search_watches where id = any ($1)", [
+      [id, daily],
+    ]);
+    expect(counts).toEqual([{ match_count: 1 }, { match_count: 1 }]);
+  });
+
+  test("collects until it is due, by day or by week", async () => {
+    const region = randomUUID();
+    const daily = await watching({ query: `region:"${region}"`, delivery: "DAILY" });
+    const weekly = await watching({ query: `region:"${region}"`, delivery: "WEEKLY" });
+    await makeProducts(region, "First");
+    await run();
+    await makeProducts(region, "Second");
+    await run();
+    const due = await sql<{ hour: string; monday: boolean; ahead: boolean }>(
+      `select to_char(due_at at time zone 'Europe/Copenhagen', 'HH24:MI') as hour, due_at > now() as ahead,
+         extract(isodow from due_at at time zone 'Europe/Copenhagen') = 1 as monday
+       from search_watches where id = any ($1) order by id`,
+      [[daily, weekly]],
+    );
+    expect(due).toEqual([
+      { hour: "08:00", monday: expect.any(Boolean), ahead: true },
+      { hour: "08:00", monday: true, ahead: true },
+    ]);
+    expect(await told(daily)).toEqual([]);
+    await sql("update search_watches set due_at = now() where id = $1", [daily]);
+    await run();
+    expect(await told(daily)).toEqual([["“Cheap”: 2 rows", "New: First", "New: Second"]]);
+  });
+
+  test("whose search fails is paused with the reason, and the others go on", async () => {
+    const region = randomUUID();
+    const broken = await watching({ query: `region:"${region}"` });
+    const sound = await watching({ query: `region:"${region}"` });
+    await sql("update search_watches set statement = 'select gone from products' where id = $1", [
+      broken,
+    ]);
+    await makeProducts(region, "New one");
+    await run();
+    expect(await told(sound)).toHaveLength(1);
+    const { data } = await ask(`query ($id: ID!) { searchWatch(id: $id) { isPaused problem } }`, {
+      id: broken,
+    });
+    expect(data.searchWatch).toEqual({
+      isPaused: true,
+      problem: 'The search failed: column "gone" does not exist',
+    });
+    expect((await update(broken, { isPaused: false })).data.updateSearchWatch).toMatchObject({
+      problem: null,
+    });
+  });
+
+  test("with another search looks at all rows again", async () => {
+    const [first, second] = [randomUUID(), randomUUID()];
+    await makeProducts(second, "There already");
+    const id = await watching({ query: `region:"${first}"` });
+    expect(
+      (await update(id, { query: `region:"${second}"`, name: "Other" })).errors,
+    ).toBeUndefined();
+    await waitFor("the watch to know its rows", async () => {
+      await run();
+      const [row] = await sql<{ is_ready: boolean }>(
+        "select is_ready from search_watches where id = $1",
+        [id],
+      );
+      return row?.is_ready;
+    });
+    await makeProducts(second, "Later");
+    await makeProducts(first, "Not any more");
+    await run();
+    expect(await told(id)).toEqual([["“Other”: 1 row", "New: Later"]]);
+  });
+});
+
+describe("saving a watch", () => {
+  test.each<[string, Record<string, unknown>, Record<string, unknown>]>([
+    [
+      "a search with an error, at its position",
+      { query: "regoin:x" },
+      {
+        code: "BAD_USER_INPUT",
+        message: expect.stringContaining("`regoin` is not a field"),
+        path: ["input", "query"],
+      },
+    ],
+    [
+      "an unknown list",
+      { entity: "product", query: "x" },
+      { code: "BAD_USER_INPUT", path: ["input", "entity"] },
+    ],
+    [
+      "a list that the caller may not read",
+      { entity: "orders", query: "id:*" },
+      { code: "FORBIDDEN", message: "Missing required permission: orders.read" },
+    ],
+    [
+      "a time that depends on the present",
+      { query: "updatedAt:>=today-7d" },
+      {
+        message: "query: a watch takes no times that depend on the present, such as today",
+        path: ["input", "query"],
+      },
+    ],
+    ["no event", { query: "x", events: [] }, { message: "events must name at least one event" }],
+    [
+      "no name",
+      { query: "x", name: " " },
+      { message: "name must be 1 to 200 visible characters without spaces at its ends" },
+    ],
+  ])("is refused with %s", async (_what, input, expected) => {
+    expect(refusal(await create(input))).toMatchObject(expected);
+  });
+
+  test("is refused for more than 10,000 matching rows", async () => {
+    const reader = await person(["reviewers.read"]);
+    await sql(
+      "insert into reviewers (name) select 'Reviewer ' || n from generate_series(1, 10001) n",
+    );
+    expect(refusal(await create({ entity: "reviewers", query: "id:*" }, reader.token))).toEqual({
+      code: "BAD_USER_INPUT",
+      message: "query matches more than 10000 rows: narrow it",
+      path: ["input", "query"],
+    });
+    expect(
+      (await create({ entity: "reviewers", query: "name:reviewer*" }, reader.token)).errors,
+    ).toHaveLength(1);
+    expect(
+      (await create({ entity: "reviewers", query: 'name:"Reviewer 77"' }, reader.token)).errors,
+    ).toBeUndefined();
+  });
+
+  test("is done by a full login, for one's own watches, and 50 times at most", async () => {
+    const owner = await person(["products.read"]);
+    const scoped = await insertApiToken(service.database, owner.userId, ["products.read"]);
+    expect(refusal(await create({ query: "x" }, scoped.token)).code).toBe("FORBIDDEN");
+    const { data } = await create({ query: "x" }, owner.token);
+    const { id } = data.createSearchWatch;
+    const remove = (token: string) =>
+      ask(`mutation ($id: ID!) { deleteSearchWatch(id: $id) }`, { id }, token);
+    const missing = {
+      code: "NOT_FOUND",
+      message: "There is no search watch of yours with this id",
+      path: ["id"],
+    };
+    for (const answer of [await update(id, { name: "Mine" }), await remove(anna.token)])
+      expect(refusal(answer)).toEqual(missing);
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, () => create({ query: "x" }, owner.token)),
+    );
+    expect(answers.filter(({ errors }) => errors).map(refusal)).toMatchObject([
+      { code: "CONFLICT", message: "You have 50 search watches: delete one first" },
+    ]);
+    expect((await remove(owner.token)).data.deleteSearchWatch).toBe(true);
+    const own = await ask("{ searchWatches { id } }", {}, owner.token);
+    expect(own.data.searchWatches).toHaveLength(49);
+  });
+});
+
+test("two jobs at the same time tell each event once", async () => {
+  const region = randomUUID();
+  const id = await watching({ query: `region:"${region}"` });
+  await sql(
+    `insert into products (erp_product_number, name, region)
+     select gen_random_uuid(), 'Wine ' || n, $1 from generate_series(1, 900) n`,
+    [region],
+  );
+  await Promise.all([run(), run(), run()]);
+  const rows = await sql<{ match_count: number }>(
+    "select match_count from search_watches where id = $1",
+    [id],
+  );
+  expect(rows).toEqual([{ match_count: 900 }]);
+});
+
+test("no event is told twice and none is lost when the worker is killed", async () => {
+  await endWorkers();
+  const region = randomUUID();
+  const first = await startWorkerProcess(service.database.url);
+  const id = await watching({ query: `region:"${region}"` });
+  const count = 2_500;
+  await sql(
+    `insert into products (erp_product_number, name, region)
+     select gen_random_uuid(), 'Wine ' || n, $2 from generate_series(1, $1::integer) n`,
+    [count, region],
+  );
+  await sql("select queue_job('run_watches', '{}', 'killed', null, 5)");
+  const left = async () =>
+    (await sql<{ left: number }>("select count(*)::integer as left from watched_changes"))[0]!.left;
+  await waitFor("a part to be done", async () => (await left()) < count);
+  first.signal("SIGKILL");
+  await first.exited;
+  expect(await left()).toBeGreaterThan(0);
+  await startWorkerProcess(service.database.url);
+  await waitFor("the rest to be done", async () => (await left()) === 0);
+  await run();
+  const rows = await sql<{ match_count: number }>(
+    "select match_count from search_watches where id = $1",
+    [id],
+  );
+  expect(rows).toEqual([{ match_count: count }]);
+});
