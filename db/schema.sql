@@ -230,6 +230,22 @@ comment on column export_field_view.description is 'What it means.';
 create type export_template_kind as enum ('FORM', 'TABLE');
 comment on type export_template_kind is 'A FORM is a sheet about one product, a TABLE has a row for each.';
 
+create type handed_over as (
+  campaigns integer,
+  bookings integer,
+  watches integer
+);
+comment on type handed_over is 'What one person has handed over to another.';
+
+comment on column handed_over.campaigns is '@notNull
+Campaigns that were not over.';
+
+comment on column handed_over.bookings is '@notNull
+Bookings that were not over.';
+
+comment on column handed_over.watches is '@notNull
+Search watches.';
+
 create type import_cause_change as (
   kind order_import_issue_kind,
   code text,
@@ -3218,7 +3234,9 @@ comment on constraint order_lines_erp_warehouse_check on order_lines is 'must be
 comment on constraint order_lines_order_id_fkey on order_lines is '@foreignFieldName lines
 @behavior +manyRelation:resource:list';
 comment on constraint order_lines_order_id_line_number_key on order_lines is 'The order has a line of this number already.';
-comment on constraint order_lines_product_id_fkey on order_lines is '@behavior +singularRelation:resource:single';
+
+comment on constraint order_lines_product_id_fkey on order_lines is '@foreignConnectionFieldName orderLines
+@behavior +singularRelation:resource:single +manyRelation:resource:connection';
 comment on constraint order_lines_unit_check on order_lines is 'must be 50 characters at most';
 comment on constraint order_lines_vat_code_check on order_lines is 'must be 50 characters at most';
 comment on constraint order_lines_warehouse_check on order_lines is 'must be 100 characters at most';
@@ -4695,6 +4713,7 @@ create table sessions (
 alter table sessions enable row level security, force row level security;
 CREATE INDEX sessions_expires_at_idx ON sessions USING btree (expires_at);
 CREATE INDEX sessions_user_id_idx ON sessions USING btree (user_id);
+CREATE TRIGGER _500_last_login AFTER INSERT ON sessions FOR EACH ROW EXECUTE FUNCTION tg_sessions__last_login();
 CREATE TRIGGER _500_notify AFTER INSERT ON sessions FOR EACH ROW WHEN (new.ip_address IS NOT NULL) EXECUTE FUNCTION tg_sessions__notify();
 CREATE TRIGGER _800_audit_delete AFTER DELETE ON sessions REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Session', 'id', 'token_hash', 'idle_expires_at', 'last_used_at');
 CREATE TRIGGER _800_audit_insert AFTER INSERT ON sessions REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Session', 'id', 'token_hash', 'idle_expires_at', 'last_used_at');
@@ -4780,6 +4799,22 @@ create policy user_keys_owner on user_keys for all to office_owner
 comment on table user_keys is '@internal
 @audit off because it copies users, user_roles and role_permissions
 Whether a user is active, and the keys of their permissions, separated by commas. Triggers keep it; every request reads it.';
+
+create table user_logins (
+  user_id uuid not null,
+  last_login_at timestamp with time zone not null,
+  constraint user_logins_pkey PRIMARY KEY (user_id),
+  constraint user_logins_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
+);
+alter table user_logins enable row level security, force row level security;
+
+create policy user_logins_owner on user_logins for all to office_owner
+  using (true)
+  with check (true);
+
+comment on table user_logins is '@internal
+@audit off because sessions are recorded
+When each person last logged in.';
 
 create table user_roles (
   user_id uuid not null,
@@ -6062,6 +6097,23 @@ AS $function$
 $function$;
 grant execute on function camel_case(text) to office_api;
 comment on function camel_case(text) is 'Converts a column name to its API name.';
+
+CREATE OR REPLACE FUNCTION campaigns_is_author_away(campaign campaigns)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select exists (
+    select from away_periods w
+    where w.user_id = campaign.author_user_id
+      and (campaign.scheduled_at at time zone office_time_zone())::date between w.starts_on and w.ends_on
+  )
+$function$;
+grant execute on function campaigns_is_author_away(campaigns) to office_api;
+
+comment on function campaigns_is_author_away(campaigns) is '@computed
+@notNull
+Whether the author is away on the day of the campaign.';
 
 CREATE OR REPLACE FUNCTION cancel_absence(id uuid)
  RETURNS absences
@@ -9074,6 +9126,48 @@ $function$;
 grant execute on function global_search_of() to office_api;
 comment on function global_search_of() is 'The collections that the caller can search together.';
 
+CREATE OR REPLACE FUNCTION hand_over(from_user_id uuid, to_user_id uuid)
+ RETURNS handed_over
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_handed handed_over;
+begin
+  perform require_permission('users.update');
+  if hand_over.from_user_id = hand_over.to_user_id then
+    perform fail('OF400', 'toUserId must be another person', '{"path": ["toUserId"]}');
+  elsif not exists (select from users u where u.id = hand_over.from_user_id) then
+    perform fail('OF404', 'There is no user with this id', '{"path": ["fromUserId"]}');
+  end if;
+  perform from users u where u.id = hand_over.to_user_id and u.is_active for no key update;
+  if not found then
+    perform fail('OF404', 'There is no active user with this id', '{"path": ["toUserId"]}');
+  end if;
+  update campaigns c set author_user_id = hand_over.to_user_id
+  where c.author_user_id = hand_over.from_user_id and c.status not in ('COMPLETED', 'CANCELLED');
+  get diagnostics v_handed.campaigns = row_count;
+  update resource_bookings b set booked_by_user_id = hand_over.to_user_id, booked_by_name = user_name(hand_over.to_user_id)
+  where b.booked_by_user_id = hand_over.from_user_id and b.status = 'BOOKED' and b.ends_at > now();
+  get diagnostics v_handed.bookings = row_count;
+  if 50 < (select count(*) from search_watches w where w.user_id in (hand_over.from_user_id, hand_over.to_user_id)) then
+    perform fail('OF409', 'They would have more than 50 search watches: some must be deleted first', '{"path": ["toUserId"]}');
+  end if;
+  -- They read with the rights of their new owner, so they look at all rows again.
+  update search_watches w set user_id = hand_over.to_user_id, is_ready = false, ready_after = pg_current_xact_id()::text
+  where w.user_id = hand_over.from_user_id;
+  get diagnostics v_handed.watches = row_count;
+  return v_handed;
+end;
+$function$;
+grant execute on function hand_over(uuid,uuid) to office_api;
+
+comment on function hand_over(uuid,uuid) is '@guard users.update
+@argument from_user_id Who leaves.
+@argument to_user_id Who takes over, an active user.
+Hands the campaigns, bookings and search watches of one person over to another, such as before a deactivation. Campaigns and bookings that are over stay.';
+
 CREATE OR REPLACE FUNCTION has_any_permission(VARIADIC keys text[])
  RETURNS boolean
  LANGUAGE sql
@@ -9553,7 +9647,7 @@ comment on function is_session() is 'Whether the caller authenticated with a ses
 CREATE OR REPLACE FUNCTION is_time_zone(value text)
  RETURNS boolean
  LANGUAGE plpgsql
- IMMUTABLE PARALLEL SAFE
+ IMMUTABLE
 AS $function$
 begin
   -- PostgreSQL also accepts zones that are made up of a name and an offset; none of them matches.
@@ -9959,6 +10053,27 @@ AS $function$
 $function$;
 grant execute on function login_code_account(bytea) to office_server;
 comment on function login_code_account(bytea) is 'The user for whom attempts with a login code count; null for an unknown code.';
+
+CREATE OR REPLACE FUNCTION logout_everywhere()
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_count integer;
+begin
+  perform require_session();
+  update sessions s set ended_at = now()
+  where s.user_id = current_user_id() and s.ended_at is null and s.expires_at > now() and s.idle_expires_at > now();
+  get diagnostics v_count = row_count;
+  return v_count;
+end;
+$function$;
+grant execute on function logout_everywhere() to office_api;
+
+comment on function logout_everywhere() is '@guard session
+Ends all sessions of the caller, this one included; returns their number. API tokens and calendar feeds stay.';
 
 CREATE OR REPLACE FUNCTION lost_ai_answers()
  RETURNS TABLE(id uuid, message_id text, base jsonb, chunks jsonb)
@@ -12062,6 +12177,76 @@ $function$;
 grant execute on function reserve_ai_cost(uuid,numeric,numeric,numeric) to office_api;
 comment on function reserve_ai_cost(uuid,numeric,numeric,numeric) is 'Reserves the wanted cost, or the rest of the caller''s daily budget; null when less than the minimum is left.';
 
+CREATE OR REPLACE FUNCTION restorable_table(entity_type text)
+ RETURNS TABLE(relation regclass, permission text)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select c.oid::regclass, t.tags ->> 'create'
+  from pg_class c, lateral table_tags(c.oid) as t(tags)
+  where c.relnamespace = current_schema()::regnamespace and c.relkind = 'r' and t.tags ? 'create'
+    and substring(t.tags ->> 'audit' from '^(\w+)') = restorable_table.entity_type
+$function$;
+
+CREATE OR REPLACE FUNCTION restore(audit_log_id uuid, together boolean DEFAULT false)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_audit audit_log;
+  v_rows audit_log[];
+  v_left audit_log[];
+  v_row audit_log;
+  v_count integer := 0;
+  v_message text;
+begin
+  perform require_login();
+  select * into v_audit from audit_log a
+  where a.id = restore.audit_log_id and a.operation = 'DELETE' and a.created_at > now() - interval '7 days';
+  if not found or not exists (
+    select from restorable_table(v_audit.entity_type) t
+    where string_to_array(regexp_replace(btrim(t.permission), '[\s,]+', ' ', 'g'), ' ') <@ current_permissions()
+  ) then
+    perform fail('OF404', 'There is no deletion of the last seven days with this id that you may undo', '{"path": ["auditLogId"]}');
+  end if;
+  v_rows := case when restore.together and v_audit.correlation_id is not null then array(
+      select a from audit_log a
+      where a.correlation_id = v_audit.correlation_id and a.operation = 'DELETE' and a.created_at > now() - interval '7 days'
+      order by a.created_at, a.id limit 10001
+    ) else array[v_audit] end;
+  if cardinality(v_rows) > 10000 then
+    perform fail('OF409', 'More than 10000 rows were deleted together: restore them one by one', '{"path": ["together"]}');
+  end if;
+  -- Rows come before those that refer to them: those that do not fit yet are tried again after the others.
+  loop
+    v_left := '{}';
+    foreach v_row in array v_rows loop
+      begin
+        perform restore_row(v_row);
+        v_count := v_count + 1;
+      exception when sqlstate 'OF409' then
+        get stacked diagnostics v_message = message_text;
+        v_left := v_left || v_row;
+      end;
+    end loop;
+    exit when cardinality(v_left) = 0;
+    if cardinality(v_left) = cardinality(v_rows) then
+      perform fail('OF409', v_message, '{"path": ["auditLogId"]}');
+    end if;
+    v_rows := v_left;
+  end loop;
+  return v_count;
+end;
+$function$;
+grant execute on function restore(uuid,boolean) to office_api;
+
+comment on function restore(uuid,boolean) is '@guard principal
+@argument audit_log_id A deletion of the last seven days, as `auditLogs` and `recordHistory` list it.
+@argument together Also what the same request deleted, such as all campaigns of `deleteAllCampaigns`.
+Undoes a deletion: the row is there again with its id. The caller must be allowed to create such rows. All or nothing; returns the number of rows.';
+
 CREATE OR REPLACE FUNCTION restore_documentation_version(id uuid)
  RETURNS documentation_versions
  LANGUAGE plpgsql
@@ -12088,6 +12273,38 @@ grant execute on function restore_documentation_version(uuid) to office_api;
 comment on function restore_documentation_version(uuid) is '@guard login documentation.update
 @action
 Gives the page the title and text of this version, as a new version, which is returned.';
+
+CREATE OR REPLACE FUNCTION restore_row(audit audit_log)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  v_table record;
+  v_columns text;
+  v_row jsonb;
+begin
+  select * into v_table from restorable_table(audit.entity_type);
+  if not found then
+    perform fail('OF409', format('A deleted %s cannot be restored', audit.entity_type));
+  end if;
+  perform require_all_permissions(variadic regexp_split_to_array(btrim(v_table.permission), '[\s,]+'));
+  select string_agg(quote_ident(a.attname), ', ' order by a.attnum), jsonb_object_agg(a.attname, audit.before -> n.name)
+  into v_columns, v_row
+  from pg_attribute a, lateral (
+    select coalesce(comment_tags(col_description(a.attrelid, a.attnum)) ->> 'auditName', camel_case(a.attname))
+  ) as n(name)
+  where a.attrelid = v_table.relation and a.attnum > 0 and not a.attisdropped and a.attgenerated = '' and audit.before ? n.name;
+  -- lint: allow function-body because the table is that of the audit row
+  execute format('insert into %1$s (%2$s) select %2$s from jsonb_populate_record(null::%1$s, $1)', v_table.relation, v_columns) using v_row;
+exception
+  when unique_violation or exclusion_violation then
+    perform fail('OF409', format('The %s cannot be restored: another row has its place now', audit.entity_type));
+  when foreign_key_violation then
+    perform fail('OF409', format('The %s cannot be restored: a row that it refers to is not there any more', audit.entity_type));
+  when not_null_violation or check_violation then
+    perform fail('OF409', format('The %s cannot be restored: it does not fit the rules of today', audit.entity_type));
+end;
+$function$;
 
 CREATE OR REPLACE FUNCTION retire_search_keys_but(mark text)
  RETURNS void
@@ -14993,6 +15210,20 @@ end;
 $function$;
 comment on function tg_role_permissions__touch_roles() is 'Updates `updated_at` of roles whose permissions change, and the keys of their holders.';
 
+CREATE OR REPLACE FUNCTION tg_sessions__last_login()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+begin
+  insert into user_logins (user_id, last_login_at) values (new.user_id, new.created_at)
+  on conflict on constraint user_logins_pkey do update set last_login_at = greatest(user_logins.last_login_at, excluded.last_login_at);
+  return null;
+end;
+$function$;
+comment on function tg_sessions__last_login() is 'Keeps when a person last logged in.';
+
 CREATE OR REPLACE FUNCTION tg_sessions__notify()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -15759,6 +15990,19 @@ comment on function user_sessions(uuid) is '@guard users.update
 @auditReads Session
 A user''s active sessions, newest first.';
 
+CREATE OR REPLACE FUNCTION users_away_until(person users)
+ RETURNS date
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select max(w.ends_on) from away_periods w
+  where w.user_id = users_away_until.person.id and (now() at time zone office_time_zone())::date between w.starts_on and w.ends_on
+$function$;
+grant execute on function users_away_until(users) to office_api;
+
+comment on function users_away_until(users) is '@computed
+The last day of an absence that the person has today; null for one who is here.';
+
 CREATE OR REPLACE FUNCTION users_colleagues(person users)
  RETURNS SETOF users
  LANGUAGE sql
@@ -15776,6 +16020,23 @@ comment on function users_colleagues(users) is '@computed
 @follows own
 @scopedRead departments.read
 The other active users of the same department, by name.';
+
+CREATE OR REPLACE FUNCTION users_last_login_at(person users)
+ RETURNS timestamp with time zone
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+  select l.last_login_at from user_logins l
+  where l.user_id = users_last_login_at.person.id
+    and (users_last_login_at.person.id = current_user_id() or has_permission('users.read'))
+$function$;
+grant execute on function users_last_login_at(users) to office_api;
+
+comment on function users_last_login_at(users) is '@computed
+@title Last login
+@list 6
+When the person last logged in; null for one who never has, and for callers without `users.read`.';
 
 CREATE OR REPLACE FUNCTION users_roles(person users)
  RETURNS SETOF roles

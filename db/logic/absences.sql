@@ -263,3 +263,22 @@ The working days of a year that somebody is absent, by reason.';
 grant execute on function create_absence, enter_absence, update_absence, cancel_absence, approve_absence, decline_absence,
   away_days, absence_balances
 to office_api;
+
+create or replace function users_away_until(person users) returns date as $$
+  select max(w.ends_on) from away_periods w
+  where w.user_id = users_away_until.person.id and (now() at time zone office_time_zone())::date between w.starts_on and w.ends_on
+$$ language sql stable;
+comment on function users_away_until is '@computed
+The last day of an absence that the person has today; null for one who is here.';
+
+create or replace function campaigns_is_author_away(campaign campaigns) returns boolean as $$
+  select exists (
+    select from away_periods w
+    where w.user_id = campaign.author_user_id
+      and (campaign.scheduled_at at time zone office_time_zone())::date between w.starts_on and w.ends_on
+  )
+$$ language sql stable;
+comment on function campaigns_is_author_away is '@computed
+@notNull
+Whether the author is away on the day of the campaign.';
+grant execute on function users_away_until, campaigns_is_author_away to office_api;

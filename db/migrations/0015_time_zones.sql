@@ -11,7 +11,7 @@ begin
 exception when invalid_parameter_value then
   return false;
 end;
-$$ language plpgsql immutable parallel safe;
+$$ language plpgsql immutable;
 comment on function is_time_zone is 'Whether a text is the name of a time zone, such as Europe/Copenhagen.';
 grant execute on function is_time_zone to office_api;
 

@@ -64,14 +64,14 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** What the database finds, by one column or as whole rows; null where the query is refused. */
+/** What the database finds, by one column or only as many rows; null where the query is refused. */
 async function found(connection: string, query: string, column?: string): Promise<string[] | null> {
   const table = tables.get(connection);
   if (!table) throw new Error(`there is no connection ${connection}`);
   const row = sql.identifier("r");
   try {
     const condition = compileQuery(parseQuery(query), table, () => now)(row);
-    const shown = column === undefined ? row : sql`${row}.${sql.identifier(column)}`;
+    const shown = column === undefined ? sql`1` : sql`${row}.${sql.identifier(column)}`;
     const { text, values } = sql.compile(
       sql`select ${shown}::text as found from ${table.from} as ${row} where ${condition} order by 1`,
     );

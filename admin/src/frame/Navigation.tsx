@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
-import type { ReactNode } from "react";
+import { Link, useLocation } from "@tanstack/react-router";
+import { type ReactNode, useEffect } from "react";
 import { Button, Menu, MenuItem, MenuTrigger, Popover, Separator } from "react-aria-components";
 import { ask } from "../api/ask.ts";
 import { logoutDocument } from "../api/documents.ts";
@@ -91,9 +91,13 @@ export function Navigation({ onKeys, onPalette, onGo }: NavigationProps): ReactN
   );
 }
 
-/** How many notifications the caller has not read, asked again each minute and whenever rows change. */
+/**
+ * How many notifications the caller has not read, asked again when rows change and, at most once a minute, when the
+ * person goes to another page: a clock would keep the session of an empty chair alive.
+ */
 function UnreadCount(): ReactNode {
-  const { data } = useQuery({
+  const address = useLocation({ select: ({ href }) => href });
+  const { data, isStale, refetch } = useQuery({
     queryKey: ["rows", "unread"],
     queryFn: ({ signal }) =>
       ask<{ unreadNotificationCount: number }>(
@@ -101,8 +105,11 @@ function UnreadCount(): ReactNode {
         {},
         { signal },
       ),
-    refetchInterval: 60_000,
+    staleTime: 60_000,
   });
+  useEffect(() => {
+    if (isStale) void refetch();
+  }, [address]);
   const count = data?.unreadNotificationCount ?? 0;
   if (count === 0) return null;
   return (

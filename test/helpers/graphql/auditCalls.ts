@@ -189,6 +189,16 @@ export const preparations: Readonly<Record<string, Preparation>> = {
   searchDocumentation: { sql: `select '{"text": "query"}'::jsonb as variables` },
   searchWatch: onNew(searchWatch("Read")),
   updateSearchWatch: onNew(searchWatch("Changes"), `, 'input', '{"name": "Changed"}'::jsonb`),
+  handOver: {
+    sql: `with made as (${campaign("Handed over")} returning author_user_id)
+      select jsonb_build_object('fromUserId', author_user_id, 'toUserId', '${colleague}') as variables from made`,
+  },
+  restore: {
+    sql: `with made as (
+        insert into audit_log (operation, entity_type, entity_id, before)
+        values ('DELETE', 'Resource', uuidv7()::text, jsonb_build_object('id', uuidv7(), 'name', 'Restored', 'kind', 'ROOM')) returning id)
+      select jsonb_build_object('auditLogId', id) as variables from made`,
+  },
   updateAbsence: onNew(absence("2040-05-01"), `, 'input', '{"note": "Changed"}'::jsonb`),
   suggestions: { sql: `select '{"entity": "users", "text": ""}'::jsonb as variables` },
   searchConfig: { sql: `select '{"type": "orders"}'::jsonb as variables` },

@@ -1,0 +1,73 @@
+-- Last logins, the end of all of one's sessions, and what leavers hand over.
+create or replace function tg_sessions__last_login() returns trigger as $$
+begin
+  insert into user_logins (user_id, last_login_at) values (new.user_id, new.created_at)
+  on conflict on constraint user_logins_pkey do update set last_login_at = greatest(user_logins.last_login_at, excluded.last_login_at);
+  return null;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function tg_sessions__last_login is 'Keeps when a person last logged in.';
+select ensure_trigger('sessions', '_500_last_login', 'after insert on %TABLE% for each row execute function tg_sessions__last_login()');
+
+-- Colleagues without `users.read` see a person, but not when they were here.
+create or replace function users_last_login_at(person users) returns timestamptz as $$
+  select l.last_login_at from user_logins l
+  where l.user_id = users_last_login_at.person.id
+    and (users_last_login_at.person.id = current_user_id() or has_permission('users.read'))
+$$ language sql stable security definer set search_path from current;
+comment on function users_last_login_at is '@computed
+@title Last login
+@list 6
+When the person last logged in; null for one who never has, and for callers without `users.read`.';
+grant execute on function users_last_login_at to office_api;
+
+create or replace function logout_everywhere() returns integer as $$
+declare
+  v_count integer;
+begin
+  perform require_session();
+  update sessions s set ended_at = now()
+  where s.user_id = current_user_id() and s.ended_at is null and s.expires_at > now() and s.idle_expires_at > now();
+  get diagnostics v_count = row_count;
+  return v_count;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function logout_everywhere is '@guard session
+Ends all sessions of the caller, this one included; returns their number. API tokens and calendar feeds stay.';
+grant execute on function logout_everywhere to office_api;
+
+create or replace function hand_over(from_user_id uuid, to_user_id uuid) returns handed_over as $$
+declare
+  v_handed handed_over;
+begin
+  perform require_permission('users.update');
+  if hand_over.from_user_id = hand_over.to_user_id then
+    perform fail('OF400', 'toUserId must be another person', '{"path": ["toUserId"]}');
+  elsif not exists (select from users u where u.id = hand_over.from_user_id) then
+    perform fail('OF404', 'There is no user with this id', '{"path": ["fromUserId"]}');
+  end if;
+  perform from users u where u.id = hand_over.to_user_id and u.is_active for no key update;
+  if not found then
+    perform fail('OF404', 'There is no active user with this id', '{"path": ["toUserId"]}');
+  end if;
+  update campaigns c set author_user_id = hand_over.to_user_id
+  where c.author_user_id = hand_over.from_user_id and c.status not in ('COMPLETED', 'CANCELLED');
+  get diagnostics v_handed.campaigns = row_count;
+  update resource_bookings b set booked_by_user_id = hand_over.to_user_id, booked_by_name = user_name(hand_over.to_user_id)
+  where b.booked_by_user_id = hand_over.from_user_id and b.status = 'BOOKED' and b.ends_at > now();
+  get diagnostics v_handed.bookings = row_count;
+  if 50 < (select count(*) from search_watches w where w.user_id in (hand_over.from_user_id, hand_over.to_user_id)) then
+    perform fail('OF409', 'They would have more than 50 search watches: some must be deleted first', '{"path": ["toUserId"]}');
+  end if;
+  -- They read with the rights of their new owner, so they look at all rows again.
+  update search_watches w set user_id = hand_over.to_user_id, is_ready = false, ready_after = pg_current_xact_id()::text
+  where w.user_id = hand_over.from_user_id;
+  get diagnostics v_handed.watches = row_count;
+  return v_handed;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function hand_over is '@guard users.update
+@argument from_user_id Who leaves.
+@argument to_user_id Who takes over, an active user.
+Hands the campaigns, bookings and search watches of one person over to another, such as before a deactivation. Campaigns and bookings that are over stay.';
+grant execute on function hand_over to office_api;

@@ -1,0 +1,178 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { insertApiToken } from "../helpers/apiToken.ts";
+import { type Answer, type Service, startService } from "../helpers/service.ts";
+
+let service: Service;
+
+beforeAll(async () => {
+  service = await startService();
+});
+afterAll(() => service.stop());
+
+const ask = (query: string, variables: Record<string, unknown>, token: string) =>
+  service.ask(query, { token, variables });
+const refusal = ({ errors }: Answer) => ({
+  code: errors?.[0]?.extensions.code,
+  message: errors?.[0]?.message,
+});
+const person = (permissions: string[] = [], name = "anna") =>
+  service.login(permissions, `${name}-${randomUUID()}@example.com`);
+async function sql<T extends object>(text: string, values: unknown[] = []): Promise<T[]> {
+  return (await service.database.pool.query<T>(text, values)).rows;
+}
+
+describe("the last login", () => {
+  const lastLogin = async (id: string, token: string) =>
+    (await ask(`query ($id: ID!) { user(id: $id) { lastLoginAt } }`, { id }, token)).data.user
+      ?.lastLoginAt as string | null;
+
+  test("is shown with users.read and to oneself, and outlives the session", async () => {
+    const boss = await person(["users.read"], "boss");
+    const { userId, token } = await person();
+    const seen = await lastLogin(userId, boss.token);
+    expect(Date.now() - Date.parse(seen ?? "")).toBeLessThan(60_000);
+    const { data } = await ask("{ me { lastLoginAt } }", {}, token);
+    expect(data.me.lastLoginAt).toBe(seen);
+    await sql("delete from sessions where user_id = $1", [userId]);
+    expect(await lastLogin(userId, boss.token)).toBe(seen);
+  });
+
+  test("is not shown to colleagues", async () => {
+    const [department] = await sql<{ id: string }>(
+      "insert into departments (name) values ($1) returning id",
+      [randomUUID()],
+    );
+    const { userId, token } = await person();
+    const other = await person();
+    await sql("update users set department_id = $1 where id = any ($2)", [
+      department!.id,
+      [userId, other.userId],
+    ]);
+    const { data } = await ask("{ me { colleagues { id lastLoginAt } } }", {}, token);
+    expect(data.me.colleagues).toEqual([{ id: other.userId, lastLoginAt: null }]);
+  });
+});
+
+describe("logoutEverywhere", () => {
+  test("ends all sessions of the caller and nobody else's, and needs a session", async () => {
+    const first = await person();
+    const [user] = await sql<{ email: string }>("select email from users where id = $1", [
+      first.userId,
+    ]);
+    const { data } = await service.ask(
+      "mutation ($email: String!) { devLogin(email: $email) { token } }",
+      { variables: user! },
+    );
+    const second = { token: data.devLogin.token as string };
+    const other = await person();
+    const { token } = await insertApiToken(service.database, first.userId);
+    expect(refusal(await ask("mutation { logoutEverywhere }", {}, token)).code).toBe("FORBIDDEN");
+    expect((await ask("mutation { logoutEverywhere }", {}, first.token)).data).toEqual({
+      logoutEverywhere: 2,
+    });
+    for (const ended of [first, second])
+      expect((await ask("{ me { id } }", {}, ended.token)).data.me).toBeNull();
+    for (const live of [other.token, token])
+      expect((await ask("{ me { id } }", {}, live)).data.me).not.toBeNull();
+  });
+});
+
+describe("who is away", () => {
+  test("shows at people and at campaigns whose author is away on the day", async () => {
+    const reader = await person(["users.read", "campaigns.read"], "reader");
+    const { userId } = await person();
+    const day = (days: number) =>
+      new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
+    await sql(
+      `insert into absences (user_id, type, starts_on, ends_on, status) values
+         ($1, 'VACATION', $2, $3, 'APPROVED'), ($1, 'SICK', $4, $4, 'REQUESTED')`,
+      [userId, day(-2), day(5), day(20)],
+    );
+    for (const days of [3, 8, 20])
+      await sql(
+        `insert into campaigns (title, price, author_user_id, medium, scheduled_at) values ($1, '1', $2, 'EMAIL', $3::date + time '12:00')`,
+        [`In ${days} days`, userId, day(days)],
+      );
+    const { data, errors } = await ask(
+      `query ($id: ID!) { user(id: $id) { awayUntil campaigns(orderBy: [SCHEDULED_AT_ASC]) { nodes { title isAuthorAway } } } }`,
+      { id: userId },
+      reader.token,
+    );
+    expect(errors).toBeUndefined();
+    expect(data.user).toEqual({
+      awayUntil: day(5),
+      campaigns: {
+        nodes: [
+          { title: "In 3 days", isAuthorAway: true },
+          { title: "In 8 days", isAuthorAway: false },
+          { title: "In 20 days", isAuthorAway: false },
+        ],
+      },
+    });
+  });
+});
+
+describe("handOver", () => {
+  const handOver = (fromUserId: string, toUserId: string, token: string) =>
+    ask(
+      `mutation ($from: ID!, $to: ID!) { handOver(fromUserId: $from, toUserId: $to) { campaigns bookings watches } }`,
+      { from: fromUserId, to: toUserId },
+      token,
+    );
+
+  test("gives campaigns, bookings and watches that are not over to another person", async () => {
+    const boss = await person(["users.update"], "boss");
+    const [from, to] = [await person([], "leaver"), await person([], "heir")];
+    await sql(
+      `insert into campaigns (title, price, author_user_id, medium, scheduled_at, status)
+       select s::text, '1', $1, 'EMAIL', now(), s from unnest(enum_range(null::campaign_status)) s`,
+      [from.userId],
+    );
+    await sql(
+      `with room as (insert into resources (name, kind) values ($2, 'ROOM') returning id)
+       insert into resource_bookings (resource_id, booked_by_user_id, booked_by_name, title, starts_at, ends_at)
+       select id, $1, 'Leaver', 'Tasting', now() + d * interval '1 day', now() + d * interval '1 day' + interval '1 hour'
+       from room, unnest(array[-2, 2]) d`,
+      [from.userId, randomUUID()],
+    );
+    await sql(
+      `insert into search_watches (user_id, name, entity, query, table_name, statement, statement_values, seen_statement, ids_at, is_ready)
+       values ($1, 'Barolo', 'products', 'barolo', 'products', 'select 1', '[]', 'select 1', 0, true)`,
+      [from.userId],
+    );
+    expect((await handOver(from.userId, to.userId, boss.token)).data.handOver).toEqual({
+      campaigns: 4,
+      bookings: 1,
+      watches: 1,
+    });
+    const rows = await sql(
+      `select booked_by_name, booked_by_user_id = $1 as heir from resource_bookings where title = 'Tasting' order by starts_at`,
+      [to.userId],
+    );
+    expect(rows).toEqual([
+      { booked_by_name: "Leaver", heir: false },
+      { booked_by_name: expect.stringMatching(/^heir-/), heir: true },
+    ]);
+    const watches = await sql("select is_ready from search_watches where user_id = $1", [
+      to.userId,
+    ]);
+    expect(watches).toEqual([{ is_ready: false }]);
+  });
+
+  test("is refused without users.update, to oneself, and to people who are not there", async () => {
+    const boss = await person(["users.update"], "boss");
+    const { userId, token } = await person();
+    expect(refusal(await handOver(userId, boss.userId, token)).message).toBe(
+      "Missing required permission: users.update",
+    );
+    expect(refusal(await handOver(userId, userId, boss.token)).message).toBe(
+      "toUserId must be another person",
+    );
+    expect(refusal(await handOver(randomUUID(), userId, boss.token)).code).toBe("NOT_FOUND");
+    await sql("update users set is_active = false where id = $1", [userId]);
+    expect(refusal(await handOver(boss.userId, userId, boss.token)).message).toBe(
+      "There is no active user with this id",
+    );
+  });
+});

@@ -1,0 +1,170 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { insertApiToken } from "../helpers/apiToken.ts";
+import { type Answer, type Service, startService } from "../helpers/service.ts";
+
+let service: Service;
+let anna: { token: string; userId: string };
+
+beforeAll(async () => {
+  service = await startService();
+  anna = await service.login(
+    [
+      ...["products.read", "products.create", "products.update"],
+      ...["campaigns.read", "campaigns.create", "campaigns.delete"],
+      ...["resources.update", "reviewers.read", "reviewers.create"],
+    ],
+    "anna@example.com",
+  );
+});
+afterAll(() => service.stop());
+
+const ask = (query: string, variables: Record<string, unknown>, token = anna.token) =>
+  service.ask(query, { token, variables });
+const refusal = ({ errors }: Answer) => ({
+  code: errors?.[0]?.extensions.code,
+  message: errors?.[0]?.message,
+});
+async function sql<T extends object>(text: string, values: unknown[] = []): Promise<T[]> {
+  return (await service.database.pool.query<T>(text, values)).rows;
+}
+const restore = (auditLogId: string, together = false, token = anna.token) =>
+  ask(
+    `mutation ($auditLogId: ID!, $together: Boolean!) { restore(auditLogId: $auditLogId, together: $together) }`,
+    { auditLogId, together },
+    token,
+  );
+const deletionOf = async (entityId: string) => {
+  const [row] = await sql<{ id: string }>(
+    "select id from audit_log where entity_id = $1 and operation = 'DELETE' order by id desc limit 1",
+    [entityId],
+  );
+  return row!.id;
+};
+async function make(type: string, input: Record<string, unknown>): Promise<string> {
+  const { data, errors } = await ask(
+    `mutation ($input: Create${type}Input!) { row: create${type}(input: $input) { id } }`,
+    { input },
+  );
+  expect(errors).toBeUndefined();
+  return data.row.id as string;
+}
+const remove = (type: string, id: string) =>
+  ask(`mutation ($id: ID!) { delete${type}(id: $id) }`, { id });
+const resource = (name = `Room ${randomUUID()}`) =>
+  make("Resource", { name, kind: "ROOM", capacity: 8, color: "#7A0019", isActive: false });
+const campaign = (title: string, more: Record<string, unknown> = {}) =>
+  make("Campaign", {
+    ...{ title, price: "1", medium: "EMAIL", authorUserId: anna.userId },
+    ...{ scheduledAt: "2040-01-01T00:00:00Z", ...more },
+  });
+
+describe("a deleted row", () => {
+  test("is there again with its id and all its values, and the audit log has both", async () => {
+    const id = await resource();
+    const values = () =>
+      sql("select to_jsonb(r) - 'updated_at' as row from resources r where id = $1", [id]);
+    const before = await values();
+    await remove("Resource", id);
+    expect(await values()).toEqual([]);
+    expect((await restore(await deletionOf(id))).data).toEqual({ restore: 1 });
+    expect(await values()).toEqual(before);
+    const audited = await sql(
+      "select operation from audit_log where entity_id = $1 and operation <> 'READ' order by created_at, id",
+      [id],
+    );
+    expect(audited).toEqual([
+      { operation: "CREATE" },
+      { operation: "DELETE" },
+      { operation: "CREATE" },
+    ]);
+  });
+
+  test("that is there again, or whose place is taken, is refused", async () => {
+    const name = `Room ${randomUUID()}`;
+    const id = await resource(name);
+    await remove("Resource", id);
+    const deletion = await deletionOf(id);
+    await resource(name);
+    const taken = {
+      code: "CONFLICT",
+      message: "The Resource cannot be restored: another row has its place now",
+    };
+    expect(refusal(await restore(deletion))).toEqual(taken);
+    await sql("delete from resources where name = $1", [name]);
+    expect((await restore(deletion)).errors).toBeUndefined();
+    expect(refusal(await restore(deletion))).toEqual(taken);
+  });
+
+  test("that refers to another that is gone is refused", async () => {
+    const product = await make("Product", { erpProductNumber: randomUUID(), name: "Barolo" });
+    const id = await campaign("Barolo week", { productId: product });
+    await remove("Campaign", id);
+    await sql("delete from products where id = $1", [product]);
+    expect(refusal(await restore(await deletionOf(id)))).toEqual({
+      code: "CONFLICT",
+      message: "The Campaign cannot be restored: a row that it refers to is not there any more",
+    });
+  });
+
+  test("is restored by callers who may create such rows, within seven days", async () => {
+    const id = await resource();
+    await remove("Resource", id);
+    const deletion = await deletionOf(id);
+    const missing = {
+      code: "NOT_FOUND",
+      message: "There is no deletion of the last seven days with this id that you may undo",
+    };
+    const reader = await service.login(["audit.read"], "reader@example.com");
+    const scoped = await insertApiToken(service.database, anna.userId, ["campaigns.create"]);
+    expect(refusal(await restore(deletion, false, reader.token))).toEqual(missing);
+    expect(refusal(await restore(deletion, false, scoped.token))).toEqual(missing);
+    expect(refusal(await restore(randomUUID()))).toEqual(missing);
+    const [created] = await sql<{ id: string }>(
+      "select id from audit_log where entity_id = $1 and operation = 'CREATE'",
+      [id],
+    );
+    expect(refusal(await restore(created!.id))).toEqual(missing);
+    await sql(
+      `alter table audit_log disable trigger user;
+       update audit_log set created_at = created_at - interval '8 days' where id = '${deletion}';
+       alter table audit_log enable trigger user`,
+    );
+    expect(refusal(await restore(deletion))).toEqual(missing);
+  });
+});
+
+describe("rows that one request deleted", () => {
+  test("are restored together", async () => {
+    const ids = [await campaign("One"), await campaign("Two"), await campaign("Three")];
+    const { data } = await ask("mutation { deleteAllCampaigns }", {});
+    expect(data.deleteAllCampaigns).toBeGreaterThanOrEqual(3);
+    const deletion = await deletionOf(ids[1]!);
+    expect((await restore(deletion)).data.restore).toBe(1);
+    await remove("Campaign", ids[1]!);
+    expect((await restore(deletion, true)).data.restore).toBe(data.deleteAllCampaigns);
+    const rows = await sql("select from campaigns where id = any ($1)", [ids]);
+    expect(rows).toHaveLength(3);
+  });
+
+  test("are all restored or none", async () => {
+    const number = randomUUID();
+    const product = await make("Product", { erpProductNumber: number, name: "Barolo" });
+    const reviewer = await make("Reviewer", { name: `Reviewer ${randomUUID()}` });
+    const rating = await make("ProductRating", {
+      ...{ productId: product, reviewerId: reviewer, year: 2020, points: "95" },
+    });
+    await sql(
+      `begin; set local office.correlation_id to '${randomUUID()}'; delete from products where id = '${product}'; commit`,
+    );
+    const deletion = await deletionOf(product);
+    const ratings = () => sql("select from product_ratings where id = $1", [rating]);
+    expect(await ratings()).toEqual([]);
+    await sql("insert into products (erp_product_number, name) values ($1, 'Another')", [number]);
+    expect(refusal(await restore(deletion, true)).code).toBe("CONFLICT");
+    expect(await ratings()).toEqual([]);
+    await sql("delete from products where erp_product_number = $1", [number]);
+    expect((await restore(deletion, true)).data).toEqual({ restore: 2 });
+    expect(await ratings()).toHaveLength(1);
+  });
+});
