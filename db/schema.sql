@@ -4808,13 +4808,24 @@ create table user_logins (
 );
 alter table user_logins enable row level security, force row level security;
 
+create policy user_logins_own on user_logins for select to office_api
+  using (((user_id = ( SELECT current_user_id() AS current_user_id)) AND (NOT ( SELECT is_scoped() AS is_scoped))));
+
 create policy user_logins_owner on user_logins for all to office_owner
   using (true)
   with check (true);
 
-comment on table user_logins is '@internal
+create policy user_logins_read on user_logins for select to office_api
+  using (( SELECT has_permission('users.read'::text) AS has_permission));
+grant select (xmin, user_id, last_login_at) on user_logins to office_api;
+
+comment on table user_logins is '@read users.read
+@root off
 @audit off because sessions are recorded
 When each person last logged in.';
+comment on column user_logins.user_id is 'The person.';
+comment on column user_logins.last_login_at is 'When they last logged in.';
+comment on constraint user_logins_user_id_fkey on user_logins is '@behavior -*';
 
 create table user_roles (
   user_id uuid not null,
@@ -16024,12 +16035,9 @@ The other active users of the same department, by name.';
 CREATE OR REPLACE FUNCTION users_last_login_at(person users)
  RETURNS timestamp with time zone
  LANGUAGE sql
- STABLE SECURITY DEFINER
- SET search_path TO (tenant), 'extensions', 'pg_temp'
+ STABLE
 AS $function$
-  select l.last_login_at from user_logins l
-  where l.user_id = users_last_login_at.person.id
-    and (users_last_login_at.person.id = current_user_id() or has_permission('users.read'))
+  select l.last_login_at from user_logins l where l.user_id = users_last_login_at.person.id
 $function$;
 grant execute on function users_last_login_at(users) to office_api;
 

@@ -10,11 +10,12 @@ comment on function tg_sessions__last_login is 'Keeps when a person last logged 
 select ensure_trigger('sessions', '_500_last_login', 'after insert on %TABLE% for each row execute function tg_sessions__last_login()');
 
 -- Colleagues without `users.read` see a person, but not when they were here.
+select ensure_policy('user_logins', 'user_logins_own', 'select', 'office_api',
+  'user_id = (select current_user_id()) and not (select is_scoped())');
+
 create or replace function users_last_login_at(person users) returns timestamptz as $$
-  select l.last_login_at from user_logins l
-  where l.user_id = users_last_login_at.person.id
-    and (users_last_login_at.person.id = current_user_id() or has_permission('users.read'))
-$$ language sql stable security definer set search_path from current;
+  select l.last_login_at from user_logins l where l.user_id = users_last_login_at.person.id
+$$ language sql stable;
 comment on function users_last_login_at is '@computed
 @title Last login
 @list 6

@@ -3,9 +3,13 @@ create table user_logins (
   user_id uuid primary key references users on delete cascade,
   last_login_at timestamptz not null
 );
-comment on table user_logins is '@internal
+comment on table user_logins is '@read users.read
+@root off
 @audit off because sessions are recorded
 When each person last logged in.';
+comment on column user_logins.user_id is 'The person.';
+comment on column user_logins.last_login_at is 'When they last logged in.';
+comment on constraint user_logins_user_id_fkey on user_logins is '@behavior -*';
 insert into user_logins (user_id, last_login_at) select s.user_id, max(s.created_at) from sessions s group by 1;
 
 comment on constraint order_lines_product_id_fkey on order_lines is '@foreignConnectionFieldName orderLines
