@@ -104,11 +104,15 @@ function judge({ field, principal }: Cell, errors: readonly AnswerError[]): stri
   return refused ? `${cell}: wanted to pass the guard, got ${got}` : null;
 }
 
-async function userWho(held: readonly string[]): Promise<string> {
-  const name = held.join();
+/** The user of a cell by name: those with the same permissions share one, but for a mutation that ends all their sessions. */
+const ownerOf = ({ field, principal }: Cell) =>
+  `${field.name === "logoutEverywhere" ? field.name : ""}:${principal.held.join()}`;
+
+async function userWho(name: string): Promise<string> {
   const known = users.get(name);
   if (known) return known;
-  const { userId } = await service.login(held);
+  const held = name.slice(name.indexOf(":") + 1).split(",");
+  const { userId } = await service.login(held.filter(Boolean));
   users.set(name, userId);
   return userId;
 }
@@ -123,10 +127,10 @@ async function makeCells(asked: readonly RootField[]): Promise<Cell[]> {
     })),
   );
   const rows = await Promise.all(
-    [...new Set(cells.map((cell) => cell.principal.held.join()))].map(async (name) => {
-      const userId = await userWho(name.split(",").filter(Boolean));
+    [...new Set(cells.map(ownerOf))].map(async (name) => {
+      const userId = await userWho(name);
       return cells
-        .filter(({ principal }) => principal.held.join() === name)
+        .filter((cell) => ownerOf(cell) === name)
         .map(({ principal, token }) => ({
           kind: principal.kind,
           user_id: userId,
