@@ -41,6 +41,7 @@ import { SearchFieldsPlugin } from "./plugins/SearchFieldsPlugin.ts";
 import { makeSearchPlugin } from "./plugins/SearchPlugin.ts";
 import { SearchWatchesPlugin } from "./plugins/SearchWatchesPlugin.ts";
 import { SecretFieldsPlugin } from "./plugins/SecretFieldsPlugin.ts";
+import { InflectionCachePlugin } from "./plugins/InflectionCachePlugin.ts";
 import { ShapePlugin } from "./plugins/ShapePlugin.ts";
 import { SuggestionsPlugin } from "./plugins/SuggestionsPlugin.ts";
 import { SyncProductsPlugin } from "./plugins/SyncProductsPlugin.ts";
@@ -125,6 +126,7 @@ export function makePreset(options: PresetOptions): GraphileConfig.Preset {
       BehaviorCachePlugin,
       GrantsPlugin,
       ShapePlugin,
+      InflectionCachePlugin,
       FunctionFieldsPlugin,
       TableMutationsPlugin,
       ListsPlugin,

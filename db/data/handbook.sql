@@ -34,6 +34,17 @@ Tabs list the rows that refer to the row, such as the prices of a product. `New 
 
 `Delete` waits six seconds in which `Undo` takes it back. A row that others refer to is not deleted; the message names what refers to it.
 
+A secret, such as the address of a calendar feed, is shown once, in a dialog after its row was made.
+
+## Notifications and the handbook
+
+`Notifications` stands below Today with the number of those that are unread; the start page shows the latest. The arrow at
+a notification opens the row that it is about, `Actions` marks it as read. What comes by e-mail is chosen under
+`Notification settings` ([notifications](notifications)).
+
+Pages of the handbook show as people read them; whoever may write them gets a field with a preview
+([handbook](handbook)).
+
 ## Keys
 
 `?` lists all keys. The most useful:
@@ -55,7 +66,7 @@ Keys of one letter work outside of fields and can be switched off in the dialog 
 
 ## How a table gets here
 
-By its migration: change the database shows the tags for headings, names, units, colours and places. No file of the console names a table, except for the cards of the start page.', 0),
+By its migration: change the database shows the tags for headings, names, units, colours and places. No file of the console names a table, except for the cards of the start page, the unread notifications and the addresses of the handbook.', 0),
   ('query-language', 'The query language', 'For callers of lists and exports. After this page you can write a query, put values into it safely, and predict what it
 finds and what it costs.
 

@@ -33,7 +33,10 @@ beforeAll(async () => {
   await service.database.pool.query(`insert into role_permissions (role_id, permission_id)
     select '${own.role}', id from permissions on conflict do nothing;
     insert into user_roles (user_id, role_id) select '${own.user}', id from roles where is_system;
-    update users set department_id = (select id from departments order by id limit 1) where id = '${own.user}'`);
+    update users set department_id = (select id from departments order by id limit 1) where id = '${own.user}';
+    -- Every call compares all tables: long texts only take time.
+    update documentation_pages set body = 'Short' where slug <> '';
+    delete from documentation_versions where number = 1 and page_id in (select id from documentation_pages where is_built_in)`);
   const schema = await buildApi(service.database.pool, "backoffice");
   fields = rootFields(schema);
   trail = await makeTrail(service, schema);

@@ -8,7 +8,11 @@ export async function startServerHosts(count) {
   const hosts = Array.from({ length: count }, () =>
     spawn(process.execPath, [join(import.meta.dirname, "serverHost.ts")], {
       stdio: ["ignore", "ignore", "inherit", "ipc"],
-      env: { PATH: programPath, GRAPHILE_ENV: "production", ...compileCache },
+      // Libraries such as graphql leave the checks out that they make in development only. The servers get settings of their own.
+      env: {
+        ...{ PATH: programPath, GRAPHILE_ENV: "production", NODE_ENV: "production" },
+        ...compileCache,
+      },
     }),
   );
   const ports = await Promise.all(
