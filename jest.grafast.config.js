@@ -13,6 +13,6 @@ export default {
     "/(absences|bookingSeries|documentation|notifications|people|resourceBookings|restore)\\.test\\.ts$",
     "/(apiTokenLists|apiTokens|invitations|lastSuperadmin|lockOut|loginOptions|roles|sessions)\\.test\\.ts$",
     "/(escalation|escalationByToken|erpMappingRules|erpSyncRuns|jobs|scopedSync|syncProducts)\\.test\\.ts$",
-    "/(argumentPaths|suggestions|triggerProductSync)\\.test\\.ts$",
+    "/(argumentPaths|auditTrail|console|masterData|names|suggestions|triggerProductSync)\\.test\\.ts$",
   ],
 };
