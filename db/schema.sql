@@ -1643,8 +1643,8 @@ comment on index departments_name_key is 'A department of this name exists alrea
 
 create table documentation_pages (
   id uuid not null default uuidv7(),
-  slug text collate "C" not null default ''::text,
   title text collate display_order not null,
+  slug text collate "C" not null default ''::text,
   body text not null default ''::text,
   parent_id uuid,
   "position" integer not null default 0,
@@ -1656,7 +1656,7 @@ create table documentation_pages (
   version integer not null default 1,
   created_at timestamp with time zone not null default now(),
   updated_at timestamp with time zone not null default now(),
-  search_vector tsvector generated always as (((setweight(to_tsvector('danish'::regconfig, title), 'A'::"char") || setweight(to_tsvector('english'::regconfig, title), 'A'::"char")) || to_tsvector('danish'::regconfig, body)) || to_tsvector('english'::regconfig, body)) stored,
+  search_vector tsvector not null default ''::tsvector,
   constraint documentation_pages_author_user_id_fkey FOREIGN KEY (author_user_id) REFERENCES users(id) ON DELETE SET NULL,
   constraint documentation_pages_body_check CHECK (octet_length(body) <= 200000),
   constraint documentation_pages_parent_id_fkey FOREIGN KEY (parent_id) REFERENCES documentation_pages(id) ON DELETE RESTRICT,
@@ -1703,9 +1703,9 @@ create policy documentation_pages_update on documentation_pages for update to of
   using ((( SELECT has_permission('documentation.update'::text) AS has_permission) AND ( SELECT is_login() AS is_login)))
   with check ((( SELECT has_permission('documentation.update'::text) AS has_permission) AND ( SELECT is_login() AS is_login)));
 grant delete on documentation_pages to office_api;
-grant insert (slug, title, body, parent_id, "position", tags, is_published) on documentation_pages to office_api;
-grant select (xmin, id, slug, title, body, parent_id, "position", tags, is_published, is_built_in, author_user_id, updated_by_user_id, version, created_at, updated_at, search_vector) on documentation_pages to office_api;
-grant update (slug, title, body, parent_id, "position", tags, is_published) on documentation_pages to office_api;
+grant insert (title, slug, body, parent_id, "position", tags, is_published) on documentation_pages to office_api;
+grant select (xmin, id, title, slug, body, parent_id, "position", tags, is_published, is_built_in, author_user_id, updated_by_user_id, version, created_at, updated_at, search_vector) on documentation_pages to office_api;
+grant update (title, slug, body, parent_id, "position", tags, is_published) on documentation_pages to office_api;
 
 comment on table documentation_pages is '@group Office 53
 @title Handbook
@@ -1722,12 +1722,12 @@ comment on table documentation_pages is '@group Office 53
 @label title
 A page of the handbook. Every login sees the published pages; drafts are seen by their author and with `documentation.update`.';
 
-comment on column documentation_pages.slug is '@title Address
-Its name in links, such as `leave-rules`; made from the title where none is given. An earlier one still finds the page.';
-
 comment on column documentation_pages.title is '@list 1
 @search word
 Its heading.';
+
+comment on column documentation_pages.slug is '@title Address
+Its name in links, such as `leave-rules`; made from the title where none is given. An earlier one still finds the page.';
 
 comment on column documentation_pages.body is '@list off
 @widget markdown
@@ -1763,7 +1763,7 @@ The number of its latest version.';
 comment on column documentation_pages.updated_at is '@list 6';
 
 comment on column documentation_pages.search_vector is '@internal
-The words of title and text, in Danish and English.';
+The words of title, tags and body, in Danish and English.';
 
 comment on constraint documentation_pages_author_user_id_fkey on documentation_pages is '@forwardBehavior +singularRelation:resource:single
 @fieldName author';
@@ -5258,8 +5258,10 @@ begin
   ),
   again as (
     update notifications n set
-      occurrences = n.occurrences + 1, title = v_title, body = v_body, entity = add_notifications.entity,
-      entity_id = add_notifications.entity_id, read_at = case when t.in_inbox then null else n.read_at end
+      occurrences = n.occurrences + 1, title = v_title, entity = add_notifications.entity,
+      -- Within one transaction, such as a change of a series, the first is shown.
+      body = case when n.created_at = now() then n.body else v_body end,
+      entity_id = case when n.created_at = now() then n.entity_id else add_notifications.entity_id end, read_at = case when t.in_inbox then null else n.read_at end
     from told t
     where n.kind = add_notifications.kind and n.subject_key = v_key and n.created_at > now() - interval '1 hour' and n.user_id = t.user_id
     returning n.user_id
@@ -7619,6 +7621,16 @@ AS $function$
   )
 $function$;
 comment on function documentation_page_id(text) is 'The page with this address, now or earlier.';
+
+CREATE OR REPLACE FUNCTION documentation_words(language regconfig, page documentation_pages)
+ RETURNS tsvector
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select setweight(to_tsvector(documentation_words.language, page.title || ' ' || array_to_string(page.tags, ' ')), 'A')
+    || to_tsvector(documentation_words.language, page.body)
+$function$;
+comment on function documentation_words(regconfig,documentation_pages) is 'The words of a page in one language; those of its title and tags have more weight.';
 
 CREATE OR REPLACE FUNCTION drop_old_audit_partitions(write_days integer, read_days integer)
  RETURNS SETOF text
@@ -10416,7 +10428,13 @@ begin
   where u.id = w.user_id and w.is_ready and (w.is_paused or not u.is_active);
   delete from watched_changes c where not is_watched(c.table_name);
   select jsonb_agg(to_jsonb(c)), array_agg(distinct c.table_name) into v_changes, v_changed
-  from (select * from watched_changes c order by c.id limit next_watched_changes.row_limit) as c;
+  -- With all changes of these rows, so that a new row and its related rows are one event.
+  from watched_changes c
+  where (c.table_name, c.row_id) in (
+    select f.table_name, f.row_id from (
+      select w.table_name, w.row_id from watched_changes w order by w.id limit next_watched_changes.row_limit
+    ) as f
+  );
   return jsonb_build_object(
     'changes', coalesce(v_changes, '[]'),
     'watches', (
@@ -14841,6 +14859,7 @@ begin
     new.version := old.version + 1;
     new.updated_by_user_id := current_user_id();
   end if;
+  new.search_vector := documentation_words('pg_catalog.danish', new) || documentation_words('pg_catalog.english', new);
   while v_above is not null loop
     v_depth := v_depth + 1;
     if v_above = new.id then

@@ -33,6 +33,12 @@ begin
 end;
 $$ language plpgsql stable;
 
+create or replace function documentation_words(language regconfig, page documentation_pages) returns tsvector as $$
+  select setweight(to_tsvector(documentation_words.language, page.title || ' ' || array_to_string(page.tags, ' ')), 'A')
+    || to_tsvector(documentation_words.language, page.body)
+$$ language sql stable;
+comment on function documentation_words is 'The words of a page in one language; those of its title and tags have more weight.';
+
 create or replace function tg_documentation_pages__check() returns trigger as $$
 declare
   v_above uuid := new.parent_id;
@@ -51,6 +57,7 @@ begin
     new.version := old.version + 1;
     new.updated_by_user_id := current_user_id();
   end if;
+  new.search_vector := documentation_words('pg_catalog.danish', new) || documentation_words('pg_catalog.english', new);
   while v_above is not null loop
     v_depth := v_depth + 1;
     if v_above = new.id then

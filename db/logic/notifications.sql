@@ -59,8 +59,10 @@ begin
   ),
   again as (
     update notifications n set
-      occurrences = n.occurrences + 1, title = v_title, body = v_body, entity = add_notifications.entity,
-      entity_id = add_notifications.entity_id, read_at = case when t.in_inbox then null else n.read_at end
+      occurrences = n.occurrences + 1, title = v_title, entity = add_notifications.entity,
+      -- Within one transaction, such as a change of a series, the first is shown.
+      body = case when n.created_at = now() then n.body else v_body end,
+      entity_id = case when n.created_at = now() then n.entity_id else add_notifications.entity_id end, read_at = case when t.in_inbox then null else n.read_at end
     from told t
     where n.kind = add_notifications.kind and n.subject_key = v_key and n.created_at > now() - interval '1 hour' and n.user_id = t.user_id
     returning n.user_id

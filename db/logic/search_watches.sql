@@ -73,7 +73,13 @@ begin
   where u.id = w.user_id and w.is_ready and (w.is_paused or not u.is_active);
   delete from watched_changes c where not is_watched(c.table_name);
   select jsonb_agg(to_jsonb(c)), array_agg(distinct c.table_name) into v_changes, v_changed
-  from (select * from watched_changes c order by c.id limit next_watched_changes.row_limit) as c;
+  -- With all changes of these rows, so that a new row and its related rows are one event.
+  from watched_changes c
+  where (c.table_name, c.row_id) in (
+    select f.table_name, f.row_id from (
+      select w.table_name, w.row_id from watched_changes w order by w.id limit next_watched_changes.row_limit
+    ) as f
+  );
   return jsonb_build_object(
     'changes', coalesce(v_changes, '[]'),
     'watches', (

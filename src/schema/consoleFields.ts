@@ -185,10 +185,14 @@ function kindOf(type: GraphQLType): FieldKind {
 
 /** A column's constant default as the API writes the value. */
 function defaultOf(field: GraphQLField<unknown, unknown>, text: string | undefined): string | null {
-  const type = getNullableType(field.type);
-  if (text === undefined || isListType(type)) return null;
-  if (isEnumType(type)) return type.getValues().find(({ value }) => value === text)?.name ?? null;
-  return text;
+  const named = getNamedType(field.type);
+  if (text === undefined) return null;
+  const nameOf = (value: string) =>
+    isEnumType(named) ? named.getValues().find((one) => one.value === value)?.name : value;
+  if (!isListType(getNullableType(field.type))) return nameOf(text) ?? null;
+  // Forms hold one value of a list a line. Quoted values are left to the database.
+  const items = /^\{([\w,]+)\}$/.exec(text)?.[1]?.split(",").map(nameOf);
+  return items?.every((item) => item !== undefined) ? items.join("\n") : null;
 }
 
 /** `@tone CANCELLED bad` at the column. */

@@ -303,6 +303,8 @@ describe("the search", () => {
     });
     expect((await find(`tasting ${word}`)).map(({ pageId }) => pageId)).toEqual([title.id]);
     expect((await find(`${word} -tasting`)).map(({ pageId }) => pageId)).toEqual([body.id]);
+    const tagged = await made({ tags: [`${word}tag`, "smagninger"] });
+    expect((await find(`smagning ${word}tag`)).map(({ pageId }) => pageId)).toEqual([tagged.id]);
     expect(await find("")).toEqual([]);
     expect(await find("!!! & | ( :*")).toEqual([]);
   });

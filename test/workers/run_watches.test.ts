@@ -146,6 +146,25 @@ describe("a watch", () => {
     expect(await told(id)).toEqual([["“Cheap”: 1 row", "Matches: Priced"]]);
   });
 
+  test("tells of a new row once, however many related rows come with it", async () => {
+    const region = randomUUID();
+    const id = await watching({ query: `region:"${region}"`, events: ["CREATED", "CHANGED"] });
+    await sql(
+      `begin;
+       insert into products (erp_product_number, name, region)
+       select gen_random_uuid(), 'Wine ' || n, '${region}' from generate_series(1, 1100) n;
+       insert into product_prices (product_id, type, currency, amount)
+       select id, 'retail', 'DKK', 1 from products where region = '${region}';
+       commit`,
+    );
+    await run();
+    const rows = await sql<{ match_count: number }>(
+      "select match_count from search_watches where id = $1",
+      [id],
+    );
+    expect(rows).toEqual([{ match_count: 1100 }]);
+  });
+
   test("tells ten names of many", async () => {
     const region = randomUUID();
     const id = await watching({ query: `region:"${region}"`, channels: ["INBOX", "EMAIL"] });
