@@ -63,10 +63,10 @@ try {
     }
     times.settled.push(await settle());
   }
-  const { rows } = await client.query<{ told: number }>(
-    "select sum(match_count)::integer as told from search_watches",
+  const { rows } = await client.query<{ events: number }>(
+    "select sum(match_count)::integer as events from search_watches",
   );
-  console.log(`${rows[0]?.told} events told`);
+  console.log(`${rows[0]?.events} events`);
   worker.kill("SIGTERM");
   await once(worker, "exit");
   await client.end();

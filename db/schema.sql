@@ -111,7 +111,7 @@ create type documentation_match as (
   title text,
   excerpt text
 );
-comment on type documentation_match is 'A page of the handbook that a search found.';
+comment on type documentation_match is 'A search result of the handbook.';
 
 comment on column documentation_match.page_id is '@notNull
 The page.';
@@ -123,7 +123,7 @@ comment on column documentation_match.title is '@notNull
 Its heading.';
 
 comment on column documentation_match.excerpt is '@notNull
-Some words around what was found.';
+An excerpt around the match.';
 
 create type erp_customer_row as (
   place integer,
@@ -235,13 +235,13 @@ create type handed_over as (
   bookings integer,
   watches integer
 );
-comment on type handed_over is 'What one person has handed over to another.';
+comment on type handed_over is 'The numbers of rows that a handover transferred.';
 
 comment on column handed_over.campaigns is '@notNull
-Campaigns that were not over.';
+Campaigns.';
 
 comment on column handed_over.bookings is '@notNull
-Bookings that were not over.';
+Bookings.';
 
 comment on column handed_over.watches is '@notNull
 Search watches.';
@@ -286,7 +286,7 @@ comment on column new_role.permission_keys is '@notNull
 The keys that the role holds; you can give only what you hold yourself.';
 
 create type notification_kind as enum ('EXPORT_COMPLETED', 'EXPORT_FAILED', 'JOB_FAILED', 'INVITATION_ACCEPTED', 'INVITATION_UNDELIVERABLE', 'IMPORT_ISSUES', 'ERP_DOWN', 'SEARCH_DOWN', 'ABSENCE_REQUESTED', 'ABSENCE_DECIDED', 'BOOKING_CHANGED', 'TOKEN_EXPIRING', 'NEW_LOGIN_ADDRESS', 'WATCH_MATCHED');
-comment on type notification_kind is 'What a notification is about.';
+comment on type notification_kind is 'The kind of event that a notification reports.';
 
 create type notification_mail as enum ('OFF', 'AT_ONCE', 'DAILY');
 comment on type notification_mail is 'When notifications are sent by e-mail. DAILY: those that are still unread at 08:00 in the person''s time zone, in one mail.';
@@ -394,13 +394,13 @@ comment on column search_status_view.error is 'Why the engine would not build th
 comment on column search_status_view.waiting_since is 'Since when the oldest of them waits; null when there is none.';
 
 create type search_watch_channel as enum ('INBOX', 'EMAIL');
-comment on type search_watch_channel is 'How a watch tells.';
+comment on type search_watch_channel is 'Where the owner receives notifications.';
 
 create type search_watch_delivery as enum ('AT_ONCE', 'DAILY', 'WEEKLY');
-comment on type search_watch_delivery is 'When a watch tells: within a minute, at 08:00, or on Mondays at 08:00, in the person''s time zone.';
+comment on type search_watch_delivery is 'AT_ONCE: within two minutes. DAILY: at 08:00. WEEKLY: on Mondays at 08:00. Times are in the owner''s time zone.';
 
 create type search_watch_event as enum ('CREATED', 'MATCHES', 'LEAVES', 'CHANGED');
-comment on type search_watch_event is 'What happened to a row: CREATED: a new one matches; MATCHES: one matches that did not before; LEAVES: one matches no more; CHANGED: one that matches has changed.';
+comment on type search_watch_event is 'CREATED: a new row matches. MATCHES: an existing row starts to match. LEAVES: a row stops matching. CHANGED: a matching row changed.';
 
 create type session_view as (
   id uuid,
@@ -542,7 +542,7 @@ comment on column user_changes.name is 'A new name; null removes it.';
 comment on column user_changes.avatar_url is 'Address of a picture, https only; null removes it.';
 comment on column user_changes.role_ids is 'All the roles that the user holds from now on; you can add only roles whose permissions you hold.';
 comment on column user_changes.department_id is 'The department that the user belongs to from now on; null for none.';
-comment on column user_changes.time_zone is 'The name of a time zone, such as `Europe/Copenhagen`; null for that of the office.';
+comment on column user_changes.time_zone is 'The name of a time zone, such as `Europe/Copenhagen`; null for the time zone of the office.';
 
 -- the tenant: sequences
 create sequence schema_migrations_id_seq as integer increment 1 start 1 minvalue 1 maxvalue 2147483647;
@@ -1260,23 +1260,23 @@ comment on table calendar_feeds is '@group Office 60
 @owner user_id
 @audit CalendarFeed id except last_used_at
 @defaultOrder created_at desc, id desc
-An address with a secret, at which a calendar program reads the bookings, absences and campaigns of its owner.';
+A secret address that serves the bookings, absences and campaigns of its owner to calendar programs.';
 
 comment on column calendar_feeds.user_id is '@internal
 Whose calendar it is.';
 
 comment on column calendar_feeds.name is '@list 1
-What reads it, such as "Phone".';
+The program that reads it, such as "Phone".';
 
 comment on column calendar_feeds.token_hash is '@secret
 SHA-256 of the secret in the address.';
 
 comment on column calendar_feeds.last_used_at is '@list 3
-When it was last read, to the minute; null when it never was.';
+When it was last read, to the minute; null before the first read.';
 
 comment on column calendar_feeds.revoked_at is '@list 4
 @title Revoked
-When it was revoked; null while it can be read.';
+When it was revoked; null for an active feed.';
 comment on column calendar_feeds.created_at is '@list 2';
 comment on constraint calendar_feeds_name_check on calendar_feeds is 'must be 1 to 100 visible characters without spaces at its ends';
 
@@ -1720,43 +1720,43 @@ comment on table documentation_pages is '@group Office 53
 @connection
 @defaultOrder position, title, id
 @label title
-A page of the handbook. Every login sees the published pages; drafts are seen by their author and with `documentation.update`.';
+A handbook page. Every login can read published pages. Drafts are visible to their author and to holders of `documentation.update`.';
 
 comment on column documentation_pages.title is '@list 1
 @search word
 Its heading.';
 
 comment on column documentation_pages.slug is '@title Address
-Its name in links, such as `leave-rules`; made from the title where none is given. An earlier one still finds the page.';
+The page''s name in links, such as `leave-rules`. It defaults to a form of the title. Earlier addresses redirect to the page.';
 
 comment on column documentation_pages.body is '@list off
 @widget markdown
-Its text in Markdown, at most 200 kB; HTML in it stays text. A link to another page is `[text](leave-rules)`.';
+The text in Markdown, at most 200 kB. HTML is shown as text. A link to another page is `[text](leave-rules)`.';
 
 comment on column documentation_pages.parent_id is '@list 2
 @title Below
-The page that it stands below; null at the top.';
-comment on column documentation_pages."position" is 'Its place among the pages of its level.';
+The parent page; null for a page at the top.';
+comment on column documentation_pages."position" is 'Its position among the pages with the same parent.';
 
 comment on column documentation_pages.tags is '@list 3
-Words to find it by, at most 20.';
+Search terms, at most 20.';
 
 comment on column documentation_pages.is_published is '@list 4
 @title Published
-Whether every login sees it.';
+Whether every login can read it.';
 
 comment on column documentation_pages.is_built_in is '@mutations off
 @title Of the product
-Whether it comes with the product and cannot be changed.';
+Whether the page is part of the product and read-only.';
 
 comment on column documentation_pages.author_user_id is '@mutations off
 @list 5
 @title Author
-Who wrote its first version.';
+The author of the first version.';
 
 comment on column documentation_pages.updated_by_user_id is '@mutations off
 @title Changed by
-Who wrote its latest version.';
+The author of the latest version.';
 
 comment on column documentation_pages.version is '@mutations off
 The number of its latest version.';
@@ -1795,8 +1795,8 @@ create policy documentation_slugs_owner on documentation_slugs for all to office
   with check (true);
 
 comment on table documentation_slugs is '@internal
-@audit off because it only keeps the earlier addresses of pages
-The earlier addresses of pages, which still find them.';
+@audit off because the change of the address is recorded
+The earlier addresses of pages.';
 
 create table documentation_versions (
   id uuid not null default uuidv7(),
@@ -1826,10 +1826,10 @@ comment on table documentation_versions is '@title Versions
 @titleOne Version
 @read documentation.update
 @root off
-@audit off because a version is made with a change of its page, which is recorded
+@audit off because the change of the page is recorded
 @defaultOrder number desc
 @label number title
-A title and text that a page of the handbook has or had.';
+A version of a handbook page.';
 
 comment on column documentation_versions.number is '@list 1
 Its number, from 1.';
@@ -1843,7 +1843,7 @@ The text of this version.';
 
 comment on column documentation_versions.author_user_id is '@list 3
 @title Author
-Who wrote it; null for a page of the product.';
+The author; null for a page of the product.';
 comment on column documentation_versions.created_at is '@list 4';
 
 comment on constraint documentation_versions_author_user_id_fkey on documentation_versions is '@forwardBehavior +singularRelation:resource:single
@@ -2857,14 +2857,14 @@ comment on table notification_preferences is '@group Office 52
 @audit off because rows are made with each user; a change is recorded by its function
 @defaultOrder kind
 @label kind
-How the caller wants to hear of one kind of thing.';
+How the caller receives one kind of notification.';
 
 comment on column notification_preferences.user_id is '@internal
 Whose preference it is.';
 
 comment on column notification_preferences.kind is '@mutations off
 @list 1
-What it is about.';
+The kind of event.';
 
 comment on column notification_preferences.in_inbox is '@list 2
 @title Inbox
@@ -2920,45 +2920,45 @@ grant select (xmin, id, user_id, kind, title, body, entity, entity_id, occurrenc
 comment on table notifications is '@group Office 51
 @read login
 @owner user_id
-@audit off because a notification tells of what is recorded where it happens
+@audit off because the change that caused it is recorded
 @connection
 @defaultOrder created_at desc, id desc
 @label title
-Something that the caller should know. Kept for 60 days.';
+A notification of the caller. Kept for 60 days.';
 
 comment on column notifications.user_id is '@internal
-Whom it tells.';
+The recipient.';
 
 comment on column notifications.kind is '@list 3
-What it is about.';
+The kind of event.';
 
 comment on column notifications.title is '@list 1
 @search word
-What happened.';
+The event in one line.';
 
 comment on column notifications.body is '@list 2
 @title Details
-More about it.';
+Details of the event.';
 
 comment on column notifications.entity is '@title About
-The type of the row that it is about, such as `ExportJob`.';
+The type of the row that it refers to, such as `ExportJob`.';
 
 comment on column notifications.entity_id is '@title ID of the row
 @widget row
 The id of that row.';
 
 comment on column notifications.occurrences is '@title Times
-How often the same thing happened within an hour of the first time.';
+How often the event repeated within an hour of the first.';
 
 comment on column notifications.created_at is '@list 4
 @title Since';
 
 comment on column notifications.read_at is '@list 5
 @title Read
-When the person marked it as read; null before.';
+When the recipient marked it as read; null before.';
 
 comment on column notifications.subject_key is '@internal
-What repeats: notifications of one kind and subject within an hour are one.';
+Notifications of one kind and subject within an hour are merged.';
 
 comment on column notifications.mail_at is '@internal
 When it is to be sent by mail; null for never.';
@@ -3010,10 +3010,10 @@ comment on table office_settings is '@group Office 70
 @mutations update
 @audit OfficeSetting
 @label time_zone
-The settings of the office: one row.';
+The settings of the office. The table has one row.';
 
 comment on column office_settings.time_zone is '@list 1
-The time zone of the office, such as `Europe/Copenhagen`: that of everybody who has chosen none.';
+The time zone of the office, such as `Europe/Copenhagen`. It is the default for users without a time zone.';
 comment on constraint office_settings_time_zone_check on office_settings is 'must be the name of a time zone, such as Europe/Copenhagen';
 comment on index office_settings_single_key is 'The office has its settings already.';
 
@@ -4130,15 +4130,15 @@ Whether the booking holds its resource.';
 comment on column resource_bookings.repeat_weeks is '@mutations create
 @title Repeat every
 @unit weeks
-Of a series: 1 for every week, 2 for every second.';
+The interval of a series in weeks, 1 or 2.';
 
 comment on column resource_bookings.repeat_until is '@mutations create
 @title Repeat until
-Of a series: the last day on which a booking may begin.';
+The last day of a series.';
 
 comment on column resource_bookings.series_id is '@mutations off
 @title Series
-What the bookings of one series have in common.';
+The id that the bookings of one series share.';
 comment on constraint resource_bookings_attendees_check on resource_bookings is 'must be 1 to 100000';
 comment on constraint resource_bookings_booked_by_name_check on resource_bookings is 'must be 1 to 320 characters';
 
@@ -4556,8 +4556,8 @@ create policy search_watch_notices_owner on search_watch_notices for all to offi
   with check (true);
 
 comment on table search_watch_notices is '@internal
-@audit off because it is what a notification will tell
-What a watch has noticed and not told yet.';
+@audit off because notifications report these events
+The pending events of a watch.';
 
 create table search_watch_rows (
   watch_id uuid not null,
@@ -4572,8 +4572,8 @@ create policy search_watch_rows_owner on search_watch_rows for all to office_own
   with check (true);
 
 comment on table search_watch_rows is '@internal
-@audit off because it only copies which rows match
-The rows that match a watch.';
+@audit off because it is derived data
+The rows that matched a watch at its last evaluation.';
 
 create table search_watches (
   id uuid not null default uuidv7(),
@@ -4628,68 +4628,68 @@ comment on table search_watches is '@group Office 54
 @audit SearchWatch id except table_name statement statement_values seen_statement ids_at is_ready ready_after due_at last_match_at match_count
 @defaultOrder name, id
 @label name entity
-A saved search. Its owner hears of rows that begin to match it.';
+A saved search that notifies its owner when rows start or stop matching.';
 
 comment on column search_watches.user_id is '@internal
 Whose watch it is.';
 
 comment on column search_watches.name is '@list 1
-What it is for.';
+Its name.';
 
 comment on column search_watches.entity is '@list 2
 @title List
-The list that is searched, such as `products`.';
+The name of the searched list, such as `products`.';
 
 comment on column search_watches.query is '@list 3
 @widget long
 The search, as in the argument `query` of that list.';
 
 comment on column search_watches.events is '@list 4
-What it tells of.';
+The events that the owner is notified of.';
 
 comment on column search_watches.delivery is '@list 5
 @title When
-When it tells.';
+When the owner is notified.';
 
 comment on column search_watches.channels is '@title How
-How it tells.';
+Where the owner is notified.';
 
 comment on column search_watches.is_paused is '@list 6
 @title Paused
-Whether it tells nothing. What happens meanwhile is not told later.';
+Whether it is paused. Events during a pause are not reported later.';
 
 comment on column search_watches.last_match_at is '@list 7
 @title Last match
-When it last told of a row; null before.';
+When it last found an event; null before the first.';
 
 comment on column search_watches.match_count is '@list 8
 @title Matches
-How many rows it has told of.';
-comment on column search_watches.problem is 'Why it was paused by the service; null where nothing is wrong.';
+The number of events that it found.';
+comment on column search_watches.problem is 'Why the service paused it; null without a problem.';
 
 comment on column search_watches.table_name is '@internal
 The table of the list.';
 
 comment on column search_watches.statement is '@internal
-The search as SQL, for the worker.';
+The compiled search.';
 
 comment on column search_watches.statement_values is '@internal
-The values of its parameters.';
+The parameters of the compiled search.';
 
 comment on column search_watches.seen_statement is '@internal
-SQL for the names of changed rows that the owner may see.';
+SQL that selects the ids and names of changed rows.';
 
 comment on column search_watches.ids_at is '@internal
-Which of them, from 0, takes the ids of changed rows.';
+The index of the parameter for the ids of changed rows, from 0.';
 
 comment on column search_watches.is_ready is '@internal
-Whether `search_watch_rows` has the rows that match.';
+Whether `search_watch_rows` holds the matching rows.';
 
 comment on column search_watches.ready_after is '@internal
-The transaction that saved it: one that began before may have changed rows unnoticed.';
+The transaction that saved it. Earlier transactions do not write to `watched_changes` for it.';
 
 comment on column search_watches.due_at is '@internal
-When what it has noticed is told; null without anything.';
+When its pending events are delivered; null without pending events.';
 comment on constraint search_watches_channels_check on search_watches is 'must name at least one channel';
 comment on constraint search_watches_events_check on search_watches is 'must name at least one event';
 comment on constraint search_watches_name_check on search_watches is 'must be 1 to 200 visible characters without spaces at its ends';
@@ -4822,9 +4822,9 @@ grant select (xmin, user_id, last_login_at) on user_logins to office_api;
 comment on table user_logins is '@read users.read
 @root off
 @audit off because sessions are recorded
-When each person last logged in.';
-comment on column user_logins.user_id is 'The person.';
-comment on column user_logins.last_login_at is 'When they last logged in.';
+The last login of each user.';
+comment on column user_logins.user_id is 'The user.';
+comment on column user_logins.last_login_at is 'The time of the last login.';
 comment on constraint user_logins_user_id_fkey on user_logins is '@behavior -*';
 
 create table user_roles (
@@ -4952,7 +4952,7 @@ The department that the user belongs to.';
 
 comment on column users.invitations_closed_at is '@internal
 When the user was first activated, or deactivated before that; no invitation activates the user from then on.';
-comment on column users.time_zone is 'The person''s time zone, such as `Europe/Copenhagen`; null for that of the office.';
+comment on column users.time_zone is 'The user''s time zone, such as `Europe/Copenhagen`; null for the time zone of the office.';
 comment on constraint users_avatar_url_check on users is 'must be an https:// address of 2000 characters at most';
 comment on constraint users_avatar_url_public_check on users is 'must name a public host: no IP address, no internal name';
 
@@ -4980,7 +4980,7 @@ create policy watched_changes_owner on watched_changes for all to office_owner
 
 comment on table watched_changes is '@internal
 @audit off because it is a queue
-Changed rows of tables that somebody watches.';
+A queue of changed rows of watched tables.';
 
 create table wine_types (
   id uuid not null default uuidv7(),
@@ -5238,7 +5238,7 @@ AS $function$
   where not exists (select from notification_preferences p where p.user_id = u.id and p.kind = k.kind)
   on conflict do nothing
 $function$;
-comment on function add_notification_preferences() is 'Adds the preferences that people do not have yet, such as those of a kind that is new.';
+comment on function add_notification_preferences() is 'Adds missing preferences, such as those of a new kind.';
 
 CREATE OR REPLACE FUNCTION add_notifications(user_ids uuid[], kind notification_kind, title text, body text, entity text, entity_id text, subject_key text, in_inbox boolean DEFAULT NULL::boolean, mail notification_mail DEFAULT NULL::notification_mail)
  RETURNS void
@@ -5251,7 +5251,7 @@ declare
   v_title text := left(add_notifications.title, 300);
   v_body text := left(trim_to_null(add_notifications.body), 2000);
 begin
-  with told as (
+  with recipients as (
     select u.id as user_id, coalesce(add_notifications.in_inbox, p.in_inbox) as in_inbox, coalesce(add_notifications.mail, p.mail) as mail
     from users u join notification_preferences p on p.user_id = u.id and p.kind = add_notifications.kind
     where u.id = any (add_notifications.user_ids) and u.is_active
@@ -5259,10 +5259,10 @@ begin
   again as (
     update notifications n set
       occurrences = n.occurrences + 1, title = v_title, entity = add_notifications.entity,
-      -- Within one transaction, such as a change of a series, the first is shown.
+      -- Within one transaction, such as the change of a series, the first event is shown.
       body = case when n.created_at = now() then n.body else v_body end,
       entity_id = case when n.created_at = now() then n.entity_id else add_notifications.entity_id end, read_at = case when t.in_inbox then null else n.read_at end
-    from told t
+    from recipients t
     where n.kind = add_notifications.kind and n.subject_key = v_key and n.created_at > now() - interval '1 hour' and n.user_id = t.user_id
     returning n.user_id
   )
@@ -5270,7 +5270,7 @@ begin
   select t.user_id, add_notifications.kind, v_title, v_body, add_notifications.entity, add_notifications.entity_id, v_key,
     case when not t.in_inbox then now() end,
     case t.mail when 'AT_ONCE' then now() when 'DAILY' then next_digest_at(t.user_id) end
-  from told t
+  from recipients t
   where (t.in_inbox or t.mail <> 'OFF') and not exists (select from again a where a.user_id = t.user_id);
 end;
 $function$;
@@ -5907,7 +5907,7 @@ AS $function$
   order by n.created_at desc, n.id desc
 $function$;
 grant execute on function begin_notification_mail(uuid) to office_worker;
-comment on function begin_notification_mail(uuid) is 'The content of a mail; no row when it was sent, or its recipient was deactivated.';
+comment on function begin_notification_mail(uuid) is 'The content of a mail; no row for a sent mail or an inactive recipient.';
 
 CREATE OR REPLACE FUNCTION begin_search_build(collection text, building text, signature text)
  RETURNS void
@@ -6450,7 +6450,7 @@ begin
   where documentation_page_id(l.slug) is null
   order by l.slug limit 1;
   if found then
-    perform fail('OF400', format('body links to %s, which is the address of no page', v_broken), '{"path": ["input", "body"]}');
+    perform fail('OF400', format('body links to %s, but no page has this address', v_broken), '{"path": ["input", "body"]}');
   end if;
 end;
 $function$;
@@ -6863,7 +6863,7 @@ begin
 end;
 $function$;
 grant execute on function create_calendar_feed(bytea,text) to office_api;
-comment on function create_calendar_feed(bytea,text) is 'Creates a feed of the caller''s calendar; called by `createCalendarFeed`.';
+comment on function create_calendar_feed(bytea,text) is 'Creates a calendar feed of the caller; called by `createCalendarFeed`.';
 
 CREATE OR REPLACE FUNCTION create_campaign(input campaigns, given text[])
  RETURNS campaigns
@@ -7607,8 +7607,8 @@ grant execute on function documentation_page_by_slug(text) to office_api;
 
 comment on function documentation_page_by_slug(text) is '@guard login
 @nullable
-@argument slug The address, now or earlier: the page''s own `slug` says whether it has changed.
-The page with this address; null for none that the caller may see.';
+@argument slug The current or an earlier address. The `slug` of the result is the current one.
+The page with this address; null when the caller can see no such page.';
 
 CREATE OR REPLACE FUNCTION documentation_page_id(slug text)
  RETURNS uuid
@@ -7620,7 +7620,7 @@ AS $function$
     (select s.page_id from documentation_slugs s where s.slug = documentation_page_id.slug)
   )
 $function$;
-comment on function documentation_page_id(text) is 'The page with this address, now or earlier.';
+comment on function documentation_page_id(text) is 'The id of the page with this current or earlier address.';
 
 CREATE OR REPLACE FUNCTION documentation_words(language regconfig, page documentation_pages)
  RETURNS tsvector
@@ -9177,7 +9177,7 @@ begin
   if 50 < (select count(*) from search_watches w where w.user_id in (hand_over.from_user_id, hand_over.to_user_id)) then
     perform fail('OF409', 'They would have more than 50 search watches: some must be deleted first', '{"path": ["toUserId"]}');
   end if;
-  -- They read with the rights of their new owner, so they look at all rows again.
+  -- The watches lose their baseline, because they read with the permissions of the new owner.
   update search_watches w set user_id = hand_over.to_user_id, is_ready = false, ready_after = pg_current_xact_id()::text
   where w.user_id = hand_over.from_user_id;
   get diagnostics v_handed.watches = row_count;
@@ -9187,9 +9187,9 @@ $function$;
 grant execute on function hand_over(uuid,uuid) to office_api;
 
 comment on function hand_over(uuid,uuid) is '@guard users.update
-@argument from_user_id Who leaves.
-@argument to_user_id Who takes over, an active user.
-Hands the campaigns, bookings and search watches of one person over to another, such as before a deactivation. Campaigns and bookings that are over stay.';
+@argument from_user_id The user who leaves.
+@argument to_user_id The active user who takes over.
+Transfers the open campaigns, future bookings and search watches of one user to another, such as before a deactivation.';
 
 CREATE OR REPLACE FUNCTION has_any_permission(VARIADIC keys text[])
  RETURNS boolean
@@ -10034,7 +10034,7 @@ CREATE OR REPLACE FUNCTION local_text(moment timestamp with time zone, time_zone
 AS $function$
   select to_char(local_text.moment at time zone local_text.time_zone, 'YYYY-MM-DD HH24:MI')
 $function$;
-comment on function local_text(timestamp with time zone,text) is 'A moment as people of a time zone read it.';
+comment on function local_text(timestamp with time zone,text) is 'Formats a moment in a time zone.';
 
 CREATE OR REPLACE FUNCTION lock_ai_conversation_of(answer_id uuid)
  RETURNS void
@@ -10096,7 +10096,7 @@ $function$;
 grant execute on function logout_everywhere() to office_api;
 
 comment on function logout_everywhere() is '@guard session
-Ends all sessions of the caller, this one included; returns their number. API tokens and calendar feeds stay.';
+Ends all sessions of the caller, including the current one; returns their number. API tokens and calendar feeds stay valid.';
 
 CREATE OR REPLACE FUNCTION lost_ai_answers()
  RETURNS TABLE(id uuid, message_id text, base jsonb, chunks jsonb)
@@ -10428,7 +10428,7 @@ begin
   where u.id = w.user_id and w.is_ready and (w.is_paused or not u.is_active);
   delete from watched_changes c where not is_watched(c.table_name);
   select jsonb_agg(to_jsonb(c)), array_agg(distinct c.table_name) into v_changes, v_changed
-  -- With all changes of these rows, so that a new row and its related rows are one event.
+  -- Includes all pending changes of a row, so that a new row and its related rows are one event.
   from watched_changes c
   where (c.table_name, c.row_id) in (
     select f.table_name, f.row_id from (
@@ -10452,7 +10452,7 @@ begin
 end;
 $function$;
 grant execute on function next_watched_changes(integer) to office_worker;
-comment on function next_watched_changes(integer) is 'The next changed rows, and the watches that are to be compared with them.';
+comment on function next_watched_changes(integer) is 'The next changed rows and the watches to evaluate.';
 
 CREATE OR REPLACE FUNCTION nightly_moment(day date, time_zone text)
  RETURNS timestamp with time zone
@@ -10507,7 +10507,7 @@ begin
   end if;
 end;
 $function$;
-comment on function notify_of_systems() is 'Tells of external systems that have been down for more than ten minutes, once for each time.';
+comment on function notify_of_systems() is 'Notifies permission holders of systems that have been down for more than ten minutes, once per outage.';
 
 CREATE OR REPLACE FUNCTION notify_of_tokens()
  RETURNS void
@@ -10528,7 +10528,7 @@ begin
   end loop;
 end;
 $function$;
-comment on function notify_of_tokens() is 'Tells people of API tokens that expire within seven days, once.';
+comment on function notify_of_tokens() is 'Notifies owners of API tokens that expire within seven days, once per token.';
 
 CREATE OR REPLACE FUNCTION notify_users(user_ids uuid[], kind notification_kind, title text, body text DEFAULT NULL::text, entity text DEFAULT NULL::text, entity_id text DEFAULT NULL::text, subject_key text DEFAULT NULL::text)
  RETURNS void
@@ -10537,7 +10537,43 @@ AS $function$
   select add_notifications(notify_users.user_ids, notify_users.kind, notify_users.title, notify_users.body, notify_users.entity,
     notify_users.entity_id, notify_users.subject_key)
 $function$;
-comment on function notify_users(uuid[],notification_kind,text,text,text,text,text) is 'Tells active users of something. The same kind and `subject_key` (by default `entity_id`) within an hour is one notification.';
+comment on function notify_users(uuid[],notification_kind,text,text,text,text,text) is 'Notifies active users. Notifications of one kind and `subject_key` (default: `entity_id`) within an hour are merged.';
+
+CREATE OR REPLACE FUNCTION notify_watch_owners()
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_watch search_watches;
+  v_lines text;
+  v_number integer;
+  v_count integer := 0;
+begin
+  for v_watch in select w.* from search_watches w where w.due_at <= now() order by w.due_at for update skip locked loop
+    update search_watches w set due_at = null where w.id = v_watch.id;
+    with delivered as (delete from search_watch_notices e where e.watch_id = v_watch.id returning e.id, e.event, e.name)
+    select count(*), string_agg(t.line, E'\n' order by t.id) filter (where t.place <= 10) into v_number, v_lines
+    from (
+      select t.id, row_number() over (order by t.id) as place,
+        format('%s: %s', case t.event when 'CREATED' then 'New' when 'MATCHES' then 'Matches' when 'LEAVES' then 'No longer matches' else 'Changed' end, t.name) as line
+      from delivered t
+    ) as t;
+    -- Skips owners who lost the permission for the table.
+    continue when v_number = 0 or not may_read_table(v_watch.user_id, v_watch.table_name);
+    perform add_notifications(array[v_watch.user_id], 'WATCH_MATCHED',
+      format('“%s”: %s', v_watch.name, case v_number when 1 then '1 row' else v_number || ' rows' end),
+      v_lines || case when v_number > 10 then format(E'\n%s more', v_number - 10) else '' end,
+      'SearchWatch', v_watch.id::text, null, 'INBOX' = any (v_watch.channels),
+      case when 'EMAIL' = any (v_watch.channels) then 'AT_ONCE' else 'OFF' end::notification_mail);
+    v_count := v_count + 1;
+  end loop;
+  return v_count;
+end;
+$function$;
+grant execute on function notify_watch_owners() to office_worker;
+comment on function notify_watch_owners() is 'Notifies the owners of due watches; returns the number of watches.';
 
 CREATE OR REPLACE FUNCTION office_time_zone()
  RETURNS text
@@ -11151,7 +11187,7 @@ declare
   v_mail_id uuid;
   v_count integer := 0;
 begin
-  -- Those that were read in the meantime, and those of people who were deactivated, are not sent any more.
+  -- Read notifications, and those of inactive users, are not mailed.
   update notifications n set mail_at = null
   from users u
   where n.mail_at <= now() and n.mail_id is null and u.id = n.user_id
@@ -11165,7 +11201,7 @@ begin
   return v_count;
 end;
 $function$;
-comment on function queue_notification_mails() is 'Queues one mail for each person with notifications that are due; returns their number.';
+comment on function queue_notification_mails() is 'Queues one mail per user with due notifications; returns the number of mails.';
 
 CREATE OR REPLACE FUNCTION queue_search_indexing(looks_around boolean DEFAULT false)
  RETURNS void
@@ -11205,7 +11241,7 @@ begin
 end;
 $function$;
 grant execute on function read_calendar_feed(bytea) to office_server;
-comment on function read_calendar_feed(bytea) is 'The calendar at the address with this secret; null for one that is unknown or revoked, or whose owner is inactive.';
+comment on function read_calendar_feed(bytea) is 'The calendar for a secret; null for an unknown or revoked secret and for an inactive owner.';
 
 CREATE OR REPLACE FUNCTION recheck_erp_order_import_issues()
  RETURNS erp_sync_job_handle
@@ -11594,7 +11630,7 @@ AS $function$
 declare
   v_count integer;
 begin
-  -- Another job may have recorded the same changes meanwhile; they are gone then.
+  -- A concurrent job may have recorded these changes and removed them.
   perform pg_advisory_xact_lock(hashtextextended(current_schema() || '.record_watched_changes', 0));
   if exists (
     select from jsonb_array_elements(changes) as x
@@ -11607,7 +11643,7 @@ begin
   from jsonb_array_elements(results) as r
   where w.id = (r ->> 'id')::uuid and r ? 'problem';
 
-  -- A watch that was changed meanwhile is looked at again.
+  -- Skips watches that changed since `next_watched_changes`.
   with current_results as materialized (
     select w.id, w.user_id || '.' || w.table_name as seen_key, w.is_ready, w.table_name, w.events, r -> 'matches' as matches
     from jsonb_array_elements(results) as r join search_watches w on w.id = (r ->> 'id')::uuid
@@ -11648,7 +11684,7 @@ begin
   removed as (
     delete from search_watch_rows o using compared p where o.watch_id = p.watch_id and o.row_id = p.row_id and not p.matches
   ),
-  noticed as (
+  new_events as (
     insert into search_watch_notices (watch_id, event, row_id, name)
     select p.watch_id, e.event, p.row_id, left(p.name, 200)
     from compared p, lateral (
@@ -11656,7 +11692,7 @@ begin
         when p.matches and not p.matched and p.is_new and 'CREATED' = any (p.events) then 'CREATED'
         when p.matches and not p.matched then 'MATCHES'
         when p.matches then 'CHANGED'
-        -- What the owner may not see any more, or what was deleted, is not told.
+        -- Invisible and deleted rows have no name and cause no event.
         when p.name is not null then 'LEAVES'
       end::search_watch_event as event
     ) as e
@@ -11668,7 +11704,7 @@ begin
     match_count = w.match_count + n.number, last_match_at = now(),
     due_at = coalesce(w.due_at, case w.delivery when 'AT_ONCE' then now() when 'DAILY' then next_digest_at(w.user_id)
       else next_digest_at(w.user_id) + make_interval(days => (8 - extract(isodow from next_digest_at(w.user_id) at time zone time_zone_of(w.user_id))::integer) % 7) end)
-  from (select n.watch_id, count(*)::integer as number from noticed n group by 1) as n
+  from (select n.watch_id, count(*)::integer as number from new_events n group by 1) as n
   where w.id = n.watch_id;
   get diagnostics v_count = row_count;
   delete from watched_changes c where c.id in (select (x ->> 'id')::bigint from jsonb_array_elements(changes) as x);
@@ -11676,7 +11712,7 @@ begin
 end;
 $function$;
 grant execute on function record_watched_changes(jsonb,jsonb,jsonb) to office_worker;
-comment on function record_watched_changes(jsonb,jsonb,jsonb) is 'Compares the rows that match with those that matched, notes the events and takes the changes from the queue, in one transaction. Returns the number of watches with events.';
+comment on function record_watched_changes(jsonb,jsonb,jsonb) is 'Compares the matching rows with the baseline, records events and removes the changes from the queue. Returns the number of watches with events.';
 
 CREATE OR REPLACE FUNCTION recorded_entity_types()
  RETURNS SETOF text
@@ -12248,7 +12284,7 @@ begin
   if cardinality(v_rows) > 10000 then
     perform fail('OF409', 'More than 10000 rows were deleted together: restore them one by one', '{"path": ["together"]}');
   end if;
-  -- Rows come before those that refer to them: those that do not fit yet are tried again after the others.
+  -- Retries rows that failed after the others, because they may refer to rows that are restored later.
   loop
     v_left := '{}';
     foreach v_row in array v_rows loop
@@ -12273,8 +12309,8 @@ grant execute on function restore(uuid,boolean) to office_api;
 
 comment on function restore(uuid,boolean) is '@guard principal
 @argument audit_log_id A deletion of the last seven days, as `auditLogs` and `recordHistory` list it.
-@argument together Also what the same request deleted, such as all campaigns of `deleteAllCampaigns`.
-Undoes a deletion: the row is there again with its id. The caller must be allowed to create such rows. All or nothing; returns the number of rows.';
+@argument together Whether to restore all rows that the same request deleted, such as the campaigns of `deleteAllCampaigns`.
+Restores a deleted row with its id. The caller needs the permission to create such rows. All or nothing; returns the number of rows.';
 
 CREATE OR REPLACE FUNCTION restore_documentation_version(id uuid)
  RETURNS documentation_versions
@@ -12301,7 +12337,7 @@ grant execute on function restore_documentation_version(uuid) to office_api;
 
 comment on function restore_documentation_version(uuid) is '@guard login documentation.update
 @action
-Gives the page the title and text of this version, as a new version, which is returned.';
+Restores the title and body of this version as a new version, and returns the new version.';
 
 CREATE OR REPLACE FUNCTION restore_row(audit audit_log)
  RETURNS void
@@ -12327,11 +12363,11 @@ begin
   execute format('insert into %1$s (%2$s) select %2$s from jsonb_populate_record(null::%1$s, $1)', v_table.relation, v_columns) using v_row;
 exception
   when unique_violation or exclusion_violation then
-    perform fail('OF409', format('The %s cannot be restored: another row has its place now', audit.entity_type));
+    perform fail('OF409', format('The %s cannot be restored: another row has the same unique value', audit.entity_type));
   when foreign_key_violation then
-    perform fail('OF409', format('The %s cannot be restored: a row that it refers to is not there any more', audit.entity_type));
+    perform fail('OF409', format('The %s cannot be restored: a row that it refers to was deleted', audit.entity_type));
   when not_null_violation or check_violation then
-    perform fail('OF409', format('The %s cannot be restored: it does not fit the rules of today', audit.entity_type));
+    perform fail('OF409', format('The %s cannot be restored: it violates a current rule of the table', audit.entity_type));
 end;
 $function$;
 
@@ -12450,7 +12486,7 @@ grant execute on function revoke_calendar_feed(uuid) to office_api;
 
 comment on function revoke_calendar_feed(uuid) is '@guard login
 @action bad unless revoked_at
-Revokes the address of a calendar feed. Calendar programs that read it get nothing any more.';
+Revokes a calendar feed. Its address then returns 404.';
 
 CREATE OR REPLACE FUNCTION revoke_current_api_token()
  RETURNS boolean
@@ -12713,7 +12749,7 @@ begin
 end;
 $function$;
 grant execute on function save_search_watch(uuid,jsonb) to office_api;
-comment on function save_search_watch(uuid,jsonb) is 'Creates a watch of the caller, or changes one: called by the server, which compiles the search.';
+comment on function save_search_watch(uuid,jsonb) is 'Creates or changes a watch of the caller. The server compiles the search before the call.';
 
 CREATE OR REPLACE FUNCTION schedule_file_deletion(keys text[])
  RETURNS void
@@ -12740,7 +12776,7 @@ begin
   perform add_notification_preferences();
   perform notify_of_tokens();
   perform notify_of_systems();
-  perform tell_watches();
+  perform notify_watch_owners();
   delete from notifications n where n.id in (
     select o.id from notifications o where o.created_at < now() - make_interval(days => schedule_notifications.keep_days)
     order by o.created_at limit 10000
@@ -12751,7 +12787,7 @@ begin
 end;
 $function$;
 grant execute on function schedule_notifications(integer) to office_worker;
-comment on function schedule_notifications(integer) is 'Notices what no other function writes, such as a token that is about to expire; removes old notifications and queues mails.';
+comment on function schedule_notifications(integer) is 'Creates the notifications that depend on time, removes old ones and queues mails.';
 
 CREATE OR REPLACE FUNCTION schema_violations()
  RETURNS SETOF text
@@ -13261,7 +13297,7 @@ grant execute on function search_documentation(text,integer) to office_api;
 comment on function search_documentation(text,integer) is '@guard login
 @argument text Words in Danish or English; "a phrase" in quotes, `-word` for pages without it, `or` between alternatives.
 @argument first The number of pages, 50 at most.
-The pages of the handbook that the caller may see with these words in title or text, the best first.';
+The visible handbook pages with these words in title, tags or body, best match first.';
 
 CREATE OR REPLACE FUNCTION search_documents(collection text, ids uuid[])
  RETURNS TABLE(id uuid, document jsonb)
@@ -14487,42 +14523,6 @@ $function$;
 grant execute on function take_login_attempt(bytea,bytea,text) to office_server;
 comment on function take_login_attempt(bytea,bytea,text) is 'Returns and removes a stored login attempt; no row for an unknown, used or expired one, or one of another browser or provider.';
 
-CREATE OR REPLACE FUNCTION tell_watches()
- RETURNS integer
- LANGUAGE plpgsql
- SECURITY DEFINER
- SET search_path TO (tenant), 'extensions', 'pg_temp'
-AS $function$
-declare
-  v_watch search_watches;
-  v_lines text;
-  v_number integer;
-  v_count integer := 0;
-begin
-  for v_watch in select w.* from search_watches w where w.due_at <= now() order by w.due_at for update skip locked loop
-    update search_watches w set due_at = null where w.id = v_watch.id;
-    with told as (delete from search_watch_notices e where e.watch_id = v_watch.id returning e.id, e.event, e.name)
-    select count(*), string_agg(t.line, E'\n' order by t.id) filter (where t.place <= 10) into v_number, v_lines
-    from (
-      select t.id, row_number() over (order by t.id) as place,
-        format('%s: %s', case t.event when 'CREATED' then 'New' when 'MATCHES' then 'Matches' when 'LEAVES' then 'No longer matches' else 'Changed' end, t.name) as line
-      from told t
-    ) as t;
-    -- What the owner may not read any more is neither shown nor counted.
-    continue when v_number = 0 or not may_read_table(v_watch.user_id, v_watch.table_name);
-    perform add_notifications(array[v_watch.user_id], 'WATCH_MATCHED',
-      format('“%s”: %s', v_watch.name, case v_number when 1 then '1 row' else v_number || ' rows' end),
-      v_lines || case when v_number > 10 then format(E'\n%s more', v_number - 10) else '' end,
-      'SearchWatch', v_watch.id::text, null, 'INBOX' = any (v_watch.channels),
-      case when 'EMAIL' = any (v_watch.channels) then 'AT_ONCE' else 'OFF' end::notification_mail);
-    v_count := v_count + 1;
-  end loop;
-  return v_count;
-end;
-$function$;
-grant execute on function tell_watches() to office_worker;
-comment on function tell_watches() is 'Tells the owners of watches that are due; returns their number.';
-
 CREATE OR REPLACE FUNCTION tg__append_only()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -14749,7 +14749,7 @@ begin
   return null;
 end;
 $function$;
-comment on function tg_absences__notify() is 'Tells those who decide of a request, and its owner of what others did with it.';
+comment on function tg_absences__notify() is 'Notifies approvers of a request, and the absent user of changes by others.';
 
 CREATE OR REPLACE FUNCTION tg_ai_attachments__schedule_file_deletion()
  RETURNS trigger
@@ -14865,18 +14865,18 @@ begin
     if v_above = new.id then
       perform fail('OF400', 'parentId cannot be the page itself or one below it', '{"path": ["input", "parentId"]}');
     elsif v_depth > 10 then
-      perform fail('OF400', 'parentId stands too deep: there are 10 levels at most', '{"path": ["input", "parentId"]}');
+      perform fail('OF400', 'parentId is too deep: the tree has 10 levels at most', '{"path": ["input", "parentId"]}');
     end if;
     select p.parent_id into v_above from documentation_pages p where p.id = v_above;
   end loop;
-  -- The pages of the product are written together, so that their links need not be checked in an order.
+  -- Pages of the product are inserted together and link to each other.
   if not new.is_built_in and (tg_op = 'INSERT' or new.body <> old.body) and octet_length(new.body) <= 200000 then
     perform check_documentation_links(new.body);
   end if;
   return new;
 end;
 $function$;
-comment on function tg_documentation_pages__check() is 'Sets the address, author and version of a page; checks its place and its links.';
+comment on function tg_documentation_pages__check() is 'Sets the address, author, version and search words of a page; checks its parent and links.';
 
 CREATE OR REPLACE FUNCTION tg_documentation_pages__check_delete()
  RETURNS trigger
@@ -14889,7 +14889,7 @@ begin
   return old;
 end;
 $function$;
-comment on function tg_documentation_pages__check_delete() is 'Keeps the pages of the product.';
+comment on function tg_documentation_pages__check_delete() is 'Rejects the deletion of pages of the product.';
 
 CREATE OR REPLACE FUNCTION tg_documentation_pages__keep()
  RETURNS trigger
@@ -14910,7 +14910,7 @@ begin
   return null;
 end;
 $function$;
-comment on function tg_documentation_pages__keep() is 'Keeps the version of a page, and its earlier address.';
+comment on function tg_documentation_pages__keep() is 'Stores the version and the earlier address of a page.';
 
 CREATE OR REPLACE FUNCTION tg_erp_mapping_rules__check()
  RETURNS trigger
@@ -14975,7 +14975,7 @@ begin
   return null;
 end;
 $function$;
-comment on function tg_export_jobs__notify() is 'Tells a person that an export of theirs has ended. Exports of API tokens are not shown to their owners.';
+comment on function tg_export_jobs__notify() is 'Notifies a user when their export ends. Exports of API tokens are not visible to the owner of the token.';
 
 CREATE OR REPLACE FUNCTION tg_export_jobs__schedule_file_deletion()
  RETURNS trigger
@@ -15026,7 +15026,7 @@ begin
   return null;
 end;
 $function$;
-comment on function tg_invitations__notify() is 'Tells the inviter that an invitation was accepted, unless they activated the person themselves.';
+comment on function tg_invitations__notify() is 'Notifies the inviter when an invitation is accepted, unless the inviter activated the user.';
 
 CREATE OR REPLACE FUNCTION tg_jobs__notify()
  RETURNS trigger
@@ -15045,7 +15045,7 @@ begin
   return null;
 end;
 $function$;
-comment on function tg_jobs__notify() is 'Tells a person that work which they started has failed for good.';
+comment on function tg_jobs__notify() is 'Notifies a user when a job that they started fails permanently.';
 
 CREATE OR REPLACE FUNCTION tg_order_import_issues__copy_order()
  RETURNS trigger
@@ -15224,7 +15224,7 @@ begin
   return null;
 end;
 $function$;
-comment on function tg_resource_bookings__notify() is 'Tells a person that somebody else changed or cancelled a booking of theirs.';
+comment on function tg_resource_bookings__notify() is 'Notifies the booker when another user changes or cancels the booking.';
 
 CREATE OR REPLACE FUNCTION tg_role_permissions__touch_roles()
  RETURNS trigger
@@ -15252,7 +15252,7 @@ begin
   return null;
 end;
 $function$;
-comment on function tg_sessions__last_login() is 'Keeps when a person last logged in.';
+comment on function tg_sessions__last_login() is 'Stores the last login of a user.';
 
 CREATE OR REPLACE FUNCTION tg_sessions__notify()
  RETURNS trigger
@@ -15266,12 +15266,12 @@ begin
     where s.user_id = new.user_id and s.id <> new.id and attempt_address(s.ip_address) = attempt_address(new.ip_address)
   ) then
     perform notify_users(array[new.user_id], 'NEW_LOGIN_ADDRESS', 'New login from ' || new.ip_address,
-      concat_ws(E'\n', new.user_agent, 'If this was not you, revoke the session and tell your administrator.'), 'Session', new.id::text);
+      concat_ws(E'\n', new.user_agent, 'If this was not you, revoke the session and contact your administrator.'), 'Session', new.id::text);
   end if;
   return null;
 end;
 $function$;
-comment on function tg_sessions__notify() is 'Tells a person of a login from an address that they have not logged in from before.';
+comment on function tg_sessions__notify() is 'Notifies a user of a login from a new address.';
 
 CREATE OR REPLACE FUNCTION tg_user_roles__touch_users()
  RETURNS trigger
@@ -15385,7 +15385,7 @@ begin
   return null;
 end;
 $function$;
-comment on function tg_users__notification_preferences() is 'Gives each new user their preferences.';
+comment on function tg_users__notification_preferences() is 'Adds the preferences of new users.';
 
 CREATE OR REPLACE FUNCTION tg_wine_types__normalize_color()
  RETURNS trigger
@@ -15405,7 +15405,7 @@ CREATE OR REPLACE FUNCTION time_zone_of(user_id uuid)
 AS $function$
   select coalesce((select u.time_zone from users u where u.id = time_zone_of.user_id), office_time_zone())
 $function$;
-comment on function time_zone_of(uuid) is 'The time zone of a person: their own, or that of the office.';
+comment on function time_zone_of(uuid) is 'The time zone of a user, by default that of the office.';
 
 CREATE OR REPLACE FUNCTION token_permissions(token_id uuid)
  RETURNS text[]
@@ -15748,7 +15748,7 @@ $function$;
 grant execute on function update_notification_preference(uuid,notification_preferences,text[]) to office_api;
 
 comment on function update_notification_preference(uuid,notification_preferences,text[]) is '@guard login
-Changes how the caller hears of one kind of thing.';
+Changes how the caller receives one kind of notification.';
 
 CREATE OR REPLACE FUNCTION update_removed_orders(invoiced text[], missing text[], at timestamp with time zone)
  RETURNS integer
@@ -15991,7 +15991,7 @@ CREATE OR REPLACE FUNCTION user_name(user_id uuid)
 AS $function$
   select coalesce((select coalesce(u.name, split_part(u.email, '@', 1)) from users u where u.id = user_name.user_id), 'Somebody')
 $function$;
-comment on function user_name(uuid) is 'The name that colleagues see; without one, the e-mail address before the @.';
+comment on function user_name(uuid) is 'The display name of a user: the name, or the e-mail address before the @.';
 
 CREATE OR REPLACE FUNCTION user_permissions(user_id uuid)
  RETURNS text[]
@@ -16063,7 +16063,7 @@ grant execute on function users_last_login_at(users) to office_api;
 comment on function users_last_login_at(users) is '@computed
 @title Last login
 @list 6
-When the person last logged in; null for one who never has, and for callers without `users.read`.';
+The last login of the user; null before the first login, and for callers without `users.read`.';
 
 CREATE OR REPLACE FUNCTION users_roles(person users)
  RETURNS SETOF roles

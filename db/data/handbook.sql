@@ -34,15 +34,15 @@ Tabs list the rows that refer to the row, such as the prices of a product. `New 
 
 `Delete` waits six seconds in which `Undo` takes it back. A row that others refer to is not deleted; the message names what refers to it.
 
-A secret, such as the address of a calendar feed, is shown once, in a dialog after its row was made.
+A secret, such as the address of a calendar feed, is shown once, in a dialog after its row is created.
 
 ## Notifications and the handbook
 
-`Notifications` stands below Today with the number of those that are unread; the start page shows the latest. The arrow at
-a notification opens the row that it is about, `Actions` marks it as read. What comes by e-mail is chosen under
-`Notification settings` ([notifications](notifications)).
+`Notifications`, below Today, shows the number of unread notifications; the start page lists the latest. The arrow of a
+notification opens the row that it refers to. `Actions` marks it as read. `Notification settings` selects what is sent by
+e-mail ([notifications](notifications)).
 
-Pages of the handbook show as people read them; whoever may write them gets a field with a preview
+Handbook pages are rendered from Markdown. Holders of `documentation.update` edit them in a field with a preview
 ([handbook](handbook)).
 
 ## Keys
@@ -579,13 +579,13 @@ caller''s own bookings. Each booking and each change of it is in the audit log u
 
 ## Calendar programs
 
-`createCalendarFeed(input: { name: "Phone" })` returns an address (`url`) at which a calendar program reads the caller''s
-bookings, absences (requested and approved) and, while the caller holds `campaigns.read`, the campaigns that they write:
-from 90 days ago to two years ahead, as iCalendar. Whoever has the address can read it and nothing else. It is shown
-once; in the console in a dialog. `calendarFeeds` lists one''s own, with the time of the last reading;
-`revokeCalendarFeed` ends one, and all of them end with their owner''s account.', 3),
-  ('notifications', 'Notifications', 'For callers of the API, office staff and operators. After this page you know what people hear of, how they choose what
-comes by e-mail, and how a migration adds another kind.
+`createCalendarFeed(input: { name: "Phone" })` returns a secret address (`url`) that serves iCalendar to a calendar
+program: the caller''s bookings, requested and approved absences, and campaigns as author while the caller holds
+`campaigns.read`, from 90 days ago to two years ahead. The address gives access to nothing else. It is shown once; the
+console shows it in a dialog. `calendarFeeds` lists the feeds of the caller with the time of the last read.
+`revokeCalendarFeed` revokes a feed. Deactivation of the owner disables all feeds.', 3),
+  ('notifications', 'Notifications', 'For callers of the API, office staff and operators. After this page you can read notifications, choose which of them are
+sent by e-mail, and add a kind by a migration.
 
 Everything here needs a session or an API token without scopes; tokens with scopes are refused. In the console it is
 under **Office**.
@@ -597,48 +597,47 @@ under **Office**.
   notifications(first: 20, query: "-readAt:*") { nodes { id kind title body entity entityId occurrences createdAt } } }
 ```
 
-`notifications` lists the caller''s own, the newest first; `-readAt:*` finds those that are unread. `entity` and
-`entityId` name the row that one is about, where there is one. `markNotificationsRead(ids: […])` marks some as read,
-`markNotificationsRead(all: true)` all of them.
+`notifications` lists the notifications of the caller, newest first. `-readAt:*` selects unread ones. `entity` and
+`entityId` identify the row that a notification refers to. `markNotificationsRead(ids: […])` marks some as read,
+`markNotificationsRead(all: true)` marks all.
 
-The same thing within an hour is one notification: its `occurrences` grow, and it is unread again. Notifications are
-kept for 60 days.
+Repetitions within an hour are merged: `occurrences` counts them, and the notification becomes unread again.
+Notifications are kept for 60 days.
 
-| kind | who hears of it | when |
+| kind | recipients | when |
 | --- | --- | --- |
-| `EXPORT_COMPLETED`, `EXPORT_FAILED` | the person who started the export | it has ended; not for exports of API tokens |
-| `JOB_FAILED` | the person who started the work | it failed for good |
-| `INVITATION_ACCEPTED`, `INVITATION_UNDELIVERABLE` | the inviter | the invitation was accepted, or its mail was given up |
-| `IMPORT_ISSUES` | holders of `erpsync.read` | an import ended with more groups of issues than the one before |
-| `ERP_DOWN` | holders of `erpsync.read` | the ERP has not answered for ten minutes, once each time |
-| `SEARCH_DOWN` | holders of `settings.update` | the search engine has taken no change for ten minutes, once each time |
-| `ABSENCE_REQUESTED` | holders of `absences.update` | a colleague asks for an absence |
-| `ABSENCE_DECIDED` | the person who is absent | somebody else approved, declined, cancelled or entered it |
-| `BOOKING_CHANGED` | the person who booked | somebody else moved or cancelled the booking |
-| `TOKEN_EXPIRING` | the owner of the API token | it expires within seven days, once; not for tokens made for less |
-| `WATCH_MATCHED` | the owner of a [search watch](watches) | rows match; the watch says when and how |
-| `NEW_LOGIN_ADDRESS` | the person who logs in | there was no session from this address (IPv6: this /64 network) in the last 90 days, and there was one from another |
+| `EXPORT_COMPLETED`, `EXPORT_FAILED` | the user who started the export | the export ends; not for exports of API tokens |
+| `JOB_FAILED` | the user who started the job | the job fails permanently |
+| `INVITATION_ACCEPTED`, `INVITATION_UNDELIVERABLE` | the inviter | the invitation is accepted, or its mail fails permanently |
+| `IMPORT_ISSUES` | holders of `erpsync.read` | an import ends with more groups of issues than the previous one |
+| `ERP_DOWN` | holders of `erpsync.read` | the ERP has been unreachable for ten minutes, once per outage |
+| `SEARCH_DOWN` | holders of `settings.update` | the search engine has accepted no change for ten minutes, once per outage |
+| `ABSENCE_REQUESTED` | holders of `absences.update` | a colleague requests an absence |
+| `ABSENCE_DECIDED` | the absent user | another user approves, declines, cancels or enters it |
+| `BOOKING_CHANGED` | the user who booked | another user moves or cancels the booking |
+| `TOKEN_EXPIRING` | the owner of the API token | it expires within seven days, once; not for tokens with a shorter lifetime |
+| `WATCH_MATCHED` | the owner of a [search watch](watches) | rows start or stop matching; the watch sets time and channel |
+| `NEW_LOGIN_ADDRESS` | the user who logs in | the address (IPv6: the /64 network) had no session in the last 90 days, and another one had |
 
 ## Settings
 
-`notificationPreferences` has one row for each kind: `inInbox` says whether it comes as unread, `mail` whether it comes
-by e-mail: `OFF`, `AT_ONCE` (within a minute) or `DAILY`, which is one mail at 08:00 in the person''s time zone with
-what is still unread. `updateNotificationPreference` changes one. At first `NEW_LOGIN_ADDRESS` comes at once, the others
-daily, and completed exports not at all.
+`notificationPreferences` has one row for each kind. `inInbox`: whether notifications of the kind are unread at first.
+`mail`: `OFF`, `AT_ONCE` (within a minute) or `DAILY`, which sends one mail at 08:00 in the user''s time zone with the
+notifications that are still unread. `updateNotificationPreference` changes a row. By default `NEW_LOGIN_ADDRESS` is sent
+at once, `EXPORT_COMPLETED` is not sent, and the other kinds are sent daily. A search watch has its own channels.
 
-Mails are sent by the worker, by the mail server of the settings. A mail that the server does not accept
-is tried again; one that it refuses is given up.
+The worker sends mails through the mail server of the settings. It retries after temporary rejections and
+gives up after a permanent one.
 
 ## Time zones
 
-The office''s time zone is the one row of `officeSettings`; `updateOfficeSetting` needs `settings.update`. A new database
-has `Europe/Copenhagen`. `User.timeZone` is a person''s own, null for that of the office; everybody changes their own by
-`updateUser`. Messages about bookings, notifications and daily mails are in it. The dates of the ERP follow
-`ERP_TIME_ZONE`.
+`officeSettings` has one row with the time zone of the office. `updateOfficeSetting` needs `settings.update`. The default
+is `Europe/Copenhagen`. `User.timeZone` overrides it for one user, who changes it by `updateUser`. Messages about
+bookings, notifications and daily mails use the user''s time zone. Dates of the ERP use `ERP_TIME_ZONE`.
 
 ## Another kind
 
-A migration adds the value, and a function or trigger calls `notify_users` with the ids of those who should know:
+A migration adds the value. A function or trigger calls `notify_users` with the ids of the recipients:
 
 ```text
 alter type notification_kind add value ''STOCK_LOW'';
@@ -647,9 +646,8 @@ perform notify_users(holders_of(''products.update''), ''STOCK_LOW'', format(''%s
   format(''%s bottles are left.'', new.stock_quantity), ''Product'', new.id::text);
 ```
 
-Everybody has the setting of a new kind within a minute.', 4),
-  ('watches', 'Search watches', 'For callers of the API and office staff. After this page you can save a search and hear of rows that begin or cease to
-match it.
+The job `schedule_notifications` adds the preference of a new kind to all users within a minute.', 4),
+  ('watches', 'Search watches', 'For callers of the API and office staff. After this page you can save a search and receive notifications about its rows.
 
 Everything here needs a session or an API token without scopes; tokens with scopes are refused. In the console watches
 are under **Office**.
@@ -661,69 +659,68 @@ mutation { createSearchWatch(input: { name: "Cheap Barolo", entity: "products",
 
 | field | values |
 | --- | --- |
-| `entity` | a list that the caller may read, as `console` and `searchFields` name it: `products`, `orders`, `users` |
-| `query` | a search in the [query language](query-language) of that list; it matches 10,000 rows at most, and names no times that depend on the present, such as `today` |
-| `events` | `CREATED`: a new row matches; `MATCHES`: a row matches that did not before; `LEAVES`: a row matches no more; `CHANGED`: a row that matches has changed |
-| `delivery` | `AT_ONCE`: within two minutes; `DAILY`: at 08:00; `WEEKLY`: on Mondays at 08:00, in the person''s time zone |
+| `entity` | the name of a list that the caller can read: `products`, `orders`, `users` |
+| `query` | a search in the [query language](query-language); at most 10,000 matching rows; no relative times such as `today` |
+| `events` | `CREATED`: a new row matches; `MATCHES`: an existing row starts to match; `LEAVES`: a row stops matching; `CHANGED`: a matching row changed |
+| `delivery` | `AT_ONCE`: within two minutes; `DAILY`: at 08:00; `WEEKLY`: on Mondays at 08:00, in the user''s time zone |
 | `channels` | `INBOX`, `EMAIL`: a [notification](notifications) of the kind `WATCH_MATCHED`, with up to ten names |
 
-`searchWatches` lists one''s own, at most 50, with `matchCount` and `lastMatchAt`; `updateSearchWatch` changes and
-`deleteSearchWatch` deletes one.
+`searchWatches` lists the watches of the caller, at most 50, with `matchCount` (events) and `lastMatchAt`.
+`updateSearchWatch` changes and `deleteSearchWatch` deletes a watch.
 
-- A watch reads with the rights that its owner has at that moment: what the owner may not read is neither shown nor
-  counted. What was deleted is not told either.
-- While a watch is paused (`isPaused`) or its owner is inactive, it sleeps: what happens meanwhile is not told later.
-  After another `query` it looks at all rows again.
-- Changes of related rows count for products, orders, customers and campaigns; elsewhere only changes of the rows
-  themselves.
-- A search that cannot run any more, such as on a column that was removed, pauses its watch, and `problem` says why.
+- A watch reads with the current permissions of its owner. Invisible rows are neither shown nor counted. Deleted rows
+  cause no event.
+- Events are not recorded while a watch is paused (`isPaused`) or its owner is inactive. After a pause, or a change of
+  `query`, the first evaluation creates a new baseline without events.
+- Changes of related rows are detected for products, orders, customers and campaigns. For other lists only changes of the
+  rows themselves are detected.
+- When a search fails, such as after its column was dropped, the service pauses the watch and sets `problem`.
 
 ## How it works
 
-The triggers of the audit log write the ids of changed rows of watched tables to `watched_changes`, in the changing
-transaction. Each minute the job `run_watches` reads a batch of them, runs the stored SQL of each watch of these tables
-as its owner, and compares the rows that match with those that matched. What it notices is recorded in the transaction
-that takes the changes from the queue, so that no event is lost or told twice when a worker dies. `npm run bench --
-watches` measures it: 1,000 watches slow the write of 1,000 products by 5 % and are settled after 6 seconds.', 5),
-  ('handbook', 'The handbook', 'For callers of the API and office staff. After this page you can read, find and write pages of the handbook.
+The audit triggers write the ids of changed rows of watched tables to `watched_changes`, in the changing transaction. The
+job `run_watches` runs each minute. It reads a batch of changes, runs the compiled search of each affected watch as its
+owner, and compares the matching rows with those of the last evaluation. One transaction records the events and removes
+the changes from the queue, so no event is lost or repeated when a worker dies. `npm run bench -- watches` measures the
+cost: 1,000 watches slow down a write of 1,000 products by 5 %, and their evaluation takes 6 seconds.', 5),
+  ('handbook', 'The handbook', 'For callers of the API and office staff. After this page you can read, search and write handbook pages.
 
 Everything here needs a session or an API token without scopes; tokens with scopes are refused. In the console it is
 under **Office**.
 
 ## Read and find
 
-`documentationPages` lists the pages in their order, `documentationPage(id:)` reads one, with `parent` and `children`.
-Every login sees published pages; drafts are seen by their author and with `documentation.update`.
+`documentationPages` lists the pages in order. `documentationPage(id:)` reads one, with `parent` and `children`. Every
+login can read published pages. Drafts are visible to their author and to holders of `documentation.update`.
 
 ```graphql
 { documentationPageBySlug(slug: "query-language") { id slug title body }
   searchDocumentation(text: "smagning \"red wine\"") { slug title excerpt } }
 ```
 
-`documentationPageBySlug` also finds a page by an earlier address: its `slug` is the present one.
-`searchDocumentation` finds forms of words in Danish and English, best first: `"a phrase"` in quotes, `-word` for pages
-without it, `or` between alternatives. The query language of the list finds words of titles.
+`documentationPageBySlug` also accepts an earlier address; the `slug` of the result is the current one.
+`searchDocumentation` searches title, tags and body with Danish and English word forms, best match first. It accepts
+`"a phrase"`, `-word` for pages without the word, and `or`. Words in the `query` of the list search titles only.
 
-The pages about the product come with it and cannot be changed.
+The pages about the product are read-only.
 
 ## Write
 
 `createDocumentationPage`, `updateDocumentationPage` and `deleteDocumentationPage` need `documentation.update`.
 
-- `title` names the page. `slug` is its address in links, made from the title where none is given; an address belongs to
-  one page. After a change the earlier address finds the page until another page takes it.
-- `body` is Markdown with tables, at most 200 kB. HTML in it stays text, and pictures do not show. A link to another page
-  has its address as its target; it must lead to a page, and the refusal names the first that does not. Links with a scheme or
-  a path are left alone.
-- `parentId` puts it below another page, `position` orders the pages of a level. There are ten levels at most. A page
-  with others below it cannot be deleted.
-- `isPublished` shows it to everybody.
+- `slug` is the address of the page in links, by default a form of the title. It is unique. After a change the earlier
+  address redirects to the page until another page uses it.
+- `body` is Markdown with tables, at most 200 kB. HTML is shown as text; pictures are not shown. The target of a link to
+  another page is its address. Saving fails when no page has this address. Links with a scheme or a path are not checked.
+- `parentId` is the parent page; `position` orders pages with the same parent. The tree has ten levels at most. A page with
+  children cannot be deleted.
+- `isPublished` makes the page visible to every login.
 
 ## Versions
 
-Each change of title or text is a version with its author: `versions` of a page, with `documentation.update`.
-`restoreDocumentationVersion` gives the page the title and text of a version, as a new version. The console shows
-versions in a tab, and the differences between them under **History**.', 6),
+Each change of title or body creates a version with its author. `versions` of a page needs `documentation.update`.
+`restoreDocumentationVersion` restores the title and body of a version as a new version. The console shows versions in a
+tab and differences under **History**.', 6),
   ('exports', 'Exports', 'For script authors, front-end engineers and operators. After this page you can export products to a file, write
 templates, predict what a cell holds, and operate the export workers.
 

@@ -36,7 +36,7 @@ with wanted (key, description) as (
     ('absences.read', 'See the absences of everybody with their type and note'),
     ('absences.update', 'Decide on the absences of others and enter them'),
     ('documentation.update', 'Write the handbook'),
-    ('settings.update', 'Change the settings of the office, and hear when an external system is down')
+    ('settings.update', 'Change the settings of the office; receive notifications about the search engine')
 )
 insert into permissions (key, description) select key, description from wanted
 on conflict (key) do update set description = excluded.description

@@ -1,8 +1,8 @@
--- Names and times as people read them.
+-- Display names, time zones and formatted times.
 create or replace function user_name(user_id uuid) returns text as $$
   select coalesce((select coalesce(u.name, split_part(u.email, '@', 1)) from users u where u.id = user_name.user_id), 'Somebody')
 $$ language sql stable;
-comment on function user_name is 'The name that colleagues see; without one, the e-mail address before the @.';
+comment on function user_name is 'The display name of a user: the name, or the e-mail address before the @.';
 
 create or replace function office_time_zone() returns text as $$
   select coalesce((select s.time_zone from office_settings s), 'UTC')
@@ -13,14 +13,14 @@ grant execute on function office_time_zone to office_api;
 create or replace function time_zone_of(user_id uuid) returns text as $$
   select coalesce((select u.time_zone from users u where u.id = time_zone_of.user_id), office_time_zone())
 $$ language sql stable;
-comment on function time_zone_of is 'The time zone of a person: their own, or that of the office.';
+comment on function time_zone_of is 'The time zone of a user, by default that of the office.';
 
 create or replace function local_text(moment timestamptz, time_zone text) returns text as $$
   select to_char(local_text.moment at time zone local_text.time_zone, 'YYYY-MM-DD HH24:MI')
 $$ language sql stable;
-comment on function local_text is 'A moment as people of a time zone read it.';
+comment on function local_text is 'Formats a moment in a time zone.';
 
--- As the API writes moments.
+-- The format of `DateTime` in the API.
 create or replace function iso_text(moment timestamptz) returns text as $$
   select to_char(iso_text.moment at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
 $$ language sql stable;

@@ -14,7 +14,7 @@ begin
   return v_id;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function create_calendar_feed is 'Creates a feed of the caller''s calendar; called by `createCalendarFeed`.';
+comment on function create_calendar_feed is 'Creates a calendar feed of the caller; called by `createCalendarFeed`.';
 
 create or replace function revoke_calendar_feed(id uuid) returns calendar_feeds as $$
 declare
@@ -32,10 +32,10 @@ end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function revoke_calendar_feed is '@guard login
 @action bad unless revoked_at
-Revokes the address of a calendar feed. Calendar programs that read it get nothing any more.';
+Revokes a calendar feed. Its address then returns 404.';
 grant execute on function create_calendar_feed, revoke_calendar_feed to office_api;
 
--- What a calendar program shows: from 90 days ago to two years ahead.
+-- Events from 90 days ago to two years ahead.
 create or replace function calendar_events(user_id uuid) returns table (
   entity text, id uuid, starts_at timestamptz, ends_at timestamptz, starts_on date, ends_on date, title text, location text,
   description text, updated_at timestamptz
@@ -82,6 +82,6 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function read_calendar_feed is
-  'The calendar at the address with this secret; null for one that is unknown or revoked, or whose owner is inactive.';
+  'The calendar for a secret; null for an unknown or revoked secret and for an inactive owner.';
 -- Called by the server for a calendar program, which has no login.
 grant execute on function read_calendar_feed to office_server;

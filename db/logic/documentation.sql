@@ -1,4 +1,4 @@
--- The handbook: who sees a page, its addresses, links and versions.
+-- The handbook: visibility, addresses, links and versions.
 select ensure_policy('documentation_pages', 'documentation_pages_published', 'select', 'office_api',
   '(select is_login()) and (is_published or (select has_permission(''documentation.update'')))');
 
@@ -12,9 +12,9 @@ create or replace function documentation_page_id(slug text) returns uuid as $$
     (select s.page_id from documentation_slugs s where s.slug = documentation_page_id.slug)
   )
 $$ language sql stable;
-comment on function documentation_page_id is 'The page with this address, now or earlier.';
+comment on function documentation_page_id is 'The id of the page with this current or earlier address.';
 
--- Links `[text](address)` outside of code: those with a scheme, a path or an anchor only lead elsewhere.
+-- Checks links `[text](address)` outside of code. Links with a scheme, a path or only an anchor are not links to pages.
 create or replace function check_documentation_links(body text) returns void as $$
 declare
   v_broken text;
@@ -28,7 +28,7 @@ begin
   where documentation_page_id(l.slug) is null
   order by l.slug limit 1;
   if found then
-    perform fail('OF400', format('body links to %s, which is the address of no page', v_broken), '{"path": ["input", "body"]}');
+    perform fail('OF400', format('body links to %s, but no page has this address', v_broken), '{"path": ["input", "body"]}');
   end if;
 end;
 $$ language plpgsql stable;
@@ -63,18 +63,18 @@ begin
     if v_above = new.id then
       perform fail('OF400', 'parentId cannot be the page itself or one below it', '{"path": ["input", "parentId"]}');
     elsif v_depth > 10 then
-      perform fail('OF400', 'parentId stands too deep: there are 10 levels at most', '{"path": ["input", "parentId"]}');
+      perform fail('OF400', 'parentId is too deep: the tree has 10 levels at most', '{"path": ["input", "parentId"]}');
     end if;
     select p.parent_id into v_above from documentation_pages p where p.id = v_above;
   end loop;
-  -- The pages of the product are written together, so that their links need not be checked in an order.
+  -- Pages of the product are inserted together and link to each other.
   if not new.is_built_in and (tg_op = 'INSERT' or new.body <> old.body) and octet_length(new.body) <= 200000 then
     perform check_documentation_links(new.body);
   end if;
   return new;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function tg_documentation_pages__check is 'Sets the address, author and version of a page; checks its place and its links.';
+comment on function tg_documentation_pages__check is 'Sets the address, author, version and search words of a page; checks its parent and links.';
 select ensure_trigger('documentation_pages', '_200_check',
   'before insert or update on %TABLE% for each row execute function tg_documentation_pages__check()');
 
@@ -92,7 +92,7 @@ begin
   return null;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function tg_documentation_pages__keep is 'Keeps the version of a page, and its earlier address.';
+comment on function tg_documentation_pages__keep is 'Stores the version and the earlier address of a page.';
 select ensure_trigger('documentation_pages', '_500_keep',
   'after insert or update on %TABLE% for each row execute function tg_documentation_pages__keep()');
 
@@ -104,7 +104,7 @@ begin
   return old;
 end;
 $$ language plpgsql volatile;
-comment on function tg_documentation_pages__check_delete is 'Keeps the pages of the product.';
+comment on function tg_documentation_pages__check_delete is 'Rejects the deletion of pages of the product.';
 select ensure_trigger('documentation_pages', '_200_check_delete',
   'before delete on %TABLE% for each row execute function tg_documentation_pages__check_delete()');
 
@@ -121,8 +121,8 @@ end;
 $$ language plpgsql stable security definer set search_path from current;
 comment on function documentation_page_by_slug is '@guard login
 @nullable
-@argument slug The address, now or earlier: the page''s own `slug` says whether it has changed.
-The page with this address; null for none that the caller may see.';
+@argument slug The current or an earlier address. The `slug` of the result is the current one.
+The page with this address; null when the caller can see no such page.';
 
 create or replace function search_documentation(text text, first integer default 20) returns setof documentation_match as $$
 declare
@@ -147,7 +147,7 @@ $$ language plpgsql stable;
 comment on function search_documentation is '@guard login
 @argument text Words in Danish or English; "a phrase" in quotes, `-word` for pages without it, `or` between alternatives.
 @argument first The number of pages, 50 at most.
-The pages of the handbook that the caller may see with these words in title or text, the best first.';
+The visible handbook pages with these words in title, tags or body, best match first.';
 
 create or replace function restore_documentation_version(id uuid) returns documentation_versions as $$
 declare
@@ -167,6 +167,6 @@ end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function restore_documentation_version is '@guard login documentation.update
 @action
-Gives the page the title and text of this version, as a new version, which is returned.';
+Restores the title and body of this version as a new version, and returns the new version.';
 
 grant execute on function documentation_page_by_slug, search_documentation, restore_documentation_version to office_api;

@@ -1,4 +1,4 @@
--- What people hear of: each source of notifications.
+-- The sources of notifications.
 create or replace function tg_export_jobs__notify() returns trigger as $$
 begin
   perform notify_users(array[new.user_id],
@@ -9,7 +9,7 @@ begin
   return null;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function tg_export_jobs__notify is 'Tells a person that an export of theirs has ended. Exports of API tokens are not shown to their owners.';
+comment on function tg_export_jobs__notify is 'Notifies a user when their export ends. Exports of API tokens are not visible to the owner of the token.';
 select ensure_trigger('export_jobs', '_500_notify', 'after update of state on %TABLE% for each row when
   (new.state in (''completed'', ''failed'') and old.state <> new.state and new.token_id is null) execute function tg_export_jobs__notify()');
 
@@ -25,7 +25,7 @@ begin
   return null;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function tg_jobs__notify is 'Tells a person that work which they started has failed for good.';
+comment on function tg_jobs__notify is 'Notifies a user when a job that they started fails permanently.';
 select ensure_trigger('jobs', '_500_notify', 'after update of state on %TABLE% for each row when
   (new.state = ''FAILED'' and old.state <> new.state) execute function tg_jobs__notify()');
 
@@ -36,7 +36,7 @@ begin
   return null;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function tg_invitations__notify is 'Tells the inviter that an invitation was accepted, unless they activated the person themselves.';
+comment on function tg_invitations__notify is 'Notifies the inviter when an invitation is accepted, unless the inviter activated the user.';
 select ensure_trigger('invitations', '_500_notify', 'after update of state on %TABLE% for each row when
   (new.state = ''accepted'' and old.state <> new.state) execute function tg_invitations__notify()');
 
@@ -57,7 +57,7 @@ begin
   return null;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function tg_absences__notify is 'Tells those who decide of a request, and its owner of what others did with it.';
+comment on function tg_absences__notify is 'Notifies approvers of a request, and the absent user of changes by others.';
 select ensure_trigger('absences', '_500_notify', 'after insert on %TABLE% for each row execute function tg_absences__notify()');
 select ensure_trigger('absences', '_500_notify_change', 'after update of status on %TABLE% for each row when
   (new.status <> old.status) execute function tg_absences__notify()');
@@ -80,12 +80,12 @@ begin
   return null;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function tg_resource_bookings__notify is 'Tells a person that somebody else changed or cancelled a booking of theirs.';
+comment on function tg_resource_bookings__notify is 'Notifies the booker when another user changes or cancels the booking.';
 select ensure_trigger('resource_bookings', '_500_notify', 'after update on %TABLE% for each row when
   ((new.resource_id, new.starts_at, new.ends_at, new.status) is distinct from (old.resource_id, old.starts_at, old.ends_at, old.status))
   execute function tg_resource_bookings__notify()');
 
--- A person's first session tells nothing, and neither does one whose address is not known.
+-- The first session of a user, and one without an address, cause no notification.
 create or replace function tg_sessions__notify() returns trigger as $$
 begin
   if exists (select from sessions s where s.user_id = new.user_id and s.id <> new.id and s.ip_address is not null) and not exists (
@@ -93,12 +93,12 @@ begin
     where s.user_id = new.user_id and s.id <> new.id and attempt_address(s.ip_address) = attempt_address(new.ip_address)
   ) then
     perform notify_users(array[new.user_id], 'NEW_LOGIN_ADDRESS', 'New login from ' || new.ip_address,
-      concat_ws(E'\n', new.user_agent, 'If this was not you, revoke the session and tell your administrator.'), 'Session', new.id::text);
+      concat_ws(E'\n', new.user_agent, 'If this was not you, revoke the session and contact your administrator.'), 'Session', new.id::text);
   end if;
   return null;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function tg_sessions__notify is 'Tells a person of a login from an address that they have not logged in from before.';
+comment on function tg_sessions__notify is 'Notifies a user of a login from a new address.';
 select ensure_trigger('sessions', '_500_notify', 'after insert on %TABLE% for each row when
   (new.ip_address is not null) execute function tg_sessions__notify()');
 
@@ -128,7 +128,7 @@ begin
   end loop;
 end;
 $$ language plpgsql volatile;
-comment on function notify_of_tokens is 'Tells people of API tokens that expire within seven days, once.';
+comment on function notify_of_tokens is 'Notifies owners of API tokens that expire within seven days, once per token.';
 
 create or replace function notify_of_systems() returns void as $$
 declare
@@ -151,4 +151,4 @@ begin
   end if;
 end;
 $$ language plpgsql volatile;
-comment on function notify_of_systems is 'Tells of external systems that have been down for more than ten minutes, once for each time.';
+comment on function notify_of_systems is 'Notifies permission holders of systems that have been down for more than ten minutes, once per outage.';

@@ -1,4 +1,4 @@
--- Notifications: what happened, written where it happens, for those who should know.
+-- Notifications: creation, inbox, settings and mails.
 create or replace function default_notification_mail(kind notification_kind) returns notification_mail as $$
   select case
     when default_notification_mail.kind = 'NEW_LOGIN_ADDRESS' then 'AT_ONCE'
@@ -14,7 +14,7 @@ create or replace function add_notification_preferences() returns void as $$
   where not exists (select from notification_preferences p where p.user_id = u.id and p.kind = k.kind)
   on conflict do nothing
 $$ language sql volatile;
-comment on function add_notification_preferences is 'Adds the preferences that people do not have yet, such as those of a kind that is new.';
+comment on function add_notification_preferences is 'Adds missing preferences, such as those of a new kind.';
 
 create or replace function tg_users__notification_preferences() returns trigger as $$
 begin
@@ -24,7 +24,7 @@ begin
   return null;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function tg_users__notification_preferences is 'Gives each new user their preferences.';
+comment on function tg_users__notification_preferences is 'Adds the preferences of new users.';
 select ensure_trigger('users', '_500_notification_preferences',
   'after insert on %TABLE% referencing new table as new_rows for each statement execute function tg_users__notification_preferences()');
 
@@ -35,14 +35,14 @@ create or replace function holders_of(permission text) returns uuid[] as $$
 $$ language sql stable;
 comment on function holders_of is 'The active users who hold a permission.';
 
--- At 08:00 in the person's time zone, today or tomorrow.
+-- The next 08:00 in the user's time zone.
 create or replace function next_digest_at(user_id uuid, at timestamptz default now()) returns timestamptz as $$
   select (date_trunc('day', (next_digest_at.at at time zone z.zone) + interval '16 hours') + interval '8 hours') at time zone z.zone
   from (select time_zone_of(next_digest_at.user_id)) as z(zone)
 $$ language sql stable;
 
--- The same thing within an hour is one notification, which is unread again and not mailed again. Without `in_inbox` and
--- `mail` each person's preference decides.
+-- Repetitions within an hour are merged into one notification, which becomes unread again and is not mailed again.
+-- `in_inbox` and `mail` override the preferences.
 create or replace function add_notifications(
   user_ids uuid[], kind notification_kind, title text, body text, entity text, entity_id text, subject_key text,
   in_inbox boolean default null, mail notification_mail default null
@@ -52,7 +52,7 @@ declare
   v_title text := left(add_notifications.title, 300);
   v_body text := left(trim_to_null(add_notifications.body), 2000);
 begin
-  with told as (
+  with recipients as (
     select u.id as user_id, coalesce(add_notifications.in_inbox, p.in_inbox) as in_inbox, coalesce(add_notifications.mail, p.mail) as mail
     from users u join notification_preferences p on p.user_id = u.id and p.kind = add_notifications.kind
     where u.id = any (add_notifications.user_ids) and u.is_active
@@ -60,10 +60,10 @@ begin
   again as (
     update notifications n set
       occurrences = n.occurrences + 1, title = v_title, entity = add_notifications.entity,
-      -- Within one transaction, such as a change of a series, the first is shown.
+      -- Within one transaction, such as the change of a series, the first event is shown.
       body = case when n.created_at = now() then n.body else v_body end,
       entity_id = case when n.created_at = now() then n.entity_id else add_notifications.entity_id end, read_at = case when t.in_inbox then null else n.read_at end
-    from told t
+    from recipients t
     where n.kind = add_notifications.kind and n.subject_key = v_key and n.created_at > now() - interval '1 hour' and n.user_id = t.user_id
     returning n.user_id
   )
@@ -71,7 +71,7 @@ begin
   select t.user_id, add_notifications.kind, v_title, v_body, add_notifications.entity, add_notifications.entity_id, v_key,
     case when not t.in_inbox then now() end,
     case t.mail when 'AT_ONCE' then now() when 'DAILY' then next_digest_at(t.user_id) end
-  from told t
+  from recipients t
   where (t.in_inbox or t.mail <> 'OFF') and not exists (select from again a where a.user_id = t.user_id);
 end;
 $$ language plpgsql volatile security definer set search_path from current;
@@ -84,7 +84,7 @@ create or replace function notify_users(
     notify_users.entity_id, notify_users.subject_key)
 $$ language sql volatile;
 comment on function notify_users is
-  'Tells active users of something. The same kind and `subject_key` (by default `entity_id`) within an hour is one notification.';
+  'Notifies active users. Notifications of one kind and `subject_key` (default: `entity_id`) within an hour are merged.';
 
 create or replace function unread_notification_count() returns integer as $$
 begin
@@ -165,19 +165,19 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function update_notification_preference is '@guard login
-Changes how the caller hears of one kind of thing.';
+Changes how the caller receives one kind of notification.';
 
 grant execute on function unread_notification_count, mark_notifications_read, mark_notification_read, update_notification_preference
 to office_api;
 
--- The schedule and the mails, for the worker.
+-- Functions for the worker.
 create or replace function queue_notification_mails() returns integer as $$
 declare
   v_user_id uuid;
   v_mail_id uuid;
   v_count integer := 0;
 begin
-  -- Those that were read in the meantime, and those of people who were deactivated, are not sent any more.
+  -- Read notifications, and those of inactive users, are not mailed.
   update notifications n set mail_at = null
   from users u
   where n.mail_at <= now() and n.mail_id is null and u.id = n.user_id
@@ -191,7 +191,7 @@ begin
   return v_count;
 end;
 $$ language plpgsql volatile;
-comment on function queue_notification_mails is 'Queues one mail for each person with notifications that are due; returns their number.';
+comment on function queue_notification_mails is 'Queues one mail per user with due notifications; returns the number of mails.';
 
 create or replace function begin_notification_mail(mail_id uuid) returns table (email text, title text, body text, occurrences integer, happened_at text, id uuid) as $$
   select u.email, n.title, n.body, n.occurrences, local_text(n.created_at, time_zone_of(u.id)), n.id
@@ -199,7 +199,7 @@ create or replace function begin_notification_mail(mail_id uuid) returns table (
   where n.mail_id = begin_notification_mail.mail_id and n.mailed_at is null and u.is_active
   order by n.created_at desc, n.id desc
 $$ language sql volatile security definer set search_path from current;
-comment on function begin_notification_mail is 'The content of a mail; no row when it was sent, or its recipient was deactivated.';
+comment on function begin_notification_mail is 'The content of a mail; no row for a sent mail or an inactive recipient.';
 
 create or replace function record_notification_mail(mail_id uuid) returns void as $$
   update notifications n set mailed_at = now() where n.mail_id = record_notification_mail.mail_id
@@ -211,7 +211,7 @@ begin
   perform add_notification_preferences();
   perform notify_of_tokens();
   perform notify_of_systems();
-  perform tell_watches();
+  perform notify_watch_owners();
   delete from notifications n where n.id in (
     select o.id from notifications o where o.created_at < now() - make_interval(days => schedule_notifications.keep_days)
     order by o.created_at limit 10000
@@ -222,6 +222,6 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function schedule_notifications is
-  'Notices what no other function writes, such as a token that is about to expire; removes old notifications and queues mails.';
+  'Creates the notifications that depend on time, removes old ones and queues mails.';
 
 grant execute on function begin_notification_mail, record_notification_mail, schedule_notifications to office_worker;

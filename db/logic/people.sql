@@ -1,4 +1,4 @@
--- Last logins, the end of all of one's sessions, and what leavers hand over.
+-- Last logins, ending all sessions, and handovers.
 create or replace function tg_sessions__last_login() returns trigger as $$
 begin
   insert into user_logins (user_id, last_login_at) values (new.user_id, new.created_at)
@@ -6,10 +6,10 @@ begin
   return null;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function tg_sessions__last_login is 'Keeps when a person last logged in.';
+comment on function tg_sessions__last_login is 'Stores the last login of a user.';
 select ensure_trigger('sessions', '_500_last_login', 'after insert on %TABLE% for each row execute function tg_sessions__last_login()');
 
--- Colleagues without `users.read` see a person, but not when they were here.
+-- Colleagues without `users.read` cannot see the last login.
 select ensure_policy('user_logins', 'user_logins_own', 'select', 'office_api',
   'user_id = (select current_user_id()) and not (select is_scoped())');
 
@@ -19,7 +19,7 @@ $$ language sql stable;
 comment on function users_last_login_at is '@computed
 @title Last login
 @list 6
-When the person last logged in; null for one who never has, and for callers without `users.read`.';
+The last login of the user; null before the first login, and for callers without `users.read`.';
 grant execute on function users_last_login_at to office_api;
 
 create or replace function logout_everywhere() returns integer as $$
@@ -34,7 +34,7 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function logout_everywhere is '@guard session
-Ends all sessions of the caller, this one included; returns their number. API tokens and calendar feeds stay.';
+Ends all sessions of the caller, including the current one; returns their number. API tokens and calendar feeds stay valid.';
 grant execute on function logout_everywhere to office_api;
 
 create or replace function hand_over(from_user_id uuid, to_user_id uuid) returns handed_over as $$
@@ -60,7 +60,7 @@ begin
   if 50 < (select count(*) from search_watches w where w.user_id in (hand_over.from_user_id, hand_over.to_user_id)) then
     perform fail('OF409', 'They would have more than 50 search watches: some must be deleted first', '{"path": ["toUserId"]}');
   end if;
-  -- They read with the rights of their new owner, so they look at all rows again.
+  -- The watches lose their baseline, because they read with the permissions of the new owner.
   update search_watches w set user_id = hand_over.to_user_id, is_ready = false, ready_after = pg_current_xact_id()::text
   where w.user_id = hand_over.from_user_id;
   get diagnostics v_handed.watches = row_count;
@@ -68,7 +68,7 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function hand_over is '@guard users.update
-@argument from_user_id Who leaves.
-@argument to_user_id Who takes over, an active user.
-Hands the campaigns, bookings and search watches of one person over to another, such as before a deactivation. Campaigns and bookings that are over stay.';
+@argument from_user_id The user who leaves.
+@argument to_user_id The active user who takes over.
+Transfers the open campaigns, future bookings and search watches of one user to another, such as before a deactivation.';
 grant execute on function hand_over to office_api;

@@ -1,4 +1,4 @@
--- Undoing a deletion from what the audit log holds.
+-- Undoes deletions from the audit log.
 
 -- The table of an entity type, with the permission to create its rows.
 create or replace function restorable_table(entity_type text) returns table (relation regclass, permission text) as $$
@@ -29,11 +29,11 @@ begin
   execute format('insert into %1$s (%2$s) select %2$s from jsonb_populate_record(null::%1$s, $1)', v_table.relation, v_columns) using v_row;
 exception
   when unique_violation or exclusion_violation then
-    perform fail('OF409', format('The %s cannot be restored: another row has its place now', audit.entity_type));
+    perform fail('OF409', format('The %s cannot be restored: another row has the same unique value', audit.entity_type));
   when foreign_key_violation then
-    perform fail('OF409', format('The %s cannot be restored: a row that it refers to is not there any more', audit.entity_type));
+    perform fail('OF409', format('The %s cannot be restored: a row that it refers to was deleted', audit.entity_type));
   when not_null_violation or check_violation then
-    perform fail('OF409', format('The %s cannot be restored: it does not fit the rules of today', audit.entity_type));
+    perform fail('OF409', format('The %s cannot be restored: it violates a current rule of the table', audit.entity_type));
 end;
 $$ language plpgsql volatile;
 
@@ -63,7 +63,7 @@ begin
   if cardinality(v_rows) > 10000 then
     perform fail('OF409', 'More than 10000 rows were deleted together: restore them one by one', '{"path": ["together"]}');
   end if;
-  -- Rows come before those that refer to them: those that do not fit yet are tried again after the others.
+  -- Retries rows that failed after the others, because they may refer to rows that are restored later.
   loop
     v_left := '{}';
     foreach v_row in array v_rows loop
@@ -86,6 +86,6 @@ end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function restore is '@guard principal
 @argument audit_log_id A deletion of the last seven days, as `auditLogs` and `recordHistory` list it.
-@argument together Also what the same request deleted, such as all campaigns of `deleteAllCampaigns`.
-Undoes a deletion: the row is there again with its id. The caller must be allowed to create such rows. All or nothing; returns the number of rows.';
+@argument together Whether to restore all rows that the same request deleted, such as the campaigns of `deleteAllCampaigns`.
+Restores a deleted row with its id. The caller needs the permission to create such rows. All or nothing; returns the number of rows.';
 grant execute on function restore to office_api;

@@ -1,4 +1,4 @@
--- Search watches: saving them, and the worker's part.
+-- Search watches: saving and evaluation.
 create or replace function save_search_watch(id uuid, input jsonb) returns uuid as $$
 declare
   v_watch search_watches;
@@ -36,7 +36,7 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function save_search_watch is
-  'Creates a watch of the caller, or changes one: called by the server, which compiles the search.';
+  'Creates or changes a watch of the caller. The server compiles the search before the call.';
 
 create or replace function delete_search_watch(id uuid) returns boolean as $$
 begin
@@ -61,8 +61,8 @@ create or replace function is_watched(table_name text) returns boolean as $$
   select exists (select from search_watches w where w.table_name = is_watched.table_name)
 $$ language sql stable;
 
--- The next changes, and the watches to look at: those of the changed tables, and those whose rows are not known yet.
--- A watch that is paused, or whose owner is inactive, forgets its rows and looks at all of them when it wakes.
+-- Returns the watches of the changed tables and the watches without a baseline. Paused watches, and those of inactive
+-- owners, lose their baseline; the first evaluation afterwards creates it again without events.
 create or replace function next_watched_changes(row_limit integer) returns jsonb as $$
 declare
   v_changes jsonb;
@@ -73,7 +73,7 @@ begin
   where u.id = w.user_id and w.is_ready and (w.is_paused or not u.is_active);
   delete from watched_changes c where not is_watched(c.table_name);
   select jsonb_agg(to_jsonb(c)), array_agg(distinct c.table_name) into v_changes, v_changed
-  -- With all changes of these rows, so that a new row and its related rows are one event.
+  -- Includes all pending changes of a row, so that a new row and its related rows are one event.
   from watched_changes c
   where (c.table_name, c.row_id) in (
     select f.table_name, f.row_id from (
@@ -96,15 +96,15 @@ begin
   );
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function next_watched_changes is 'The next changed rows, and the watches that are to be compared with them.';
+comment on function next_watched_changes is 'The next changed rows and the watches to evaluate.';
 
--- `results`: of each watch its id, the matching rows among the changed ones ([id, name]) or a problem. `seen`: the changed
--- rows that each owner may see, by `<user>.<table>`. One statement, whatever the number of watches and rows.
+-- `results` holds for each watch the matching rows ([id, name]) among the changed rows, or a problem. `seen` holds the
+-- changed rows that are visible to each owner, by `<user>.<table>`. The number of statements is constant.
 create or replace function record_watched_changes(changes jsonb, results jsonb, seen jsonb) returns integer as $$
 declare
   v_count integer;
 begin
-  -- Another job may have recorded the same changes meanwhile; they are gone then.
+  -- A concurrent job may have recorded these changes and removed them.
   perform pg_advisory_xact_lock(hashtextextended(current_schema() || '.record_watched_changes', 0));
   if exists (
     select from jsonb_array_elements(changes) as x
@@ -117,7 +117,7 @@ begin
   from jsonb_array_elements(results) as r
   where w.id = (r ->> 'id')::uuid and r ? 'problem';
 
-  -- A watch that was changed meanwhile is looked at again.
+  -- Skips watches that changed since `next_watched_changes`.
   with current_results as materialized (
     select w.id, w.user_id || '.' || w.table_name as seen_key, w.is_ready, w.table_name, w.events, r -> 'matches' as matches
     from jsonb_array_elements(results) as r join search_watches w on w.id = (r ->> 'id')::uuid
@@ -158,7 +158,7 @@ begin
   removed as (
     delete from search_watch_rows o using compared p where o.watch_id = p.watch_id and o.row_id = p.row_id and not p.matches
   ),
-  noticed as (
+  new_events as (
     insert into search_watch_notices (watch_id, event, row_id, name)
     select p.watch_id, e.event, p.row_id, left(p.name, 200)
     from compared p, lateral (
@@ -166,7 +166,7 @@ begin
         when p.matches and not p.matched and p.is_new and 'CREATED' = any (p.events) then 'CREATED'
         when p.matches and not p.matched then 'MATCHES'
         when p.matches then 'CHANGED'
-        -- What the owner may not see any more, or what was deleted, is not told.
+        -- Invisible and deleted rows have no name and cause no event.
         when p.name is not null then 'LEAVES'
       end::search_watch_event as event
     ) as e
@@ -178,7 +178,7 @@ begin
     match_count = w.match_count + n.number, last_match_at = now(),
     due_at = coalesce(w.due_at, case w.delivery when 'AT_ONCE' then now() when 'DAILY' then next_digest_at(w.user_id)
       else next_digest_at(w.user_id) + make_interval(days => (8 - extract(isodow from next_digest_at(w.user_id) at time zone time_zone_of(w.user_id))::integer) % 7) end)
-  from (select n.watch_id, count(*)::integer as number from noticed n group by 1) as n
+  from (select n.watch_id, count(*)::integer as number from new_events n group by 1) as n
   where w.id = n.watch_id;
   get diagnostics v_count = row_count;
   delete from watched_changes c where c.id in (select (x ->> 'id')::bigint from jsonb_array_elements(changes) as x);
@@ -186,9 +186,9 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function record_watched_changes is
-  'Compares the rows that match with those that matched, notes the events and takes the changes from the queue, in one transaction. Returns the number of watches with events.';
+  'Compares the matching rows with the baseline, records events and removes the changes from the queue. Returns the number of watches with events.';
 
-create or replace function tell_watches() returns integer as $$
+create or replace function notify_watch_owners() returns integer as $$
 declare
   v_watch search_watches;
   v_lines text;
@@ -197,14 +197,14 @@ declare
 begin
   for v_watch in select w.* from search_watches w where w.due_at <= now() order by w.due_at for update skip locked loop
     update search_watches w set due_at = null where w.id = v_watch.id;
-    with told as (delete from search_watch_notices e where e.watch_id = v_watch.id returning e.id, e.event, e.name)
+    with delivered as (delete from search_watch_notices e where e.watch_id = v_watch.id returning e.id, e.event, e.name)
     select count(*), string_agg(t.line, E'\n' order by t.id) filter (where t.place <= 10) into v_number, v_lines
     from (
       select t.id, row_number() over (order by t.id) as place,
         format('%s: %s', case t.event when 'CREATED' then 'New' when 'MATCHES' then 'Matches' when 'LEAVES' then 'No longer matches' else 'Changed' end, t.name) as line
-      from told t
+      from delivered t
     ) as t;
-    -- What the owner may not read any more is neither shown nor counted.
+    -- Skips owners who lost the permission for the table.
     continue when v_number = 0 or not may_read_table(v_watch.user_id, v_watch.table_name);
     perform add_notifications(array[v_watch.user_id], 'WATCH_MATCHED',
       format('“%s”: %s', v_watch.name, case v_number when 1 then '1 row' else v_number || ' rows' end),
@@ -216,7 +216,7 @@ begin
   return v_count;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function tell_watches is 'Tells the owners of watches that are due; returns their number.';
+comment on function notify_watch_owners is 'Notifies the owners of due watches; returns the number of watches.';
 
 create or replace function may_read_table(user_id uuid, table_name text) returns boolean as $$
   select coalesce(t.keys = 'login' or string_to_array(t.keys, ' ') <@ user_permissions(may_read_table.user_id), false)
@@ -224,4 +224,4 @@ create or replace function may_read_table(user_id uuid, table_name text) returns
 $$ language sql stable;
 comment on function may_read_table is 'Whether a user holds the permissions of a table''s tag @read.';
 
-grant execute on function next_watched_changes, record_watched_changes, tell_watches to office_worker;
+grant execute on function next_watched_changes, record_watched_changes, notify_watch_owners to office_worker;

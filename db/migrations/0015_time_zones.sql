@@ -1,4 +1,4 @@
--- The time zones of the office and of its staff.
+-- Time zones of the office and its users.
 -- lint: allow function-in-migration because check constraints of the tables call it
 create function is_time_zone(value text) returns boolean as $$
 begin
@@ -31,15 +31,15 @@ comment on table office_settings is '@group Office 70
 @mutations update
 @audit OfficeSetting
 @label time_zone
-The settings of the office: one row.';
+The settings of the office. The table has one row.';
 comment on column office_settings.time_zone is '@list 1
-The time zone of the office, such as `Europe/Copenhagen`: that of everybody who has chosen none.';
+The time zone of the office, such as `Europe/Copenhagen`. It is the default for users without a time zone.';
 comment on constraint office_settings_time_zone_check on office_settings is 'must be the name of a time zone, such as Europe/Copenhagen';
 comment on index office_settings_single_key is 'The office has its settings already.';
 
 alter table users add column time_zone text;
 alter table users add constraint users_time_zone_check check (is_time_zone(time_zone)) not valid;
-comment on column users.time_zone is 'The person''s time zone, such as `Europe/Copenhagen`; null for that of the office.';
+comment on column users.time_zone is 'The user''s time zone, such as `Europe/Copenhagen`; null for the time zone of the office.';
 comment on constraint users_time_zone_check on users is 'must be the name of a time zone, such as Europe/Copenhagen';
 alter type user_changes add attribute time_zone text;
-comment on column user_changes.time_zone is 'The name of a time zone, such as `Europe/Copenhagen`; null for that of the office.';
+comment on column user_changes.time_zone is 'The name of a time zone, such as `Europe/Copenhagen`; null for the time zone of the office.';

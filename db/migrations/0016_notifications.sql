@@ -1,11 +1,11 @@
--- What people hear of: a notification for one person, and how each person wants to hear of what.
+-- Notifications, and the settings of each person for each kind.
 alter table users validate constraint users_time_zone_check;
 
 create type notification_kind as enum (
   'EXPORT_COMPLETED', 'EXPORT_FAILED', 'JOB_FAILED', 'INVITATION_ACCEPTED', 'INVITATION_UNDELIVERABLE', 'IMPORT_ISSUES', 'ERP_DOWN',
   'SEARCH_DOWN', 'ABSENCE_REQUESTED', 'ABSENCE_DECIDED', 'BOOKING_CHANGED', 'TOKEN_EXPIRING', 'NEW_LOGIN_ADDRESS', 'WATCH_MATCHED'
 );
-comment on type notification_kind is 'What a notification is about.';
+comment on type notification_kind is 'The kind of event that a notification reports.';
 create type notification_mail as enum ('OFF', 'AT_ONCE', 'DAILY');
 comment on type notification_mail is
   'When notifications are sent by e-mail. DAILY: those that are still unread at 08:00 in the person''s time zone, in one mail.';
@@ -42,35 +42,35 @@ create index notifications_title_idx on notifications using gin (search_text(tit
 comment on table notifications is '@group Office 51
 @read login
 @owner user_id
-@audit off because a notification tells of what is recorded where it happens
+@audit off because the change that caused it is recorded
 @connection
 @defaultOrder created_at desc, id desc
 @label title
-Something that the caller should know. Kept for 60 days.';
+A notification of the caller. Kept for 60 days.';
 comment on column notifications.user_id is '@internal
-Whom it tells.';
+The recipient.';
 comment on column notifications.kind is '@list 3
-What it is about.';
+The kind of event.';
 comment on column notifications.title is '@list 1
 @search word
-What happened.';
+The event in one line.';
 comment on column notifications.body is '@list 2
 @title Details
-More about it.';
+Details of the event.';
 comment on column notifications.entity is '@title About
-The type of the row that it is about, such as `ExportJob`.';
+The type of the row that it refers to, such as `ExportJob`.';
 comment on column notifications.entity_id is '@title ID of the row
 @widget row
 The id of that row.';
 comment on column notifications.occurrences is '@title Times
-How often the same thing happened within an hour of the first time.';
+How often the event repeated within an hour of the first.';
 comment on column notifications.created_at is '@list 4
 @title Since';
 comment on column notifications.read_at is '@list 5
 @title Read
-When the person marked it as read; null before.';
+When the recipient marked it as read; null before.';
 comment on column notifications.subject_key is '@internal
-What repeats: notifications of one kind and subject within an hour are one.';
+Notifications of one kind and subject within an hour are merged.';
 comment on column notifications.mail_at is '@internal
 When it is to be sent by mail; null for never.';
 comment on column notifications.mail_id is '@internal
@@ -101,12 +101,12 @@ comment on table notification_preferences is '@group Office 52
 @audit off because rows are made with each user; a change is recorded by its function
 @defaultOrder kind
 @label kind
-How the caller wants to hear of one kind of thing.';
+How the caller receives one kind of notification.';
 comment on column notification_preferences.user_id is '@internal
 Whose preference it is.';
 comment on column notification_preferences.kind is '@mutations off
 @list 1
-What it is about.';
+The kind of event.';
 comment on column notification_preferences.in_inbox is '@list 2
 @title Inbox
 Whether notifications of this kind come as unread. Otherwise they are marked as read at once.';

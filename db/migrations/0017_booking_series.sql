@@ -7,7 +7,7 @@ alter table resource_bookings add constraint resource_bookings_series_check
   check (num_nulls(repeat_weeks, repeat_until, series_id) in (0, 3)) not valid;
 -- lint: allow create-index because an office has some thousands of bookings, which are indexed within a second
 create index resource_bookings_series_id_idx on resource_bookings (series_id, starts_at);
--- A series that moves by its own distance passes through its own times within one statement.
+-- Deferrable, because moving a series by its own interval overlaps its other bookings within the statement.
 alter table resource_bookings drop constraint resource_bookings_overlap_excl;
 -- lint: allow create-index because an office has some thousands of bookings, which are indexed within a second
 alter table resource_bookings add constraint resource_bookings_overlap_excl
@@ -15,13 +15,13 @@ alter table resource_bookings add constraint resource_bookings_overlap_excl
 comment on column resource_bookings.repeat_weeks is '@mutations create
 @title Repeat every
 @unit weeks
-Of a series: 1 for every week, 2 for every second.';
+The interval of a series in weeks, 1 or 2.';
 comment on column resource_bookings.repeat_until is '@mutations create
 @title Repeat until
-Of a series: the last day on which a booking may begin.';
+The last day of a series.';
 comment on column resource_bookings.series_id is '@mutations off
 @title Series
-What the bookings of one series have in common.';
+The id that the bookings of one series share.';
 comment on constraint resource_bookings_repeat_weeks_check on resource_bookings is 'must be 1 or 2';
 comment on constraint resource_bookings_series_check on resource_bookings is 'must be given with the others of a series';
 comment on constraint resource_bookings_overlap_excl on resource_bookings is 'The resource is booked at that time already.';

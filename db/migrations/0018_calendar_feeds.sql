@@ -20,18 +20,18 @@ comment on table calendar_feeds is '@group Office 60
 @owner user_id
 @audit CalendarFeed id except last_used_at
 @defaultOrder created_at desc, id desc
-An address with a secret, at which a calendar program reads the bookings, absences and campaigns of its owner.';
+A secret address that serves the bookings, absences and campaigns of its owner to calendar programs.';
 comment on column calendar_feeds.user_id is '@internal
 Whose calendar it is.';
 comment on column calendar_feeds.name is '@list 1
-What reads it, such as "Phone".';
+The program that reads it, such as "Phone".';
 comment on column calendar_feeds.token_hash is '@secret
 SHA-256 of the secret in the address.';
 comment on column calendar_feeds.created_at is '@list 2';
 comment on column calendar_feeds.last_used_at is '@list 3
-When it was last read, to the minute; null when it never was.';
+When it was last read, to the minute; null before the first read.';
 comment on column calendar_feeds.revoked_at is '@list 4
 @title Revoked
-When it was revoked; null while it can be read.';
+When it was revoked; null for an active feed.';
 comment on constraint calendar_feeds_name_check on calendar_feeds is
   'must be 1 to 100 visible characters without spaces at its ends';

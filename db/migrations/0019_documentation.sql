@@ -41,34 +41,34 @@ comment on table documentation_pages is '@group Office 53
 @connection
 @defaultOrder position, title, id
 @label title
-A page of the handbook. Every login sees the published pages; drafts are seen by their author and with `documentation.update`.';
+A handbook page. Every login can read published pages. Drafts are visible to their author and to holders of `documentation.update`.';
 comment on column documentation_pages.slug is '@title Address
-Its name in links, such as `leave-rules`; made from the title where none is given. An earlier one still finds the page.';
+The page''s name in links, such as `leave-rules`. It defaults to a form of the title. Earlier addresses redirect to the page.';
 comment on column documentation_pages.title is '@list 1
 @search word
 Its heading.';
 comment on column documentation_pages.body is '@list off
 @widget markdown
-Its text in Markdown, at most 200 kB; HTML in it stays text. A link to another page is `[text](leave-rules)`.';
+The text in Markdown, at most 200 kB. HTML is shown as text. A link to another page is `[text](leave-rules)`.';
 comment on column documentation_pages.parent_id is '@list 2
 @title Below
-The page that it stands below; null at the top.';
-comment on column documentation_pages.position is 'Its place among the pages of its level.';
+The parent page; null for a page at the top.';
+comment on column documentation_pages.position is 'Its position among the pages with the same parent.';
 comment on column documentation_pages.tags is '@list 3
-Words to find it by, at most 20.';
+Search terms, at most 20.';
 comment on column documentation_pages.is_published is '@list 4
 @title Published
-Whether every login sees it.';
+Whether every login can read it.';
 comment on column documentation_pages.is_built_in is '@mutations off
 @title Of the product
-Whether it comes with the product and cannot be changed.';
+Whether the page is part of the product and read-only.';
 comment on column documentation_pages.author_user_id is '@mutations off
 @list 5
 @title Author
-Who wrote its first version.';
+The author of the first version.';
 comment on column documentation_pages.updated_by_user_id is '@mutations off
 @title Changed by
-Who wrote its latest version.';
+The author of the latest version.';
 comment on column documentation_pages.version is '@mutations off
 The number of its latest version.';
 comment on column documentation_pages.updated_at is '@list 6';
@@ -105,10 +105,10 @@ comment on table documentation_versions is '@title Versions
 @titleOne Version
 @read documentation.update
 @root off
-@audit off because a version is made with a change of its page, which is recorded
+@audit off because the change of the page is recorded
 @defaultOrder number desc
 @label number title
-A title and text that a page of the handbook has or had.';
+A version of a handbook page.';
 comment on column documentation_versions.number is '@list 1
 Its number, from 1.';
 comment on column documentation_versions.title is '@list 2
@@ -118,7 +118,7 @@ comment on column documentation_versions.body is '@list off
 The text of this version.';
 comment on column documentation_versions.author_user_id is '@list 3
 @title Author
-Who wrote it; null for a page of the product.';
+The author; null for a page of the product.';
 comment on column documentation_versions.created_at is '@list 4';
 comment on index documentation_versions_page_id_number_key is 'The page has a version of this number already.';
 comment on constraint documentation_versions_page_id_fkey on documentation_versions is '@forwardBehavior +singularRelation:resource:single
@@ -134,11 +134,11 @@ create table documentation_slugs (
 );
 create index documentation_slugs_page_id_idx on documentation_slugs (page_id);
 comment on table documentation_slugs is '@internal
-@audit off because it only keeps the earlier addresses of pages
-The earlier addresses of pages, which still find them.';
+@audit off because the change of the address is recorded
+The earlier addresses of pages.';
 
 create type documentation_match as (page_id uuid, slug text, title text, excerpt text);
-comment on type documentation_match is 'A page of the handbook that a search found.';
+comment on type documentation_match is 'A search result of the handbook.';
 comment on column documentation_match.page_id is '@notNull
 The page.';
 comment on column documentation_match.slug is '@notNull
@@ -146,4 +146,4 @@ Its address.';
 comment on column documentation_match.title is '@notNull
 Its heading.';
 comment on column documentation_match.excerpt is '@notNull
-Some words around what was found.';
+An excerpt around the match.';

@@ -1,12 +1,12 @@
--- Search watches: saved searches whose owners hear of rows that begin or cease to match.
+-- Search watches: saved searches that notify their owners when rows start or stop matching.
 create type search_watch_event as enum ('CREATED', 'MATCHES', 'LEAVES', 'CHANGED');
 comment on type search_watch_event is
-  'What happened to a row: CREATED: a new one matches; MATCHES: one matches that did not before; LEAVES: one matches no more; CHANGED: one that matches has changed.';
+  'CREATED: a new row matches. MATCHES: an existing row starts to match. LEAVES: a row stops matching. CHANGED: a matching row changed.';
 create type search_watch_delivery as enum ('AT_ONCE', 'DAILY', 'WEEKLY');
 comment on type search_watch_delivery is
-  'When a watch tells: within a minute, at 08:00, or on Mondays at 08:00, in the person''s time zone.';
+  'AT_ONCE: within two minutes. DAILY: at 08:00. WEEKLY: on Mondays at 08:00. Times are in the owner''s time zone.';
 create type search_watch_channel as enum ('INBOX', 'EMAIL');
-comment on type search_watch_channel is 'How a watch tells.';
+comment on type search_watch_channel is 'Where the owner receives notifications.';
 
 create table search_watches (
   id uuid primary key default uuidv7(),
@@ -45,50 +45,50 @@ comment on table search_watches is '@group Office 54
 @audit SearchWatch id except table_name statement statement_values seen_statement ids_at is_ready ready_after due_at last_match_at match_count
 @defaultOrder name, id
 @label name entity
-A saved search. Its owner hears of rows that begin to match it.';
+A saved search that notifies its owner when rows start or stop matching.';
 comment on column search_watches.user_id is '@internal
 Whose watch it is.';
 comment on column search_watches.name is '@list 1
-What it is for.';
+Its name.';
 comment on column search_watches.entity is '@list 2
 @title List
-The list that is searched, such as `products`.';
+The name of the searched list, such as `products`.';
 comment on column search_watches.query is '@list 3
 @widget long
 The search, as in the argument `query` of that list.';
 comment on column search_watches.events is '@list 4
-What it tells of.';
+The events that the owner is notified of.';
 comment on column search_watches.delivery is '@list 5
 @title When
-When it tells.';
+When the owner is notified.';
 comment on column search_watches.channels is '@title How
-How it tells.';
+Where the owner is notified.';
 comment on column search_watches.is_paused is '@list 6
 @title Paused
-Whether it tells nothing. What happens meanwhile is not told later.';
+Whether it is paused. Events during a pause are not reported later.';
 comment on column search_watches.last_match_at is '@list 7
 @title Last match
-When it last told of a row; null before.';
+When it last found an event; null before the first.';
 comment on column search_watches.match_count is '@list 8
 @title Matches
-How many rows it has told of.';
-comment on column search_watches.problem is 'Why it was paused by the service; null where nothing is wrong.';
+The number of events that it found.';
+comment on column search_watches.problem is 'Why the service paused it; null without a problem.';
 comment on column search_watches.table_name is '@internal
 The table of the list.';
 comment on column search_watches.statement is '@internal
-The search as SQL, for the worker.';
+The compiled search.';
 comment on column search_watches.statement_values is '@internal
-The values of its parameters.';
+The parameters of the compiled search.';
 comment on column search_watches.seen_statement is '@internal
-SQL for the names of changed rows that the owner may see.';
+SQL that selects the ids and names of changed rows.';
 comment on column search_watches.ids_at is '@internal
-Which of them, from 0, takes the ids of changed rows.';
+The index of the parameter for the ids of changed rows, from 0.';
 comment on column search_watches.is_ready is '@internal
-Whether `search_watch_rows` has the rows that match.';
+Whether `search_watch_rows` holds the matching rows.';
 comment on column search_watches.ready_after is '@internal
-The transaction that saved it: one that began before may have changed rows unnoticed.';
+The transaction that saved it. Earlier transactions do not write to `watched_changes` for it.';
 comment on column search_watches.due_at is '@internal
-When what it has noticed is told; null without anything.';
+When its pending events are delivered; null without pending events.';
 comment on constraint search_watches_name_check on search_watches is
   'must be 1 to 200 visible characters without spaces at its ends';
 comment on constraint search_watches_query_check on search_watches is 'must be 1 to 10000 characters';
@@ -101,8 +101,8 @@ create table search_watch_rows (
   primary key (watch_id, row_id)
 );
 comment on table search_watch_rows is '@internal
-@audit off because it only copies which rows match
-The rows that match a watch.';
+@audit off because it is derived data
+The rows that matched a watch at its last evaluation.';
 
 create table search_watch_notices (
   id uuid primary key default uuidv7(),
@@ -114,8 +114,8 @@ create table search_watch_notices (
 );
 create index search_watch_notices_watch_id_idx on search_watch_notices (watch_id, id);
 comment on table search_watch_notices is '@internal
-@audit off because it is what a notification will tell
-What a watch has noticed and not told yet.';
+@audit off because notifications report these events
+The pending events of a watch.';
 
 create table watched_changes (
   id bigint generated by default as identity primary key,
@@ -125,4 +125,4 @@ create table watched_changes (
 );
 comment on table watched_changes is '@internal
 @audit off because it is a queue
-Changed rows of tables that somebody watches.';
+A queue of changed rows of watched tables.';

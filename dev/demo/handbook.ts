@@ -2,7 +2,7 @@
 export const demoPages = [
   {
     title: "The house",
-    body: `Welcome. This is how we work here; whoever finds a mistake mends it.
+    body: `Welcome. This is how we work here; please correct mistakes that you find.
 
 - [When you are away](when-you-are-away)
 - [Tastings](tastings)
@@ -15,7 +15,7 @@ How to find wines, orders and customers is in [the query language](query-languag
     below: "The house",
     body: `Ask for leave under **Absences**, at least two weeks before. Your manager decides within three days.
 
-| kind | who is told |
+| kind | notify |
 | --- | --- |
 | vacation, parental | your department |
 | sick | your manager, before nine o'clock |

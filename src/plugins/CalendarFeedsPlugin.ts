@@ -25,27 +25,26 @@ export function makeCalendarFeedsPlugin({
     return {
       typeDefs: gql`
         """
-        What a new calendar feed is like.
+        The values of a new calendar feed.
         """
         input CreateCalendarFeedInput {
           """
-          What reads it, such as "Phone".
+          The program that reads it, such as "Phone".
           """
           name: String!
         }
 
         extend type CalendarFeed {
           """
-          The address for the calendar program. Whoever has it reads the calendar. It is shown in the answer of the
-          creating mutation only.
+          The secret address for the calendar program. Only the response of \`createCalendarFeed\` contains it.
           """
           url: String @scope(secret: true)
         }
 
         extend type Mutation {
           """
-          Makes an address at which a calendar program reads the caller's bookings, absences and, while the caller
-          holds \`campaigns.read\`, campaigns.
+          Creates a secret address that serves the caller's bookings and absences to a calendar program, and campaigns
+          while the caller holds \`campaigns.read\`.
           """
           createCalendarFeed(input: CreateCalendarFeedInput!): CalendarFeed! @scope(guard: "login")
         }

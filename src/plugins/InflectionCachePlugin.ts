@@ -1,6 +1,6 @@
 /**
- * Caches names that depend on a text only. Building the schema asks for the same ones thousands of times, and the library
- * transliterates each anew: a seventh of a server's start.
+ * Caches the results of pure inflectors. The library transliterates each name on every call, which took 100 of 870 ms of
+ * the schema build.
  */
 export const InflectionCachePlugin: GraphileConfig.Plugin = {
   name: "InflectionCachePlugin",

@@ -10,7 +10,7 @@ import { labelColumns } from "../schema/labels.ts";
 import { listedTables, tableGuard, tableNamed } from "../schema/listedTables.ts";
 import { resource } from "../schema/resource.ts";
 
-/** A watch keeps the ids of all rows that match. */
+/** The database stores the ids of all matching rows. */
 const maxMatches = 10_000;
 
 interface Input {
@@ -39,7 +39,7 @@ export const SearchWatchesPlugin: GraphileConfig.Plugin = extendSchema((build) =
   const { sql } = build;
   const watches = resource(build, "search_watches");
   const { sideEffectWithPgClientTransaction } = build.dataplanPg;
-  // Without their own ids rows cannot be told apart.
+  // Changed rows are queued by their uuid.
   const tables = new Map(
     [...listedTables(build)].filter(
       ([, { codec }]) => (codec as PgCodecWithAttributes).attributes["id"]?.codec.name === "uuid",
@@ -58,16 +58,13 @@ export const SearchWatchesPlugin: GraphileConfig.Plugin = extendSchema((build) =
     checkGuard(tableGuard(table), caller);
     const { matches, isRelative } = atInput(() => searchOf(entity, table)(query, null));
     if (isRelative)
-      throw badUserInput(
-        "query: a watch takes no times that depend on the present, such as today",
-        {
-          path: ["input", "query"],
-        },
-      );
+      throw badUserInput("query: a watch cannot use relative times such as today", {
+        path: ["input", "query"],
+      });
     const row = sql.identifier(Symbol("row"));
     const label = labelColumns(table).name;
     const shown = sql`${row}.id, ${row}.${sql.identifier(label)}::text from ${table.from as never} as ${row}`;
-    // A null in its place looks at all rows; the mark finds the place among the values.
+    // Null evaluates all rows. The mark identifies the parameter among the compiled values.
     const mark = randomUUID();
     const ids = sql`${sql.value(mark)}::uuid[]`;
     const found = sql.compile(
@@ -121,69 +118,69 @@ export const SearchWatchesPlugin: GraphileConfig.Plugin = extendSchema((build) =
   return {
     typeDefs: gql`
       """
-      What a new search watch is like.
+      The values of a new search watch.
       """
       input CreateSearchWatchInput {
         """
-        What it is for.
+        Its name.
         """
         name: String!
         """
-        The list that is searched, such as \`products\`. The caller must be allowed to read it.
+        The name of the searched list, such as \`products\`. The caller needs its read permission.
         """
         entity: String!
         """
-        The search, as in the argument \`query\` of that list; it matches 10,000 rows at most and names no times that
-        depend on the present.
+        The search, as in the argument \`query\` of that list. It matches 10,000 rows at most and uses no relative times
+        such as \`today\`.
         """
         query: String!
         """
-        What it tells of.
+        The events that the owner is notified of.
         """
         events: [SearchWatchEvent!] = [CREATED, MATCHES]
         """
-        When it tells.
+        When the owner is notified.
         """
         delivery: SearchWatchDelivery = AT_ONCE
         """
-        How it tells.
+        Where the owner is notified.
         """
         channels: [SearchWatchChannel!] = [INBOX]
       }
 
       """
-      What changes in a search watch; what is left out stays.
+      Changed values of a search watch. Omitted fields keep their values.
       """
       input UpdateSearchWatchInput {
         """
-        What it is for.
+        Its name.
         """
         name: String
         """
-        Another search of the same list.
+        A new search of the same list.
         """
         query: String
         """
-        What it tells of.
+        The events that the owner is notified of.
         """
         events: [SearchWatchEvent!]
         """
-        When it tells.
+        When the owner is notified.
         """
         delivery: SearchWatchDelivery
         """
-        How it tells.
+        Where the owner is notified.
         """
         channels: [SearchWatchChannel!]
         """
-        Whether it tells nothing. What happens meanwhile is not told later.
+        Whether it is paused. Events during a pause are not reported later.
         """
         isPaused: Boolean
       }
 
       extend type Mutation {
         """
-        Saves a search whose owner, the caller, hears of rows that begin or cease to match; 50 at most.
+        Creates a search watch of the caller, who is notified when rows start or stop matching. A user has 50 at most.
         """
         createSearchWatch(
           """
@@ -222,7 +219,7 @@ export const SearchWatchesPlugin: GraphileConfig.Plugin = extendSchema((build) =
   };
 }, "SearchWatchesPlugin");
 
-/** The list of a watch of the caller; null for one that there is not, which saving refuses. */
+/** The list of a watch of the caller; null for an unknown watch, which `save_search_watch` rejects. */
 async function entityOf(client: PgClient, id: string | null): Promise<string | null> {
   const { rows } = await client.query<{ entity: string }>({
     text: "select entity from search_watches where id = $1",
@@ -245,7 +242,7 @@ async function checkSize(
     });
 }
 
-/** Runs `action`; its errors name arguments, which are fields of the input here. */
+/** Prefixes the paths of errors with `input`. */
 function atInput<T>(action: () => T): T {
   try {
     return action();

@@ -109,7 +109,7 @@ export const consoleTypeDefs = gql`
     """
     colorField: String
     """
-    What only the answer of the creation shows, such as the address of a calendar feed.
+    The field that only the response of the create mutation contains, such as the address of a calendar feed.
     """
     secretField: String
     """

@@ -15,7 +15,7 @@ export interface EntityDescription {
   nameField: string;
   detailField: string | null;
   colorField: string | null;
-  /** What only the answer of the creation shows, such as the address of a calendar feed. */
+  /** The field that only the response of the create mutation contains, such as the address of a calendar feed. */
   secretField: string | null;
   /** The root field of the list; null where the rows are only available below others: see `parents`. */
   listField: string | null;

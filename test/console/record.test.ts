@@ -360,7 +360,7 @@ test("an absence is requested without a permission, refused at its field where a
   });
 });
 
-test("a notification is seen on the start page, leads to its row, and counts until it is read", async () => {
+test("a notification links to its row and is counted until it is read", async () => {
   const email = `${randomUUID()}@example.com`;
   const { token, userId } = await service.login(buyer, email);
   const id = await makeProduct("Barolo Cannubi");

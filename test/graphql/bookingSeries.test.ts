@@ -85,7 +85,7 @@ const cancel = (id: string, token = anna.token) =>
   ask(`mutation ($id: ID!) { cancelResourceBookingSeries(id: $id) { ${fields} } }`, { id }, token);
 
 describe("a series", () => {
-  test("stays at its time of day in the office's time zone when clocks go forward", async () => {
+  test("keeps its local time when clocks go forward", async () => {
     const resourceId = await makeResource();
     const first = await booked(resourceId);
     expect(first).toMatchObject({ startsAt: "2040-03-12T09:00:00.000Z", repeatWeeks: 1 });
@@ -131,13 +131,13 @@ describe("a series", () => {
       },
       ["2040-10-21T00:30", "2040-10-28T01:30"],
     ],
-  ])("keeps its time of day when clocks go %s", async (_name, input, expected) => {
+  ])("keeps its local time when clocks go %s", async (_name, input, expected) => {
     const resourceId = await makeResource();
     await booked(resourceId, input);
     expect(await startsOf(resourceId)).toEqual(expected);
   });
 
-  test("books nothing where one of its times is taken, and names all bookings in the way", async () => {
+  test("is rejected with all conflicting bookings when one time is taken", async () => {
     const resourceId = await makeResource({ name: `Cellar ${randomUUID()}` });
     const single = { repeatWeeks: null, repeatUntil: null };
     const second = await booked(resourceId, {
@@ -164,7 +164,7 @@ describe("a series", () => {
     expect(await bookingsOf(resourceId)).toHaveLength(2);
   });
 
-  test("of 104 bookings is made, and of one more is refused", async () => {
+  test("has 104 bookings at most", async () => {
     const resourceId = await makeResource();
     const years = { repeatUntil: "2042-03-03" };
     expect(
@@ -199,7 +199,7 @@ describe("a series", () => {
       "endsAt",
       "endsAt must be before the next booking of the series begins",
     ],
-  ])("is refused with %j", async (input, field, message) => {
+  ])("rejects %j", async (input, field, message) => {
     expect(refusal(await book(await makeResource(), input))).toEqual({
       code: "BAD_USER_INPUT",
       message,
@@ -209,7 +209,7 @@ describe("a series", () => {
 });
 
 describe("a booking of a series", () => {
-  test("moves with all later ones, by its own distance, and the earlier ones stay", async () => {
+  test("moves with all later bookings by the same interval", async () => {
     const resourceId = await makeResource();
     await booked(resourceId);
     const [, second] = await bookingsOf(resourceId);
@@ -236,7 +236,7 @@ describe("a booking of a series", () => {
       expect(Date.parse(endsAt) - Date.parse(startsAt)).toBe(60 * 60_000);
   });
 
-  test("changed without its time leaves the times of the others, one moved by itself included", async () => {
+  test("keeps the times of the series when only other fields change", async () => {
     const resourceId = await makeResource();
     await booked(resourceId);
     const [first, , third] = await bookingsOf(resourceId);
@@ -258,7 +258,7 @@ describe("a booking of a series", () => {
     ]);
   });
 
-  test("moves none where one has no room", async () => {
+  test("moves no booking when one conflicts", async () => {
     const resourceId = await makeResource();
     await booked(resourceId);
     const other = await booked(resourceId, {
@@ -278,7 +278,7 @@ describe("a booking of a series", () => {
     expect(await bookingsOf(resourceId)).toEqual(before);
   });
 
-  test("is cancelled with all later ones", async () => {
+  test("is cancelled with all later bookings", async () => {
     const resourceId = await makeResource();
     await booked(resourceId);
     const [, , third] = await bookingsOf(resourceId);
@@ -293,7 +293,7 @@ describe("a booking of a series", () => {
     ]);
   });
 
-  test("is changed by its owner and by resourcebookings.update, whose owner hears of it once", async () => {
+  test("notifies its owner once when another user cancels it", async () => {
     const resourceId = await makeResource();
     const { id } = await booked(resourceId);
     for (const answer of [await cancel(id, bo.token), await update(id, { title: "x" }, bo.token)])
@@ -309,7 +309,7 @@ describe("a booking of a series", () => {
     ]);
   });
 
-  test("that belongs to none is refused", async () => {
+  test("without a series is rejected", async () => {
     const { id } = await booked(await makeResource(), { repeatWeeks: null, repeatUntil: null });
     for (const answer of [await cancel(id), await update(id, { title: "x" })])
       expect(refusal(answer)).toEqual({

@@ -70,7 +70,7 @@ const find = async (text: string, token = reader.token) => {
 };
 
 describe("a page", () => {
-  test("is written with documentation.update, read by every login, and audited", async () => {
+  test("needs documentation.update to create and is audited", async () => {
     const page = await made({ title: "Leave rules", body: "Ask *early*.", tags: ["staff"] });
     expect(page).toMatchObject({
       slug: "leave-rules",
@@ -95,7 +95,7 @@ describe("a page", () => {
     expect(rows).toEqual([{ operation: "CREATE", title: "Leave rules", vector: false }]);
   });
 
-  test("that is a draft shows to its author and to those who write only", async () => {
+  test("is hidden from readers while it is a draft", async () => {
     const title = `Draft ${randomUUID()}`;
     const { id, slug } = await made({ title, isPublished: false });
     expect(await bySlug(slug)).toBeNull();
@@ -105,7 +105,7 @@ describe("a page", () => {
     expect(await bySlug(slug)).toMatchObject({ id });
   });
 
-  test("is refused to scoped tokens, also with the permission", async () => {
+  test("rejects scoped tokens", async () => {
     const { token } = await insertApiToken(service.database, writer.userId, [
       "documentation.update",
     ]);
@@ -117,7 +117,7 @@ describe("a page", () => {
       expect(refusal(answer).code).toBe("FORBIDDEN");
   });
 
-  test("of the product is neither changed nor deleted", async () => {
+  test("of the product rejects changes and deletion", async () => {
     const page = await bySlug("query-language");
     expect(page?.title).toBe("The query language");
     expect(refusal(await update(page!.id, { title: "Mine" }))).toEqual({
@@ -148,7 +148,7 @@ describe("a page", () => {
       { tags: Array.from({ length: 21 }, String) },
       "tags must be 20 words at most, of 1000 characters together",
     ],
-  ])("with a wrong %s is refused", async (field, input, message) => {
+  ])("rejects an invalid %s", async (field, input, message) => {
     expect(refusal(await create(input))).toEqual({
       code: "BAD_USER_INPUT",
       message,
@@ -158,7 +158,7 @@ describe("a page", () => {
 });
 
 describe("the address of a page", () => {
-  test("is unique, and an earlier one still finds the page until another takes it", async () => {
+  test("redirects from an earlier address until another page uses it", async () => {
     const first = `first-${randomUUID()}`;
     const page = await made({ slug: first });
     expect(refusal(await create({ slug: first }))).toMatchObject({
@@ -174,34 +174,34 @@ describe("the address of a page", () => {
     expect(await bySlug("no-such-page")).toBeNull();
   });
 
-  test("is made from the title, whatever its letters", async () => {
+  test("defaults to a form of the title without accents", async () => {
     const { slug } = await made({ title: "Sådan bestiller du: Crémant & Ørsted!" });
     expect(slug).toMatch(/^s[a-z]+dan-bestiller-du-cremant-[a-z]*rsted$/);
   });
 });
 
 describe("links", () => {
-  test("to pages must lead to one, now or by an earlier address", async () => {
+  test("to an unknown page are rejected", async () => {
     const target = await made({ slug: `target-${randomUUID()}` });
     const { slug } = target;
     await update(target.id, { slug: `moved-${target.id}` });
     await made({ body: `[a](${slug}), [b](moved-${target.id}#part), [c](query-language#text)` });
     expect(refusal(await create({ body: "See\n\n[the rules](no-such-page#part)." }))).toEqual({
       code: "BAD_USER_INPUT",
-      message: "body links to no-such-page, which is the address of no page",
+      message: "body links to no-such-page, but no page has this address",
       path: ["input", "body"],
     });
     const { id } = await made();
     expect(refusal(await update(id, { body: "[x](nowhere)" })).code).toBe("BAD_USER_INPUT");
   });
 
-  test("elsewhere, and what is code, are left alone", async () => {
+  test("with a scheme or path, and in code, are not checked", async () => {
     await made({
       body: "[web](https://example.com/a-b), [list](/admin/orders), [part](#here), `[code](nowhere)`\n\n```md\n[block](nowhere)\n```",
     });
   });
 
-  test("are checked in time that grows with the text", async () => {
+  test("are checked in linear time", async () => {
     for (const text of ["[a](", "```a ", "`a", "[a](b) "]) {
       const started = performance.now();
       await create({ body: text.repeat(Math.floor(199_000 / text.length)) });
@@ -211,7 +211,7 @@ describe("links", () => {
 });
 
 describe("the tree", () => {
-  test("has children in their order, is no circle and at most ten levels deep", async () => {
+  test("orders children and rejects cycles and more than ten levels", async () => {
     const top = await made();
     const [second, first] = [
       await made({ parentId: top.id, position: 2 }),
@@ -234,14 +234,14 @@ describe("the tree", () => {
     let above = first.id;
     for (let level = 3; level <= 11; level++) above = (await made({ parentId: above })).id;
     expect(refusal(await create({ parentId: above })).message).toBe(
-      "parentId stands too deep: there are 10 levels at most",
+      "parentId is too deep: the tree has 10 levels at most",
     );
     expect(refusal(await remove(top.id)).code).toBe("CONFLICT");
   });
 });
 
 describe("versions", () => {
-  test("are kept with their authors, and restored as a new one", async () => {
+  test("store the author and are restored as a new version", async () => {
     const other = await service.login(["documentation.update"], "other@example.com");
     const page = await made({ title: "Opening hours", body: "Ten to five." });
     await update(page.id, { body: "Nine to five." }, other.token);
@@ -288,7 +288,7 @@ describe("versions", () => {
 });
 
 describe("the search", () => {
-  test("finds forms of words in Danish and English, the best first, with an excerpt", async () => {
+  test("matches word forms in Danish and English, best match first", async () => {
     const word = randomUUID().replaceAll("-", "").replace(/\d/g, "x");
     const title = await made({ title: `Tastings ${word}`, body: "Everybody brings a glass." });
     const body = await made({
@@ -309,7 +309,7 @@ describe("the search", () => {
     expect(await find("!!! & | ( :*")).toEqual([]);
   });
 
-  test("is bounded", async () => {
+  test("limits the text and the number of results", async () => {
     expect(
       refusal(await ask(`{ searchDocumentation(text: "a", first: 51) { slug } }`, {})).message,
     ).toBe("first must be 1 to 50");

@@ -64,7 +64,7 @@ const setPreference = async (token: string, kind: string, input: Record<string, 
 };
 
 describe("The inbox", () => {
-  test("shows the caller's own, newest first, and counts those that are unread", async () => {
+  test("lists notifications of the caller, newest first, and counts unread ones", async () => {
     const anna = await person();
     const bo = await person();
     await notify(anna.userId, "First");
@@ -75,7 +75,7 @@ describe("The inbox", () => {
     expect(await unread(bo.token)).toBe(1);
   });
 
-  test("marks some or all as read, and finds what is unread by a query", async () => {
+  test("marks some or all notifications as read", async () => {
     const { token, userId } = await person();
     for (const title of ["One", "Two", "Three"]) await notify(userId, title);
     const [three] = await inbox(token);
@@ -100,7 +100,7 @@ describe("The inbox", () => {
     expect(refusal(await mark(tooMany, null)).message).toBe("ids must be 1000 at most");
   });
 
-  test("does not mark those of others", async () => {
+  test("rejects notifications of others", async () => {
     const { userId } = await person();
     const { token } = await person();
     await notify(userId);
@@ -119,7 +119,7 @@ describe("The inbox", () => {
     });
   });
 
-  test("is refused to scoped tokens", async () => {
+  test("rejects scoped tokens", async () => {
     const { userId } = await person(["orders.read"]);
     const { token } = await insertApiToken(service.database, userId, ["orders.read"]);
     for (const query of [
@@ -131,7 +131,7 @@ describe("The inbox", () => {
       expect(refusal(await ask(query, {}, token)).code).toBe("FORBIDDEN");
   });
 
-  test("collapses what repeats within an hour, which is unread again", async () => {
+  test("merges repetitions within an hour and marks them unread", async () => {
     const { token, userId } = await person();
     await notify(userId, "Once", "a");
     await ask("mutation { markNotificationsRead(all: true) }", {}, token);
@@ -160,7 +160,7 @@ describe("The inbox", () => {
 });
 
 describe("The settings", () => {
-  test("are one for each kind, and their changes are audited", async () => {
+  test("exist for each kind, and changes are audited", async () => {
     const { token, userId } = await person();
     const { data } = await ask("{ notificationPreferences { kind inInbox mail } }", {}, token);
     expect(data.notificationPreferences).toHaveLength(14);
@@ -189,7 +189,7 @@ describe("The settings", () => {
     );
   });
 
-  test("switch a kind off, in the inbox and whole", async () => {
+  test("disable the inbox or the whole kind", async () => {
     const { token, userId } = await person();
     await setPreference(token, "JOB_FAILED", { inInbox: false });
     await notify(userId, "By mail only");
@@ -204,7 +204,7 @@ describe("The settings", () => {
     expect(await unread(token)).toBe(1);
   });
 
-  test("come by the schedule for a kind that is new", async () => {
+  test("are added for a new kind by the schedule", async () => {
     const { token, userId } = await person();
     await sql("delete from notification_preferences where user_id = $1 and kind = 'ERP_DOWN'", [
       userId,
@@ -215,8 +215,8 @@ describe("The settings", () => {
   });
 });
 
-describe("People hear", () => {
-  test("of requests for absences and of decisions", async () => {
+describe("Notifications are created for", () => {
+  test("absence requests and decisions", async () => {
     const boss = await person(["absences.update"], "boss");
     const anna = await person();
     const { data } = await ask(
@@ -257,7 +257,7 @@ describe("People hear", () => {
     expect(await inbox(boss.token)).toHaveLength(1);
   });
 
-  test("of bookings that others move or cancel, in their time zone", async () => {
+  test("bookings that others move or cancel, with local times", async () => {
     const anna = await person();
     const boss = await person(["resources.update", "resourcebookings.update"], "boss");
     await ask(
@@ -299,7 +299,7 @@ describe("People hear", () => {
     ]);
   });
 
-  test("of their exports, unless a token started them", async () => {
+  test("exports of the user but not of tokens", async () => {
     const { token, userId } = await person();
     const { tokenId } = await insertApiToken(service.database, userId, null);
     for (const by of [null, tokenId]) {
@@ -320,7 +320,7 @@ describe("People hear", () => {
     ]);
   });
 
-  test("of work that failed for good, and of invitations that cannot be delivered", async () => {
+  test("failed jobs and undeliverable invitations", async () => {
     const { token, userId } = await person();
     for (const [kind, subject, number] of [
       ["product_sync", "3 products", 901],
@@ -338,7 +338,7 @@ describe("People hear", () => {
     ]);
   });
 
-  test("that somebody accepted their invitation, unless they activated the person themselves", async () => {
+  test("accepted invitations that another user activated", async () => {
     const boss = await person(["invitations.create", "users.update", "ai.use"]);
     const other = await person(["invitations.create", "users.update", "ai.use"]);
     for (const [name, by] of [
@@ -365,7 +365,7 @@ describe("People hear", () => {
     ]);
   });
 
-  test("of a login from an address that is new to them", async () => {
+  test("logins from a new address", async () => {
     const { token, userId } = await person();
     const [user] = await sql<{ email: string }>("select email from users where id = $1", [userId]);
     const login = (address: string) =>
@@ -388,7 +388,7 @@ describe("People hear", () => {
     ]);
   });
 
-  test("of API tokens that expire within seven days, once", async () => {
+  test("API tokens that expire within seven days, once", async () => {
     const { token, userId } = await person();
     for (const [name, created, ends] of [
       ["Soon", "300 days", "6 days"],
@@ -408,7 +408,7 @@ describe("People hear", () => {
     ]);
   });
 
-  test("that groups of import issues were added, with erpsync.read", async () => {
+  test("additional groups of import issues", async () => {
     const reader = await person(["erpsync.read"]);
     const other = await person();
     const finish = async (groups: number) => {
@@ -439,7 +439,7 @@ describe("People hear", () => {
     expect(await inbox(other.token)).toEqual([]);
   });
 
-  test("that the ERP or the search engine has been down for ten minutes, once", async () => {
+  test("outages of ten minutes, once per outage", async () => {
     const reader = await person(["erpsync.read"]);
     const office = await person(["settings.update"]);
     await sql(
@@ -477,7 +477,7 @@ describe("Mails", () => {
       [userId],
     );
 
-  test("are due at once, or at 08:00 in the person's time zone", async () => {
+  test("are due at once or at 08:00 in the user's time zone", async () => {
     const { token, userId } = await person();
     await notify(userId, "Daily");
     expect(await due(userId)).toEqual([{ title: "Daily", due: "08:00", mail: false }]);
@@ -507,7 +507,7 @@ describe("Mails", () => {
     expect(row?.at.toISOString()).toBe(next);
   });
 
-  test("put all that is due into one mail, without what was read or whose reader is inactive", async () => {
+  test("contain all due unread notifications of an active user", async () => {
     const { token, userId } = await person();
     const gone = await person();
     for (const title of ["One", "Two", "Read"]) await notify(userId, title);
@@ -539,7 +539,7 @@ describe("Mails", () => {
 });
 
 describe("Time zones", () => {
-  test("are changed by oneself and by the office, and must exist", async () => {
+  test("are validated for users and the office", async () => {
     const office = await person(["settings.update"]);
     const { token, userId } = await person();
     const change = (timeZone: string | null) =>

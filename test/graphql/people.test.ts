@@ -27,7 +27,7 @@ describe("the last login", () => {
     (await ask(`query ($id: ID!) { user(id: $id) { lastLoginAt } }`, { id }, token)).data.user
       ?.lastLoginAt as string | null;
 
-  test("is shown with users.read and to oneself, and outlives the session", async () => {
+  test("is visible with users.read and to the user, and outlives the session", async () => {
     const boss = await person(["users.read"], "boss");
     const { userId, token } = await person();
     const seen = await lastLogin(userId, boss.token);
@@ -38,7 +38,7 @@ describe("the last login", () => {
     expect(await lastLogin(userId, boss.token)).toBe(seen);
   });
 
-  test("is not shown to colleagues", async () => {
+  test("is hidden from colleagues", async () => {
     const [department] = await sql<{ id: string }>(
       "insert into departments (name) values ($1) returning id",
       [randomUUID()],
@@ -55,7 +55,7 @@ describe("the last login", () => {
 });
 
 describe("logoutEverywhere", () => {
-  test("ends all sessions of the caller and nobody else's, and needs a session", async () => {
+  test("ends the sessions of the caller only", async () => {
     const first = await person();
     const [user] = await sql<{ email: string }>("select email from users where id = $1", [
       first.userId,
@@ -79,7 +79,7 @@ describe("logoutEverywhere", () => {
 });
 
 describe("who is away", () => {
-  test("shows at people and at campaigns whose author is away on the day", async () => {
+  test("is shown for users and campaigns", async () => {
     const reader = await person(["users.read", "campaigns.read"], "reader");
     const { userId } = await person();
     const day = (days: number) =>
@@ -121,7 +121,7 @@ describe("handOver", () => {
       token,
     );
 
-  test("gives campaigns, bookings and watches that are not over to another person", async () => {
+  test("transfers open campaigns, future bookings and watches", async () => {
     const boss = await person(["users.update"], "boss");
     const [from, to] = [await person([], "leaver"), await person([], "heir")];
     await sql(
@@ -160,7 +160,7 @@ describe("handOver", () => {
     expect(watches).toEqual([{ is_ready: false }]);
   });
 
-  test("is refused without users.update, to oneself, and to people who are not there", async () => {
+  test("rejects callers without users.update and unknown or inactive users", async () => {
     const boss = await person(["users.update"], "boss");
     const { userId, token } = await person();
     expect(refusal(await handOver(userId, boss.userId, token)).message).toBe(

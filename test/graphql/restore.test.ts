@@ -59,8 +59,8 @@ const campaign = (title: string, more: Record<string, unknown> = {}) =>
     ...{ scheduledAt: "2040-01-01T00:00:00Z", ...more },
   });
 
-describe("a deleted row", () => {
-  test("is there again with its id and all its values, and the audit log has both", async () => {
+describe("restore", () => {
+  test("inserts the row with its id and values", async () => {
     const id = await resource();
     const values = () =>
       sql("select to_jsonb(r) - 'updated_at' as row from resources r where id = $1", [id]);
@@ -80,34 +80,34 @@ describe("a deleted row", () => {
     ]);
   });
 
-  test("that is there again, or whose place is taken, is refused", async () => {
+  test("rejects a row whose unique value is taken", async () => {
     const name = `Room ${randomUUID()}`;
     const id = await resource(name);
     await remove("Resource", id);
     const deletion = await deletionOf(id);
     await resource(name);
-    const taken = {
+    const conflict = {
       code: "CONFLICT",
-      message: "The Resource cannot be restored: another row has its place now",
+      message: "The Resource cannot be restored: another row has the same unique value",
     };
-    expect(refusal(await restore(deletion))).toEqual(taken);
+    expect(refusal(await restore(deletion))).toEqual(conflict);
     await sql("delete from resources where name = $1", [name]);
     expect((await restore(deletion)).errors).toBeUndefined();
-    expect(refusal(await restore(deletion))).toEqual(taken);
+    expect(refusal(await restore(deletion))).toEqual(conflict);
   });
 
-  test("that refers to another that is gone is refused", async () => {
+  test("rejects a row whose referenced row was deleted", async () => {
     const product = await make("Product", { erpProductNumber: randomUUID(), name: "Barolo" });
     const id = await campaign("Barolo week", { productId: product });
     await remove("Campaign", id);
     await sql("delete from products where id = $1", [product]);
     expect(refusal(await restore(await deletionOf(id)))).toEqual({
       code: "CONFLICT",
-      message: "The Campaign cannot be restored: a row that it refers to is not there any more",
+      message: "The Campaign cannot be restored: a row that it refers to was deleted",
     });
   });
 
-  test("is restored by callers who may create such rows, within seven days", async () => {
+  test("rejects callers without the create permission and deletions older than seven days", async () => {
     const id = await resource();
     await remove("Resource", id);
     const deletion = await deletionOf(id);
@@ -134,8 +134,8 @@ describe("a deleted row", () => {
   });
 });
 
-describe("rows that one request deleted", () => {
-  test("are restored together", async () => {
+describe("restore with together", () => {
+  test("restores all rows that one request deleted", async () => {
     const ids = [await campaign("One"), await campaign("Two"), await campaign("Three")];
     const { data } = await ask("mutation { deleteAllCampaigns }", {});
     expect(data.deleteAllCampaigns).toBeGreaterThanOrEqual(3);
@@ -147,7 +147,7 @@ describe("rows that one request deleted", () => {
     expect(rows).toHaveLength(3);
   });
 
-  test("are all restored or none", async () => {
+  test("restores no row when one cannot be restored", async () => {
     const number = randomUUID();
     const product = await make("Product", { erpProductNumber: number, name: "Barolo" });
     const reviewer = await make("Reviewer", { name: `Reviewer ${randomUUID()}` });

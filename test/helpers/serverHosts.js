@@ -8,7 +8,7 @@ export async function startServerHosts(count) {
   const hosts = Array.from({ length: count }, () =>
     spawn(process.execPath, [join(import.meta.dirname, "serverHost.ts")], {
       stdio: ["ignore", "ignore", "inherit", "ipc"],
-      // Libraries such as graphql leave the checks out that they make in development only. The servers get settings of their own.
+      // Disables development checks of libraries such as graphql. Each server receives its own settings.
       env: {
         ...{ PATH: programPath, GRAPHILE_ENV: "production", NODE_ENV: "production" },
         ...compileCache,

@@ -70,7 +70,7 @@ async function fill(userId: string): Promise<string> {
 }
 
 describe("a calendar feed", () => {
-  test("shows its owner's bookings, absences and campaigns, and nobody else's", async () => {
+  test("contains bookings, absences and campaigns of its owner only", async () => {
     const { token, userId } = await person(["campaigns.read"]);
     const other = await person();
     await fill(other.userId);
@@ -102,7 +102,7 @@ describe("a calendar feed", () => {
     ]);
   });
 
-  test("shows campaigns only while its owner holds campaigns.read", async () => {
+  test("contains campaigns while its owner holds campaigns.read", async () => {
     const { token, userId, roleId } = await person(["campaigns.read"]);
     await fill(userId);
     const { url } = await makeFeed(token);
@@ -110,7 +110,7 @@ describe("a calendar feed", () => {
     expect([...(await read(url)).keys()]).not.toContain('Barolo; week, "one"');
   });
 
-  test("shows its address once, and when it was last read", async () => {
+  test("shows its address once and the time of the last read", async () => {
     const { token } = await person();
     const { id, url } = await makeFeed(token);
     expect(url).toMatch(new RegExp(`^${service.url}/calendar/boc_[\\w-]{51}\\.ics$`));
@@ -125,7 +125,7 @@ describe("a calendar feed", () => {
     expect(service.output()).toContain("/calendar/[left out].ics");
   });
 
-  test("ends when it is revoked or its owner is deactivated", async () => {
+  test("returns 404 when it is revoked or its owner is inactive", async () => {
     const { token, userId } = await person();
     const [first, second] = [await makeFeed(token), await makeFeed(token)];
     const stranger = await person();
@@ -154,18 +154,18 @@ describe("a calendar feed", () => {
     ["another secret", () => makeToken("calendar")],
     ["a session's token", () => makeToken("session")],
     ["no secret", () => "calendar"],
-  ])("is not found with %s", async (_what, secret) => {
+  ])("returns 404 for %s", async (_what, secret) => {
     expect((await fetch(`${service.url}/calendar/${secret()}.ics`)).status).toBe(404);
   });
 
-  test("is no login", async () => {
+  test("is rejected as a credential", async () => {
     const { token } = await person();
     const { url } = await makeFeed(token);
     const secret = /boc_[\w-]+/.exec(url)?.[0] ?? "";
     expect(refusal(await ask("{ me { id } }", {}, secret)).code).toBe("UNAUTHENTICATED");
   });
 
-  test("is made by a full login, with a name, and at most twenty times", async () => {
+  test("rejects scoped tokens, blank names and more than twenty feeds", async () => {
     const { token, userId } = await person(["orders.read"]);
     const scoped = await insertApiToken(service.database, userId, ["orders.read"]);
     expect(refusal(await createFeed(scoped.token)).code).toBe("FORBIDDEN");

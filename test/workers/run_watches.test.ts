@@ -57,7 +57,7 @@ async function run(): Promise<void> {
     return rows.length === 0;
   });
 }
-/** A watch that knows which rows match. */
+/** A watch with a baseline. */
 async function watching(input: Record<string, unknown>, token = anna.token): Promise<string> {
   const { data, errors } = await create(input, token);
   expect(errors).toBeUndefined();
@@ -72,14 +72,14 @@ async function watching(input: Record<string, unknown>, token = anna.token): Pro
   });
   return id;
 }
-const told = async (id: string) =>
+const delivered = async (id: string) =>
   (
     await sql<{ title: string; body: string }>(
       "select title, body from notifications where entity_id = $1 order by created_at, id",
       [id],
     )
   ).map(({ title, body }) => [title, ...body.split("\n")]);
-/** Products of a region of their own, so that tests do not see those of others. */
+/** Each test uses its own region, so that it does not see products of other tests. */
 async function makeProducts(region: string, ...names: string[]): Promise<string[]> {
   const ids: string[] = [];
   for (const name of names) {
@@ -96,7 +96,7 @@ const move = (id: string, region: string) =>
   sql("update products set region = $2 where id = $1", [id, region]);
 
 describe("a watch", () => {
-  test("tells of new rows and of rows that begin to match, once", async () => {
+  test("reports new rows and rows that start to match once", async () => {
     const region = randomUUID();
     const [before, elsewhere] = [
       await makeProducts(region, "Known"),
@@ -108,7 +108,7 @@ describe("a watch", () => {
     await sql("update products set name = 'Known still' where id = $1", [before[0]]);
     await run();
     await run();
-    expect(await told(id)).toEqual([["“Cheap”: 2 rows", "New: Fresh", "Matches: Other"]]);
+    expect(await delivered(id)).toEqual([["“Cheap”: 2 rows", "New: Fresh", "Matches: Other"]]);
     const { data } = await ask(`query ($id: ID!) { searchWatch(id: $id) { ${fields} } }`, { id });
     expect(data.searchWatch).toMatchObject({
       matchCount: 2,
@@ -119,7 +119,7 @@ describe("a watch", () => {
     });
   });
 
-  test("tells of rows that leave or change, where it is asked to", async () => {
+  test("reports rows that stop matching or change when subscribed", async () => {
     const region = randomUUID();
     const [stays, goes, dies] = await makeProducts(region, "Stays", "Goes", "Dies");
     const id = await watching({ query: `region:"${region}"`, events: ["LEAVES", "CHANGED"] });
@@ -129,12 +129,12 @@ describe("a watch", () => {
     await move(goes!, "elsewhere");
     await sql("delete from products where id = $1", [dies]);
     await run();
-    const [[title, ...lines] = []] = await told(id);
+    const [[title, ...lines] = []] = await delivered(id);
     expect(title).toBe("“Cheap”: 2 rows");
     expect(lines.toSorted()).toEqual(["Changed: Stays", "No longer matches: Goes"]);
   });
 
-  test("sees changes of related rows", async () => {
+  test("detects changes of related rows", async () => {
     const region = randomUUID();
     const [product] = await makeProducts(region, "Priced");
     const id = await watching({ query: `region:"${region}" prices.amount:<100` });
@@ -143,10 +143,10 @@ describe("a watch", () => {
       [product],
     );
     await run();
-    expect(await told(id)).toEqual([["“Cheap”: 1 row", "Matches: Priced"]]);
+    expect(await delivered(id)).toEqual([["“Cheap”: 1 row", "Matches: Priced"]]);
   });
 
-  test("tells of a new row once, however many related rows come with it", async () => {
+  test("reports a new row with related rows as one event", async () => {
     const region = randomUUID();
     const id = await watching({ query: `region:"${region}"`, events: ["CREATED", "CHANGED"] });
     await sql(
@@ -165,7 +165,7 @@ describe("a watch", () => {
     expect(rows).toEqual([{ match_count: 1100 }]);
   });
 
-  test("tells ten names of many", async () => {
+  test("lists ten names at most", async () => {
     const region = randomUUID();
     const id = await watching({ query: `region:"${region}"`, channels: ["INBOX", "EMAIL"] });
     await sql(
@@ -174,7 +174,7 @@ describe("a watch", () => {
       [region],
     );
     await run();
-    const [[title, ...lines] = []] = await told(id);
+    const [[title, ...lines] = []] = await delivered(id);
     expect([title, lines.length, lines.at(-1)]).toEqual(["“Cheap”: 12 rows", 11, "2 more"]);
     const [row] = await sql<{ due: boolean }>(
       "select mail_at <= now() as due from notifications where entity_id = $1",
@@ -183,7 +183,7 @@ describe("a watch", () => {
     expect(row?.due).toBe(true);
   });
 
-  test("that is paused, or whose owner is inactive, sleeps; what happened meanwhile is not told", async () => {
+  test("skips events while it is paused or its owner is inactive", async () => {
     for (const [sleep, wake] of [
       ["update search_watches set is_paused = true", "update search_watches set is_paused = false"],
       ["update users set is_active = false", "update users set is_active = true"],
@@ -206,11 +206,11 @@ describe("a watch", () => {
       });
       await makeProducts(region, "After it");
       await run();
-      expect(await told(id)).toEqual([["“Cheap”: 1 row", "New: After it"]]);
+      expect(await delivered(id)).toEqual([["“Cheap”: 1 row", "New: After it"]]);
     }
   });
 
-  test("shows and counts nothing that its owner may not read any more", async () => {
+  test("skips rows that its owner can no longer read", async () => {
     const owner = await person(["products.read"]);
     const region = randomUUID();
     const [known] = await makeProducts(region, "Known");
@@ -224,15 +224,15 @@ describe("a watch", () => {
     await makeProducts(region, "Hidden");
     await sql("update search_watches set due_at = now() where id = $1", [daily]);
     await run();
-    expect(await told(id)).toEqual([["“Cheap”: 1 row", "New: Seen"]]);
-    expect(await told(daily)).toEqual([]);
+    expect(await delivered(id)).toEqual([["“Cheap”: 1 row", "New: Seen"]]);
+    expect(await delivered(daily)).toEqual([]);
     const counts = await sql("select match_count from search_watches where id = any ($1)", [
       [id, daily],
     ]);
     expect(counts).toEqual([{ match_count: 1 }, { match_count: 1 }]);
   });
 
-  test("collects until it is due, by day or by week", async () => {
+  test("collects events until its daily or weekly delivery", async () => {
     const region = randomUUID();
     const daily = await watching({ query: `region:"${region}"`, delivery: "DAILY" });
     const weekly = await watching({ query: `region:"${region}"`, delivery: "WEEKLY" });
@@ -250,13 +250,13 @@ describe("a watch", () => {
       { hour: "08:00", monday: expect.any(Boolean), ahead: true },
       { hour: "08:00", monday: true, ahead: true },
     ]);
-    expect(await told(daily)).toEqual([]);
+    expect(await delivered(daily)).toEqual([]);
     await sql("update search_watches set due_at = now() where id = $1", [daily]);
     await run();
-    expect(await told(daily)).toEqual([["“Cheap”: 2 rows", "New: First", "New: Second"]]);
+    expect(await delivered(daily)).toEqual([["“Cheap”: 2 rows", "New: First", "New: Second"]]);
   });
 
-  test("whose search fails is paused with the reason, and the others go on", async () => {
+  test("is paused with the reason when its search fails", async () => {
     const region = randomUUID();
     const broken = await watching({ query: `region:"${region}"` });
     const sound = await watching({ query: `region:"${region}"` });
@@ -265,7 +265,7 @@ describe("a watch", () => {
     ]);
     await makeProducts(region, "New one");
     await run();
-    expect(await told(sound)).toHaveLength(1);
+    expect(await delivered(sound)).toHaveLength(1);
     const { data } = await ask(`query ($id: ID!) { searchWatch(id: $id) { isPaused problem } }`, {
       id: broken,
     });
@@ -278,7 +278,7 @@ describe("a watch", () => {
     });
   });
 
-  test("with another search looks at all rows again", async () => {
+  test("creates a new baseline after a change of its query", async () => {
     const [first, second] = [randomUUID(), randomUUID()];
     await makeProducts(second, "There already");
     const id = await watching({ query: `region:"${first}"` });
@@ -296,7 +296,7 @@ describe("a watch", () => {
     await makeProducts(second, "Later");
     await makeProducts(first, "Not any more");
     await run();
-    expect(await told(id)).toEqual([["“Other”: 1 row", "New: Later"]]);
+    expect(await delivered(id)).toEqual([["“Other”: 1 row", "New: Later"]]);
   });
 });
 
@@ -322,10 +322,10 @@ describe("saving a watch", () => {
       { code: "FORBIDDEN", message: "Missing required permission: orders.read" },
     ],
     [
-      "a time that depends on the present",
+      "a relative time",
       { query: "updatedAt:>=today-7d" },
       {
-        message: "query: a watch takes no times that depend on the present, such as today",
+        message: "query: a watch cannot use relative times such as today",
         path: ["input", "query"],
       },
     ],
@@ -335,11 +335,11 @@ describe("saving a watch", () => {
       { query: "x", name: " " },
       { message: "name must be 1 to 200 visible characters without spaces at its ends" },
     ],
-  ])("is refused with %s", async (_what, input, expected) => {
+  ])("rejects %s", async (_what, input, expected) => {
     expect(refusal(await create(input))).toMatchObject(expected);
   });
 
-  test("is refused for more than 10,000 matching rows", async () => {
+  test("rejects a search with more than 10,000 matching rows", async () => {
     const reader = await person(["reviewers.read"]);
     await sql(
       "insert into reviewers (name) select 'Reviewer ' || n from generate_series(1, 10001) n",
@@ -357,7 +357,7 @@ describe("saving a watch", () => {
     ).toBeUndefined();
   });
 
-  test("is done by a full login, for one's own watches, and 50 times at most", async () => {
+  test("rejects scoped tokens, watches of others and more than 50 watches", async () => {
     const owner = await person(["products.read"]);
     const scoped = await insertApiToken(service.database, owner.userId, ["products.read"]);
     expect(refusal(await create({ query: "x" }, scoped.token)).code).toBe("FORBIDDEN");
@@ -384,7 +384,7 @@ describe("saving a watch", () => {
   });
 });
 
-test("two jobs at the same time tell each event once", async () => {
+test("concurrent jobs record each event once", async () => {
   const region = randomUUID();
   const id = await watching({ query: `region:"${region}"` });
   await sql(
@@ -400,9 +400,9 @@ test("two jobs at the same time tell each event once", async () => {
   expect(rows).toEqual([{ match_count: 900 }]);
 });
 
-test("no event is told twice and none is lost when the worker is killed", async () => {
+test("records each event once when the worker is killed", async () => {
   await endWorkers();
-  // Those of the other tests would only take time.
+  // Watches of other tests slow this test down.
   await sql("delete from search_watches");
   const region = randomUUID();
   const first = await startWorkerProcess(service.database.url);

@@ -44,7 +44,7 @@ const mailed = async (userId: string) => {
   return rows.every(({ mailed_at }) => mailed_at !== null) || undefined;
 };
 
-test("notifications that are due come in one mail, the newest first, with their addresses", async () => {
+test("sends due notifications in one mail, newest first", async () => {
   const id = await person("anna@example.com");
   await notify(id, "First <b>", "Two\nlines");
   await notify(id, "Second");
@@ -64,7 +64,7 @@ test("notifications that are due come in one mail, the newest first, with their 
   expect(text).toContain("<strong>First &lt;b&gt;</strong>");
 });
 
-test("one notification gives the mail its subject", async () => {
+test("uses the title of a single notification as the subject", async () => {
   const id = await person("bo@example.com");
   await notify(id, "New login from 203.0.113.5");
   await schedule();
@@ -74,7 +74,7 @@ test("one notification gives the mail its subject", async () => {
   );
 });
 
-test("a mail that is refused is given up, and one that is not accepted comes later", async () => {
+test("retries after a temporary rejection and gives up after a permanent one", async () => {
   server.setBehaviour("nobody@example.com", "refuse");
   server.setBehaviour("later@example.com", "later");
   const [nobody, later] = [await person("nobody@example.com"), await person("later@example.com")];

@@ -18,7 +18,7 @@ interface NavigationProps {
   onGo?: () => void;
 }
 
-/** The list that stands beside Today, with the number of unread rows. */
+/** The list below Today, with the number of unread rows. */
 const inbox = "notifications";
 
 /** The lists under the headings of their tables, in the order of the catalogue. */
@@ -92,8 +92,8 @@ export function Navigation({ onKeys, onPalette, onGo }: NavigationProps): ReactN
 }
 
 /**
- * How many notifications the caller has not read, asked again when rows change and, at most once a minute, when the
- * person goes to another page: a clock would keep the session of an empty chair alive.
+ * The number of unread notifications. It is fetched again after changes and, at most once a minute, on navigation. A timer
+ * would keep an idle session alive.
  */
 function UnreadCount(): ReactNode {
   const address = useLocation({ select: ({ href }) => href });

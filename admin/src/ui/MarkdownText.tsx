@@ -15,7 +15,7 @@ const components: Components = {
           {children}
         </Link>
       );
-    // An anchor would need ids of headings, which a text from people does not get.
+    // Headings have no ids.
     if (href.startsWith("#")) return <>{children}</>;
     return (
       <a href={href} target="_blank" rel="noopener noreferrer">
@@ -23,13 +23,13 @@ const components: Components = {
       </a>
     );
   },
-  // The page has its own first heading.
+  // The page has an h1 already.
   h1: "h2",
-  // Pictures of other hosts would tell them who reads the page.
+  // Other hosts would learn who reads the page.
   img: ({ alt }) => <>{alt}</>,
 };
 
-/** Markdown as people read it; HTML in it stays text. */
+/** Renders Markdown; HTML is shown as text. */
 export function MarkdownText({ text }: { text: string }): ReactNode {
   return (
     <div className="markdown">

@@ -33,8 +33,8 @@ type Result = Pick<Watch, "id" | "isReady" | "version"> &
   ({ matches: Row[] } | { problem: string });
 
 /**
- * Compares changed rows with the search watches of their tables, as the owner of each watch, and tells owners whose
- * watches are due. The queue of changes is emptied in the transaction that records what was noticed.
+ * Evaluates the search watches of changed tables with the permissions of their owners, and notifies the owners of due
+ * watches. One transaction records the events and removes the changes from the queue.
  */
 export const runWatches = defineTask(
   z.strictObject({}),
@@ -58,7 +58,7 @@ export const runWatches = defineTask(
             for (const watch of asked)
               results.push({ ...known(watch), matches: await matchesOf(client, watch, idsOf) });
           });
-        // Names are missing where the table has changed: then nothing is told of rows that match no more.
+        // Without names, rows that stop matching cause no event.
         for (const [table, [{ seenStatement }]] of Map.groupBy(own, tableOf) as Map<
           string,
           [Watch]
@@ -76,7 +76,7 @@ export const runWatches = defineTask(
           });
         const before = results.length;
         await look(own).catch(async () => {
-          // One of them fails, such as on a column that is gone: each by itself.
+          // Runs each search separately to find the failing one, such as a search on a dropped column.
           results.length = before;
           for (const watch of own)
             await look([watch]).catch((error: unknown) => {
@@ -96,7 +96,7 @@ export const runWatches = defineTask(
       log.info({ changes: changes.length, watches: watches.length }, "search watches compared");
       if (changes.length < batchSize) break;
     }
-    await inTenant((client) => client.query("select tell_watches()"));
+    await inTenant((client) => client.query("select notify_watch_owners()"));
   },
 );
 

@@ -3,7 +3,7 @@ import { defineTask } from "../queue/defineTask.ts";
 
 const keptDays = 60;
 
-/** Notices what people should hear of and nothing else writes, removes old notifications and queues mails. */
+/** Creates notifications that depend on time, removes old ones and queues mails. */
 export const scheduleNotifications = defineTask(z.strictObject({}), async ({ complete, log }) => {
   const { rows } = await complete((client) =>
     client.query<{ removed: number; mails: number }>("select * from schedule_notifications($1)", [
