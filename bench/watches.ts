@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { tmpdir } from "node:os";
@@ -25,6 +25,7 @@ const server = await startLocalPostgres({
 const times: Record<"plain" | "watched" | "settled", number[]> = {
   ...{ plain: [], watched: [], settled: [] },
 };
+let worker: ChildProcess | undefined;
 try {
   await prepareDatabase(server.url);
   const client = new pg.Client({ connectionString: server.url });
@@ -39,7 +40,7 @@ try {
     );
   }
   await addWatches(client, Number(watchCount));
-  const worker = spawn(process.execPath, [join(import.meta.dirname, "../src/worker.ts")], {
+  worker = spawn(process.execPath, [join(import.meta.dirname, "../src/worker.ts")], {
     env: { NODE_ENV: "test", DATABASE_URL: server.url, METRICS_PORT: "off", LOG_LEVEL: "warn" },
     stdio: ["ignore", "inherit", "inherit"],
   });
@@ -51,6 +52,7 @@ try {
         `select exists (select from watched_changes) or exists (select from search_watches where not is_ready)
            or is_queued('run_watches', 'bench') as left`,
       );
+      if (worker?.exitCode !== null) throw new Error("The worker has ended");
       if (!rows[0]?.left) return (performance.now() - started) / 1000;
       await delay(20);
     }
@@ -67,10 +69,12 @@ try {
     "select sum(match_count)::integer as events from search_watches",
   );
   console.log(`${rows[0]?.events} events`);
-  worker.kill("SIGTERM");
-  await once(worker, "exit");
   await client.end();
 } finally {
+  if (worker && worker.exitCode === null) {
+    worker.kill("SIGTERM");
+    await once(worker, "exit");
+  }
   await server.stop();
 }
 

@@ -1784,7 +1784,6 @@ comment on index documentation_pages_slug_key is 'A page with this address exist
 create table documentation_slugs (
   slug text collate "C" not null,
   page_id uuid not null,
-  constraint documentation_slugs_page_id_fkey FOREIGN KEY (page_id) REFERENCES documentation_pages(id) ON DELETE CASCADE,
   constraint documentation_slugs_pkey PRIMARY KEY (slug)
 );
 alter table documentation_slugs enable row level security, force row level security;
@@ -1797,6 +1796,7 @@ create policy documentation_slugs_owner on documentation_slugs for all to office
 comment on table documentation_slugs is '@internal
 @audit off because the change of the address is recorded
 The earlier addresses of pages.';
+comment on column documentation_slugs.page_id is 'The page, which may be deleted: a restored page has its earlier addresses again.';
 
 create table documentation_versions (
   id uuid not null default uuidv7(),
@@ -1813,6 +1813,9 @@ create table documentation_versions (
 alter table documentation_versions enable row level security, force row level security;
 CREATE INDEX documentation_versions_author_user_id_idx ON documentation_versions USING btree (author_user_id);
 CREATE UNIQUE INDEX documentation_versions_page_id_number_key ON documentation_versions USING btree (page_id, number DESC);
+CREATE TRIGGER _800_audit_delete AFTER DELETE ON documentation_versions REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('DocumentationVersion', 'id');
+CREATE TRIGGER _800_audit_insert AFTER INSERT ON documentation_versions REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('DocumentationVersion', 'id');
+CREATE TRIGGER _800_audit_update AFTER UPDATE ON documentation_versions REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('DocumentationVersion', 'id');
 
 create policy documentation_versions_owner on documentation_versions for all to office_owner
   using (true)
@@ -1825,8 +1828,9 @@ grant select (xmin, id, page_id, number, title, body, author_user_id, created_at
 comment on table documentation_versions is '@title Versions
 @titleOne Version
 @read documentation.update
+@create documentation.update
 @root off
-@audit off because the change of the page is recorded
+@audit DocumentationVersion
 @defaultOrder number desc
 @label number title
 A version of a handbook page.';
@@ -2159,6 +2163,7 @@ CREATE INDEX erp_sync_runs_cancelled_by_user_id_idx ON erp_sync_runs USING btree
 CREATE INDEX erp_sync_runs_created_at_idx ON erp_sync_runs USING btree (created_at, id);
 CREATE INDEX erp_sync_runs_erp_order_number_idx ON erp_sync_runs USING btree (erp_order_number);
 CREATE INDEX erp_sync_runs_kind_idx ON erp_sync_runs USING btree (kind, queued_at DESC);
+CREATE INDEX erp_sync_runs_open_issue_groups_idx ON erp_sync_runs USING btree (finished_at DESC, id DESC) WHERE open_issue_groups IS NOT NULL;
 CREATE INDEX erp_sync_runs_queued_at_idx ON erp_sync_runs USING btree (queued_at, id);
 CREATE INDEX erp_sync_runs_requested_by_user_id_idx ON erp_sync_runs USING btree (requested_by_user_id);
 CREATE INDEX erp_sync_runs_status_idx ON erp_sync_runs USING btree (status, queued_at DESC);
@@ -4594,7 +4599,7 @@ create table search_watches (
   seen_statement text not null,
   ids_at integer not null,
   is_ready boolean not null default false,
-  ready_after text not null default pg_current_xact_id()::text,
+  ready_after text,
   due_at timestamp with time zone,
   created_at timestamp with time zone not null default now(),
   updated_at timestamp with time zone not null default now(),
@@ -4686,7 +4691,7 @@ comment on column search_watches.is_ready is '@internal
 Whether `search_watch_rows` holds the matching rows.';
 
 comment on column search_watches.ready_after is '@internal
-The transaction that saved it. Earlier transactions do not write to `watched_changes` for it.';
+The transaction id that all earlier transactions must end before, so that the baseline is complete.';
 
 comment on column search_watches.due_at is '@internal
 When its pending events are delivered; null without pending events.';
@@ -4973,6 +4978,7 @@ create table watched_changes (
   constraint watched_changes_pkey PRIMARY KEY (id)
 );
 alter table watched_changes enable row level security, force row level security;
+CREATE INDEX watched_changes_row_idx ON watched_changes USING btree (table_name, row_id);
 
 create policy watched_changes_owner on watched_changes for all to office_owner
   using (true)
@@ -5234,7 +5240,7 @@ CREATE OR REPLACE FUNCTION add_notification_preferences()
 AS $function$
   insert into notification_preferences (user_id, kind, mail)
   select u.id, k.kind, default_notification_mail(k.kind)
-  from users u, unnest(enum_range(null::notification_kind)) as k(kind)
+  from users u, notification_kinds() as k(kind)
   where not exists (select from notification_preferences p where p.user_id = u.id and p.kind = k.kind)
   on conflict do nothing
 $function$;
@@ -5251,9 +5257,11 @@ declare
   v_title text := left(add_notifications.title, 300);
   v_body text := left(trim_to_null(add_notifications.body), 2000);
 begin
+  -- Concurrent repetitions are merged as well.
+  perform pg_advisory_xact_lock(hashtextextended(concat_ws('.', current_schema(), 'notify', add_notifications.kind, v_key) collate "C", 0));
   with recipients as (
     select u.id as user_id, coalesce(add_notifications.in_inbox, p.in_inbox) as in_inbox, coalesce(add_notifications.mail, p.mail) as mail
-    from users u join notification_preferences p on p.user_id = u.id and p.kind = add_notifications.kind
+    from users u left join notification_preferences p on p.user_id = u.id and p.kind = add_notifications.kind
     where u.id = any (add_notifications.user_ids) and u.is_active
   ),
   again as (
@@ -5261,7 +5269,12 @@ begin
       occurrences = n.occurrences + 1, title = v_title, entity = add_notifications.entity,
       -- Within one transaction, such as the change of a series, the first event is shown.
       body = case when n.created_at = now() then n.body else v_body end,
-      entity_id = case when n.created_at = now() then n.entity_id else add_notifications.entity_id end, read_at = case when t.in_inbox then null else n.read_at end
+      entity_id = case when n.created_at = now() then n.entity_id else add_notifications.entity_id end,
+      read_at = case when t.in_inbox then null else n.read_at end,
+      -- A daily mail that was sent before the repetition is followed by the next one.
+      mail_at = case when n.mailed_at is not null and t.mail = 'DAILY' then next_digest_at(t.user_id) else n.mail_at end,
+      mail_id = case when n.mailed_at is not null and t.mail = 'DAILY' then null else n.mail_id end,
+      mailed_at = case when t.mail = 'DAILY' then null else n.mailed_at end
     from recipients t
     where n.kind = add_notifications.kind and n.subject_key = v_key and n.created_at > now() - interval '1 hour' and n.user_id = t.user_id
     returning n.user_id
@@ -5524,7 +5537,7 @@ CREATE OR REPLACE FUNCTION audit_entity_types()
  RETURNS text[]
  LANGUAGE sql
  IMMUTABLE
-AS $function$ select '{Absence,AiApproval,AiAttachment,AiConversation,AiToolCall,ApiToken,AuditLog,CalendarFeed,Campaign,Customer,Department,DocumentationPage,ErpMappingRule,ErpMappingTarget,ErpSyncRun,ExportJob,ExportTemplate,ExportTemplateColumn,ExportWorkbook,Invitation,Job,OfficeSetting,Order,OrderLine,Product,ProductImage,ProductPrice,ProductRating,ProductSyncRun,PublicHoliday,Resource,ResourceBooking,Reviewer,Role,RolePermission,SearchKey,SearchWatch,Session,User,UserIdentity,UserRole,WineType}'::text[] $function$;
+AS $function$ select '{Absence,AiApproval,AiAttachment,AiConversation,AiToolCall,ApiToken,AuditLog,CalendarFeed,Campaign,Customer,Department,DocumentationPage,DocumentationVersion,ErpMappingRule,ErpMappingTarget,ErpSyncRun,ExportJob,ExportTemplate,ExportTemplateColumn,ExportWorkbook,Invitation,Job,OfficeSetting,Order,OrderLine,Product,ProductImage,ProductPrice,ProductRating,ProductSyncRun,PublicHoliday,Resource,ResourceBooking,Reviewer,Role,RolePermission,SearchKey,SearchWatch,Session,User,UserIdentity,UserRole,WineType}'::text[] $function$;
 grant execute on function audit_entity_types() to office_api;
 
 comment on function audit_entity_types() is '@behavior -queryField -typeField
@@ -5565,7 +5578,7 @@ CREATE OR REPLACE FUNCTION audit_moments(entity_type text)
  LANGUAGE sql
  IMMUTABLE
 AS $function$
-      select case audit_moments.entity_type when 'Absence' then '{decidedAt,createdAt,updatedAt}'::text[] when 'AiApproval' then '{expiresAt,createdAt,answeredAt,usedAt}'::text[] when 'AiAttachment' then '{createdAt}'::text[] when 'AiConversation' then '{createdAt,updatedAt}'::text[] when 'ApiToken' then '{expiresAt,lastUsedAt,revokedAt,createdAt}'::text[] when 'CalendarFeed' then '{lastUsedAt,revokedAt,createdAt,updatedAt}'::text[] when 'Campaign' then '{scheduledAt,createdAt,updatedAt}'::text[] when 'Customer' then '{sourceUpdatedAt,createdAt,updatedAt}'::text[] when 'Department' then '{createdAt,updatedAt}'::text[] when 'DocumentationPage' then '{createdAt,updatedAt}'::text[] when 'ErpMappingRule' then '{createdAt,updatedAt}'::text[] when 'ErpMappingTarget' then '{createdAt,updatedAt}'::text[] when 'ExportJob' then '{startedAt,finishedAt,expiresAt,createdAt,updatedAt}'::text[] when 'ExportTemplate' then '{createdAt,updatedAt}'::text[] when 'ExportWorkbook' then '{createdAt}'::text[] when 'Invitation' then '{expiresAt,acceptedAt,createdAt,updatedAt,revokedAt,mailedAt}'::text[] when 'OfficeSetting' then '{createdAt,updatedAt}'::text[] when 'Order' then '{placedAt,sourceUpdatedAt,importedAt,createdAt,updatedAt}'::text[] when 'OrderLine' then '{createdAt,updatedAt}'::text[] when 'Product' then '{sourceUpdatedAt,createdAt,updatedAt}'::text[] when 'ProductImage' then '{createdAt,updatedAt}'::text[] when 'ProductPrice' then '{createdAt,updatedAt}'::text[] when 'ProductRating' then '{createdAt,updatedAt}'::text[] when 'ProductSyncRun' then '{createdAt,deliveredAt}'::text[] when 'PublicHoliday' then '{createdAt,updatedAt}'::text[] when 'Resource' then '{createdAt,updatedAt}'::text[] when 'ResourceBooking' then '{startsAt,endsAt,createdAt,updatedAt}'::text[] when 'Reviewer' then '{createdAt,updatedAt}'::text[] when 'Role' then '{createdAt,updatedAt}'::text[] when 'RolePermission' then '{createdAt}'::text[] when 'SearchWatch' then '{lastMatchAt,dueAt,createdAt,updatedAt}'::text[] when 'Session' then '{createdAt,lastUsedAt,idleExpiresAt,expiresAt,endedAt}'::text[] when 'User' then '{createdAt,updatedAt,invitationsClosedAt}'::text[] when 'UserIdentity' then '{createdAt}'::text[] when 'UserRole' then '{createdAt}'::text[] when 'WineType' then '{createdAt,updatedAt}'::text[] end $function$;
+      select case audit_moments.entity_type when 'Absence' then '{decidedAt,createdAt,updatedAt}'::text[] when 'AiApproval' then '{expiresAt,createdAt,answeredAt,usedAt}'::text[] when 'AiAttachment' then '{createdAt}'::text[] when 'AiConversation' then '{createdAt,updatedAt}'::text[] when 'ApiToken' then '{expiresAt,lastUsedAt,revokedAt,createdAt}'::text[] when 'CalendarFeed' then '{lastUsedAt,revokedAt,createdAt,updatedAt}'::text[] when 'Campaign' then '{scheduledAt,createdAt,updatedAt}'::text[] when 'Customer' then '{sourceUpdatedAt,createdAt,updatedAt}'::text[] when 'Department' then '{createdAt,updatedAt}'::text[] when 'DocumentationPage' then '{createdAt,updatedAt}'::text[] when 'DocumentationVersion' then '{createdAt}'::text[] when 'ErpMappingRule' then '{createdAt,updatedAt}'::text[] when 'ErpMappingTarget' then '{createdAt,updatedAt}'::text[] when 'ExportJob' then '{startedAt,finishedAt,expiresAt,createdAt,updatedAt}'::text[] when 'ExportTemplate' then '{createdAt,updatedAt}'::text[] when 'ExportWorkbook' then '{createdAt}'::text[] when 'Invitation' then '{expiresAt,acceptedAt,createdAt,updatedAt,revokedAt,mailedAt}'::text[] when 'OfficeSetting' then '{createdAt,updatedAt}'::text[] when 'Order' then '{placedAt,sourceUpdatedAt,importedAt,createdAt,updatedAt}'::text[] when 'OrderLine' then '{createdAt,updatedAt}'::text[] when 'Product' then '{sourceUpdatedAt,createdAt,updatedAt}'::text[] when 'ProductImage' then '{createdAt,updatedAt}'::text[] when 'ProductPrice' then '{createdAt,updatedAt}'::text[] when 'ProductRating' then '{createdAt,updatedAt}'::text[] when 'ProductSyncRun' then '{createdAt,deliveredAt}'::text[] when 'PublicHoliday' then '{createdAt,updatedAt}'::text[] when 'Resource' then '{createdAt,updatedAt}'::text[] when 'ResourceBooking' then '{startsAt,endsAt,createdAt,updatedAt}'::text[] when 'Reviewer' then '{createdAt,updatedAt}'::text[] when 'Role' then '{createdAt,updatedAt}'::text[] when 'RolePermission' then '{createdAt}'::text[] when 'SearchWatch' then '{lastMatchAt,dueAt,createdAt,updatedAt}'::text[] when 'Session' then '{createdAt,lastUsedAt,idleExpiresAt,expiresAt,endedAt}'::text[] when 'User' then '{createdAt,updatedAt,invitationsClosedAt}'::text[] when 'UserIdentity' then '{createdAt}'::text[] when 'UserRole' then '{createdAt}'::text[] when 'WineType' then '{createdAt,updatedAt}'::text[] end $function$;
 grant execute on function audit_moments(text) to office_api;
 
 comment on function audit_moments(text) is '@behavior -queryField -typeField
@@ -5993,8 +6006,8 @@ begin
     perform fail('OF400', 'repeatUntil must be earlier: a series has 104 bookings at most', '{"path": ["input", "repeatUntil"]}');
   end if;
   return array(
-    select tstzrange((v_starts + step) at time zone v_zone, (v_ends + step) at time zone v_zone)
-    from generate_series(0, v_repeats) as n, make_interval(weeks => n * booking.repeat_weeks) as step
+    select local_range(v_starts + make_interval(weeks => n * booking.repeat_weeks), v_ends - v_starts, v_zone)
+    from generate_series(0, v_repeats) as n
     order by n
   );
 end;
@@ -6121,12 +6134,12 @@ AS $function$
     where w.user_id = campaign.author_user_id
       and (campaign.scheduled_at at time zone office_time_zone())::date between w.starts_on and w.ends_on
   )
+  where is_login()
 $function$;
 grant execute on function campaigns_is_author_away(campaigns) to office_api;
 
 comment on function campaigns_is_author_away(campaigns) is '@computed
-@notNull
-Whether the author is away on the day of the campaign.';
+Whether the author is away on the day of the campaign; null for tokens with scopes, which cannot read absences.';
 
 CREATE OR REPLACE FUNCTION cancel_absence(id uuid)
  RETURNS absences
@@ -6433,7 +6446,7 @@ begin
 end;
 $function$;
 
-CREATE OR REPLACE FUNCTION check_documentation_links(body text)
+CREATE OR REPLACE FUNCTION check_documentation_links(body text, own_slug text)
  RETURNS void
  LANGUAGE plpgsql
  STABLE
@@ -6444,13 +6457,42 @@ begin
   select l.slug into v_broken
   from (
     select distinct m[1] as slug
-    from string_to_table(regexp_replace(check_documentation_links.body, '```[^`]*```|`[^`\n]*`', '', 'g'), E'\n') as line,
+    from string_to_table(regexp_replace(regexp_replace(check_documentation_links.body, '```.*?```|~~~.*?~~~', '', 'g'), '`[^`\n]*`', '', 'g'), E'\n') as line,
       regexp_matches(line, '\]\(([A-Za-z0-9_-]+)(?:#[^)\s]*)?\)', 'g') as m
   ) as l
-  where documentation_page_id(l.slug) is null
+  where l.slug <> check_documentation_links.own_slug and documentation_page_id(l.slug) is null
   order by l.slug limit 1;
   if found then
     perform fail('OF400', format('body links to %s, but no page has this address', v_broken), '{"path": ["input", "body"]}');
+  end if;
+end;
+$function$;
+
+CREATE OR REPLACE FUNCTION check_documentation_parent(page_id uuid, parent_id uuid)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  v_levels integer;
+begin
+  perform pg_advisory_xact_lock(hashtextextended(current_schema() || '.documentation_pages', 0));
+  with recursive above as (
+    select p.id, p.parent_id, 1 as level from documentation_pages p where p.id = check_documentation_parent.parent_id
+    union all
+    select p.id, p.parent_id, a.level + 1 from above a join documentation_pages p on p.id = a.parent_id where a.level <= 10
+  ),
+  below as (
+    select check_documentation_parent.page_id as id, 1 as level
+    union all
+    select p.id, b.level + 1 from below b join documentation_pages p on p.parent_id = b.id where b.level <= 10
+  )
+  select case when exists (select from above a where a.id = check_documentation_parent.page_id) then null
+    else (select max(a.level) from above a) + (select max(b.level) from below b) end
+  into v_levels;
+  if v_levels is null and exists (select from documentation_pages p where p.id = check_documentation_parent.parent_id) then
+    perform fail('OF400', 'parentId cannot be the page itself or one below it', '{"path": ["input", "parentId"]}');
+  elsif v_levels > 10 then
+    perform fail('OF400', 'parentId is too deep: the tree has 10 levels at most', '{"path": ["input", "parentId"]}');
   end if;
 end;
 $function$;
@@ -7251,7 +7293,7 @@ CREATE OR REPLACE FUNCTION default_notification_mail(kind notification_kind)
 AS $function$
   select case
     when default_notification_mail.kind = 'NEW_LOGIN_ADDRESS' then 'AT_ONCE'
-    when default_notification_mail.kind in ('EXPORT_COMPLETED', 'WATCH_MATCHED') then 'OFF'
+    when default_notification_mail.kind = 'EXPORT_COMPLETED' then 'OFF'
     else 'DAILY'
   end::notification_mail
 $function$;
@@ -7617,10 +7659,27 @@ CREATE OR REPLACE FUNCTION documentation_page_id(slug text)
 AS $function$
   select coalesce(
     (select p.id from documentation_pages p where p.slug = documentation_page_id.slug),
-    (select s.page_id from documentation_slugs s where s.slug = documentation_page_id.slug)
+    (select p.id from documentation_slugs s join documentation_pages p on p.id = s.page_id where s.slug = documentation_page_id.slug)
   )
 $function$;
 comment on function documentation_page_id(text) is 'The id of the page with this current or earlier address.';
+
+CREATE OR REPLACE FUNCTION documentation_version(id uuid)
+ RETURNS documentation_versions
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+begin
+  perform require_full_login();
+  perform require_permission('documentation.update');
+  return (select v from documentation_versions v where v.id = documentation_version.id);
+end;
+$function$;
+grant execute on function documentation_version(uuid) to office_api;
+
+comment on function documentation_version(uuid) is '@guard login documentation.update
+@nullable
+A version of a handbook page; null for an unknown id.';
 
 CREATE OR REPLACE FUNCTION documentation_words(language regconfig, page documentation_pages)
  RETURNS tsvector
@@ -7764,6 +7823,34 @@ AS $function$
   delete from export_workbooks w
   where w.id = drop_unused_workbook.id and not exists (select from export_templates t where t.workbook_id = w.id)
 $function$;
+
+CREATE OR REPLACE FUNCTION drop_watch_notices(watch_id uuid)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  delete from search_watch_notices n where n.watch_id = drop_watch_notices.watch_id;
+  update search_watches w set due_at = null where w.id = drop_watch_notices.watch_id;
+end;
+$function$;
+comment on function drop_watch_notices(uuid) is 'Discards the pending events of a watch.';
+
+CREATE OR REPLACE FUNCTION due_watches(row_limit integer)
+ RETURNS jsonb
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+  select coalesce(jsonb_agg(watch_to_run(w) || jsonb_build_object(
+    'rowIds', (select coalesce(jsonb_agg(distinct n.row_id), '[]') from search_watch_notices n where n.watch_id = w.id)
+  ) order by w.user_id), '[]')
+  from (
+    select w.* from search_watches w join users u on u.id = w.user_id
+    where w.due_at <= now() and u.is_active order by w.due_at limit due_watches.row_limit
+  ) as w
+$function$;
+grant execute on function due_watches(integer) to office_worker;
+comment on function due_watches(integer) is 'The watches with events to deliver, with the ids of the rows.';
 
 CREATE OR REPLACE FUNCTION edit_distance(a text, b text)
  RETURNS integer
@@ -8991,12 +9078,14 @@ declare
   v_now integer := (select count(*) from order_import_causes c where c.order_count > 0);
 begin
   select r.open_issue_groups into v_before from erp_sync_runs r
-  where r.open_issue_groups is not null order by r.queued_at desc, r.id desc limit 1;
+  where r.open_issue_groups is not null order by r.finished_at desc, r.id desc limit 1;
+  -- The first run after an upgrade finds issues that earlier runs caused.
+  v_before := coalesce(v_before, case when not exists (select from erp_sync_runs r where r.status = 'SUCCEEDED') then 0 end);
   update erp_sync_runs r set
     status = 'SUCCEEDED', finished_at = clock_timestamp(), error = null, orders_total = r.orders_done, open_issue_groups = v_now
   where r.id = finish_erp_run.run_id and r.status = 'RUNNING';
   if found then
-    perform notify_of_import_issues(coalesce(v_before, 0), v_now, run_id);
+    perform notify_of_import_issues(v_before, v_now, run_id);
   end if;
   perform refresh_import_causes();
 end;
@@ -9158,12 +9247,15 @@ AS $function$
 declare
   v_handed handed_over;
 begin
+  perform require_full_login();
   perform require_permission('users.update');
   if hand_over.from_user_id = hand_over.to_user_id then
     perform fail('OF400', 'toUserId must be another person', '{"path": ["toUserId"]}');
   elsif not exists (select from users u where u.id = hand_over.from_user_id) then
     perform fail('OF404', 'There is no user with this id', '{"path": ["fromUserId"]}');
   end if;
+  -- As for a deactivation.
+  perform require_revocable(user_permissions(hand_over.from_user_id));
   perform from users u where u.id = hand_over.to_user_id and u.is_active for no key update;
   if not found then
     perform fail('OF404', 'There is no active user with this id', '{"path": ["toUserId"]}');
@@ -9178,7 +9270,8 @@ begin
     perform fail('OF409', 'They would have more than 50 search watches: some must be deleted first', '{"path": ["toUserId"]}');
   end if;
   -- The watches lose their baseline, because they read with the permissions of the new owner.
-  update search_watches w set user_id = hand_over.to_user_id, is_ready = false, ready_after = pg_current_xact_id()::text
+  perform drop_watch_notices(w.id) from search_watches w where w.user_id = hand_over.from_user_id;
+  update search_watches w set user_id = hand_over.to_user_id, is_ready = false, ready_after = null
   where w.user_id = hand_over.from_user_id;
   get diagnostics v_handed.watches = row_count;
   return v_handed;
@@ -9186,7 +9279,7 @@ end;
 $function$;
 grant execute on function hand_over(uuid,uuid) to office_api;
 
-comment on function hand_over(uuid,uuid) is '@guard users.update
+comment on function hand_over(uuid,uuid) is '@guard login users.update
 @argument from_user_id The user who leaves.
 @argument to_user_id The active user who takes over.
 Transfers the open campaigns, future bookings and search watches of one user to another, such as before a deactivation.';
@@ -9647,6 +9740,15 @@ AS $function$
 $function$;
 comment on function is_queued(text,text) is 'Whether a job of this task and key is waiting or running.';
 
+CREATE OR REPLACE FUNCTION is_restoring()
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select coalesce(current_setting('office.restoring', true), '') = 'on'
+$function$;
+comment on function is_restoring() is 'Whether `restore` inserts the rows.';
+
 CREATE OR REPLACE FUNCTION is_scoped()
  RETURNS boolean
  LANGUAGE sql
@@ -10027,6 +10129,18 @@ AS $function$
   order by s.created_at desc, s.id desc
 $function$;
 
+CREATE OR REPLACE FUNCTION local_range(starts timestamp without time zone, duration interval, time_zone text)
+ RETURNS tstzrange
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select tstzrange(s.starts_at, case when s.ends_at > s.starts_at then s.ends_at else s.starts_at + local_range.duration end)
+  from (
+    select local_range.starts at time zone local_range.time_zone as starts_at,
+      (local_range.starts + local_range.duration) at time zone local_range.time_zone as ends_at
+  ) as s
+$function$;
+
 CREATE OR REPLACE FUNCTION local_text(moment timestamp with time zone, time_zone text)
  RETURNS text
  LANGUAGE sql
@@ -10286,16 +10400,6 @@ begin
 end;
 $function$;
 
-CREATE OR REPLACE FUNCTION may_read_table(user_id uuid, table_name text)
- RETURNS boolean
- LANGUAGE sql
- STABLE
-AS $function$
-  select coalesce(t.keys = 'login' or string_to_array(t.keys, ' ') <@ user_permissions(may_read_table.user_id), false)
-  from (select regexp_replace(btrim(table_tags(to_regclass(quote_ident(may_read_table.table_name))) ->> 'read'), '[\s,]+', ' ', 'g')) as t(keys)
-$function$;
-comment on function may_read_table(uuid,text) is 'Whether a user holds the permissions of a table''s tag @read.';
-
 CREATE OR REPLACE FUNCTION may_search(keys text[])
  RETURNS boolean
  LANGUAGE sql
@@ -10374,14 +10478,20 @@ AS $function$
   order by i.record ->> 'number', as_time(i.record ->> 'lastModified') desc nulls last, i.place desc
 $function$;
 
-CREATE OR REPLACE FUNCTION next_digest_at(user_id uuid, at timestamp with time zone DEFAULT now())
+CREATE OR REPLACE FUNCTION next_digest_at(user_id uuid, at timestamp with time zone DEFAULT now(), is_weekly boolean DEFAULT false)
  RETURNS timestamp with time zone
  LANGUAGE sql
  STABLE
 AS $function$
-  select (date_trunc('day', (next_digest_at.at at time zone z.zone) + interval '16 hours') + interval '8 hours') at time zone z.zone
-  from (select time_zone_of(next_digest_at.user_id)) as z(zone)
+  select (
+    d.day + interval '8 hours' + case when next_digest_at.is_weekly then make_interval(days => (8 - extract(isodow from d.day)::integer) % 7) else interval '0' end
+  ) at time zone d.zone
+  from (
+    select z.zone, date_trunc('day', (next_digest_at.at at time zone z.zone) + interval '16 hours') as day
+    from (select time_zone_of(next_digest_at.user_id)) as z(zone)
+  ) as d
 $function$;
+comment on function next_digest_at(uuid,timestamp with time zone,boolean) is 'The next 08:00 in the user''s time zone, on a Monday with `is_weekly`.';
 
 CREATE OR REPLACE FUNCTION next_search_leftovers()
  RETURNS SETOF search_leftovers
@@ -10413,7 +10523,7 @@ AS $function$
 $function$;
 comment on function next_waiting_export(integer) is 'The oldest waiting export of the user with the fewest running exports and, among those, the longest wait; null when none may start.';
 
-CREATE OR REPLACE FUNCTION next_watched_changes(row_limit integer)
+CREATE OR REPLACE FUNCTION next_watched_changes(row_limit integer, is_first boolean)
  RETURNS jsonb
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -10422,12 +10532,19 @@ AS $function$
 declare
   v_changes jsonb;
   v_changed text[];
+  v_is_marked boolean;
 begin
-  update search_watches w set is_ready = false
-  from users u
-  where u.id = w.user_id and w.is_ready and (w.is_paused or not u.is_active);
-  delete from watched_changes c where not is_watched(c.table_name);
-  select jsonb_agg(to_jsonb(c)), array_agg(distinct c.table_name) into v_changes, v_changed
+  if next_watched_changes.is_first then
+    update search_watches w set is_ready = false, ready_after = null
+    from users u
+    where u.id = w.user_id and w.is_ready and (w.is_paused or not u.is_active);
+    delete from watched_changes c where not is_watched(c.table_name);
+  end if;
+  update search_watches w set ready_after = pg_snapshot_xmax(pg_current_snapshot())::text
+  where not w.is_ready and not w.is_paused
+    and (w.ready_after is null or w.ready_after::xid8 > pg_snapshot_xmax(pg_current_snapshot()));
+  v_is_marked := found;
+  select jsonb_agg(to_jsonb(c) order by c.id), array_agg(distinct c.table_name) into v_changes, v_changed
   -- Includes all pending changes of a row, so that a new row and its related rows are one event.
   from watched_changes c
   where (c.table_name, c.row_id) in (
@@ -10437,22 +10554,25 @@ begin
   );
   return jsonb_build_object(
     'changes', coalesce(v_changes, '[]'),
+    'isMarked', v_is_marked,
     'watches', (
-      select coalesce(jsonb_agg(jsonb_build_object('id', w.id, 'userId', w.user_id, 'permissions', user_permissions(w.user_id),
-        'tableName', w.table_name, 'statement', w.statement, 'values', w.statement_values, 'seenStatement', w.seen_statement, 'idsAt', w.ids_at, 'isReady', w.is_ready,
-        'version', md5(w.statement || w.statement_values::text)
-      ) order by w.user_id, w.table_name, w.id), '[]')
-      from search_watches w join users u on u.id = w.user_id
-      where u.is_active and not w.is_paused and (
-        w.is_ready and w.table_name = any (v_changed)
-        or not w.is_ready and w.ready_after::xid8 < pg_snapshot_xmin(pg_current_snapshot())
-      )
+      select coalesce(jsonb_agg(watch_to_run(w) order by w.user_id, w.table_name, w.id), '[]')
+      from (
+        select w.* from search_watches w join users u on u.id = w.user_id
+        where u.is_active and not w.is_paused and w.is_ready and w.table_name = any (v_changed)
+        union all
+        (
+          select w.* from search_watches w join users u on u.id = w.user_id
+          where u.is_active and not w.is_paused and not w.is_ready and w.ready_after::xid8 <= pg_snapshot_xmin(pg_current_snapshot())
+          order by w.id limit 50
+        )
+      ) as w
     )
   );
 end;
 $function$;
-grant execute on function next_watched_changes(integer) to office_worker;
-comment on function next_watched_changes(integer) is 'The next changed rows and the watches to evaluate.';
+grant execute on function next_watched_changes(integer,boolean) to office_worker;
+comment on function next_watched_changes(integer,boolean) is 'The next changed rows and the watches to evaluate, 50 of them without a baseline at most.';
 
 CREATE OR REPLACE FUNCTION nightly_moment(day date, time_zone text)
  RETURNS timestamp with time zone
@@ -10469,6 +10589,15 @@ AS $function$
   insert into watched_changes (table_name, row_id, is_new)
   select note_watched.table_name, i, note_watched.is_new from unnest(note_watched.ids) as i
 $function$;
+
+CREATE OR REPLACE FUNCTION notification_kinds()
+ RETURNS SETOF notification_kind
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select k from unnest(enum_range(null::notification_kind)) as k where k <> 'WATCH_MATCHED'
+$function$;
+comment on function notification_kinds() is 'The kinds with a preference. A search watch has its own channels.';
 
 CREATE OR REPLACE FUNCTION notify_of_import_issues(groups_before integer, groups_now integer, run_id uuid)
  RETURNS void
@@ -10493,17 +10622,18 @@ declare
 begin
   select * into v_erp from erp_cursors c where c.entity = 'orders';
   if v_erp.erp_down_at < now() - interval '10 minutes' and not exists (
-    select from notifications n where n.kind = 'ERP_DOWN' and n.created_at > v_erp.erp_down_at
+    select from notifications n where n.kind = 'ERP_DOWN' and n.subject_key = iso_text(v_erp.erp_down_at)
   ) then
-    perform notify_users(holders_of('erpsync.read'), 'ERP_DOWN', 'The ERP does not answer', v_erp.erp_error);
+    perform notify_users(holders_of('erpsync.read'), 'ERP_DOWN', 'The ERP does not answer', v_erp.erp_error,
+      subject_key => iso_text(v_erp.erp_down_at));
   end if;
   select min(o.created_at) into v_since from search_outbox o
   where exists (select from search_indexes i where i.collection = o.collection and i.version is not null);
   if v_since < now() - interval '10 minutes' and not exists (
-    select from notifications n where n.kind = 'SEARCH_DOWN' and n.created_at > v_since
+    select from notifications n where n.kind = 'SEARCH_DOWN' and n.subject_key = iso_text(v_since)
   ) then
-    perform notify_users(holders_of('settings.update'), 'SEARCH_DOWN', 'The search engine takes no changes',
-      (select string_agg(distinct i.error, '; ') from search_indexes i where i.error is not null));
+    perform notify_users(holders_of('settings.update'), 'SEARCH_DOWN', 'The search engine accepts no changes',
+      (select string_agg(distinct i.error, '; ') from search_indexes i where i.error is not null), subject_key => iso_text(v_since));
   end if;
 end;
 $function$;
@@ -10539,7 +10669,7 @@ AS $function$
 $function$;
 comment on function notify_users(uuid[],notification_kind,text,text,text,text,text) is 'Notifies active users. Notifications of one kind and `subject_key` (default: `entity_id`) within an hour are merged.';
 
-CREATE OR REPLACE FUNCTION notify_watch_owners()
+CREATE OR REPLACE FUNCTION notify_watch_owners(checked jsonb)
  RETURNS integer
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -10551,29 +10681,37 @@ declare
   v_number integer;
   v_count integer := 0;
 begin
-  for v_watch in select w.* from search_watches w where w.due_at <= now() order by w.due_at for update skip locked loop
-    update search_watches w set due_at = null where w.id = v_watch.id;
-    with delivered as (delete from search_watch_notices e where e.watch_id = v_watch.id returning e.id, e.event, e.name)
+  for v_watch in
+    select w.* from search_watches w join jsonb_object_keys(checked) as k(id) on w.id = k.id::uuid
+    where w.due_at <= now() order by w.due_at for update of w skip locked
+  loop
+    with delivered as (
+      delete from search_watch_notices n where n.watch_id = v_watch.id and checked -> v_watch.id::text ? n.row_id::text
+      returning n.id, n.event, n.name, n.row_id
+    )
     select count(*), string_agg(t.line, E'\n' order by t.id) filter (where t.place <= 10) into v_number, v_lines
     from (
       select t.id, row_number() over (order by t.id) as place,
         format('%s: %s', case t.event when 'CREATED' then 'New' when 'MATCHES' then 'Matches' when 'LEAVES' then 'No longer matches' else 'Changed' end, t.name) as line
-      from delivered t
+      from delivered t where (checked -> v_watch.id::text ->> t.row_id::text)::boolean
     ) as t;
-    -- Skips owners who lost the permission for the table.
-    continue when v_number = 0 or not may_read_table(v_watch.user_id, v_watch.table_name);
+    update search_watches w set due_at = null
+    where w.id = v_watch.id and not exists (select from search_watch_notices n where n.watch_id = w.id);
+    continue when v_number = 0;
+    perform record_watch_read(v_watch, v_number);
+    -- A subject of its own: events of different deliveries are not merged.
     perform add_notifications(array[v_watch.user_id], 'WATCH_MATCHED',
       format('“%s”: %s', v_watch.name, case v_number when 1 then '1 row' else v_number || ' rows' end),
       v_lines || case when v_number > 10 then format(E'\n%s more', v_number - 10) else '' end,
-      'SearchWatch', v_watch.id::text, null, 'INBOX' = any (v_watch.channels),
+      'SearchWatch', v_watch.id::text, uuidv7()::text, 'INBOX' = any (v_watch.channels),
       case when 'EMAIL' = any (v_watch.channels) then 'AT_ONCE' else 'OFF' end::notification_mail);
     v_count := v_count + 1;
   end loop;
   return v_count;
 end;
 $function$;
-grant execute on function notify_watch_owners() to office_worker;
-comment on function notify_watch_owners() is 'Notifies the owners of due watches; returns the number of watches.';
+grant execute on function notify_watch_owners(jsonb) to office_worker;
+comment on function notify_watch_owners(jsonb) is 'Notifies the owners of due watches; returns the number of watches.';
 
 CREATE OR REPLACE FUNCTION office_time_zone()
  RETURNS text
@@ -11234,7 +11372,7 @@ begin
   where f.id = (select o.id from calendar_feeds o where o.id = v_feed.id for update skip locked)
     and (v_feed.last_used_at is null or v_feed.last_used_at < now() - interval '1 minute');
   return jsonb_build_object(
-    'name', user_name(v_feed.user_id), 'timeZone', time_zone_of(v_feed.user_id),
+    'name', user_name(v_feed.user_id),
     'events', (select coalesce(jsonb_agg(to_jsonb(e)), '[]') from (
       select * from calendar_events(v_feed.user_id) as c order by coalesce(c.starts_at, c.starts_on), c.id limit 5000) as e)
   );
@@ -11396,8 +11534,10 @@ CREATE OR REPLACE FUNCTION record_erp_is_up(entity text)
  RETURNS void
  LANGUAGE sql
 AS $function$
-  update erp_cursors c set erp_is_up = true, erp_error = null, erp_seen_at = clock_timestamp(), erp_down_at = null
-  where c.entity = record_erp_is_up.entity
+  update erp_cursors c set erp_is_up = true, erp_error = null, erp_seen_at = clock_timestamp()
+  where c.entity = record_erp_is_up.entity;
+  -- The outage is recorded at `orders`, for both entities.
+  update erp_cursors c set erp_down_at = null where c.entity = 'orders' and c.erp_down_at is not null
 $function$;
 
 CREATE OR REPLACE FUNCTION record_export_progress(job_id uuid, attempt integer, rows integer)
@@ -11621,6 +11761,23 @@ $function$;
 grant execute on function record_unknown_search_key(text,integer,text[],bigint) to office_worker;
 comment on function record_unknown_search_key(text,integer,text[],bigint) is 'Records an unknown key of the engine; it is removed when all keys derived from it have expired.';
 
+CREATE OR REPLACE FUNCTION record_watch_read(watch search_watches, row_count integer)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  v_tags jsonb := table_tags(to_regclass(quote_ident(watch.table_name)));
+begin
+  if v_tags ? 'auditReads' then
+    perform act_as(watch.user_id);
+    perform record_read(substring(v_tags ->> 'audit' from '^\w+'), null,
+      jsonb_build_object('field', 'searchWatch', 'watchId', watch.id, 'rows', record_watch_read.row_count));
+    perform set_config('office.user_id', '', true);
+  end if;
+end;
+$function$;
+comment on function record_watch_read(search_watches,integer) is 'Records that a watch showed rows of an audited table to its owner.';
+
 CREATE OR REPLACE FUNCTION record_watched_changes(changes jsonb, results jsonb, seen jsonb)
  RETURNS integer
  LANGUAGE plpgsql
@@ -11639,16 +11796,20 @@ begin
     return 0;
   end if;
 
-  update search_watches w set is_paused = true, problem = left(r ->> 'problem', 1000)
+  update search_watches w set is_paused = true, is_ready = false, problem = left(r ->> 'problem', 1000)
   from jsonb_array_elements(results) as r
-  where w.id = (r ->> 'id')::uuid and r ? 'problem';
+  where w.id = (r ->> 'id')::uuid and r ? 'problem' and watch_version(w) = r ->> 'version';
+  -- The baseline of an earlier search, or of the time before a pause.
+  delete from search_watch_rows o
+  using search_watches w, jsonb_array_elements(results) as r
+  where w.id = (r ->> 'id')::uuid and o.watch_id = w.id and not w.is_ready;
 
   -- Skips watches that changed since `next_watched_changes`.
   with current_results as materialized (
     select w.id, w.user_id || '.' || w.table_name as seen_key, w.is_ready, w.table_name, w.events, r -> 'matches' as matches
     from jsonb_array_elements(results) as r join search_watches w on w.id = (r ->> 'id')::uuid
     where not r ? 'problem' and not w.is_paused and w.is_ready = (r ->> 'isReady')::boolean
-      and md5(w.statement || w.statement_values::text) = r ->> 'version'
+      and watch_version(w) = r ->> 'version'
     for no key update of w
   ),
   changed as materialized (
@@ -11671,7 +11832,7 @@ begin
   ),
   compared as materialized (
     select c.id as watch_id, h.row_id, h.place, c.events, h.is_new, m.row_id is not null as matches, o.row_id is not null as matched,
-      coalesce(m.name, s.name) as name
+      coalesce(m.name, s.name) as name, m.row_id is not null or s.row_id is not null as is_visible
     from current_results c join changed h on h.table_name = c.table_name
       left join matching m on m.watch_id = c.id and m.row_id = h.row_id
       left join search_watch_rows o on o.watch_id = c.id and o.row_id = h.row_id
@@ -11686,14 +11847,14 @@ begin
   ),
   new_events as (
     insert into search_watch_notices (watch_id, event, row_id, name)
-    select p.watch_id, e.event, p.row_id, left(p.name, 200)
+    select p.watch_id, e.event, p.row_id, left(coalesce(p.name, p.row_id::text), 200)
     from compared p, lateral (
       select case
         when p.matches and not p.matched and p.is_new and 'CREATED' = any (p.events) then 'CREATED'
         when p.matches and not p.matched then 'MATCHES'
         when p.matches then 'CHANGED'
-        -- Invisible and deleted rows have no name and cause no event.
-        when p.name is not null then 'LEAVES'
+        -- Invisible and deleted rows cause no event.
+        when p.is_visible then 'LEAVES'
       end::search_watch_event as event
     ) as e
     where e.event = any (p.events)
@@ -11702,8 +11863,7 @@ begin
   )
   update search_watches w set
     match_count = w.match_count + n.number, last_match_at = now(),
-    due_at = coalesce(w.due_at, case w.delivery when 'AT_ONCE' then now() when 'DAILY' then next_digest_at(w.user_id)
-      else next_digest_at(w.user_id) + make_interval(days => (8 - extract(isodow from next_digest_at(w.user_id) at time zone time_zone_of(w.user_id))::integer) % 7) end)
+    due_at = coalesce(w.due_at, case w.delivery when 'AT_ONCE' then now() else next_digest_at(w.user_id, now(), w.delivery = 'WEEKLY') end)
   from (select n.watch_id, count(*)::integer as number from new_events n group by 1) as n
   where w.id = n.watch_id;
   get diagnostics v_count = row_count;
@@ -12243,17 +12403,19 @@ grant execute on function reserve_ai_cost(uuid,numeric,numeric,numeric) to offic
 comment on function reserve_ai_cost(uuid,numeric,numeric,numeric) is 'Reserves the wanted cost, or the rest of the caller''s daily budget; null when less than the minimum is left.';
 
 CREATE OR REPLACE FUNCTION restorable_table(entity_type text)
- RETURNS TABLE(relation regclass, permission text)
+ RETURNS TABLE(relation regclass, permissions text[], needs_login boolean)
  LANGUAGE sql
  STABLE
 AS $function$
-  select c.oid::regclass, t.tags ->> 'create'
+  select c.oid::regclass, regexp_split_to_array(btrim(t.tags ->> 'create'), '[\s,]+'),
+    t.tags ?| array['login', 'session'] or t.tags ->> 'read' = 'login'
   from pg_class c, lateral table_tags(c.oid) as t(tags)
   where c.relnamespace = current_schema()::regnamespace and c.relkind = 'r' and t.tags ? 'create'
     and substring(t.tags ->> 'audit' from '^(\w+)') = restorable_table.entity_type
+    and not exists (select from pg_attribute a where a.attrelid = c.oid and a.attname = 'file_key' and not a.attisdropped)
 $function$;
 
-CREATE OR REPLACE FUNCTION restore(audit_log_id uuid, together boolean DEFAULT false)
+CREATE OR REPLACE FUNCTION restore(audit_log_id uuid, together boolean DEFAULT true)
  RETURNS integer
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -12261,9 +12423,9 @@ CREATE OR REPLACE FUNCTION restore(audit_log_id uuid, together boolean DEFAULT f
 AS $function$
 declare
   v_audit audit_log;
-  v_rows audit_log[];
-  v_left audit_log[];
-  v_row audit_log;
+  v_rows jsonb;
+  v_left jsonb;
+  v_type text;
   v_count integer := 0;
   v_message text;
 begin
@@ -12272,36 +12434,50 @@ begin
   where a.id = restore.audit_log_id and a.operation = 'DELETE' and a.created_at > now() - interval '7 days';
   if not found or not exists (
     select from restorable_table(v_audit.entity_type) t
-    where string_to_array(regexp_replace(btrim(t.permission), '[\s,]+', ' ', 'g'), ' ') <@ current_permissions()
+    where t.permissions <@ current_permissions() and not (t.needs_login and is_scoped())
   ) then
     perform fail('OF404', 'There is no deletion of the last seven days with this id that you may undo', '{"path": ["auditLogId"]}');
   end if;
-  v_rows := case when restore.together and v_audit.correlation_id is not null then array(
-      select a from audit_log a
-      where a.correlation_id = v_audit.correlation_id and a.operation = 'DELETE' and a.created_at > now() - interval '7 days'
-      order by a.created_at, a.id limit 10001
-    ) else array[v_audit] end;
-  if cardinality(v_rows) > 10000 then
-    perform fail('OF409', 'More than 10000 rows were deleted together: restore them one by one', '{"path": ["together"]}');
-  end if;
-  -- Retries rows that failed after the others, because they may refer to rows that are restored later.
+  -- One transaction has one time. The correlation id separates transactions of the same time.
+  select jsonb_object_agg(d.entity_type, d.rows) into v_rows
+  from (
+    select a.entity_type, jsonb_agg(a.before order by a.id) as rows
+    from audit_log a
+    where a.operation = 'DELETE' and case when restore.together
+      then a.created_at = v_audit.created_at and a.correlation_id is not distinct from v_audit.correlation_id
+      else a.id = v_audit.id and a.created_at = v_audit.created_at end
+    group by 1
+  ) as d
+  where exists (select from restorable_table(d.entity_type));
+  perform set_config('office.restoring', 'on', true);
+  -- A type whose rows refer to rows of another type is retried after the others.
   loop
     v_left := '{}';
-    foreach v_row in array v_rows loop
+    for v_type in select jsonb_object_keys(v_rows) loop
       begin
-        perform restore_row(v_row);
-        v_count := v_count + 1;
-      exception when sqlstate 'OF409' then
-        get stacked diagnostics v_message = message_text;
-        v_left := v_left || v_row;
+        v_count := v_count + restore_rows(v_type, v_rows -> v_type);
+      exception
+        when foreign_key_violation then
+          v_message := format('The %s cannot be restored: a row that it refers to was deleted', v_type);
+          v_left := v_left || jsonb_build_object(v_type, v_rows -> v_type);
+        when unique_violation or exclusion_violation then
+          v_message := format('The %s cannot be restored: another row has the same unique value', v_type);
+          v_left := v_left || jsonb_build_object(v_type, v_rows -> v_type);
+        when not_null_violation or check_violation or sqlstate 'OF400' or sqlstate 'OF409' then
+          v_message := format('The %s cannot be restored: it violates a current rule of the table', v_type);
+          v_left := v_left || jsonb_build_object(v_type, v_rows -> v_type);
       end;
     end loop;
-    exit when cardinality(v_left) = 0;
-    if cardinality(v_left) = cardinality(v_rows) then
+    exit when v_left = '{}';
+    if v_left = v_rows then
       perform fail('OF409', v_message, '{"path": ["auditLogId"]}');
     end if;
     v_rows := v_left;
   end loop;
+  perform set_config('office.restoring', '', true);
+  if v_count = 0 then
+    perform fail('OF409', format('The %s exists already', v_audit.entity_type), '{"path": ["auditLogId"]}');
+  end if;
   return v_count;
 end;
 $function$;
@@ -12309,8 +12485,8 @@ grant execute on function restore(uuid,boolean) to office_api;
 
 comment on function restore(uuid,boolean) is '@guard principal
 @argument audit_log_id A deletion of the last seven days, as `auditLogs` and `recordHistory` list it.
-@argument together Whether to restore all rows that the same request deleted, such as the campaigns of `deleteAllCampaigns`.
-Restores a deleted row with its id. The caller needs the permission to create such rows. All or nothing; returns the number of rows.';
+@argument together Whether to restore all rows that the same transaction deleted, such as the ratings of a reviewer or the campaigns of `deleteAllCampaigns`.
+Restores deleted rows with their ids. The caller needs the permissions to create such rows. All or nothing: existing rows are skipped; returns the number of restored rows.';
 
 CREATE OR REPLACE FUNCTION restore_documentation_version(id uuid)
  RETURNS documentation_versions
@@ -12339,35 +12515,38 @@ comment on function restore_documentation_version(uuid) is '@guard login documen
 @action
 Restores the title and body of this version as a new version, and returns the new version.';
 
-CREATE OR REPLACE FUNCTION restore_row(audit audit_log)
- RETURNS void
+CREATE OR REPLACE FUNCTION restore_rows(entity_type text, rows jsonb)
+ RETURNS integer
  LANGUAGE plpgsql
 AS $function$
 declare
   v_table record;
+  v_left_out text[];
   v_columns text;
-  v_row jsonb;
+  v_names jsonb;
+  v_count integer;
 begin
-  select * into v_table from restorable_table(audit.entity_type);
-  if not found then
-    perform fail('OF409', format('A deleted %s cannot be restored', audit.entity_type));
+  select * into v_table from restorable_table(restore_rows.entity_type);
+  if v_table.needs_login then
+    perform require_full_login();
   end if;
-  perform require_all_permissions(variadic regexp_split_to_array(btrim(v_table.permission), '[\s,]+'));
-  select string_agg(quote_ident(a.attname), ', ' order by a.attnum), jsonb_object_agg(a.attname, audit.before -> n.name)
-  into v_columns, v_row
-  from pg_attribute a, lateral (
-    select coalesce(comment_tags(col_description(a.attrelid, a.attnum)) ->> 'auditName', camel_case(a.attname))
-  ) as n(name)
-  where a.attrelid = v_table.relation and a.attnum > 0 and not a.attisdropped and a.attgenerated = '' and audit.before ? n.name;
-  -- lint: allow function-body because the table is that of the audit row
-  execute format('insert into %1$s (%2$s) select %2$s from jsonb_populate_record(null::%1$s, $1)', v_table.relation, v_columns) using v_row;
-exception
-  when unique_violation or exclusion_violation then
-    perform fail('OF409', format('The %s cannot be restored: another row has the same unique value', audit.entity_type));
-  when foreign_key_violation then
-    perform fail('OF409', format('The %s cannot be restored: a row that it refers to was deleted', audit.entity_type));
-  when not_null_violation or check_violation then
-    perform fail('OF409', format('The %s cannot be restored: it violates a current rule of the table', audit.entity_type));
+  perform require_all_permissions(variadic v_table.permissions);
+  v_left_out := regexp_split_to_array(substring(table_tags(v_table.relation) ->> 'audit' from '\yexcept\s+(.+)$'), '\s+');
+  select string_agg(quote_ident(a.attname), ', ' order by a.attnum),
+    jsonb_object_agg(a.attname, coalesce(t.tags ->> 'auditName', camel_case(a.attname)))
+  into v_columns, v_names
+  from pg_attribute a, lateral comment_tags(col_description(a.attrelid, a.attnum)) as t(tags)
+  where a.attrelid = v_table.relation and a.attnum > 0 and not a.attisdropped and a.attgenerated = '' and not t.tags ? 'secret'
+    and a.attname <> all (coalesce(v_left_out, '{}'));
+  -- lint: allow function-body because the table is that of the audit rows
+  execute format(
+    'insert into %1$s (%2$s) select %2$s from jsonb_populate_recordset(null::%1$s, (
+       select jsonb_agg((select jsonb_object_agg(n.key, r.value -> n.value) from jsonb_each_text($2) as n where r.value ? n.value))
+       from jsonb_array_elements($1) as r)) as r
+     where not exists (select from %1$s t where t.id = r.id)',
+    v_table.relation, v_columns) using restore_rows.rows, v_names;
+  get diagnostics v_count = row_count;
+  return v_count;
 end;
 $function$;
 
@@ -12730,6 +12909,7 @@ begin
       coalesce(n.events, '{CREATED,MATCHES}'), coalesce(n.delivery, 'AT_ONCE'), coalesce(n.channels, '{INBOX}'), coalesce(n.is_paused, false)
     from jsonb_populate_record(null::search_watches, save_search_watch.input) as n
     returning * into v_watch;
+    perform queue_job('run_watches', '{}', 'saved', null, 5);
     return v_watch.id;
   end if;
   select * into v_old from search_watches w where w.id = save_search_watch.id and w.user_id = current_user_id() for update;
@@ -12740,11 +12920,15 @@ begin
     array['name', 'query', 'events', 'delivery', 'channels', 'is_paused']));
   update search_watches w set
     name = coalesce(trim_to_null(v_watch.name), ''), query = v_watch.query, statement = v_watch.statement,
-    statement_values = v_watch.statement_values, seen_statement = v_watch.seen_statement, ids_at = v_watch.ids_at, events = v_watch.events, delivery = v_watch.delivery,
-    channels = v_watch.channels, is_paused = v_watch.is_paused,
+    statement_values = v_watch.statement_values, seen_statement = v_watch.seen_statement, ids_at = v_watch.ids_at,
+    events = v_watch.events, delivery = v_watch.delivery, channels = v_watch.channels, is_paused = v_watch.is_paused,
     problem = case when v_watch.query <> v_old.query or not v_watch.is_paused then null else v_old.problem end,
-    is_ready = w.is_ready and v_watch.query = v_old.query, ready_after = pg_current_xact_id()::text
+    is_ready = w.is_ready and v_watch.query = v_old.query and not v_watch.is_paused, ready_after = null
   where w.id = v_old.id;
+  if v_watch.is_paused or v_watch.query <> v_old.query then
+    perform drop_watch_notices(v_old.id);
+  end if;
+  perform queue_job('run_watches', '{}', 'saved', null, 5);
   return v_old.id;
 end;
 $function$;
@@ -12776,7 +12960,6 @@ begin
   perform add_notification_preferences();
   perform notify_of_tokens();
   perform notify_of_systems();
-  perform notify_watch_owners();
   delete from notifications n where n.id in (
     select o.id from notifications o where o.created_at < now() - make_interval(days => schedule_notifications.keep_days)
     order by o.created_at limit 10000
@@ -13768,7 +13951,7 @@ CREATE OR REPLACE FUNCTION slug_of(title text)
  LANGUAGE sql
  IMMUTABLE
 AS $function$
-  select left(btrim(regexp_replace(search_text(slug_of.title), '[^a-z0-9]+', '-', 'g'), '-'), 100)
+  select rtrim(left(ltrim(regexp_replace(search_text(slug_of.title), '[^a-z0-9]+', '-', 'g'), '-'), 100), '-')
 $function$;
 
 CREATE OR REPLACE FUNCTION stale_test_tenants(unused_for interval)
@@ -14842,9 +15025,6 @@ CREATE OR REPLACE FUNCTION tg_documentation_pages__check()
  SECURITY DEFINER
  SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
-declare
-  v_above uuid := new.parent_id;
-  v_depth integer := 0;
 begin
   if current_user_id() is not null and (case tg_op when 'UPDATE' then old.is_built_in else new.is_built_in end) then
     perform fail('OF409', 'This page belongs to the product and cannot be changed', '{"path": ["id"]}');
@@ -14853,25 +15033,20 @@ begin
     new.slug := coalesce(nullif(slug_of(new.title), ''), 'page-' || new.id);
   end if;
   if tg_op = 'INSERT' then
-    new.author_user_id := current_user_id();
-    new.updated_by_user_id := new.author_user_id;
+    -- A restored page keeps its author. Requests cannot set these columns.
+    new.author_user_id := coalesce(new.author_user_id, current_user_id());
+    new.updated_by_user_id := coalesce(new.updated_by_user_id, new.author_user_id);
   elsif (new.title, new.body) is distinct from (old.title, old.body) then
     new.version := old.version + 1;
     new.updated_by_user_id := current_user_id();
   end if;
   new.search_vector := documentation_words('pg_catalog.danish', new) || documentation_words('pg_catalog.english', new);
-  while v_above is not null loop
-    v_depth := v_depth + 1;
-    if v_above = new.id then
-      perform fail('OF400', 'parentId cannot be the page itself or one below it', '{"path": ["input", "parentId"]}');
-    elsif v_depth > 10 then
-      perform fail('OF400', 'parentId is too deep: the tree has 10 levels at most', '{"path": ["input", "parentId"]}');
-    end if;
-    select p.parent_id into v_above from documentation_pages p where p.id = v_above;
-  end loop;
+  if new.parent_id is not null and (tg_op = 'INSERT' or new.parent_id is distinct from old.parent_id) then
+    perform check_documentation_parent(new.id, new.parent_id);
+  end if;
   -- Pages of the product are inserted together and link to each other.
-  if not new.is_built_in and (tg_op = 'INSERT' or new.body <> old.body) and octet_length(new.body) <= 200000 then
-    perform check_documentation_links(new.body);
+  if not new.is_built_in and not is_restoring() and (tg_op = 'INSERT' or new.body <> old.body) and octet_length(new.body) <= 200000 then
+    perform check_documentation_links(new.body, new.slug);
   end if;
   return new;
 end;
@@ -14898,7 +15073,8 @@ CREATE OR REPLACE FUNCTION tg_documentation_pages__keep()
  SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 begin
-  if tg_op = 'INSERT' or new.version <> old.version then
+  -- A restored page has its versions restored as well.
+  if tg_op = 'INSERT' and not is_restoring() or tg_op = 'UPDATE' and new.version <> old.version then
     insert into documentation_versions (page_id, number, title, body, author_user_id)
     values (new.id, new.version, new.title, new.body, new.updated_by_user_id);
   end if;
@@ -15036,7 +15212,7 @@ CREATE OR REPLACE FUNCTION tg_jobs__notify()
 AS $function$
 begin
   if new.kind = 'send_invitation' then
-    perform notify_users(array[new.user_id], 'INVITATION_UNDELIVERABLE', format('The invitation of %s could not be delivered', new.subject),
+    perform notify_users(array[new.user_id], 'INVITATION_UNDELIVERABLE', format('%s could not be delivered', new.subject),
       new.error, 'Job', new.id::text);
   else
     perform notify_users(array[new.user_id], 'JOB_FAILED', format('%s failed', jobs_title(new)), concat_ws(': ', new.subject, new.error),
@@ -15381,7 +15557,7 @@ AS $function$
 begin
   insert into notification_preferences (user_id, kind, mail)
   select u.id, k.kind, default_notification_mail(k.kind)
-  from new_rows u, unnest(enum_range(null::notification_kind)) as k(kind);
+  from new_rows u, notification_kinds() as k(kind);
   return null;
 end;
 $function$;
@@ -15845,7 +16021,7 @@ begin
   v_length := (v_new.ends_at at time zone v_zone) - (v_new.starts_at at time zone v_zone);
   v_times := array(
     select case
-        when given && array['starts_at', 'ends_at'] then tstzrange(s.local at time zone v_zone, (s.local + v_length) at time zone v_zone)
+        when given && array['starts_at', 'ends_at'] then local_range(s.local, v_length, v_zone)
         else tstzrange(b.starts_at, b.ends_at)
       end
     from unnest(v_later) as b, lateral (select (b.starts_at at time zone v_zone) + v_moved) as s(local)
@@ -16416,6 +16592,27 @@ AS $function$
 $function$;
 grant execute on function waiting_search_documents(text,uuid[]) to office_worker;
 comment on function waiting_search_documents(text,uuid[]) is 'The rows that wait for delivery.';
+
+CREATE OR REPLACE FUNCTION watch_to_run(watch search_watches)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select jsonb_build_object(
+    'id', watch.id, 'userId', watch.user_id, 'permissions', user_permissions(watch.user_id), 'tableName', watch.table_name,
+    'statement', watch.statement, 'values', watch.statement_values, 'seenStatement', watch.seen_statement, 'idsAt', watch.ids_at,
+    'isReady', watch.is_ready, 'needsNames', 'LEAVES' = any (watch.events), 'version', watch_version(watch)
+  )
+$function$;
+
+CREATE OR REPLACE FUNCTION watch_version(watch search_watches)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select md5(watch.statement || watch.statement_values::text)
+$function$;
+comment on function watch_version(search_watches) is 'Changes with the search of a watch.';
 
 CREATE OR REPLACE FUNCTION without_tokens(value text)
  RETURNS text

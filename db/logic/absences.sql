@@ -277,8 +277,8 @@ create or replace function campaigns_is_author_away(campaign campaigns) returns 
     where w.user_id = campaign.author_user_id
       and (campaign.scheduled_at at time zone office_time_zone())::date between w.starts_on and w.ends_on
   )
+  where is_login()
 $$ language sql stable;
 comment on function campaigns_is_author_away is '@computed
-@notNull
-Whether the author is away on the day of the campaign.';
+Whether the author is away on the day of the campaign; null for tokens with scopes, which cannot read absences.';
 grant execute on function users_away_until, campaigns_is_author_away to office_api;

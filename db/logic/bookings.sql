@@ -54,6 +54,15 @@ begin
 end;
 $$ language plpgsql volatile;
 
+-- In the hour that a clock change skips, a local end can be before its start: then the duration counts.
+create or replace function local_range(starts timestamp, duration interval, time_zone text) returns tstzrange as $$
+  select tstzrange(s.starts_at, case when s.ends_at > s.starts_at then s.ends_at else s.starts_at + local_range.duration end)
+  from (
+    select local_range.starts at time zone local_range.time_zone as starts_at,
+      (local_range.starts + local_range.duration) at time zone local_range.time_zone as ends_at
+  ) as s
+$$ language sql stable;
+
 -- The times of a series: each at the time of day of the first in the office's time zone, also when clocks change.
 create or replace function booking_times(booking resource_bookings) returns tstzrange[] as $$
 declare
@@ -78,8 +87,8 @@ begin
     perform fail('OF400', 'repeatUntil must be earlier: a series has 104 bookings at most', '{"path": ["input", "repeatUntil"]}');
   end if;
   return array(
-    select tstzrange((v_starts + step) at time zone v_zone, (v_ends + step) at time zone v_zone)
-    from generate_series(0, v_repeats) as n, make_interval(weeks => n * booking.repeat_weeks) as step
+    select local_range(v_starts + make_interval(weeks => n * booking.repeat_weeks), v_ends - v_starts, v_zone)
+    from generate_series(0, v_repeats) as n
     order by n
   );
 end;
@@ -185,7 +194,7 @@ begin
   v_length := (v_new.ends_at at time zone v_zone) - (v_new.starts_at at time zone v_zone);
   v_times := array(
     select case
-        when given && array['starts_at', 'ends_at'] then tstzrange(s.local at time zone v_zone, (s.local + v_length) at time zone v_zone)
+        when given && array['starts_at', 'ends_at'] then local_range(s.local, v_length, v_zone)
         else tstzrange(b.starts_at, b.ends_at)
       end
     from unnest(v_later) as b, lateral (select (b.starts_at at time zone v_zone) + v_moved) as s(local)

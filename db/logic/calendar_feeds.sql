@@ -75,7 +75,7 @@ begin
   where f.id = (select o.id from calendar_feeds o where o.id = v_feed.id for update skip locked)
     and (v_feed.last_used_at is null or v_feed.last_used_at < now() - interval '1 minute');
   return jsonb_build_object(
-    'name', user_name(v_feed.user_id), 'timeZone', time_zone_of(v_feed.user_id),
+    'name', user_name(v_feed.user_id),
     'events', (select coalesce(jsonb_agg(to_jsonb(e)), '[]') from (
       select * from calendar_events(v_feed.user_id) as c order by coalesce(c.starts_at, c.starts_on), c.id limit 5000) as e)
   );

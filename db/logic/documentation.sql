@@ -3,35 +3,62 @@ select ensure_policy('documentation_pages', 'documentation_pages_published', 'se
   '(select is_login()) and (is_published or (select has_permission(''documentation.update'')))');
 
 create or replace function slug_of(title text) returns text as $$
-  select left(btrim(regexp_replace(search_text(slug_of.title), '[^a-z0-9]+', '-', 'g'), '-'), 100)
+  select rtrim(left(ltrim(regexp_replace(search_text(slug_of.title), '[^a-z0-9]+', '-', 'g'), '-'), 100), '-')
 $$ language sql immutable;
 
 create or replace function documentation_page_id(slug text) returns uuid as $$
   select coalesce(
     (select p.id from documentation_pages p where p.slug = documentation_page_id.slug),
-    (select s.page_id from documentation_slugs s where s.slug = documentation_page_id.slug)
+    (select p.id from documentation_slugs s join documentation_pages p on p.id = s.page_id where s.slug = documentation_page_id.slug)
   )
 $$ language sql stable;
 comment on function documentation_page_id is 'The id of the page with this current or earlier address.';
 
 -- Checks links `[text](address)` outside of code. Links with a scheme, a path or only an anchor are not links to pages.
-create or replace function check_documentation_links(body text) returns void as $$
+create or replace function check_documentation_links(body text, own_slug text) returns void as $$
 declare
   v_broken text;
 begin
   select l.slug into v_broken
   from (
     select distinct m[1] as slug
-    from string_to_table(regexp_replace(check_documentation_links.body, '```[^`]*```|`[^`\n]*`', '', 'g'), E'\n') as line,
+    from string_to_table(regexp_replace(regexp_replace(check_documentation_links.body, '```.*?```|~~~.*?~~~', '', 'g'), '`[^`\n]*`', '', 'g'), E'\n') as line,
       regexp_matches(line, '\]\(([A-Za-z0-9_-]+)(?:#[^)\s]*)?\)', 'g') as m
   ) as l
-  where documentation_page_id(l.slug) is null
+  where l.slug <> check_documentation_links.own_slug and documentation_page_id(l.slug) is null
   order by l.slug limit 1;
   if found then
     perform fail('OF400', format('body links to %s, but no page has this address', v_broken), '{"path": ["input", "body"]}');
   end if;
 end;
 $$ language plpgsql stable;
+
+-- Moves are checked one after the other, so that two of them cannot form a cycle.
+create or replace function check_documentation_parent(page_id uuid, parent_id uuid) returns void as $$
+declare
+  v_levels integer;
+begin
+  perform pg_advisory_xact_lock(hashtextextended(current_schema() || '.documentation_pages', 0));
+  with recursive above as (
+    select p.id, p.parent_id, 1 as level from documentation_pages p where p.id = check_documentation_parent.parent_id
+    union all
+    select p.id, p.parent_id, a.level + 1 from above a join documentation_pages p on p.id = a.parent_id where a.level <= 10
+  ),
+  below as (
+    select check_documentation_parent.page_id as id, 1 as level
+    union all
+    select p.id, b.level + 1 from below b join documentation_pages p on p.parent_id = b.id where b.level <= 10
+  )
+  select case when exists (select from above a where a.id = check_documentation_parent.page_id) then null
+    else (select max(a.level) from above a) + (select max(b.level) from below b) end
+  into v_levels;
+  if v_levels is null and exists (select from documentation_pages p where p.id = check_documentation_parent.parent_id) then
+    perform fail('OF400', 'parentId cannot be the page itself or one below it', '{"path": ["input", "parentId"]}');
+  elsif v_levels > 10 then
+    perform fail('OF400', 'parentId is too deep: the tree has 10 levels at most', '{"path": ["input", "parentId"]}');
+  end if;
+end;
+$$ language plpgsql volatile;
 
 create or replace function documentation_words(language regconfig, page documentation_pages) returns tsvector as $$
   select setweight(to_tsvector(documentation_words.language, page.title || ' ' || array_to_string(page.tags, ' ')), 'A')
@@ -40,9 +67,6 @@ $$ language sql stable;
 comment on function documentation_words is 'The words of a page in one language; those of its title and tags have more weight.';
 
 create or replace function tg_documentation_pages__check() returns trigger as $$
-declare
-  v_above uuid := new.parent_id;
-  v_depth integer := 0;
 begin
   if current_user_id() is not null and (case tg_op when 'UPDATE' then old.is_built_in else new.is_built_in end) then
     perform fail('OF409', 'This page belongs to the product and cannot be changed', '{"path": ["id"]}');
@@ -51,25 +75,20 @@ begin
     new.slug := coalesce(nullif(slug_of(new.title), ''), 'page-' || new.id);
   end if;
   if tg_op = 'INSERT' then
-    new.author_user_id := current_user_id();
-    new.updated_by_user_id := new.author_user_id;
+    -- A restored page keeps its author. Requests cannot set these columns.
+    new.author_user_id := coalesce(new.author_user_id, current_user_id());
+    new.updated_by_user_id := coalesce(new.updated_by_user_id, new.author_user_id);
   elsif (new.title, new.body) is distinct from (old.title, old.body) then
     new.version := old.version + 1;
     new.updated_by_user_id := current_user_id();
   end if;
   new.search_vector := documentation_words('pg_catalog.danish', new) || documentation_words('pg_catalog.english', new);
-  while v_above is not null loop
-    v_depth := v_depth + 1;
-    if v_above = new.id then
-      perform fail('OF400', 'parentId cannot be the page itself or one below it', '{"path": ["input", "parentId"]}');
-    elsif v_depth > 10 then
-      perform fail('OF400', 'parentId is too deep: the tree has 10 levels at most', '{"path": ["input", "parentId"]}');
-    end if;
-    select p.parent_id into v_above from documentation_pages p where p.id = v_above;
-  end loop;
+  if new.parent_id is not null and (tg_op = 'INSERT' or new.parent_id is distinct from old.parent_id) then
+    perform check_documentation_parent(new.id, new.parent_id);
+  end if;
   -- Pages of the product are inserted together and link to each other.
-  if not new.is_built_in and (tg_op = 'INSERT' or new.body <> old.body) and octet_length(new.body) <= 200000 then
-    perform check_documentation_links(new.body);
+  if not new.is_built_in and not is_restoring() and (tg_op = 'INSERT' or new.body <> old.body) and octet_length(new.body) <= 200000 then
+    perform check_documentation_links(new.body, new.slug);
   end if;
   return new;
 end;
@@ -80,7 +99,8 @@ select ensure_trigger('documentation_pages', '_200_check',
 
 create or replace function tg_documentation_pages__keep() returns trigger as $$
 begin
-  if tg_op = 'INSERT' or new.version <> old.version then
+  -- A restored page has its versions restored as well.
+  if tg_op = 'INSERT' and not is_restoring() or tg_op = 'UPDATE' and new.version <> old.version then
     insert into documentation_versions (page_id, number, title, body, author_user_id)
     values (new.id, new.version, new.title, new.body, new.updated_by_user_id);
   end if;
@@ -149,6 +169,17 @@ comment on function search_documentation is '@guard login
 @argument first The number of pages, 50 at most.
 The visible handbook pages with these words in title, tags or body, best match first.';
 
+create or replace function documentation_version(id uuid) returns documentation_versions as $$
+begin
+  perform require_full_login();
+  perform require_permission('documentation.update');
+  return (select v from documentation_versions v where v.id = documentation_version.id);
+end;
+$$ language plpgsql stable;
+comment on function documentation_version is '@guard login documentation.update
+@nullable
+A version of a handbook page; null for an unknown id.';
+
 create or replace function restore_documentation_version(id uuid) returns documentation_versions as $$
 declare
   v_version documentation_versions;
@@ -169,4 +200,4 @@ comment on function restore_documentation_version is '@guard login documentation
 @action
 Restores the title and body of this version as a new version, and returns the new version.';
 
-grant execute on function documentation_page_by_slug, search_documentation, restore_documentation_version to office_api;
+grant execute on function documentation_page_by_slug, search_documentation, documentation_version, restore_documentation_version to office_api;

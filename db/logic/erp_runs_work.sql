@@ -83,8 +83,10 @@ end;
 $$ language plpgsql volatile security definer set search_path from current;
 
 create or replace function record_erp_is_up(entity text) returns void as $$
-  update erp_cursors c set erp_is_up = true, erp_error = null, erp_seen_at = clock_timestamp(), erp_down_at = null
-  where c.entity = record_erp_is_up.entity
+  update erp_cursors c set erp_is_up = true, erp_error = null, erp_seen_at = clock_timestamp()
+  where c.entity = record_erp_is_up.entity;
+  -- The outage is recorded at `orders`, for both entities.
+  update erp_cursors c set erp_down_at = null where c.entity = 'orders' and c.erp_down_at is not null
 $$ language sql volatile;
 
 -- Imports a page and moves the cursor in one transaction. When another import moved the cursor, the run continues from
@@ -136,12 +138,14 @@ declare
   v_now integer := (select count(*) from order_import_causes c where c.order_count > 0);
 begin
   select r.open_issue_groups into v_before from erp_sync_runs r
-  where r.open_issue_groups is not null order by r.queued_at desc, r.id desc limit 1;
+  where r.open_issue_groups is not null order by r.finished_at desc, r.id desc limit 1;
+  -- The first run after an upgrade finds issues that earlier runs caused.
+  v_before := coalesce(v_before, case when not exists (select from erp_sync_runs r where r.status = 'SUCCEEDED') then 0 end);
   update erp_sync_runs r set
     status = 'SUCCEEDED', finished_at = clock_timestamp(), error = null, orders_total = r.orders_done, open_issue_groups = v_now
   where r.id = finish_erp_run.run_id and r.status = 'RUNNING';
   if found then
-    perform notify_of_import_issues(coalesce(v_before, 0), v_now, run_id);
+    perform notify_of_import_issues(v_before, v_now, run_id);
   end if;
   perform refresh_import_causes();
 end;

@@ -16,7 +16,7 @@ select ensure_trigger('export_jobs', '_500_notify', 'after update of state on %T
 create or replace function tg_jobs__notify() returns trigger as $$
 begin
   if new.kind = 'send_invitation' then
-    perform notify_users(array[new.user_id], 'INVITATION_UNDELIVERABLE', format('The invitation of %s could not be delivered', new.subject),
+    perform notify_users(array[new.user_id], 'INVITATION_UNDELIVERABLE', format('%s could not be delivered', new.subject),
       new.error, 'Job', new.id::text);
   else
     perform notify_users(array[new.user_id], 'JOB_FAILED', format('%s failed', jobs_title(new)), concat_ws(': ', new.subject, new.error),
@@ -137,17 +137,18 @@ declare
 begin
   select * into v_erp from erp_cursors c where c.entity = 'orders';
   if v_erp.erp_down_at < now() - interval '10 minutes' and not exists (
-    select from notifications n where n.kind = 'ERP_DOWN' and n.created_at > v_erp.erp_down_at
+    select from notifications n where n.kind = 'ERP_DOWN' and n.subject_key = iso_text(v_erp.erp_down_at)
   ) then
-    perform notify_users(holders_of('erpsync.read'), 'ERP_DOWN', 'The ERP does not answer', v_erp.erp_error);
+    perform notify_users(holders_of('erpsync.read'), 'ERP_DOWN', 'The ERP does not answer', v_erp.erp_error,
+      subject_key => iso_text(v_erp.erp_down_at));
   end if;
   select min(o.created_at) into v_since from search_outbox o
   where exists (select from search_indexes i where i.collection = o.collection and i.version is not null);
   if v_since < now() - interval '10 minutes' and not exists (
-    select from notifications n where n.kind = 'SEARCH_DOWN' and n.created_at > v_since
+    select from notifications n where n.kind = 'SEARCH_DOWN' and n.subject_key = iso_text(v_since)
   ) then
-    perform notify_users(holders_of('settings.update'), 'SEARCH_DOWN', 'The search engine takes no changes',
-      (select string_agg(distinct i.error, '; ') from search_indexes i where i.error is not null));
+    perform notify_users(holders_of('settings.update'), 'SEARCH_DOWN', 'The search engine accepts no changes',
+      (select string_agg(distinct i.error, '; ') from search_indexes i where i.error is not null), subject_key => iso_text(v_since));
   end if;
 end;
 $$ language plpgsql volatile;

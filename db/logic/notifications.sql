@@ -2,15 +2,20 @@
 create or replace function default_notification_mail(kind notification_kind) returns notification_mail as $$
   select case
     when default_notification_mail.kind = 'NEW_LOGIN_ADDRESS' then 'AT_ONCE'
-    when default_notification_mail.kind in ('EXPORT_COMPLETED', 'WATCH_MATCHED') then 'OFF'
+    when default_notification_mail.kind = 'EXPORT_COMPLETED' then 'OFF'
     else 'DAILY'
   end::notification_mail
 $$ language sql immutable;
 
+create or replace function notification_kinds() returns setof notification_kind as $$
+  select k from unnest(enum_range(null::notification_kind)) as k where k <> 'WATCH_MATCHED'
+$$ language sql stable;
+comment on function notification_kinds is 'The kinds with a preference. A search watch has its own channels.';
+
 create or replace function add_notification_preferences() returns void as $$
   insert into notification_preferences (user_id, kind, mail)
   select u.id, k.kind, default_notification_mail(k.kind)
-  from users u, unnest(enum_range(null::notification_kind)) as k(kind)
+  from users u, notification_kinds() as k(kind)
   where not exists (select from notification_preferences p where p.user_id = u.id and p.kind = k.kind)
   on conflict do nothing
 $$ language sql volatile;
@@ -20,7 +25,7 @@ create or replace function tg_users__notification_preferences() returns trigger 
 begin
   insert into notification_preferences (user_id, kind, mail)
   select u.id, k.kind, default_notification_mail(k.kind)
-  from new_rows u, unnest(enum_range(null::notification_kind)) as k(kind);
+  from new_rows u, notification_kinds() as k(kind);
   return null;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
@@ -35,11 +40,16 @@ create or replace function holders_of(permission text) returns uuid[] as $$
 $$ language sql stable;
 comment on function holders_of is 'The active users who hold a permission.';
 
--- The next 08:00 in the user's time zone.
-create or replace function next_digest_at(user_id uuid, at timestamptz default now()) returns timestamptz as $$
-  select (date_trunc('day', (next_digest_at.at at time zone z.zone) + interval '16 hours') + interval '8 hours') at time zone z.zone
-  from (select time_zone_of(next_digest_at.user_id)) as z(zone)
+create or replace function next_digest_at(user_id uuid, at timestamptz default now(), is_weekly boolean default false) returns timestamptz as $$
+  select (
+    d.day + interval '8 hours' + case when next_digest_at.is_weekly then make_interval(days => (8 - extract(isodow from d.day)::integer) % 7) else interval '0' end
+  ) at time zone d.zone
+  from (
+    select z.zone, date_trunc('day', (next_digest_at.at at time zone z.zone) + interval '16 hours') as day
+    from (select time_zone_of(next_digest_at.user_id)) as z(zone)
+  ) as d
 $$ language sql stable;
+comment on function next_digest_at is 'The next 08:00 in the user''s time zone, on a Monday with `is_weekly`.';
 
 -- Repetitions within an hour are merged into one notification, which becomes unread again and is not mailed again.
 -- `in_inbox` and `mail` override the preferences.
@@ -52,9 +62,11 @@ declare
   v_title text := left(add_notifications.title, 300);
   v_body text := left(trim_to_null(add_notifications.body), 2000);
 begin
+  -- Concurrent repetitions are merged as well.
+  perform pg_advisory_xact_lock(hashtextextended(concat_ws('.', current_schema(), 'notify', add_notifications.kind, v_key) collate "C", 0));
   with recipients as (
     select u.id as user_id, coalesce(add_notifications.in_inbox, p.in_inbox) as in_inbox, coalesce(add_notifications.mail, p.mail) as mail
-    from users u join notification_preferences p on p.user_id = u.id and p.kind = add_notifications.kind
+    from users u left join notification_preferences p on p.user_id = u.id and p.kind = add_notifications.kind
     where u.id = any (add_notifications.user_ids) and u.is_active
   ),
   again as (
@@ -62,7 +74,12 @@ begin
       occurrences = n.occurrences + 1, title = v_title, entity = add_notifications.entity,
       -- Within one transaction, such as the change of a series, the first event is shown.
       body = case when n.created_at = now() then n.body else v_body end,
-      entity_id = case when n.created_at = now() then n.entity_id else add_notifications.entity_id end, read_at = case when t.in_inbox then null else n.read_at end
+      entity_id = case when n.created_at = now() then n.entity_id else add_notifications.entity_id end,
+      read_at = case when t.in_inbox then null else n.read_at end,
+      -- A daily mail that was sent before the repetition is followed by the next one.
+      mail_at = case when n.mailed_at is not null and t.mail = 'DAILY' then next_digest_at(t.user_id) else n.mail_at end,
+      mail_id = case when n.mailed_at is not null and t.mail = 'DAILY' then null else n.mail_id end,
+      mailed_at = case when t.mail = 'DAILY' then null else n.mailed_at end
     from recipients t
     where n.kind = add_notifications.kind and n.subject_key = v_key and n.created_at > now() - interval '1 hour' and n.user_id = t.user_id
     returning n.user_id
@@ -211,7 +228,6 @@ begin
   perform add_notification_preferences();
   perform notify_of_tokens();
   perform notify_of_systems();
-  perform notify_watch_owners();
   delete from notifications n where n.id in (
     select o.id from notifications o where o.created_at < now() - make_interval(days => schedule_notifications.keep_days)
     order by o.created_at limit 10000

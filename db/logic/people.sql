@@ -41,12 +41,15 @@ create or replace function hand_over(from_user_id uuid, to_user_id uuid) returns
 declare
   v_handed handed_over;
 begin
+  perform require_full_login();
   perform require_permission('users.update');
   if hand_over.from_user_id = hand_over.to_user_id then
     perform fail('OF400', 'toUserId must be another person', '{"path": ["toUserId"]}');
   elsif not exists (select from users u where u.id = hand_over.from_user_id) then
     perform fail('OF404', 'There is no user with this id', '{"path": ["fromUserId"]}');
   end if;
+  -- As for a deactivation.
+  perform require_revocable(user_permissions(hand_over.from_user_id));
   perform from users u where u.id = hand_over.to_user_id and u.is_active for no key update;
   if not found then
     perform fail('OF404', 'There is no active user with this id', '{"path": ["toUserId"]}');
@@ -61,13 +64,14 @@ begin
     perform fail('OF409', 'They would have more than 50 search watches: some must be deleted first', '{"path": ["toUserId"]}');
   end if;
   -- The watches lose their baseline, because they read with the permissions of the new owner.
-  update search_watches w set user_id = hand_over.to_user_id, is_ready = false, ready_after = pg_current_xact_id()::text
+  perform drop_watch_notices(w.id) from search_watches w where w.user_id = hand_over.from_user_id;
+  update search_watches w set user_id = hand_over.to_user_id, is_ready = false, ready_after = null
   where w.user_id = hand_over.from_user_id;
   get diagnostics v_handed.watches = row_count;
   return v_handed;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function hand_over is '@guard users.update
+comment on function hand_over is '@guard login users.update
 @argument from_user_id The user who leaves.
 @argument to_user_id The active user who takes over.
 Transfers the open campaigns, future bookings and search watches of one user to another, such as before a deactivation.';

@@ -1,48 +1,59 @@
 -- Undoes deletions from the audit log.
 
--- The table of an entity type, with the permission to create its rows.
-create or replace function restorable_table(entity_type text) returns table (relation regclass, permission text) as $$
-  select c.oid::regclass, t.tags ->> 'create'
+-- The tables whose deleted rows can be restored. Rows with files are not, because their files are deleted with them.
+create or replace function restorable_table(entity_type text) returns table (relation regclass, permissions text[], needs_login boolean) as $$
+  select c.oid::regclass, regexp_split_to_array(btrim(t.tags ->> 'create'), '[\s,]+'),
+    t.tags ?| array['login', 'session'] or t.tags ->> 'read' = 'login'
   from pg_class c, lateral table_tags(c.oid) as t(tags)
   where c.relnamespace = current_schema()::regnamespace and c.relkind = 'r' and t.tags ? 'create'
     and substring(t.tags ->> 'audit' from '^(\w+)') = restorable_table.entity_type
+    and not exists (select from pg_attribute a where a.attrelid = c.oid and a.attname = 'file_key' and not a.attisdropped)
 $$ language sql stable;
 
-create or replace function restore_row(audit audit_log) returns void as $$
+create or replace function is_restoring() returns boolean as $$
+  select coalesce(current_setting('office.restoring', true), '') = 'on'
+$$ language sql stable;
+comment on function is_restoring is 'Whether `restore` inserts the rows.';
+
+-- Inserts all rows of one type in one statement. Columns that the audit log leaves out get their defaults.
+create or replace function restore_rows(entity_type text, rows jsonb) returns integer as $$
 declare
   v_table record;
+  v_left_out text[];
   v_columns text;
-  v_row jsonb;
+  v_names jsonb;
+  v_count integer;
 begin
-  select * into v_table from restorable_table(audit.entity_type);
-  if not found then
-    perform fail('OF409', format('A deleted %s cannot be restored', audit.entity_type));
+  select * into v_table from restorable_table(restore_rows.entity_type);
+  if v_table.needs_login then
+    perform require_full_login();
   end if;
-  perform require_all_permissions(variadic regexp_split_to_array(btrim(v_table.permission), '[\s,]+'));
-  select string_agg(quote_ident(a.attname), ', ' order by a.attnum), jsonb_object_agg(a.attname, audit.before -> n.name)
-  into v_columns, v_row
-  from pg_attribute a, lateral (
-    select coalesce(comment_tags(col_description(a.attrelid, a.attnum)) ->> 'auditName', camel_case(a.attname))
-  ) as n(name)
-  where a.attrelid = v_table.relation and a.attnum > 0 and not a.attisdropped and a.attgenerated = '' and audit.before ? n.name;
-  -- lint: allow function-body because the table is that of the audit row
-  execute format('insert into %1$s (%2$s) select %2$s from jsonb_populate_record(null::%1$s, $1)', v_table.relation, v_columns) using v_row;
-exception
-  when unique_violation or exclusion_violation then
-    perform fail('OF409', format('The %s cannot be restored: another row has the same unique value', audit.entity_type));
-  when foreign_key_violation then
-    perform fail('OF409', format('The %s cannot be restored: a row that it refers to was deleted', audit.entity_type));
-  when not_null_violation or check_violation then
-    perform fail('OF409', format('The %s cannot be restored: it violates a current rule of the table', audit.entity_type));
+  perform require_all_permissions(variadic v_table.permissions);
+  v_left_out := regexp_split_to_array(substring(table_tags(v_table.relation) ->> 'audit' from '\yexcept\s+(.+)$'), '\s+');
+  select string_agg(quote_ident(a.attname), ', ' order by a.attnum),
+    jsonb_object_agg(a.attname, coalesce(t.tags ->> 'auditName', camel_case(a.attname)))
+  into v_columns, v_names
+  from pg_attribute a, lateral comment_tags(col_description(a.attrelid, a.attnum)) as t(tags)
+  where a.attrelid = v_table.relation and a.attnum > 0 and not a.attisdropped and a.attgenerated = '' and not t.tags ? 'secret'
+    and a.attname <> all (coalesce(v_left_out, '{}'));
+  -- lint: allow function-body because the table is that of the audit rows
+  execute format(
+    'insert into %1$s (%2$s) select %2$s from jsonb_populate_recordset(null::%1$s, (
+       select jsonb_agg((select jsonb_object_agg(n.key, r.value -> n.value) from jsonb_each_text($2) as n where r.value ? n.value))
+       from jsonb_array_elements($1) as r)) as r
+     where not exists (select from %1$s t where t.id = r.id)',
+    v_table.relation, v_columns) using restore_rows.rows, v_names;
+  get diagnostics v_count = row_count;
+  return v_count;
 end;
 $$ language plpgsql volatile;
 
-create or replace function restore(audit_log_id uuid, together boolean default false) returns integer as $$
+create or replace function restore(audit_log_id uuid, together boolean default true) returns integer as $$
 declare
   v_audit audit_log;
-  v_rows audit_log[];
-  v_left audit_log[];
-  v_row audit_log;
+  v_rows jsonb;
+  v_left jsonb;
+  v_type text;
   v_count integer := 0;
   v_message text;
 begin
@@ -51,41 +62,55 @@ begin
   where a.id = restore.audit_log_id and a.operation = 'DELETE' and a.created_at > now() - interval '7 days';
   if not found or not exists (
     select from restorable_table(v_audit.entity_type) t
-    where string_to_array(regexp_replace(btrim(t.permission), '[\s,]+', ' ', 'g'), ' ') <@ current_permissions()
+    where t.permissions <@ current_permissions() and not (t.needs_login and is_scoped())
   ) then
     perform fail('OF404', 'There is no deletion of the last seven days with this id that you may undo', '{"path": ["auditLogId"]}');
   end if;
-  v_rows := case when restore.together and v_audit.correlation_id is not null then array(
-      select a from audit_log a
-      where a.correlation_id = v_audit.correlation_id and a.operation = 'DELETE' and a.created_at > now() - interval '7 days'
-      order by a.created_at, a.id limit 10001
-    ) else array[v_audit] end;
-  if cardinality(v_rows) > 10000 then
-    perform fail('OF409', 'More than 10000 rows were deleted together: restore them one by one', '{"path": ["together"]}');
-  end if;
-  -- Retries rows that failed after the others, because they may refer to rows that are restored later.
+  -- One transaction has one time. The correlation id separates transactions of the same time.
+  select jsonb_object_agg(d.entity_type, d.rows) into v_rows
+  from (
+    select a.entity_type, jsonb_agg(a.before order by a.id) as rows
+    from audit_log a
+    where a.operation = 'DELETE' and case when restore.together
+      then a.created_at = v_audit.created_at and a.correlation_id is not distinct from v_audit.correlation_id
+      else a.id = v_audit.id and a.created_at = v_audit.created_at end
+    group by 1
+  ) as d
+  where exists (select from restorable_table(d.entity_type));
+  perform set_config('office.restoring', 'on', true);
+  -- A type whose rows refer to rows of another type is retried after the others.
   loop
     v_left := '{}';
-    foreach v_row in array v_rows loop
+    for v_type in select jsonb_object_keys(v_rows) loop
       begin
-        perform restore_row(v_row);
-        v_count := v_count + 1;
-      exception when sqlstate 'OF409' then
-        get stacked diagnostics v_message = message_text;
-        v_left := v_left || v_row;
+        v_count := v_count + restore_rows(v_type, v_rows -> v_type);
+      exception
+        when foreign_key_violation then
+          v_message := format('The %s cannot be restored: a row that it refers to was deleted', v_type);
+          v_left := v_left || jsonb_build_object(v_type, v_rows -> v_type);
+        when unique_violation or exclusion_violation then
+          v_message := format('The %s cannot be restored: another row has the same unique value', v_type);
+          v_left := v_left || jsonb_build_object(v_type, v_rows -> v_type);
+        when not_null_violation or check_violation or sqlstate 'OF400' or sqlstate 'OF409' then
+          v_message := format('The %s cannot be restored: it violates a current rule of the table', v_type);
+          v_left := v_left || jsonb_build_object(v_type, v_rows -> v_type);
       end;
     end loop;
-    exit when cardinality(v_left) = 0;
-    if cardinality(v_left) = cardinality(v_rows) then
+    exit when v_left = '{}';
+    if v_left = v_rows then
       perform fail('OF409', v_message, '{"path": ["auditLogId"]}');
     end if;
     v_rows := v_left;
   end loop;
+  perform set_config('office.restoring', '', true);
+  if v_count = 0 then
+    perform fail('OF409', format('The %s exists already', v_audit.entity_type), '{"path": ["auditLogId"]}');
+  end if;
   return v_count;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function restore is '@guard principal
 @argument audit_log_id A deletion of the last seven days, as `auditLogs` and `recordHistory` list it.
-@argument together Whether to restore all rows that the same request deleted, such as the campaigns of `deleteAllCampaigns`.
-Restores a deleted row with its id. The caller needs the permission to create such rows. All or nothing; returns the number of rows.';
+@argument together Whether to restore all rows that the same transaction deleted, such as the ratings of a reviewer or the campaigns of `deleteAllCampaigns`.
+Restores deleted rows with their ids. The caller needs the permissions to create such rows. All or nothing: existing rows are skipped; returns the number of restored rows.';
 grant execute on function restore to office_api;

@@ -1,4 +1,12 @@
 -- Search watches: saving and evaluation.
+create or replace function drop_watch_notices(watch_id uuid) returns void as $$
+begin
+  delete from search_watch_notices n where n.watch_id = drop_watch_notices.watch_id;
+  update search_watches w set due_at = null where w.id = drop_watch_notices.watch_id;
+end;
+$$ language plpgsql volatile;
+comment on function drop_watch_notices is 'Discards the pending events of a watch.';
+
 create or replace function save_search_watch(id uuid, input jsonb) returns uuid as $$
 declare
   v_watch search_watches;
@@ -17,6 +25,7 @@ begin
       coalesce(n.events, '{CREATED,MATCHES}'), coalesce(n.delivery, 'AT_ONCE'), coalesce(n.channels, '{INBOX}'), coalesce(n.is_paused, false)
     from jsonb_populate_record(null::search_watches, save_search_watch.input) as n
     returning * into v_watch;
+    perform queue_job('run_watches', '{}', 'saved', null, 5);
     return v_watch.id;
   end if;
   select * into v_old from search_watches w where w.id = save_search_watch.id and w.user_id = current_user_id() for update;
@@ -27,11 +36,15 @@ begin
     array['name', 'query', 'events', 'delivery', 'channels', 'is_paused']));
   update search_watches w set
     name = coalesce(trim_to_null(v_watch.name), ''), query = v_watch.query, statement = v_watch.statement,
-    statement_values = v_watch.statement_values, seen_statement = v_watch.seen_statement, ids_at = v_watch.ids_at, events = v_watch.events, delivery = v_watch.delivery,
-    channels = v_watch.channels, is_paused = v_watch.is_paused,
+    statement_values = v_watch.statement_values, seen_statement = v_watch.seen_statement, ids_at = v_watch.ids_at,
+    events = v_watch.events, delivery = v_watch.delivery, channels = v_watch.channels, is_paused = v_watch.is_paused,
     problem = case when v_watch.query <> v_old.query or not v_watch.is_paused then null else v_old.problem end,
-    is_ready = w.is_ready and v_watch.query = v_old.query, ready_after = pg_current_xact_id()::text
+    is_ready = w.is_ready and v_watch.query = v_old.query and not v_watch.is_paused, ready_after = null
   where w.id = v_old.id;
+  if v_watch.is_paused or v_watch.query <> v_old.query then
+    perform drop_watch_notices(v_old.id);
+  end if;
+  perform queue_job('run_watches', '{}', 'saved', null, 5);
   return v_old.id;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
@@ -61,18 +74,28 @@ create or replace function is_watched(table_name text) returns boolean as $$
   select exists (select from search_watches w where w.table_name = is_watched.table_name)
 $$ language sql stable;
 
--- Returns the watches of the changed tables and the watches without a baseline. Paused watches, and those of inactive
+-- Returns the watches of the changed tables and some watches without a baseline. Paused watches, and those of inactive
 -- owners, lose their baseline; the first evaluation afterwards creates it again without events.
-create or replace function next_watched_changes(row_limit integer) returns jsonb as $$
+-- A transaction that began before a watch was visible does not write its changes to `watched_changes`. Therefore the
+-- baseline is created when all transactions have ended that ran when the worker first saw the watch. `ready_after` of
+-- another cluster, such as after a restore, is set again.
+create or replace function next_watched_changes(row_limit integer, is_first boolean) returns jsonb as $$
 declare
   v_changes jsonb;
   v_changed text[];
+  v_is_marked boolean;
 begin
-  update search_watches w set is_ready = false
-  from users u
-  where u.id = w.user_id and w.is_ready and (w.is_paused or not u.is_active);
-  delete from watched_changes c where not is_watched(c.table_name);
-  select jsonb_agg(to_jsonb(c)), array_agg(distinct c.table_name) into v_changes, v_changed
+  if next_watched_changes.is_first then
+    update search_watches w set is_ready = false, ready_after = null
+    from users u
+    where u.id = w.user_id and w.is_ready and (w.is_paused or not u.is_active);
+    delete from watched_changes c where not is_watched(c.table_name);
+  end if;
+  update search_watches w set ready_after = pg_snapshot_xmax(pg_current_snapshot())::text
+  where not w.is_ready and not w.is_paused
+    and (w.ready_after is null or w.ready_after::xid8 > pg_snapshot_xmax(pg_current_snapshot()));
+  v_is_marked := found;
+  select jsonb_agg(to_jsonb(c) order by c.id), array_agg(distinct c.table_name) into v_changes, v_changed
   -- Includes all pending changes of a row, so that a new row and its related rows are one event.
   from watched_changes c
   where (c.table_name, c.row_id) in (
@@ -82,21 +105,37 @@ begin
   );
   return jsonb_build_object(
     'changes', coalesce(v_changes, '[]'),
+    'isMarked', v_is_marked,
     'watches', (
-      select coalesce(jsonb_agg(jsonb_build_object('id', w.id, 'userId', w.user_id, 'permissions', user_permissions(w.user_id),
-        'tableName', w.table_name, 'statement', w.statement, 'values', w.statement_values, 'seenStatement', w.seen_statement, 'idsAt', w.ids_at, 'isReady', w.is_ready,
-        'version', md5(w.statement || w.statement_values::text)
-      ) order by w.user_id, w.table_name, w.id), '[]')
-      from search_watches w join users u on u.id = w.user_id
-      where u.is_active and not w.is_paused and (
-        w.is_ready and w.table_name = any (v_changed)
-        or not w.is_ready and w.ready_after::xid8 < pg_snapshot_xmin(pg_current_snapshot())
-      )
+      select coalesce(jsonb_agg(watch_to_run(w) order by w.user_id, w.table_name, w.id), '[]')
+      from (
+        select w.* from search_watches w join users u on u.id = w.user_id
+        where u.is_active and not w.is_paused and w.is_ready and w.table_name = any (v_changed)
+        union all
+        (
+          select w.* from search_watches w join users u on u.id = w.user_id
+          where u.is_active and not w.is_paused and not w.is_ready and w.ready_after::xid8 <= pg_snapshot_xmin(pg_current_snapshot())
+          order by w.id limit 50
+        )
+      ) as w
     )
   );
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function next_watched_changes is 'The next changed rows and the watches to evaluate.';
+comment on function next_watched_changes is 'The next changed rows and the watches to evaluate, 50 of them without a baseline at most.';
+
+create or replace function watch_version(watch search_watches) returns text as $$
+  select md5(watch.statement || watch.statement_values::text)
+$$ language sql immutable;
+comment on function watch_version is 'Changes with the search of a watch.';
+
+create or replace function watch_to_run(watch search_watches) returns jsonb as $$
+  select jsonb_build_object(
+    'id', watch.id, 'userId', watch.user_id, 'permissions', user_permissions(watch.user_id), 'tableName', watch.table_name,
+    'statement', watch.statement, 'values', watch.statement_values, 'seenStatement', watch.seen_statement, 'idsAt', watch.ids_at,
+    'isReady', watch.is_ready, 'needsNames', 'LEAVES' = any (watch.events), 'version', watch_version(watch)
+  )
+$$ language sql stable;
 
 -- `results` holds for each watch the matching rows ([id, name]) among the changed rows, or a problem. `seen` holds the
 -- changed rows that are visible to each owner, by `<user>.<table>`. The number of statements is constant.
@@ -113,16 +152,20 @@ begin
     return 0;
   end if;
 
-  update search_watches w set is_paused = true, problem = left(r ->> 'problem', 1000)
+  update search_watches w set is_paused = true, is_ready = false, problem = left(r ->> 'problem', 1000)
   from jsonb_array_elements(results) as r
-  where w.id = (r ->> 'id')::uuid and r ? 'problem';
+  where w.id = (r ->> 'id')::uuid and r ? 'problem' and watch_version(w) = r ->> 'version';
+  -- The baseline of an earlier search, or of the time before a pause.
+  delete from search_watch_rows o
+  using search_watches w, jsonb_array_elements(results) as r
+  where w.id = (r ->> 'id')::uuid and o.watch_id = w.id and not w.is_ready;
 
   -- Skips watches that changed since `next_watched_changes`.
   with current_results as materialized (
     select w.id, w.user_id || '.' || w.table_name as seen_key, w.is_ready, w.table_name, w.events, r -> 'matches' as matches
     from jsonb_array_elements(results) as r join search_watches w on w.id = (r ->> 'id')::uuid
     where not r ? 'problem' and not w.is_paused and w.is_ready = (r ->> 'isReady')::boolean
-      and md5(w.statement || w.statement_values::text) = r ->> 'version'
+      and watch_version(w) = r ->> 'version'
     for no key update of w
   ),
   changed as materialized (
@@ -145,7 +188,7 @@ begin
   ),
   compared as materialized (
     select c.id as watch_id, h.row_id, h.place, c.events, h.is_new, m.row_id is not null as matches, o.row_id is not null as matched,
-      coalesce(m.name, s.name) as name
+      coalesce(m.name, s.name) as name, m.row_id is not null or s.row_id is not null as is_visible
     from current_results c join changed h on h.table_name = c.table_name
       left join matching m on m.watch_id = c.id and m.row_id = h.row_id
       left join search_watch_rows o on o.watch_id = c.id and o.row_id = h.row_id
@@ -160,14 +203,14 @@ begin
   ),
   new_events as (
     insert into search_watch_notices (watch_id, event, row_id, name)
-    select p.watch_id, e.event, p.row_id, left(p.name, 200)
+    select p.watch_id, e.event, p.row_id, left(coalesce(p.name, p.row_id::text), 200)
     from compared p, lateral (
       select case
         when p.matches and not p.matched and p.is_new and 'CREATED' = any (p.events) then 'CREATED'
         when p.matches and not p.matched then 'MATCHES'
         when p.matches then 'CHANGED'
-        -- Invisible and deleted rows have no name and cause no event.
-        when p.name is not null then 'LEAVES'
+        -- Invisible and deleted rows cause no event.
+        when p.is_visible then 'LEAVES'
       end::search_watch_event as event
     ) as e
     where e.event = any (p.events)
@@ -176,8 +219,7 @@ begin
   )
   update search_watches w set
     match_count = w.match_count + n.number, last_match_at = now(),
-    due_at = coalesce(w.due_at, case w.delivery when 'AT_ONCE' then now() when 'DAILY' then next_digest_at(w.user_id)
-      else next_digest_at(w.user_id) + make_interval(days => (8 - extract(isodow from next_digest_at(w.user_id) at time zone time_zone_of(w.user_id))::integer) % 7) end)
+    due_at = coalesce(w.due_at, case w.delivery when 'AT_ONCE' then now() else next_digest_at(w.user_id, now(), w.delivery = 'WEEKLY') end)
   from (select n.watch_id, count(*)::integer as number from new_events n group by 1) as n
   where w.id = n.watch_id;
   get diagnostics v_count = row_count;
@@ -188,28 +230,49 @@ $$ language plpgsql volatile security definer set search_path from current;
 comment on function record_watched_changes is
   'Compares the matching rows with the baseline, records events and removes the changes from the queue. Returns the number of watches with events.';
 
-create or replace function notify_watch_owners() returns integer as $$
+create or replace function due_watches(row_limit integer) returns jsonb as $$
+  select coalesce(jsonb_agg(watch_to_run(w) || jsonb_build_object(
+    'rowIds', (select coalesce(jsonb_agg(distinct n.row_id), '[]') from search_watch_notices n where n.watch_id = w.id)
+  ) order by w.user_id), '[]')
+  from (
+    select w.* from search_watches w join users u on u.id = w.user_id
+    where w.due_at <= now() and u.is_active order by w.due_at limit due_watches.row_limit
+  ) as w
+$$ language sql volatile security definer set search_path from current;
+comment on function due_watches is 'The watches with events to deliver, with the ids of the rows.';
+
+-- `checked` holds for the rows of each watch whether the owner can still read them: `{watchId: {rowId: true}}`. Events of
+-- other rows were recorded meanwhile and wait for the next call.
+create or replace function notify_watch_owners(checked jsonb) returns integer as $$
 declare
   v_watch search_watches;
   v_lines text;
   v_number integer;
   v_count integer := 0;
 begin
-  for v_watch in select w.* from search_watches w where w.due_at <= now() order by w.due_at for update skip locked loop
-    update search_watches w set due_at = null where w.id = v_watch.id;
-    with delivered as (delete from search_watch_notices e where e.watch_id = v_watch.id returning e.id, e.event, e.name)
+  for v_watch in
+    select w.* from search_watches w join jsonb_object_keys(checked) as k(id) on w.id = k.id::uuid
+    where w.due_at <= now() order by w.due_at for update of w skip locked
+  loop
+    with delivered as (
+      delete from search_watch_notices n where n.watch_id = v_watch.id and checked -> v_watch.id::text ? n.row_id::text
+      returning n.id, n.event, n.name, n.row_id
+    )
     select count(*), string_agg(t.line, E'\n' order by t.id) filter (where t.place <= 10) into v_number, v_lines
     from (
       select t.id, row_number() over (order by t.id) as place,
         format('%s: %s', case t.event when 'CREATED' then 'New' when 'MATCHES' then 'Matches' when 'LEAVES' then 'No longer matches' else 'Changed' end, t.name) as line
-      from delivered t
+      from delivered t where (checked -> v_watch.id::text ->> t.row_id::text)::boolean
     ) as t;
-    -- Skips owners who lost the permission for the table.
-    continue when v_number = 0 or not may_read_table(v_watch.user_id, v_watch.table_name);
+    update search_watches w set due_at = null
+    where w.id = v_watch.id and not exists (select from search_watch_notices n where n.watch_id = w.id);
+    continue when v_number = 0;
+    perform record_watch_read(v_watch, v_number);
+    -- A subject of its own: events of different deliveries are not merged.
     perform add_notifications(array[v_watch.user_id], 'WATCH_MATCHED',
       format('“%s”: %s', v_watch.name, case v_number when 1 then '1 row' else v_number || ' rows' end),
       v_lines || case when v_number > 10 then format(E'\n%s more', v_number - 10) else '' end,
-      'SearchWatch', v_watch.id::text, null, 'INBOX' = any (v_watch.channels),
+      'SearchWatch', v_watch.id::text, uuidv7()::text, 'INBOX' = any (v_watch.channels),
       case when 'EMAIL' = any (v_watch.channels) then 'AT_ONCE' else 'OFF' end::notification_mail);
     v_count := v_count + 1;
   end loop;
@@ -218,10 +281,18 @@ end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function notify_watch_owners is 'Notifies the owners of due watches; returns the number of watches.';
 
-create or replace function may_read_table(user_id uuid, table_name text) returns boolean as $$
-  select coalesce(t.keys = 'login' or string_to_array(t.keys, ' ') <@ user_permissions(may_read_table.user_id), false)
-  from (select regexp_replace(btrim(table_tags(to_regclass(quote_ident(may_read_table.table_name))) ->> 'read'), '[\s,]+', ' ', 'g')) as t(keys)
-$$ language sql stable;
-comment on function may_read_table is 'Whether a user holds the permissions of a table''s tag @read.';
+create or replace function record_watch_read(watch search_watches, row_count integer) returns void as $$
+declare
+  v_tags jsonb := table_tags(to_regclass(quote_ident(watch.table_name)));
+begin
+  if v_tags ? 'auditReads' then
+    perform act_as(watch.user_id);
+    perform record_read(substring(v_tags ->> 'audit' from '^\w+'), null,
+      jsonb_build_object('field', 'searchWatch', 'watchId', watch.id, 'rows', record_watch_read.row_count));
+    perform set_config('office.user_id', '', true);
+  end if;
+end;
+$$ language plpgsql volatile;
+comment on function record_watch_read is 'Records that a watch showed rows of an audited table to its owner.';
 
-grant execute on function next_watched_changes, record_watched_changes, notify_watch_owners to office_worker;
+grant execute on function next_watched_changes, record_watched_changes, due_watches, notify_watch_owners to office_worker;

@@ -118,4 +118,6 @@ comment on index notification_preferences_user_id_kind_key is 'The person has th
 alter table erp_cursors add column erp_down_at timestamptz;
 comment on column erp_cursors.erp_down_at is 'Since when the ERP does not answer; null while it does.';
 alter table erp_sync_runs add column open_issue_groups integer;
+-- lint: allow create-index because only runs with a number, which are new, are in the index
+create index erp_sync_runs_open_issue_groups_idx on erp_sync_runs (finished_at desc, id desc) where open_issue_groups is not null;
 comment on column erp_sync_runs.open_issue_groups is 'The number of groups of import issues that were open when the run ended; null before.';

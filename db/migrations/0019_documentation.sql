@@ -104,8 +104,9 @@ create index documentation_versions_author_user_id_idx on documentation_versions
 comment on table documentation_versions is '@title Versions
 @titleOne Version
 @read documentation.update
+@create documentation.update
 @root off
-@audit off because the change of the page is recorded
+@audit DocumentationVersion
 @defaultOrder number desc
 @label number title
 A version of a handbook page.';
@@ -130,9 +131,10 @@ comment on constraint documentation_versions_author_user_id_fkey on documentatio
 
 create table documentation_slugs (
   slug text collate "C" primary key,
-  page_id uuid not null references documentation_pages on delete cascade
+  page_id uuid not null
 );
 create index documentation_slugs_page_id_idx on documentation_slugs (page_id);
+comment on column documentation_slugs.page_id is 'The page, which may be deleted: a restored page has its earlier addresses again.';
 comment on table documentation_slugs is '@internal
 @audit off because the change of the address is recorded
 The earlier addresses of pages.';

@@ -27,7 +27,7 @@ create table search_watches (
   seen_statement text not null,
   ids_at integer not null,
   is_ready boolean not null default false,
-  ready_after text not null default pg_current_xact_id()::text,
+  ready_after text,
   due_at timestamptz,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
@@ -86,7 +86,7 @@ The index of the parameter for the ids of changed rows, from 0.';
 comment on column search_watches.is_ready is '@internal
 Whether `search_watch_rows` holds the matching rows.';
 comment on column search_watches.ready_after is '@internal
-The transaction that saved it. Earlier transactions do not write to `watched_changes` for it.';
+The transaction id that all earlier transactions must end before, so that the baseline is complete.';
 comment on column search_watches.due_at is '@internal
 When its pending events are delivered; null without pending events.';
 comment on constraint search_watches_name_check on search_watches is
@@ -123,6 +123,7 @@ create table watched_changes (
   row_id uuid not null,
   is_new boolean not null
 );
+create index watched_changes_row_idx on watched_changes (table_name, row_id);
 comment on table watched_changes is '@internal
 @audit off because it is a queue
 A queue of changed rows of watched tables.';

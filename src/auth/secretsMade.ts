@@ -1,10 +1,12 @@
+import type { PgSelectSingleStep } from "postgraphile/@dataplan/pg";
+import { type Step, context, lambda } from "postgraphile/grafast";
 import type { RequestInfo } from "./identity.ts";
 
 /** Secrets that a request created, by the id of their row. Only the response of that request can show them. */
 export interface SecretsMade {
   keep(request: RequestInfo, id: string, secret: string): void;
-  /** Null for a row whose secret another request created. */
-  find(request: RequestInfo, id: string): string | null;
+  /** The secret of a row; null where another request created it. */
+  of($row: PgSelectSingleStep): Step<string | null>;
 }
 
 export function makeSecretsMade(): SecretsMade {
@@ -14,6 +16,10 @@ export function makeSecretsMade(): SecretsMade {
       const secrets = made.get(request) ?? new Map<string, string>();
       made.set(request, secrets.set(id, secret));
     },
-    find: (request, id) => made.get(request)?.get(id) ?? null,
+    of: ($row) =>
+      lambda(
+        [context().get("requestContext"), $row.get("id")],
+        ([request, id]) => made.get(request)?.get(id as string) ?? null,
+      ),
   };
 }

@@ -36,6 +36,20 @@ export function badUserInput(message: string, details?: ErrorDetails): PublicErr
   return new PublicError("BAD_USER_INPUT", message, details);
 }
 
+/** Runs `action` and puts `prefix` before the paths of its errors, such as `input` for an input object. */
+export function underPath<T>(prefix: string, action: () => T): T {
+  try {
+    return action();
+  } catch (error) {
+    if (!(error instanceof PublicError)) throw error;
+    const { path = [] } = error.details as { path?: string[] };
+    throw new PublicError(error.code, error.message, {
+      ...error.details,
+      path: [prefix, ...path],
+    });
+  }
+}
+
 export function conflict(message: string, details?: ErrorDetails): PublicError {
   return new PublicError("CONFLICT", message, details);
 }

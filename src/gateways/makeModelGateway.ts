@@ -82,7 +82,7 @@ function makeModel({ provider, baseUrl, apiKey }: AssistantConfig, name: string)
     boundModelResponse(await fetch(input, { ...init, redirect: "error" }));
   const common = {
     fetch: boundedFetch,
-    ...(baseUrl === undefined ? {} : { baseURL: baseUrl.replace(/\/+$/, "") }),
+    ...(baseUrl === undefined ? {} : { baseURL: baseUrl }),
     ...(apiKey === undefined ? {} : { apiKey }),
   };
   // Set here, so that the library reads no environment variable for it.

@@ -19,23 +19,22 @@ interface CalendarFeedsOptions {
 /** A calendar as `read_calendar_feed` returns it. */
 interface Calendar {
   name: string;
-  timeZone: string;
   events: CalendarEvent[];
 }
 
 /** Either with moments or with whole days, the last one included. */
-interface CalendarEvent {
+type Times =
+  | { starts_at: string; ends_at: string; starts_on: null; ends_on: null }
+  | { starts_at: null; ends_at: null; starts_on: string; ends_on: string };
+
+type CalendarEvent = Times & {
   entity: string;
   id: string;
-  starts_at: string | null;
-  ends_at: string | null;
-  starts_on: string | null;
-  ends_on: string | null;
   title: string;
   location: string | null;
   description: string | null;
   updated_at: string;
-}
+};
 
 /** `GET /calendar/<secret>.ics`: a person's bookings, absences and campaigns as iCalendar (RFC 5545). */
 export function calendarFeeds(options: CalendarFeedsOptions): Router {
@@ -64,7 +63,7 @@ export function calendarFeeds(options: CalendarFeedsOptions): Router {
       .setHeader("Cache-Control", "no-store")
       .setHeader("Content-Disposition", 'inline; filename="calendar.ics"')
       .type("text/calendar; charset=utf-8")
-      .send(writeCalendar(calendar, publicUrl().replace(/\/+$/, "")));
+      .send(writeCalendar(calendar, publicUrl()));
   });
   return router;
 }
@@ -92,10 +91,14 @@ function writeCalendar({ name, events }: Calendar, base: string): string {
   return calendar.toString();
 }
 
-function timesOf({ starts_at, ends_at, starts_on, ends_on }: CalendarEvent) {
+/** RFC 5545 requires an end after the start: an event without a duration, such as a campaign, has none. */
+function timesOf({ starts_at, ends_at, starts_on, ends_on }: Times) {
   if (starts_at !== null)
-    return { start: new Date(starts_at), end: new Date(ends_at ?? starts_at) };
-  const dayAfter = new Date(`${ends_on ?? starts_on}T00:00:00Z`);
+    return {
+      start: new Date(starts_at),
+      ...(ends_at !== starts_at && { end: new Date(ends_at) }),
+    };
+  const dayAfter = new Date(`${ends_on}T00:00:00Z`);
   dayAfter.setUTCDate(dayAfter.getUTCDate() + 1);
   return { start: new Date(`${starts_on}T00:00:00Z`), end: dayAfter, allDay: true };
 }

@@ -54,7 +54,7 @@ export interface LoginOptions {
 export function login(options: LoginOptions): Router {
   const { config, pool, tenant, tenants, sessionCookies, log } = options;
   const { providers, timeoutMs } = config.login;
-  const base = () => options.publicUrl().replace(/\/+$/, "");
+  const base = options.publicUrl;
   const secure = () => base().startsWith("https:");
   const clientOf = makeProviderClients(timeoutMs);
   const countAttempt = makeAttemptCounter(pool, config.limits.loginAttemptsPerMinute);

@@ -22,8 +22,16 @@ export type Search = (text: string, values: unknown) => AskedSearch;
 /** Limits of the cache of compiled searches. Searches with relative dates or bound values are compiled per request. */
 const keptSearches = { max: 500, maxSize: 200_000 };
 
-/** The search of a table by the query language. */
-export function makeSearch(table: SearchTable): Search {
+const searches = new WeakMap<SearchTable, Search>();
+
+/** The search of a table by the query language; every caller shares its cache. */
+export function searchOf(table: SearchTable): Search {
+  const search = searches.get(table) ?? makeSearch(table);
+  searches.set(table, search);
+  return search;
+}
+
+function makeSearch(table: SearchTable): Search {
   const kept = new LRUCache<string, AskedSearch>({
     ...keptSearches,
     sizeCalculation: (_search, text) => text.length + 1,

@@ -145,10 +145,7 @@ export const ApiTokensPlugin: GraphileConfig.Plugin = extendSchema((build) => {
       ApiToken: {
         plans: {
           token($token: PgSelectSingleStep) {
-            return lambda(
-              object({ id: $token.get("id"), requestContext: context().get("requestContext") }),
-              ({ id, requestContext }) => secrets.find(requestContext, id as string),
-            );
+            return secrets.of($token);
           },
         },
       },

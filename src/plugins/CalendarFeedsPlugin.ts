@@ -54,11 +54,8 @@ export function makeCalendarFeedsPlugin({
           plans: {
             url($feed: PgSelectSingleStep) {
               return lambda(
-                object({ id: $feed.get("id"), requestContext: context().get("requestContext") }),
-                ({ id, requestContext }) => {
-                  const secret = secrets.find(requestContext, id as string);
-                  return secret && `${publicUrl().replace(/\/+$/, "")}/calendar/${secret}.ics`;
-                },
+                secrets.of($feed),
+                (secret) => secret && `${publicUrl()}/calendar/${secret}.ics`,
               );
             },
           },

@@ -22,7 +22,7 @@ import { completeOrder, orderOf, recallOrder } from "../paging/orders.ts";
 import { DEFAULT_PAGE, LARGEST_PAGE, readPage } from "../paging/pageArguments.ts";
 import type { Page, PageArguments } from "../paging/pageArguments.ts";
 import { pageConditions } from "../paging/pageConditions.ts";
-import { type AskedSearch, type Search, makeSearch } from "../paging/connectionSearch.ts";
+import { type AskedSearch, type Search, searchOf } from "../paging/connectionSearch.ts";
 import { hasPages } from "../schema/listedTables.ts";
 import { makeSearchTables } from "../schema/searchTables.ts";
 
@@ -125,7 +125,7 @@ export const ConnectionsPlugin: GraphileConfig.Plugin = {
           return { ...field, plan: pageInfo };
         if (!isOfTable(scope) || !field.plan) return field;
         const resource = scope.pgFieldResource as PgResource;
-        const search = isSearched(resource) ? makeSearch(build.searchTable(resource)) : null;
+        const search = isSearched(resource) ? searchOf(build.searchTable(resource)) : null;
         const finish = makeFinish(resource, scope.isRootQuery === true);
         const plan = field.plan as Plan;
         const paged = (...args: Parameters<Plan>) => {

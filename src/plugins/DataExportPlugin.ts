@@ -3,9 +3,9 @@ import { type FieldArgs, type Step, object } from "postgraphile/grafast";
 import type { SQL } from "postgraphile/pg-sql2";
 import { sql } from "postgraphile/pg-sql2";
 import { extendSchema, gql } from "postgraphile/utils";
-import { badUserInput, PublicError } from "../errors/PublicError.ts";
+import { badUserInput, type PublicError, underPath } from "../errors/PublicError.ts";
 import { namedColumns } from "../sqlJson/order.ts";
-import { makeSearch, type Search } from "../paging/connectionSearch.ts";
+import { searchOf, type Search } from "../paging/connectionSearch.ts";
 import { defaultOrder, eachOnce, missingKey } from "../paging/defaultOrder.ts";
 import type { OrderColumn } from "../paging/defaultOrder.ts";
 import { resource } from "../schema/resource.ts";
@@ -23,7 +23,7 @@ interface Input {
 export const DataExportPlugin: GraphileConfig.Plugin = extendSchema((build) => {
   const products = resource(build, "products");
   const jobs = resource(build, "export_jobs");
-  const search = makeSearch(build.searchTable(products));
+  const search = searchOf(build.searchTable(products));
   const { sideEffectWithPgClientTransaction } = build.dataplanPg;
   const order = ({ orderBy }: Input): readonly OrderColumn[] => {
     const named = namedColumns(build.getTypeByName("ProductOrderBy"), orderBy ?? []);
@@ -144,14 +144,8 @@ type Found = (row: SQL) => { from: SQL; where: SQL };
 
 /** The products of a search. @throws PublicError */
 function foundBy(search: Search, { query, queryValues }: Input, products: PgResource): Found {
-  try {
-    const { matches } = search(query ?? "", queryValues);
-    return (row) => ({ from: products.from as SQL, where: matches(row) });
-  } catch (error) {
-    if (!(error instanceof PublicError)) throw error;
-    const { path = ["query"] } = error.details as { path?: string[] };
-    throw refusal(error.message, path, error.details);
-  }
+  const { matches } = underPath("input", () => search(query ?? "", queryValues));
+  return (row) => ({ from: products.from as SQL, where: matches(row) });
 }
 
 async function startNamed(client: PgClient, input: Input): Promise<string | null> {

@@ -1,7 +1,7 @@
 import type { PgResource, PgSelectQueryBuilder, PgSelectStep } from "postgraphile/@dataplan/pg";
 import { ConstantStep, lambda } from "postgraphile/grafast";
 import type { FieldArgs, FieldPlanResolver, Step } from "postgraphile/grafast";
-import { makeSearch } from "../paging/connectionSearch.ts";
+import { searchOf } from "../paging/connectionSearch.ts";
 import { defaultOrder } from "../paging/defaultOrder.ts";
 import type { OrderColumn } from "../paging/defaultOrder.ts";
 import { recordedOrder } from "../paging/orders.ts";
@@ -51,7 +51,7 @@ export const ListsPlugin: GraphileConfig.Plugin = {
       GraphQLObjectType_fields_field_args(args, build, { scope, Self }) {
         const table = searchedList(scope);
         if (!table) return args;
-        const search = makeSearch(build.searchTable(table));
+        const search = searchOf(build.searchTable(table));
         const condition = (text: unknown) => {
           if (text == null) return null;
           const asked = search(text as string, null);

@@ -92,7 +92,7 @@ export function makeLoginOptionsPlugin({
 
   /** The addresses are read at each request: the server does not know its own until it listens. */
   function providers() {
-    const base = publicUrl().replace(/\/+$/, "");
+    const base = publicUrl();
     return login.providers.map(({ id, name }) => ({
       id,
       name,

@@ -4,14 +4,12 @@ import { type FieldArgs, type Step, context, object } from "postgraphile/grafast
 import { extendSchema, gql } from "postgraphile/utils";
 import { checkGuard } from "../auth/guards.ts";
 import type { RequestInfo } from "../auth/identity.ts";
-import { badUserInput, PublicError } from "../errors/PublicError.ts";
-import { type Search, makeSearch } from "../paging/connectionSearch.ts";
-import { labelColumns } from "../schema/labels.ts";
+import { badUserInput, underPath } from "../errors/PublicError.ts";
+import { searchOf } from "../paging/connectionSearch.ts";
+import { maxWatchedRows } from "../query/watchLimit.ts";
+import { labelColumns, tagText } from "../schema/labels.ts";
 import { listedTables, tableGuard, tableNamed } from "../schema/listedTables.ts";
 import { resource } from "../schema/resource.ts";
-
-/** The database stores the ids of all matching rows. */
-const maxMatches = 10_000;
 
 interface Input {
   entity?: string;
@@ -39,38 +37,33 @@ export const SearchWatchesPlugin: GraphileConfig.Plugin = extendSchema((build) =
   const { sql } = build;
   const watches = resource(build, "search_watches");
   const { sideEffectWithPgClientTransaction } = build.dataplanPg;
-  // Changed rows are queued by their uuid.
-  const tables = new Map(
-    [...listedTables(build)].filter(
-      ([, { codec }]) => (codec as PgCodecWithAttributes).attributes["id"]?.codec.name === "uuid",
-    ),
-  );
-  const searches = new Map<string, Search>();
-
-  function searchOf(entity: string, table: PgResource): Search {
-    const search = searches.get(entity) ?? makeSearch(build.searchTable(table));
-    searches.set(entity, search);
-    return search;
-  }
+  const tables = new Map([...listedTables(build)].filter(([, table]) => isWatchable(table)));
 
   function compile(entity: string, query: string, caller: RequestInfo): Compiled {
-    const table = atInput(() => tableNamed(tables, entity, "entity"));
+    const table = underPath("input", () => tableNamed(tables, entity, "entity"));
     checkGuard(tableGuard(table), caller);
-    const { matches, isRelative } = atInput(() => searchOf(entity, table)(query, null));
+    const { matches, isRelative } = underPath("input", () =>
+      searchOf(build.searchTable(table))(query, null),
+    );
     if (isRelative)
       throw badUserInput("query: a watch cannot use relative times such as today", {
         path: ["input", "query"],
       });
     const row = sql.identifier(Symbol("row"));
-    const label = labelColumns(table).name;
-    const shown = sql`${row}.id, ${row}.${sql.identifier(label)}::text from ${table.from as never} as ${row}`;
+    const { name, detail } = labelColumns(table);
+    const shown = [name, ...(detail === null ? [] : [detail]), "id"].map(
+      (column) => sql`nullif(${row}.${sql.identifier(column)}::text, '')`,
+    );
+    const idAndName = sql`${row}.id, coalesce(${sql.join(shown, ", ")}) from ${table.from as never} as ${row}`;
     // Null evaluates all rows. The mark identifies the parameter among the compiled values.
     const mark = randomUUID();
     const ids = sql`${sql.value(mark)}::uuid[]`;
     const found = sql.compile(
-      sql`select ${shown} where (${ids} is null or ${row}.id = any (${ids})) and (${matches(row)}) limit ${sql.literal(maxMatches + 1)}`,
+      sql`select ${idAndName} where (${ids} is null or ${row}.id = any (${ids})) and (${matches(row)}) limit ${sql.literal(maxWatchedRows + 1)}`,
     );
-    const seen = sql.compile(sql`select ${shown} where ${row}.id = any (${sql.value([])}::uuid[])`);
+    const seen = sql.compile(
+      sql`select ${idAndName} where ${row}.id = any (${sql.value([])}::uuid[])`,
+    );
     return {
       table_name: table.extensions?.pg?.name ?? table.name,
       statement: found.text,
@@ -81,11 +74,7 @@ export const SearchWatchesPlugin: GraphileConfig.Plugin = extendSchema((build) =
   }
 
   async function save(client: PgClient, { id, input, requestContext }: Request): Promise<string> {
-    const entity = input.entity ?? (await entityOf(client, id));
-    const compiled =
-      entity !== null && input.query != null
-        ? compile(entity, input.query, requestContext)
-        : undefined;
+    const compiled = await compiledInput(client, { id, input, requestContext });
     if (compiled) await checkSize(client, compiled);
     const { rows } = await client.query<{ id: string }>({
       text: "select save_search_watch($1, $2) as id",
@@ -100,6 +89,15 @@ export const SearchWatchesPlugin: GraphileConfig.Plugin = extendSchema((build) =
       ],
     });
     return rows[0]?.id ?? "";
+  }
+
+  async function compiledInput(
+    client: PgClient,
+    { id, input, requestContext }: Request,
+  ): Promise<Compiled | undefined> {
+    if (input.query == null) return undefined;
+    const entity = input.entity ?? (await entityOf(client, id));
+    return entity === null ? undefined : compile(entity, input.query, requestContext);
   }
 
   const saved = (args: FieldArgs, $id: Step<string> | null) =>
@@ -219,6 +217,20 @@ export const SearchWatchesPlugin: GraphileConfig.Plugin = extendSchema((build) =
   };
 }, "SearchWatchesPlugin");
 
+/**
+ * Changed rows are queued by their uuid. Tables without an audit trail are left out: they are queues, inboxes and
+ * derived data, of which a watch itself may write some.
+ */
+function isWatchable({ codec, extensions, name }: PgResource): boolean {
+  const { attributes } = codec as PgCodecWithAttributes;
+  const audit = tagText(extensions?.tags, "audit") ?? "off";
+  return (
+    attributes["id"]?.codec.name === "uuid" &&
+    !/^off\b/.test(audit) &&
+    (extensions?.pg?.name ?? name) !== "search_watches"
+  );
+}
+
 /** The list of a watch of the caller; null for an unknown watch, which `save_search_watch` rejects. */
 async function entityOf(client: PgClient, id: string | null): Promise<string | null> {
   const { rows } = await client.query<{ entity: string }>({
@@ -236,21 +248,10 @@ async function checkSize(
     text: `select count(*)::integer as count from (${statement}) as found`,
     values,
   });
-  if ((rows[0]?.count ?? 0) > maxMatches)
-    throw badUserInput(`query matches more than ${maxMatches} rows: narrow it`, {
+  if ((rows[0]?.count ?? 0) > maxWatchedRows)
+    throw badUserInput(`query matches more than ${maxWatchedRows} rows: narrow it`, {
       path: ["input", "query"],
     });
-}
-
-/** Prefixes the paths of errors with `input`. */
-function atInput<T>(action: () => T): T {
-  try {
-    return action();
-  } catch (error) {
-    if (!(error instanceof PublicError)) throw error;
-    const { path = [] } = error.details as { path?: string[] };
-    throw badUserInput(error.message, { ...error.details, path: ["input", ...path] });
-  }
 }
 
 const snakeCase = (name: string): string =>

@@ -3,7 +3,7 @@ import { type FieldArgs, type Step, context, lambda, object } from "postgraphile
 import { extendSchema, gql } from "postgraphile/utils";
 import { checkGuard } from "../auth/guards.ts";
 import { badUserInput } from "../errors/PublicError.ts";
-import { type Search, makeSearch } from "../paging/connectionSearch.ts";
+import { searchOf } from "../paging/connectionSearch.ts";
 import { type Suggestion, candidates, ranked } from "../paging/suggestions.ts";
 import { labelColumns } from "../schema/labels.ts";
 import { listedTables, tableGuard, tableNamed } from "../schema/listedTables.ts";
@@ -23,17 +23,13 @@ interface Wanted {
 export const SuggestionsPlugin: GraphileConfig.Plugin = extendSchema((build) => {
   const { loadOneWithPgClient } = build.dataplanPg;
   const tables = listedTables(build);
-  const searches = new Map<string, Search>();
   const executor = [...tables.values()][0]?.executor;
   if (!executor) throw new Error("The schema has no table with a list");
 
   const tableOf = (entity: string) => tableNamed(tables, entity, "entity");
 
-  const searchOf = (entity: string, query: string) => {
-    const search = searches.get(entity) ?? makeSearch(build.searchTable(tableOf(entity)));
-    searches.set(entity, search);
-    return search(query, null);
-  };
+  const searchFor = (entity: string, query: string) =>
+    searchOf(build.searchTable(tableOf(entity)))(query, null);
 
   /** The arguments, once they are allowed and in bounds. */
   const check = (wanted: Wanted, caller: Parameters<typeof checkGuard>[1]): Wanted => {
@@ -43,7 +39,7 @@ export const SuggestionsPlugin: GraphileConfig.Plugin = extendSchema((build) => 
       throw badUserInput(`text has at most ${maxText} characters`, { path: ["text"] });
     if (wanted.first < 1 || wanted.first > maxFirst)
       throw badUserInput(`first is between 1 and ${maxFirst}`, { path: ["first"] });
-    if (wanted.query != null) searchOf(wanted.entity, wanted.query);
+    if (wanted.query != null) searchFor(wanted.entity, wanted.query);
     return { ...wanted, text: wanted.text.trim() };
   };
 
@@ -115,7 +111,7 @@ export const SuggestionsPlugin: GraphileConfig.Plugin = extendSchema((build) => 
               Promise.all(
                 all.map(async ({ entity, text, first, query }) => {
                   const table = tableOf(entity);
-                  const search = query == null ? null : searchOf(entity, query);
+                  const search = query == null ? null : searchFor(entity, query);
                   const columns = labelColumns(table);
                   const searched = build.searchTable(table);
                   const codec = table.codec as PgCodecWithAttributes;

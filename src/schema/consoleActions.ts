@@ -2,6 +2,8 @@ import {
   type GraphQLObjectType,
   type GraphQLSchema,
   getNamedType,
+  getNullableType,
+  isLeafType,
   isNonNullType,
   isRequiredArgument,
 } from "graphql";
@@ -78,7 +80,7 @@ function conditionOf(
       : build.inflection.attribute({ attributeName: column, codec });
   const type = row.getFields()[name]?.type;
   const isTruth = type !== undefined && getNamedType(type).name === "Boolean";
-  if (!isTruth && (type === undefined || isNonNullType(type)))
+  if (!isTruth && (!isLeafType(getNullableType(type)) || isNonNullType(type)))
     return `${column} is no field of the row that is true or false, or that may be empty`;
   return { onlyIf: word === "if" ? name : null, unless: word === "unless" ? name : null };
 }

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Constants } from "./constants.ts";
 import type { Get } from "./types.ts";
-import { httpUrl, whole } from "./types.ts";
+import { baseUrl, whole } from "./types.ts";
 
 /** An amount of money without a sign, such as `2.50`. */
 const amount = z
@@ -19,7 +19,7 @@ export const assistantSettings = {
     meaning: "protocol of the language model's API: `openai-compatible` or `anthropic`",
   },
   AI_BASE_URL: {
-    schema: httpUrl,
+    schema: baseUrl,
     fallback: undefined,
     meaning:
       "address of the model's API with its version, such as `https://models.example.com/v1`; required with `openai-compatible`, by default the public address of `anthropic`",

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { z } from "zod";
 import type { Get } from "./types.ts";
-import { flag, httpUrl, list, whole } from "./types.ts";
+import { baseUrl, flag, list, whole } from "./types.ts";
 
 /** The process and its addresses. */
 export const serverSettings = {
@@ -25,7 +25,7 @@ export const serverSettings = {
     meaning: "port of the server; 0 takes a free port",
   },
   PUBLIC_URL: {
-    schema: httpUrl,
+    schema: baseUrl,
     fallback: undefined,
     meaning: "address under which users reach the server; required in production",
     defaultNote: "`http://HOST:PORT`",

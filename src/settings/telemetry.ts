@@ -1,9 +1,9 @@
 import type { Get } from "./types.ts";
-import { httpUrl } from "./types.ts";
+import { baseUrl } from "./types.ts";
 
 export const telemetrySettings = {
   OTEL_EXPORTER_OTLP_ENDPOINT: {
-    schema: httpUrl,
+    schema: baseUrl,
     fallback: undefined,
     meaning:
       "address of an OTLP receiver over HTTP, such as `http://127.0.0.1:4318`, that traces are sent to; without it no tracing code is loaded",

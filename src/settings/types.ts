@@ -62,6 +62,8 @@ export const postgresUrl = z
     "must be a postgres:// address",
   );
 export const httpUrl = z.url({ protocol: /^https?$/, error: "must be an http(s) address" });
+/** An http(s) address that paths are added to: without slashes at its end. */
+export const baseUrl = httpUrl.transform((address) => address.replace(/\/+$/, ""));
 /** Items separated by commas. */
 export const list = z.string().transform((v) =>
   v

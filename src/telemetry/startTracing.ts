@@ -32,10 +32,9 @@ export function startTracing(
   const provider = new NodeTracerProvider({
     resource: resourceFromAttributes({ "service.name": `back-office-${process}` }),
     spanProcessors: [
-      new BatchSpanProcessor(
-        new OTLPTraceExporter({ url: `${endpoint.replace(/\/+$/, "")}/v1/traces` }),
-        { scheduledDelayMillis: 1_000 },
-      ),
+      new BatchSpanProcessor(new OTLPTraceExporter({ url: `${endpoint}/v1/traces` }), {
+        scheduledDelayMillis: 1_000,
+      }),
     ],
   });
   provider.register();

@@ -123,6 +123,15 @@ describe("a series", () => {
       ["2040-03-18T01:30", "2040-03-25T01:30", "2040-04-01T00:30"],
     ],
     [
+      "forward in the night, over the whole hour that does not exist",
+      {
+        startsAt: "2040-03-18T01:30:00Z",
+        endsAt: "2040-03-18T02:00:00Z",
+        repeatUntil: "2040-04-01",
+      },
+      ["2040-03-18T01:30", "2040-03-25T01:30", "2040-04-01T00:30"],
+    ],
+    [
       "back in the night: of a time that exists twice it is the second",
       {
         startsAt: "2040-10-21T00:30:00Z",

@@ -177,6 +177,9 @@ describe("the address of a page", () => {
   test("defaults to a form of the title without accents", async () => {
     const { slug } = await made({ title: "Sådan bestiller du: Crémant & Ørsted!" });
     expect(slug).toMatch(/^s[a-z]+dan-bestiller-du-cremant-[a-z]*rsted$/);
+    const long = await made({ title: `${"long title ".repeat(13)}${randomUUID().slice(0, 8)}` });
+    expect(long.slug).toMatch(/^long-title(-long-title)*(-[a-z0-9]+)?$/);
+    expect(long.slug.length).toBeLessThanOrEqual(100);
   });
 });
 
@@ -201,8 +204,17 @@ describe("links", () => {
     });
   });
 
+  test("to the page itself and beside code with a backtick are checked", async () => {
+    const slug = `own-${randomUUID()}`;
+    const page = await made({ slug, body: `[top](${slug})` });
+    await made({ body: "~~~md\n` [block](nowhere)\n~~~\n\n```md\n` [block](nowhere)\n```" });
+    expect(
+      refusal(await update(page.id, { body: "```md\n`\n```\n\n[x](nowhere) `y`" })).message,
+    ).toBe("body links to nowhere, but no page has this address");
+  });
+
   test("are checked in linear time", async () => {
-    for (const text of ["[a](", "```a ", "`a", "[a](b) "]) {
+    for (const text of ["[a](", "```a ", "~~~a ", "~~~a ```b ", "`a", "[a](b) "]) {
       const started = performance.now();
       await create({ body: text.repeat(Math.floor(199_000 / text.length)) });
       expect(performance.now() - started).toBeLessThan(3_000);
@@ -232,11 +244,18 @@ describe("the tree", () => {
         message: "parentId cannot be the page itself or one below it",
       });
     let above = first.id;
-    for (let level = 3; level <= 11; level++) above = (await made({ parentId: above })).id;
+    for (let level = 3; level <= 10; level++) above = (await made({ parentId: above })).id;
     expect(refusal(await create({ parentId: above })).message).toBe(
       "parentId is too deep: the tree has 10 levels at most",
     );
     expect(refusal(await remove(top.id)).code).toBe("CONFLICT");
+    const high = await made();
+    await made({ parentId: (await made({ parentId: high.id })).id });
+    let below = top.id;
+    for (let level = 2; level <= 8; level++) below = (await made({ parentId: below })).id;
+    expect(refusal(await update(high.id, { parentId: below })).message).toBe(
+      "parentId is too deep: the tree has 10 levels at most",
+    );
   });
 });
 
@@ -282,6 +301,14 @@ describe("versions", () => {
       page: { version: 3, body: "Ten to five.", updatedBy: { id: writer.userId } },
     });
     expect(refusal(await restore(randomUUID())).code).toBe("NOT_FOUND");
+    const one = (id: string, token = writer.token) =>
+      ask("query ($id: ID!) { documentationVersion(id: $id) { number body } }", { id }, token);
+    expect((await one(first)).data.documentationVersion).toEqual({
+      number: 1,
+      body: "Ten to five.",
+    });
+    expect((await one(randomUUID())).data.documentationVersion).toBeNull();
+    expect(refusal(await one(first, reader.token)).code).toBe("FORBIDDEN");
     const seen = await versions(reader.token);
     expect(seen.data.documentationPage.versions.nodes).toEqual([]);
   });

@@ -163,7 +163,7 @@ describe("The settings", () => {
   test("exist for each kind, and changes are audited", async () => {
     const { token, userId } = await person();
     const { data } = await ask("{ notificationPreferences { kind inInbox mail } }", {}, token);
-    expect(data.notificationPreferences).toHaveLength(14);
+    expect(data.notificationPreferences).toHaveLength(13);
     expect(data.notificationPreferences).toContainEqual({
       kind: "NEW_LOGIN_ADDRESS",
       inInbox: true,
@@ -211,7 +211,7 @@ describe("The settings", () => {
     ]);
     await schedule();
     const { data } = await ask("{ notificationPreferences { kind } }", {}, token);
-    expect(data.notificationPreferences).toHaveLength(14);
+    expect(data.notificationPreferences).toHaveLength(13);
   });
 });
 
@@ -324,7 +324,7 @@ describe("Notifications are created for", () => {
     const { token, userId } = await person();
     for (const [kind, subject, number] of [
       ["product_sync", "3 products", 901],
-      ["send_invitation", "new@example.com", 902],
+      ["send_invitation", "Invitation of new@example.com", 902],
     ])
       await sql(
         `insert into jobs (kind, subject, max_attempts, user_id, queue_job_id, input) values ($1, $2, 3, $3, $4, '{}')`,
@@ -333,7 +333,7 @@ describe("Notifications are created for", () => {
     for (const number of [901, 902])
       await sql("select record_job($1, 'FAILED', error => 'No answer')", [number]);
     expect(await inbox(token)).toMatchObject([
-      { title: "The invitation of new@example.com could not be delivered", body: "No answer" },
+      { title: "Invitation of new@example.com could not be delivered", body: "No answer" },
       { title: "Synchronisation of products failed", body: "3 products: No answer" },
     ]);
   });
@@ -466,6 +466,12 @@ describe("Notifications are created for", () => {
       { kind: "SEARCH_DOWN", body: "Connection refused", occurrences: 1 },
     ]);
     await sql("delete from search_outbox");
+    // A second outage within an hour is a notification of its own.
+    await sql(
+      "update erp_cursors set erp_down_at = now() - interval '10 minutes 1 second' where entity = 'orders'",
+    );
+    await schedule();
+    expect(await inbox(reader.token, "kind:ERP_DOWN")).toHaveLength(2);
   });
 });
 
@@ -536,6 +542,22 @@ describe("Mails", () => {
     );
     expect(jobs).toEqual([{ count: 1 }]);
   });
+});
+
+test("A repetition after the daily mail is in the next one", async () => {
+  const { userId } = await person();
+  const row = () =>
+    sql(
+      `select occurrences, mail_at > now() as ahead, mail_id, mailed_at from notifications where user_id = $1`,
+      [userId],
+    );
+  await notify(userId, "Twice", "same");
+  await sql(
+    "update notifications set mail_at = now(), mail_id = uuidv7(), mailed_at = now() where user_id = $1",
+    [userId],
+  );
+  await notify(userId, "Twice", "same");
+  expect(await row()).toEqual([{ occurrences: 2, ahead: true, mail_id: null, mailed_at: null }]);
 });
 
 describe("Time zones", () => {

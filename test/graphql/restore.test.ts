@@ -12,7 +12,7 @@ beforeAll(async () => {
     [
       ...["products.read", "products.create", "products.update"],
       ...["campaigns.read", "campaigns.create", "campaigns.delete"],
-      ...["resources.update", "reviewers.read", "reviewers.create"],
+      ...["resources.update", "reviewers.read", "reviewers.create", "documentation.update"],
     ],
     "anna@example.com",
   );
@@ -93,7 +93,10 @@ describe("restore", () => {
     expect(refusal(await restore(deletion))).toEqual(conflict);
     await sql("delete from resources where name = $1", [name]);
     expect((await restore(deletion)).errors).toBeUndefined();
-    expect(refusal(await restore(deletion))).toEqual(conflict);
+    expect(refusal(await restore(deletion))).toEqual({
+      code: "CONFLICT",
+      message: "The Resource exists already",
+    });
   });
 
   test("rejects a row whose referenced row was deleted", async () => {
@@ -116,7 +119,7 @@ describe("restore", () => {
       message: "There is no deletion of the last seven days with this id that you may undo",
     };
     const reader = await service.login(["audit.read"], "reader@example.com");
-    const scoped = await insertApiToken(service.database, anna.userId, ["campaigns.create"]);
+    const scoped = await insertApiToken(service.database, anna.userId, ["resources.update"]);
     expect(refusal(await restore(deletion, false, reader.token))).toEqual(missing);
     expect(refusal(await restore(deletion, false, scoped.token))).toEqual(missing);
     expect(refusal(await restore(randomUUID()))).toEqual(missing);
@@ -135,6 +138,46 @@ describe("restore", () => {
 });
 
 describe("restore with together", () => {
+  test("restores a handbook page with its versions and earlier addresses", async () => {
+    const slug = `page-${randomUUID()}`;
+    const id = await make("DocumentationPage", { title: "Rules", slug, body: "One" });
+    const { errors } = await ask(
+      `mutation ($id: ID!, $input: UpdateDocumentationPageInput!) { updateDocumentationPage(id: $id, input: $input) { id } }`,
+      { id, input: { slug: `${slug}-2`, body: "Two" } },
+    );
+    expect(errors).toBeUndefined();
+    await remove("DocumentationPage", id);
+    expect((await restore(await deletionOf(id), true)).data).toEqual({ restore: 3 });
+    const { data } = await ask(
+      `query ($slug: String!) { documentationPageBySlug(slug: $slug) {
+         id body version author { id } versions { nodes { number body } } } }`,
+      { slug },
+    );
+    expect(data.documentationPageBySlug).toEqual({
+      ...{ id, body: "Two", version: 2, author: { id: anna.userId } },
+      versions: {
+        nodes: [
+          { number: 2, body: "Two" },
+          { number: 1, body: "One" },
+        ],
+      },
+    });
+  });
+
+  test("skips rows that exist again", async () => {
+    const ids = [await campaign("One"), await campaign("Two")];
+    const { data } = await ask("mutation { deleteAllCampaigns }", {});
+    expect((await restore(await deletionOf(ids[0]!))).data.restore).toBe(1);
+    expect((await restore(await deletionOf(ids[1]!), true)).data.restore).toBe(
+      data.deleteAllCampaigns - 1,
+    );
+    const [deletion] = await Promise.all(ids.map(deletionOf));
+    expect(refusal(await restore(deletion!, true))).toEqual({
+      code: "CONFLICT",
+      message: "The Campaign exists already",
+    });
+  });
+
   test("restores all rows that one request deleted", async () => {
     const ids = [await campaign("One"), await campaign("Two"), await campaign("Three")];
     const { data } = await ask("mutation { deleteAllCampaigns }", {});

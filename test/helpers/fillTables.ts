@@ -62,6 +62,7 @@ function valueOf({ relation, attribute, element, kind, list, refers }: Column): 
     if (kind === "S") return `'v' || substr(md5('${attribute}' || i), 1, 12)`;
     if (element === "bytea") return `decode(md5('${attribute}' || i), 'hex')`;
     if (element.startsWith("json")) return `'{}'::${element}`;
+    if (element === "tsvector") return `to_tsvector('simple', 'v' || i)`;
     return "null";
   };
   return list ? `array[${value()}]` : value();

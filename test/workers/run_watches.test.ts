@@ -256,6 +256,35 @@ describe("a watch", () => {
     expect(await delivered(daily)).toEqual([["“Cheap”: 2 rows", "New: First", "New: Second"]]);
   });
 
+  test("keeps the events of two deliveries within an hour", async () => {
+    const region = randomUUID();
+    const id = await watching({ query: `region:"${region}"` });
+    await makeProducts(region, "First");
+    await run();
+    await makeProducts(region, "Second");
+    await run();
+    expect(await delivered(id)).toEqual([
+      ["“Cheap”: 1 row", "New: First"],
+      ["“Cheap”: 1 row", "New: Second"],
+    ]);
+  });
+
+  test("reports a row without a name by its detail, and audits the read", async () => {
+    const owner = await person(["users.read"]);
+    const email = `${randomUUID()}@example.com`;
+    const id = await watching({ entity: "users", query: `email:"${email}"` }, owner.token);
+    await sql("insert into users (email) values ($1)", [email]);
+    await run();
+    expect(await delivered(id)).toEqual([["“Cheap”: 1 row", `New: ${email}`]]);
+    // Reads of users are in the audit log.
+    const reads = await sql(
+      `select actor_user_id, entity_type, metadata -> 'rows' as rows from audit_log
+       where operation = 'READ' and metadata ->> 'watchId' = $1`,
+      [id],
+    );
+    expect(reads).toEqual([{ actor_user_id: owner.userId, entity_type: "User", rows: 1 }]);
+  });
+
   test("is paused with the reason when its search fails", async () => {
     const region = randomUUID();
     const broken = await watching({ query: `region:"${region}"` });
@@ -298,6 +327,39 @@ describe("a watch", () => {
     await run();
     expect(await delivered(id)).toEqual([["“Other”: 1 row", "New: Later"]]);
   });
+
+  test("compares with its new baseline after a change of its query or a pause", async () => {
+    const [first, second] = [randomUUID(), randomUUID()];
+    const [moved] = await makeProducts(first, "Moved");
+    const id = await watching({ query: `region:"${first}"`, events: ["MATCHES", "LEAVES"] });
+    const again = async (input: Record<string, unknown>) => {
+      expect((await update(id, input)).errors).toBeUndefined();
+      await waitFor("the baseline", async () => {
+        await run();
+        const [row] = await sql<{ known: boolean }>(
+          "select is_ready or is_paused as known from search_watches where id = $1",
+          [id],
+        );
+        return row?.known;
+      });
+    };
+    await again({ query: `region:"${second}"` });
+    // It matched the first query only: it does not leave the second.
+    await sql("update products set vintage = 1999 where id = $1", [moved]);
+    await run();
+    expect(await delivered(id)).toEqual([]);
+    await move(moved!, second);
+    await run();
+    await again({ isPaused: true });
+    await move(moved!, first);
+    await again({ isPaused: false });
+    await move(moved!, second);
+    await run();
+    expect(await delivered(id)).toEqual([
+      ["“Cheap”: 1 row", "Matches: Moved"],
+      ["“Cheap”: 1 row", "Matches: Moved"],
+    ]);
+  });
 });
 
 describe("saving a watch", () => {
@@ -314,6 +376,11 @@ describe("saving a watch", () => {
     [
       "an unknown list",
       { entity: "product", query: "x" },
+      { code: "BAD_USER_INPUT", path: ["input", "entity"] },
+    ],
+    [
+      "a list without an audit trail",
+      { entity: "notifications", query: "id:*" },
       { code: "BAD_USER_INPUT", path: ["input", "entity"] },
     ],
     [

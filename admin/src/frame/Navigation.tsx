@@ -113,8 +113,9 @@ function UnreadCount(): ReactNode {
   const count = data?.unreadNotificationCount ?? 0;
   if (count === 0) return null;
   return (
-    <span className="badge badge-info" aria-label={en.frame.unread(count)}>
-      {count}
+    <span className="badge badge-info">
+      <span aria-hidden="true">{count}</span>
+      <span className="visually-hidden">{en.frame.unread(count)}</span>
     </span>
   );
 }

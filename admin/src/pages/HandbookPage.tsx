@@ -15,6 +15,9 @@ export function HandbookPage(): ReactNode {
     queryKey: ["handbook", slug],
     queryFn: ({ signal }) =>
       ask<{ page: { id: string } | null }>(pageDocument, { slug }, { signal }),
+    // Pages move, and a missing page may be written meanwhile.
+    gcTime: 0,
+    staleTime: 0,
   });
   if (found.data?.page)
     return (
@@ -25,9 +28,9 @@ export function HandbookPage(): ReactNode {
         replace
       />
     );
-  if (found.error) return <Failure error={found.error} onAgain={() => void found.refetch()} />;
   return (
     <Page title={slug}>
+      {found.error && <Failure error={found.error} onAgain={() => void found.refetch()} />}
       {found.data && (
         <p className="empty" role="alert">
           {en.handbook.missing(slug)}

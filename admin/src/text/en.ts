@@ -41,7 +41,8 @@ export const en = {
   secret: {
     hint: "Copy this now: it is shown only once.",
     copy: "Copy",
-    copied: "Copied",
+    copied: "Copied.",
+    notCopied: "The browser did not allow it: select the text and copy it yourself.",
     close: "Done",
   },
   today: {

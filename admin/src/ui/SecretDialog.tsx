@@ -18,7 +18,7 @@ export function showSecret(secret: Secret | null): void {
 }
 
 export function SecretDialog(): ReactNode {
-  const [isCopied, setCopied] = useState(false);
+  const [said, setSaid] = useState("");
   const secret = useSyncExternalStore(
     (listener) => {
       listeners.add(listener);
@@ -27,7 +27,7 @@ export function SecretDialog(): ReactNode {
     () => shown,
   );
   const close = () => {
-    setCopied(false);
+    setSaid("");
     showSecret(null);
   };
   return (
@@ -49,17 +49,16 @@ export function SecretDialog(): ReactNode {
             value={secret?.secret ?? ""}
             onFocus={(event) => event.target.select()}
           />
+          <p role="status">{said}</p>
           <div className="actions">
             <Button
               className="button"
               autoFocus
               onPress={() => {
-                void navigator.clipboard
-                  .writeText(secret?.secret ?? "")
-                  .then(() => setCopied(true));
+                void copy(secret?.secret ?? "").then(setSaid);
               }}
             >
-              {isCopied ? en.secret.copied : en.secret.copy}
+              {en.secret.copy}
             </Button>
             <Button className="button button-primary" onPress={close}>
               {en.secret.close}
@@ -69,4 +68,14 @@ export function SecretDialog(): ReactNode {
       </Modal>
     </ModalOverlay>
   );
+}
+
+/** Copies a text and says what came of it. Browsers refuse without TLS or the person's consent. */
+async function copy(text: string): Promise<string> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return en.secret.copied;
+  } catch {
+    return en.secret.notCopied;
+  }
 }

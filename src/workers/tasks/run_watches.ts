@@ -1,9 +1,14 @@
 import type pg from "pg";
 import { z } from "zod";
-import { defineTask } from "../queue/defineTask.ts";
+import { isCollision, isDatabaseError, isOutage } from "../../errors/databaseErrors.ts";
+import { maxWatchedRows } from "../../query/watchLimit.ts";
+import { type JobContext, defineTask } from "../queue/defineTask.ts";
+import type { JobPrincipal } from "../queue/queryAsPrincipal.ts";
 
 /** Changed rows in one step. */
 const batchSize = 1_000;
+/** Due watches in one step. */
+const dueSize = 200;
 const maxReason = 300;
 
 interface Watch {
@@ -13,21 +18,30 @@ interface Watch {
   tableName: string;
   statement: string;
   values: unknown[];
-  /** Finds the ids and names of rows among `$1`. */
+  /** Selects the ids and names of those rows among `$1` that the owner can read. */
   seenStatement: string;
-  /** Which parameter takes the ids of the changed rows; null there looks at all rows. */
+  /** The index of the parameter for the ids of changed rows; null selects all rows. */
   idsAt: number;
+  /** Whether the database holds the rows that matched before. */
   isReady: boolean;
+  /** Whether the names of rows that stop matching are needed. */
+  needsNames: boolean;
   version: string;
+}
+
+interface DueWatch extends Watch {
+  rowIds: string[];
 }
 
 interface Batch {
   changes: { id: string; table_name: string; row_id: string }[];
   watches: Watch[];
+  /** Whether watches without a baseline were registered, which are evaluated in the next batch. */
+  isMarked: boolean;
 }
 
 /** An id and a name. */
-type Row = [string, string | null];
+type Row = [id: string, name?: string | null];
 
 type Result = Pick<Watch, "id" | "isReady" | "version"> &
   ({ matches: Row[] } | { problem: string });
@@ -36,56 +50,20 @@ type Result = Pick<Watch, "id" | "isReady" | "version"> &
  * Evaluates the search watches of changed tables with the permissions of their owners, and notifies the owners of due
  * watches. One transaction records the events and removes the changes from the queue.
  */
-export const runWatches = defineTask(
-  z.strictObject({}),
-  async ({ inTenant, queryAsPrincipal, signal, log }) => {
-    for (;;) {
-      signal.throwIfAborted();
-      const { rows } = await inTenant((client) =>
-        client.query<{ batch: Batch }>("select next_watched_changes($1) as batch", [batchSize]),
-      );
-      const { changes = [], watches = [] } = rows[0]?.batch ?? {};
-      if (changes.length === 0 && watches.length === 0) break;
-      const changed = Map.groupBy(changes, ({ table_name }) => table_name);
-      const idsOf = (table: string) => changed.get(table)?.map(({ row_id }) => row_id) ?? [];
-      const results: Result[] = [];
-      const seen: Record<string, Row[]> = {};
-      for (const [userId, own] of Map.groupBy(watches, (watch) => watch.userId)) {
-        const [{ permissions }] = own as [Watch];
-        const principal = { userId, permissions, tokenId: null, scoped: false };
-        const look = (asked: readonly Watch[]) =>
-          queryAsPrincipal(principal, async (client) => {
-            for (const watch of asked)
-              results.push({ ...known(watch), matches: await matchesOf(client, watch, idsOf) });
-          });
-        // Without names, rows that stop matching cause no event.
-        for (const [table, [{ seenStatement }]] of Map.groupBy(own, tableOf) as Map<
-          string,
-          [Watch]
-        >)
-          seen[`${userId}.${table}`] = await queryAsPrincipal(principal, async (client) => {
-            const { rows: names } = await client.query<Row>({
-              text: seenStatement,
-              values: [idsOf(table)],
-              rowMode: "array",
-            });
-            return names;
-          }).catch((error: unknown) => {
-            log.warn({ table, err: error }, "names of watched rows not read");
-            return [];
-          });
-        const before = results.length;
-        await look(own).catch(async () => {
-          // Runs each search separately to find the failing one, such as a search on a dropped column.
-          results.length = before;
-          for (const watch of own)
-            await look([watch]).catch((error: unknown) => {
-              if (signal.aborted) throw error;
-              results.push({ ...known(watch), problem: `The search failed: ${reasonOf(error)}` });
-              log.warn({ watchId: watch.id, err: error }, "search watch paused: its search failed");
-            });
-        });
-      }
+export const runWatches = defineTask(z.strictObject({}), async (context) => {
+  const { inTenant, log } = context;
+  for (let isFirst = true; ; isFirst = false) {
+    context.signal.throwIfAborted();
+    const { rows } = await inTenant((client) =>
+      client.query<{ batch: Batch }>("select next_watched_changes($1, $2) as batch", [
+        batchSize,
+        isFirst,
+      ]),
+    );
+    const [{ batch }] = rows as [{ batch: Batch }];
+    const { changes, watches, isMarked } = batch;
+    if (changes.length > 0 || watches.length > 0) {
+      const { results, seen } = await evaluate(context, changes, watches);
       await inTenant((client) =>
         client.query("select record_watched_changes($1, $2, $3)", [
           JSON.stringify(changes),
@@ -94,20 +72,119 @@ export const runWatches = defineTask(
         ]),
       );
       log.info({ changes: changes.length, watches: watches.length }, "search watches compared");
-      if (changes.length < batchSize) break;
     }
-    await inTenant((client) => client.query("select notify_watch_owners()"));
-  },
-);
+    if (changes.length < batchSize && !isMarked && watches.every(({ isReady }) => isReady)) break;
+  }
+  await notifyOwners(context);
+});
 
+type Context = JobContext<object>;
+
+/** The matching rows of each watch among the changed rows, and the names of changed rows by owner and table. */
+async function evaluate(
+  context: Context,
+  changes: Batch["changes"],
+  watches: readonly Watch[],
+): Promise<{ results: Result[]; seen: Record<string, Row[]> }> {
+  const { queryAsPrincipal, signal, log } = context;
+  const changed = Map.groupBy(changes, ({ table_name }) => table_name);
+  const idsOf = (table: string) => [
+    ...new Set(changed.get(table)?.map(({ row_id }) => row_id) ?? []),
+  ];
+  const results: Result[] = [];
+  const seen: Record<string, Row[]> = {};
+  for (const [userId, own] of Map.groupBy(watches, (watch) => watch.userId)) {
+    const principal = principalOf((own as [Watch])[0]);
+    const evaluateWatches = (some: readonly Watch[]) =>
+      queryAsPrincipal(principal, async (client) => {
+        const found: Result[] = [];
+        for (const watch of some) found.push(await resultOf(client, watch, idsOf));
+        return found;
+      });
+    try {
+      results.push(...(await evaluateWatches(own)));
+    } catch (error) {
+      throwUnlessRejected(signal, error);
+      // Runs each search separately to find the failing one, such as a search on a dropped column.
+      for (const watch of own)
+        try {
+          results.push(...(await evaluateWatches([watch])));
+        } catch (failure) {
+          throwUnlessRejected(signal, failure);
+          results.push({ ...known(watch), problem: `The search failed: ${reasonOf(failure)}` });
+          log.warn({ watchId: watch.id, err: failure }, "search watch paused: its search failed");
+        }
+    }
+    const named = own.filter(({ needsNames, isReady }) => needsNames && isReady);
+    for (const [table, [watch]] of Map.groupBy(named, tableOf) as Map<string, [Watch]>)
+      seen[`${userId}.${table}`] = await seenRows(context, watch, idsOf(table));
+  }
+  return { results, seen };
+}
+
+/** Rows are checked again at delivery: the owner may have lost a permission since the event. */
+async function notifyOwners(context: Context): Promise<void> {
+  for (;;) {
+    context.signal.throwIfAborted();
+    const { rows } = await context.inTenant((client) =>
+      client.query<{ watches: DueWatch[] }>("select due_watches($1) as watches", [dueSize]),
+    );
+    const [{ watches }] = rows as [{ watches: DueWatch[] }];
+    const checked: Record<string, Record<string, boolean>> = {};
+    for (const watch of watches) {
+      const visible = new Set((await seenRows(context, watch, watch.rowIds)).map(([id]) => id));
+      checked[watch.id] = Object.fromEntries(watch.rowIds.map((id) => [id, visible.has(id)]));
+    }
+    await context.inTenant((client) =>
+      client.query("select notify_watch_owners($1)", [JSON.stringify(checked)]),
+    );
+    if (watches.length < dueSize) break;
+  }
+}
+
+/** The rows that the owner of a watch can read; none where the table no longer has them or its label. */
+async function seenRows(
+  { queryAsPrincipal, signal, log }: Context,
+  watch: Watch,
+  ids: readonly string[],
+): Promise<Row[]> {
+  try {
+    return await queryAsPrincipal(principalOf(watch), async (client) => {
+      const { rows } = await client.query<Row>({
+        text: watch.seenStatement,
+        values: [ids],
+        rowMode: "array",
+      });
+      return rows;
+    });
+  } catch (error) {
+    throwUnlessRejected(signal, error);
+    log.warn({ watchId: watch.id, err: error }, "names of watched rows not read");
+    return [];
+  }
+}
+
+/** Stops and outages are no fault of a search: the job is tried again. */
+function throwUnlessRejected(signal: AbortSignal, error: unknown): void {
+  if (signal.aborted || !isDatabaseError(error) || isOutage(error) || isCollision(error))
+    throw error;
+}
+
+const principalOf = ({ userId, permissions }: Watch): JobPrincipal => ({
+  userId,
+  permissions,
+  tokenId: null,
+  scoped: false,
+});
 const tableOf = ({ tableName }: Watch) => tableName;
 const known = ({ id, isReady, version }: Watch) => ({ id, isReady, version });
 
-async function matchesOf(
+async function resultOf(
   client: pg.ClientBase,
-  { statement, values, idsAt, isReady, tableName }: Watch,
+  watch: Watch,
   idsOf: (table: string) => string[],
-): Promise<Row[]> {
+): Promise<Result> {
+  const { statement, values, idsAt, isReady, tableName } = watch;
   const { rows } = await client.query<Row>({
     text: statement,
     values: values.map((value, index) =>
@@ -115,7 +192,9 @@ async function matchesOf(
     ),
     rowMode: "array",
   });
-  return rows;
+  if (!isReady && rows.length > maxWatchedRows)
+    return { ...known(watch), problem: `The search matches more than ${maxWatchedRows} rows` };
+  return { ...known(watch), matches: isReady ? rows : rows.map(([id]) => [id]) };
 }
 
 function reasonOf(error: unknown): string {

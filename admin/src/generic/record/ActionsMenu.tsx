@@ -19,7 +19,6 @@ import { en } from "../../text/en.ts";
 import { Description } from "../../ui/Description.tsx";
 import { showToast } from "../../ui/Toasts.tsx";
 import { useKeys } from "../../ui/keys.ts";
-import { recordKey } from "./useRecordForm.ts";
 
 interface ActionsMenuProps {
   entity: Entity;
@@ -41,9 +40,9 @@ export function ActionsMenu({ entity, row, name }: ActionsMenuProps): ReactNode 
       showToast(`${en.record.notDone(title, name)}. ${error.message}`, { tone: "bad" }),
     // Also after an error: it may say that the row has changed meanwhile.
     onSettled: () => {
-      void queryClient.invalidateQueries({ queryKey: recordKey(entity.name, row.id) });
-      void queryClient.invalidateQueries({ queryKey: ["rows"] });
-      void queryClient.invalidateQueries({ queryKey: ["history", entity.name, row.id] });
+      // An action may change other rows, such as the bookings of a series.
+      for (const key of ["record", "rows", "history", "today"])
+        void queryClient.invalidateQueries({ queryKey: [key] });
     },
   });
   const offered = entity.actions.filter((action) => isOffered(entity, action, row));
@@ -122,14 +121,15 @@ export function ActionsMenu({ entity, row, name }: ActionsMenuProps): ReactNode 
 }
 
 /**
- * Whether the action makes sense for the row as it is. A truth that the caller may not see speaks against nothing; a
- * field of another kind counts as false when it is empty.
+ * Whether the action makes sense for the row as it is. A truth or a field that the caller may not see speaks against
+ * nothing; another field counts as false when it is empty.
  */
 function isOffered(entity: Entity, { onlyIf, unless }: EntityAction, row: Row): boolean {
   const isSet = (name: string): boolean | null => {
     const value = row[name] ?? null;
     if (value !== null) return value !== false;
-    return entity.fields.find((field) => field.name === name)?.kind === "BOOLEAN" ? null : false;
+    const kind = entity.fields.find((field) => field.name === name)?.kind;
+    return kind === undefined || kind === "BOOLEAN" ? null : false;
   };
   return (
     (onlyIf === null || isSet(onlyIf) !== false) && (unless === null || isSet(unless) !== true)

@@ -1,4 +1,4 @@
-import { type ReactNode, useId, useState } from "react";
+import { type ReactNode, memo, useDeferredValue, useId, useState } from "react";
 import { Input, TextArea } from "react-aria-components";
 import type { EntityField } from "../../meta/catalogue.ts";
 import { useEntities } from "../../meta/EntitiesContext.ts";
@@ -231,18 +231,20 @@ function Control(props: ControlProps): ReactNode {
 
 const loadMarkdown = async () => (await import("../../ui/MarkdownText.tsx")).MarkdownText;
 
-function Markdown({ text }: { text: string }): ReactNode {
+const Markdown = memo(function Markdown({ text }: { text: string }): ReactNode {
   const MarkdownText = useLoaded(loadMarkdown, true);
   return MarkdownText && <MarkdownText text={text} />;
-}
+});
 
 /** The text as readers see it, when it is asked for. */
 function Preview({ text }: { text: string }): ReactNode {
   const [isOpen, setOpen] = useState(false);
+  // Rendering a long text does not delay typing.
+  const shown = useDeferredValue(text);
   return (
     <details onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>{en.record.preview}</summary>
-      {isOpen && <Markdown text={text} />}
+      {isOpen && <Markdown text={shown} />}
     </details>
   );
 }

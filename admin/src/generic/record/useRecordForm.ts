@@ -132,7 +132,7 @@ export function useRecordForm({ entity, row, initial, onSaved }: FormOptions): R
       unanswered.current = null;
       // The row is saved: a name that cannot be found now is no reason to say otherwise.
       await addReferredRows(entities, entity.fields, [saved]).catch(() => undefined);
-      return saved;
+      return withoutSecret(entity, saved);
     } catch (error) {
       if (!(error instanceof UnreachableError)) unanswered.current = null;
       throw error;
@@ -148,7 +148,7 @@ export function useRecordForm({ entity, row, initial, onSaved }: FormOptions): R
     },
     onSuccess: (saved, { edited, note }) => {
       takeOver(
-        withoutSecret(entity, saved),
+        saved,
         edited,
         note ?? (row === null ? en.record.created(entity.titleOne) : en.record.saved),
       );
