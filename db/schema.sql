@@ -12537,7 +12537,8 @@ begin
   into v_columns, v_names
   from pg_attribute a, lateral comment_tags(col_description(a.attrelid, a.attnum)) as t(tags)
   where a.attrelid = v_table.relation and a.attnum > 0 and not a.attisdropped and a.attgenerated = '' and not t.tags ? 'secret'
-    and a.attname <> all (coalesce(v_left_out, '{}'));
+    and a.attname <> all (coalesce(v_left_out, '{}'))
+    and restore_rows.rows -> 0 ? coalesce(t.tags ->> 'auditName', camel_case(a.attname));
   -- lint: allow function-body because the table is that of the audit rows
   execute format(
     'insert into %1$s (%2$s) select %2$s from jsonb_populate_recordset(null::%1$s, (

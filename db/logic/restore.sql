@@ -15,7 +15,8 @@ create or replace function is_restoring() returns boolean as $$
 $$ language sql stable;
 comment on function is_restoring is 'Whether `restore` inserts the rows.';
 
--- Inserts all rows of one type in one statement. Columns that the audit log leaves out get their defaults.
+-- Inserts all rows of one type in one statement. Columns that the audit log leaves out, and columns that were added after the
+-- deletion, get their defaults.
 create or replace function restore_rows(entity_type text, rows jsonb) returns integer as $$
 declare
   v_table record;
@@ -35,7 +36,8 @@ begin
   into v_columns, v_names
   from pg_attribute a, lateral comment_tags(col_description(a.attrelid, a.attnum)) as t(tags)
   where a.attrelid = v_table.relation and a.attnum > 0 and not a.attisdropped and a.attgenerated = '' and not t.tags ? 'secret'
-    and a.attname <> all (coalesce(v_left_out, '{}'));
+    and a.attname <> all (coalesce(v_left_out, '{}'))
+    and restore_rows.rows -> 0 ? coalesce(t.tags ->> 'auditName', camel_case(a.attname));
   -- lint: allow function-body because the table is that of the audit rows
   execute format(
     'insert into %1$s (%2$s) select %2$s from jsonb_populate_recordset(null::%1$s, (
