@@ -587,8 +587,8 @@ console shows it in a dialog. `calendarFeeds` lists the feeds of the caller with
   ('notifications', 'Notifications', 'For callers of the API, office staff and operators. After this page you can read notifications, choose which of them are
 sent by e-mail, and add a kind by a migration.
 
-Everything here needs a session or an API token without scopes; tokens with scopes are refused. In the console it is
-under **Office**.
+Everything here needs a session or an API token without scopes; tokens with scopes are refused. In the console the inbox
+is below **Today**, and the settings are under **Office**.
 
 ## The inbox
 
@@ -601,7 +601,8 @@ under **Office**.
 `entityId` identify the row that a notification refers to. `markNotificationsRead(ids: […])` marks some as read,
 `markNotificationsRead(all: true)` marks all.
 
-Repetitions within an hour are merged: `occurrences` counts them, and the notification becomes unread again.
+Repetitions within an hour are merged: `occurrences` counts them, and the notification becomes unread again. Deliveries of
+search watches, and separate outages, are not merged.
 Notifications are kept for 60 days.
 
 | kind | recipients | when |
@@ -610,8 +611,8 @@ Notifications are kept for 60 days.
 | `JOB_FAILED` | the user who started the job | the job fails permanently |
 | `INVITATION_ACCEPTED`, `INVITATION_UNDELIVERABLE` | the inviter | the invitation is accepted, or its mail fails permanently |
 | `IMPORT_ISSUES` | holders of `erpsync.read` | an import ends with more groups of issues than the previous one |
-| `ERP_DOWN` | holders of `erpsync.read` | the ERP has been unreachable for ten minutes, once per outage |
-| `SEARCH_DOWN` | holders of `settings.update` | the search engine has accepted no change for ten minutes, once per outage |
+| `ERP_DOWN` | holders of `erpsync.read` | the ERP has been unreachable for ten minutes; once for each outage |
+| `SEARCH_DOWN` | holders of `settings.update` | the search engine has accepted no change for ten minutes; once for each outage |
 | `ABSENCE_REQUESTED` | holders of `absences.update` | a colleague requests an absence |
 | `ABSENCE_DECIDED` | the absent user | another user approves, declines, cancels or enters it |
 | `BOOKING_CHANGED` | the user who booked | another user moves or cancels the booking |
@@ -621,10 +622,11 @@ Notifications are kept for 60 days.
 
 ## Settings
 
-`notificationPreferences` has one row for each kind. `inInbox`: whether notifications of the kind are unread at first.
+`notificationPreferences` has one row for each kind but `WATCH_MATCHED`, because each search watch has its own channels. `inInbox`: whether notifications of the kind are unread at first.
 `mail`: `OFF`, `AT_ONCE` (within a minute) or `DAILY`, which sends one mail at 08:00 in the user''s time zone with the
 notifications that are still unread. `updateNotificationPreference` changes a row. By default `NEW_LOGIN_ADDRESS` is sent
-at once, `EXPORT_COMPLETED` is not sent, and the other kinds are sent daily. A search watch has its own channels.
+at once, `EXPORT_COMPLETED` is not sent, and the other kinds are sent daily. A changed setting applies to later
+notifications. A repetition after the daily mail is in the next one.
 
 The worker sends mails through the mail server of the settings. It retries after temporary rejections and
 gives up after a permanent one.
@@ -659,7 +661,7 @@ mutation { createSearchWatch(input: { name: "Cheap Barolo", entity: "products",
 
 | field | values |
 | --- | --- |
-| `entity` | the name of a list that the caller can read: `products`, `orders`, `users` |
+| `entity` | the name of a list that the caller can read and whose changes are in the audit log: `products`, `orders`, `users` |
 | `query` | a search in the [query language](query-language); at most 10,000 matching rows; no relative times such as `today` |
 | `events` | `CREATED`: a new row matches; `MATCHES`: an existing row starts to match; `LEAVES`: a row stops matching; `CHANGED`: a matching row changed |
 | `delivery` | `AT_ONCE`: within two minutes; `DAILY`: at 08:00; `WEEKLY`: on Mondays at 08:00, in the user''s time zone |
@@ -668,8 +670,8 @@ mutation { createSearchWatch(input: { name: "Cheap Barolo", entity: "products",
 `searchWatches` lists the watches of the caller, at most 50, with `matchCount` (events) and `lastMatchAt`.
 `updateSearchWatch` changes and `deleteSearchWatch` deletes a watch.
 
-- A watch reads with the current permissions of its owner. Invisible rows are neither shown nor counted. Deleted rows
-  cause no event.
+- A watch reads with the current permissions of its owner, again at delivery. Invisible rows are neither shown nor
+  counted. Deleted rows cause no event. Deliveries of lists whose reads are audited, such as users, are in the audit log.
 - Events are not recorded while a watch is paused (`isPaused`) or its owner is inactive. After a pause, or a change of
   `query`, the first evaluation creates a new baseline without events.
 - Changes of related rows are detected for products, orders, customers and campaigns. For other lists only changes of the
