@@ -27,7 +27,6 @@ export interface Rehearsal {
  */
 export async function rehearse(client: pg.ClientBase, rehearsal: Rehearsal): Promise<void> {
   const { tenant, extraSqlDir, log } = rehearsal;
-  const before = await presentApi(client, tenant, log);
   let after: GraphQLSchema | undefined;
   let broken: FunctionProblem[] = [];
   await migrateTenant(client, `${tenant}_rehearsal`, {
@@ -38,6 +37,7 @@ export async function rehearse(client: pg.ClientBase, rehearsal: Rehearsal): Pro
       broken = await checkFunctions(within, copy);
     },
   });
+  const before = await presentApi(client, tenant, log);
   const refusals = [
     ...(await functionRefusals(client, rehearsal, broken)),
     ...(before && after ? apiRefusals(compareApis(before, after), rehearsal) : []),

@@ -64,8 +64,23 @@ export async function runSources(
   // Views that violate a rule may not be readable.
   if (violations.length === 0) violations.push(...(await brokenViewTags(client, log)));
   if (violations.length > 0) throw new RuleViolationError(violations);
-  // Identifies the sources, so that an outdated test tenant is recognized.
-  await client.query(`comment on schema "${tenant}" is '${sources.stamp}'`);
+}
+
+/**
+ * Writes the comment of a migrated schema: the stamp of its files, by which an outdated schema is recognized, and the
+ * fingerprint of what was checked. Nothing may change the schema afterwards.
+ */
+export async function signSchema(
+  client: pg.ClientBase,
+  tenant: string,
+  { stamp }: Sources,
+): Promise<void> {
+  // A check may have taken another role.
+  await client.query("set local role office_owner");
+  const { rows } = await client.query<{ fingerprint: string }>(
+    `select "${tenant}".schema_fingerprint() as fingerprint`,
+  );
+  await client.query(`comment on schema "${tenant}" is '${stamp} ${rows[0]?.fingerprint}'`);
 }
 
 /** The library's client: ignores transaction commands and adds file and line to errors. */

@@ -9675,6 +9675,20 @@ comment on function invitations_status(invitations) is '@computed
 @notNull
 One of `pending`, `accepted`, `expired`.';
 
+CREATE OR REPLACE FUNCTION is_checked_schema()
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+  select coalesce(
+    split_part(obj_description(current_schema()::regnamespace, 'pg_namespace'), ' ', 2) = schema_fingerprint(),
+    false
+  )
+$function$;
+grant execute on function is_checked_schema() to office_server;
+comment on function is_checked_schema() is 'Whether this schema is as the migrate command left it, whose check found no violation. The comment of the schema holds the stamp of the files and the fingerprint.';
+
 CREATE OR REPLACE FUNCTION is_label(value text, max_length integer)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -12972,6 +12986,54 @@ end;
 $function$;
 grant execute on function schedule_notifications(integer) to office_worker;
 comment on function schedule_notifications(integer) is 'Creates the notifications that depend on time, removes old ones and queues mails.';
+
+CREATE OR REPLACE FUNCTION schema_fingerprint()
+ RETURNS text
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+  with relations as (
+    select c.oid, c.xmin from pg_class c where c.relnamespace = current_schema()::regnamespace
+  ),
+  functions as (
+    select p.oid, p.xmin from pg_proc p where p.pronamespace = current_schema()::regnamespace
+  ),
+  types as (
+    select t.oid, t.xmin from pg_type t where t.typnamespace = current_schema()::regnamespace
+  ),
+  constraints as (
+    select k.oid, k.xmin from pg_constraint k where k.connamespace = current_schema()::regnamespace
+  ),
+  -- A row of the catalogue has another xmin after each change.
+  versions(kind, id, part, version) as (
+    select 'relation', oid, 0, xmin from relations
+    union all select 'function', oid, 0, xmin from functions
+    union all select 'type', oid, 0, xmin from types
+    union all select 'constraint', oid, 0, xmin from constraints
+    union all select 'schema', n.oid, 0, n.xmin from pg_namespace n where n.nspname = current_schema()
+    union all select 'column', a.attrelid, a.attnum, a.xmin from pg_attribute a join relations r on r.oid = a.attrelid
+    union all select 'default', d.oid, 0, d.xmin from pg_attrdef d join relations r on r.oid = d.adrelid
+    union all select 'index', i.indexrelid, 0, i.xmin from pg_index i join relations r on r.oid = i.indrelid
+    union all select 'trigger', t.oid, 0, t.xmin from pg_trigger t join relations r on r.oid = t.tgrelid
+    union all select 'policy', p.oid, 0, p.xmin from pg_policy p join relations r on r.oid = p.polrelid
+    union all select 'rule', w.oid, 0, w.xmin from pg_rewrite w join relations r on r.oid = w.ev_class
+    union all select 'parent', i.inhrelid, i.inhseqno, i.xmin from pg_inherits i join relations r on r.oid = i.inhrelid
+    union all select 'value', e.oid, 0, e.xmin from pg_enum e join types t on t.oid = e.enumtypid
+    union all
+    select 'comment ' || d.classoid, d.objoid, d.objsubid, d.xmin from pg_description d
+    where d.objoid in (select oid from relations union all select oid from functions union all select oid from types union all select oid from constraints)
+    -- Privileges that the roles of requests and workers inherit.
+    union all
+    select 'membership', m.oid, 0, m.xmin from pg_auth_members m
+    where m.member in ('office_api'::regrole, 'office_server'::regrole, 'office_worker'::regrole)
+    -- Tags name permissions.
+    union all select 'permission ' || p.key, null, 0, p.xmin from permissions p
+  )
+  select concat_ws('.', count(*), bit_xor(hashtextextended(concat_ws(' ', kind, id, part, version), 0)))
+  from versions
+$function$;
+comment on function schema_fingerprint() is 'Changes with every change of a table, function, policy, grant, comment or permission of this schema.';
 
 CREATE OR REPLACE FUNCTION schema_violations()
  RETURNS SETOF text

@@ -5,7 +5,7 @@ import type { Body } from "./body.ts";
 import { listFunctions, listTriggers } from "./catalogue.ts";
 import { askPlpgsqlCheck, findPlpgsqlCheck } from "./extension.ts";
 import { writeProbe } from "./probe.ts";
-import type { FunctionRow, TriggerUse } from "./probe.ts";
+import type { FunctionRow, Probe, TriggerUse } from "./probe.ts";
 
 /** A name or type in a function body that does not exist in the schema. */
 export interface FunctionProblem {
@@ -17,6 +17,9 @@ export interface FunctionProblem {
   /** The check does not support this function, which may be correct. */
   isUnreadable?: boolean;
 }
+
+/** Functions that are checked together, because each savepoint and message takes time. */
+const batchSize = 25;
 
 /** Codes of invalid references; other errors depend on values, which are null here. */
 const wrongReference = /^(?:42(?!501|601)|3F)/;
@@ -54,15 +57,30 @@ async function checkAll(
   await checker.prepare();
   const triggers = await listTriggers(client, tenant);
   const found: FunctionProblem[] = [];
-  for (const row of await listFunctions(client, tenant)) {
-    if (only && !only.has(row.signature)) continue;
-    found.push(
-      ...(row.language === "sql"
-        ? await checker.checkSql(row)
-        : await checker.checkPlpgsql(row, triggers.get(row.oid))),
-    );
+  const all = (await listFunctions(client, tenant)).filter(
+    ({ signature }) => !only || only.has(signature),
+  );
+  for (const batch of batchesOf(all)) {
+    if (await checker.areSound(batch, triggers)) continue;
+    for (const row of batch)
+      found.push(
+        ...(row.language === "sql"
+          ? await checker.checkSql(row)
+          : await checker.checkPlpgsql(row, triggers.get(row.oid))),
+      );
   }
   return found;
+}
+
+/** Trigger functions, which are checked for each of their tables, are alone. */
+function batchesOf(rows: readonly FunctionRow[]): FunctionRow[][] {
+  const [triggers, others] = [true, false].map((isTrigger) =>
+    rows.filter(({ result }) => (result === "trigger") === isTrigger),
+  ) as [FunctionRow[], FunctionRow[]];
+  const batches = triggers.map((row) => [row]);
+  for (let at = 0; at < others.length; at += batchSize)
+    batches.push(others.slice(at, at + batchSize));
+  return batches;
 }
 
 /** Whether comment lines directly above a problem allow it with a reason. */
@@ -95,6 +113,69 @@ class FunctionChecker {
       `${schemas.map((schema) => `create schema ${schema};`).join(" ")}
        create table ${this.#problems} (line integer, state text, message text)`,
     );
+  }
+
+  /**
+   * Checks functions together. False when one may have a problem, or when they cannot be checked together: then each is
+   * to be checked by itself.
+   */
+  async areSound(
+    batch: readonly FunctionRow[],
+    triggers: ReadonlyMap<number, TriggerUse[]>,
+  ): Promise<boolean> {
+    if (this.#extension !== null) return false;
+    const problems = `select distinct state, message from ${this.#problems}`;
+    try {
+      const statements = batch.flatMap((row) => [
+        `set local search_path to ${this.#searchPath(row)}`,
+        ...(row.language === "sql"
+          ? [`select fmgr_sql_validator(${row.oid})`]
+          : this.#probesOf(row, triggers.get(row.oid))),
+      ]);
+      const results = (await this.#client.query(
+        ["savepoint office_check", ...statements, problems].join(";\n"),
+      )) as unknown as pg.QueryResult<{ state: string; message: string }>[];
+      return results.at(-1)?.rows.every(({ state, message }) => !isWrong(state, message)) ?? false;
+    } catch {
+      return false;
+    } finally {
+      await this.#client.query(
+        "rollback to savepoint office_check; release savepoint office_check",
+      );
+    }
+  }
+
+  #probesOf(row: FunctionRow, uses: readonly TriggerUse[] | undefined): string[] {
+    if (row.result === "trigger" && !uses) return [];
+    const body = readBody(row.definition);
+    // A function that branches by table is sound when it is for one.
+    const checked = asksForTable(row) ? uses?.slice(0, 1) : uses;
+    return (checked ?? [undefined]).flatMap((use) => {
+      const tables = use?.transitions.map((name) => this.#transitionTable(name)) ?? [];
+      return [
+        ...tables.map((table) => `create table ${table} (like ${use?.table ?? ""})`),
+        this.#probeOf(row, body, use).text.replace(/;\n$/, ""),
+        `select from ${this.#callOf(row)}`,
+        ...tables.map((table) => `drop table ${table}`),
+      ];
+    });
+  }
+
+  #probeOf(row: FunctionRow, body: Body, use?: TriggerUse): Probe {
+    return writeProbe(row, body, { schema: this.#schema, problems: this.#problems }, use);
+  }
+
+  #callOf({ name, nulls }: FunctionRow): string {
+    return `${pg.escapeIdentifier(this.#schema)}.${pg.escapeIdentifier(name)}(${nulls})`;
+  }
+
+  #transitionTable(name: string): string {
+    return `${pg.escapeIdentifier(`${this.#schema}_rows`)}.${pg.escapeIdentifier(name)}`;
+  }
+
+  #searchPath(row: FunctionRow): string {
+    const own = row.searchPath ?? `"${this.#tenant}", extensions`;
+    return `${pg.escapeIdentifier(`${this.#schema}_rows`)}, ${own}`;
   }
 
   async checkSql(row: FunctionRow): Promise<FunctionProblem[]> {
@@ -140,16 +221,15 @@ class FunctionChecker {
   }
 
   async #probe(row: FunctionRow, body: Body, use?: TriggerUse): Promise<FunctionProblem[]> {
-    const probe = writeProbe(row, body, { schema: this.#schema, problems: this.#problems }, use);
-    const call = `${pg.escapeIdentifier(this.#schema)}.${pg.escapeIdentifier(row.name)}(${row.nulls})`;
+    const probe = this.#probeOf(row, body, use);
     try {
       const problems = await this.#inSavepoint(row, async () => {
         for (const name of use?.transitions ?? [])
           await this.#client.query(
-            `create table ${pg.escapeIdentifier(`${this.#schema}_rows`)}.${pg.escapeIdentifier(name)} (like ${use?.table ?? ""})`,
+            `create table ${this.#transitionTable(name)} (like ${use?.table ?? ""})`,
           );
         await this.#client.query(probe.text);
-        await this.#client.query(`select from ${call}`);
+        await this.#client.query(`select from ${this.#callOf(row)}`);
         const { rows } = await this.#client.query<{ line: number; state: string; message: string }>(
           `select distinct line, state, message from ${this.#problems} order by line`,
         );
@@ -171,9 +251,8 @@ class FunctionChecker {
 
   /** Runs `work` with a function's search path and rolls its changes back. */
   async #inSavepoint<T>(row: FunctionRow, work: () => Promise<T>): Promise<T> {
-    const own = row.searchPath ?? `"${this.#tenant}", extensions`;
     await this.#client.query(
-      `savepoint office_check; set local search_path to ${pg.escapeIdentifier(`${this.#schema}_rows`)}, ${own}`,
+      `savepoint office_check; set local search_path to ${this.#searchPath(row)}`,
     );
     try {
       return await work();
@@ -200,17 +279,20 @@ async function checkUses(
   check: (use?: TriggerUse) => Promise<FunctionProblem[]>,
 ): Promise<FunctionProblem[]> {
   if (row.result !== "trigger") return check();
-  const asksForTable = /\btg_(?:relid|relname|table_name|argv)\b/i.test(row.source);
+  const isByTable = asksForTable(row);
   let problems: FunctionProblem[] | undefined;
   for (const use of uses ?? []) {
     const found = await check(use);
-    if (asksForTable)
+    if (isByTable)
       problems = (problems ?? found).filter(({ line }) => found.some((one) => one.line === line));
     else problems = [...(problems ?? []), ...found];
-    if (asksForTable && problems.length === 0) break;
+    if (isByTable && problems.length === 0) break;
   }
   return problems ?? [];
 }
+
+const asksForTable = ({ source }: FunctionRow): boolean =>
+  /\btg_(?:relid|relname|table_name|argv)\b/i.test(source);
 
 function problemAt(
   { signature, source }: FunctionRow,

@@ -48,7 +48,7 @@ export function writeProbe(
   const result = use ? "void" : row.result;
   writer.add(
     0,
-    `create function ${pg.escapeIdentifier(place.schema)}.${pg.escapeIdentifier(row.name)}(${row.arguments})${result ? ` returns ${result}` : ""} language plpgsql as ${delimiter}`,
+    `create or replace function ${pg.escapeIdentifier(place.schema)}.${pg.escapeIdentifier(row.name)}(${row.arguments})${result ? ` returns ${result}` : ""} language plpgsql as ${delimiter}`,
   );
   const option = /^\s*#\s*variable_conflict\s+\w+/im.exec(row.source)?.[0].trim();
   if (option) writer.add(1, option);

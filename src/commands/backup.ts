@@ -40,7 +40,7 @@ await runCommand(async ({ database: { ownerUrl, schema: tenant, maintenanceTimeo
       names: string[];
       version: string;
     }>(
-      `select obj_description(to_regnamespace($1), 'pg_namespace') as stamp, current_setting('server_version') as version,
+      `select split_part(obj_description(to_regnamespace($1), 'pg_namespace'), ' ', 1) as stamp, current_setting('server_version') as version,
          array(select relname::text from pg_class where relnamespace = to_regnamespace($1) and relkind in ('r', 'p') and not relispartition order by 1) as names`,
       [tenant],
     );

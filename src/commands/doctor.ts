@@ -208,7 +208,7 @@ async function schema(
   { database: { schema: tenant, extraSqlDir } }: Config,
 ): Promise<Finding[]> {
   const { rows } = await client.query<{ made: boolean; stamp: string | null }>(
-    "select to_regnamespace($1) is not null as made, obj_description(to_regnamespace($1), 'pg_namespace') as stamp",
+    "select to_regnamespace($1) is not null as made, split_part(obj_description(to_regnamespace($1), 'pg_namespace'), ' ', 1) as stamp",
     [tenant],
   );
   const migrate = "Run `npm run db:migrate`";

@@ -77,7 +77,7 @@ async function fill(
   { tenant, stamp, tables }: BackupManifest,
 ): Promise<void> {
   const { rows } = await client.query<{ stamp: string }>(
-    "select obj_description(to_regnamespace($1), 'pg_namespace') as stamp",
+    "select split_part(obj_description(to_regnamespace($1), 'pg_namespace'), ' ', 1) as stamp",
     [tenant],
   );
   if (rows[0]?.stamp !== stamp) {

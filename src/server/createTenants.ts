@@ -45,8 +45,8 @@ export function createTenants(
   async function isCurrent(tenant: string): Promise<boolean> {
     const { rows } = await owner.query<{ current: boolean }>(
       `select tenant.made is not null and (tenant.made = main.made or main.made is distinct from $3) as current
-       from (select obj_description(to_regnamespace($1), 'pg_namespace') as made) as tenant,
-         (select obj_description(to_regnamespace($2), 'pg_namespace') as made) as main`,
+       from (select split_part(obj_description(to_regnamespace($1), 'pg_namespace'), ' ', 1) as made) as tenant,
+         (select split_part(obj_description(to_regnamespace($2), 'pg_namespace'), ' ', 1) as made) as main`,
       [tenant, main, (await sources).stamp],
     );
     return rows[0]?.current ?? false;

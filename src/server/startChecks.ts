@@ -35,8 +35,10 @@ export async function lockValidSchema(
     try {
       await requireSupportedVersion(address);
       end = await lockSchema(address, tenant, () => log.info("start waiting for migration"));
+      // The check takes ten times as long as the comparison with the state that the migrate command checked.
       const { rows } = await pool.query<{ violation: string }>(
-        `select v as violation from "${tenant}".schema_violations() as v`,
+        `select v as violation from (select where not "${tenant}".is_checked_schema()) as changed,
+           lateral "${tenant}".schema_violations() as v`,
       );
       if (rows.length === 0) return end;
       throw new ConfigError(rows.map((row) => row.violation));

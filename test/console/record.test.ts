@@ -401,3 +401,33 @@ test("the address of a new calendar feed is shown once", async () => {
     expect(await page.content()).not.toContain("/calendar/");
   });
 });
+
+test("a deleted row shows its history to holders of audit.read, and is restored", async () => {
+  const auditor = await service.login([...buyer, "audit.read"]);
+  const { rows } = await service.database.pool.query<{ id: string }>(
+    "insert into products (erp_product_number, name) values ($1, 'Barbera') returning id",
+    [randomUUID()],
+  );
+  const id = rows[0]?.id ?? "";
+  const before = await columnsOf(id);
+  await service.database.pool.query("delete from products where id = $1", [id]);
+  await withJourney({ browser, service }, { token: anna.token }, async ({ page, open }) => {
+    await open(`/products/${id}`);
+    await page.getByText("There is no such row").waitFor();
+    expect(await page.getByRole("button", { name: "Restore" }).count()).toBe(0);
+  });
+  await withJourney(
+    { browser, service },
+    { token: auditor.token },
+    async ({ page, open, expectAccessible }) => {
+      await open(`/products/${id}`);
+      await page.getByRole("button", { name: "Restore" }).waitFor();
+      await expectAccessible();
+      await page.getByRole("button", { name: "Restore" }).click();
+      await page.getByText("The row was restored").waitFor();
+      await field(page, "Name").waitFor();
+      expect(await field(page, "Name").inputValue()).toBe("Barbera");
+    },
+  );
+  expect(await columnsOf(id)).toEqual(before);
+});

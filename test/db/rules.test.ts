@@ -57,6 +57,32 @@ describe("The schema rules", () => {
     ...rightPlants,
     ...policyPlants,
   ])("detect $what", async ({ sql, violations }) => {
-    expect(await violationsAfter(`${sound}; ${sql}`)).toEqual(violations);
+    await inTransaction(database.pool, async (client) => {
+      const fingerprint = async () =>
+        (await client.query<{ f: string }>("select schema_fingerprint() as f")).rows[0]?.f;
+      await client.query(sound);
+      const before = await fingerprint();
+      // Changes get a transaction id of their own, as those after a migration.
+      await client.query("savepoint planted");
+      await client.query(sql);
+      const { rows } = await client.query<{ violation: string }>(
+        "select v as violation from schema_violations() as v order by 1",
+      );
+      expect(rows.map((row) => row.violation)).toEqual(violations);
+      expect(await fingerprint()).not.toBe(before);
+    });
+  });
+
+  test("are not checked again by a server that starts after the migrate command, unless the schema was changed", async () => {
+    const isChecked = async () =>
+      (await database.pool.query<{ is: boolean }>("select is_checked_schema() as is")).rows[0]?.is;
+    expect(await isChecked()).toBe(true);
+    // No change of the rules' subject.
+    await database.pool.query("analyze; insert into reviewers (name) values ('Anna')");
+    expect(await isChecked()).toBe(true);
+    await database.pool.query("grant truncate on products to office_worker");
+    expect(await isChecked()).toBe(false);
+    await database.pool.query("revoke truncate on products from office_worker");
+    expect(await isChecked()).toBe(false);
   });
 });

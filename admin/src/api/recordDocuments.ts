@@ -66,6 +66,10 @@ export function recordBelowDocument(
   return `query RecordBelow($query: String!${variables}) { upper: ${pagesOf(upper)}(query: $query, first: 1) { nodes { rows: ${list} } } }`;
 }
 
+export const restoreDocument = `mutation Restore($auditLogId: ID!) {
+  restored: restore(auditLogId: $auditLogId)
+}`;
+
 export const historyDocument = `query History($entity: String!, $id: String!, $after: String) {
   history: recordHistory(entity: $entity, id: $id, after: $after) {
     nodes {

@@ -171,6 +171,10 @@ export const en = {
     deleted: "deleted it",
     changedIt: "changed",
     putBack: (title: string) => `Put the old value of ${title} into the form`,
+    undelete: "Restore",
+    undeleted: (count: number) =>
+      count === 1 ? "The row was restored" : `The row was restored, with ${count - 1} others`,
+    notUndeleted: "The row was not restored",
     also: (count: number) => (count === 1 ? "and 1 other row" : `and ${count} other rows`),
   },
   palette: {

@@ -41,10 +41,20 @@ interface HistoryProps {
   id: string;
   /** Puts an old value into the form; absent where the caller may not change the row. */
   onRestore?: (field: EntityField, value: unknown) => void;
+  /** Shows nothing in place of an error. */
+  isOptional?: boolean;
+  /** Restores the row from its deletion; absent where the row exists or the caller may not create such rows. */
+  onUndelete?: ((auditLogId: string) => void) | undefined;
 }
 
 /** The changes of one row, newest first. */
-export function History({ entity, id, onRestore }: HistoryProps): ReactNode {
+export function History({
+  entity,
+  id,
+  isOptional = false,
+  onRestore,
+  onUndelete,
+}: HistoryProps): ReactNode {
   const history = useInfiniteQuery({
     queryKey: ["history", entity.name, id],
     queryFn: ({ pageParam, signal }) =>
@@ -52,7 +62,9 @@ export function History({ entity, id, onRestore }: HistoryProps): ReactNode {
     initialPageParam: null as string | null,
     getNextPageParam: ({ history: { hasNextPage, endCursor } }) => (hasNextPage ? endCursor : null),
     staleTime: 0,
+    ...(isOptional && { retry: false }),
   });
+  if (isOptional && !history.data) return null;
   if (history.isError)
     return <Failure error={history.error} onAgain={() => void history.refetch()} />;
   if (!history.data) return <p className="dim">{en.loading}</p>;
@@ -61,7 +73,7 @@ export function History({ entity, id, onRestore }: HistoryProps): ReactNode {
   return (
     <>
       <ol className="history">
-        {changes.map((change) => (
+        {changes.map((change, index) => (
           <li key={change.id}>
             <p>
               <time dateTime={change.at} title={formatTime(change.at)} className="dim">
@@ -72,6 +84,11 @@ export function History({ entity, id, onRestore }: HistoryProps): ReactNode {
                 <span className="dim"> {en.history.also(change.alsoChanged)}</span>
               )}
             </p>
+            {index === 0 && isDeletion(change) && onUndelete && (
+              <Button className="button" onPress={() => onUndelete(change.id)}>
+                {en.history.undelete}
+              </Button>
+            )}
             {change.operation.toUpperCase().startsWith("UPDATE") && (
               <ul>
                 {change.changes.map((item) => (
@@ -96,6 +113,9 @@ const sources: Record<string, string> = {
   db: en.history.database,
 };
 
+const isDeletion = ({ operation }: Pick<RecordChange, "operation">): boolean =>
+  operation.toUpperCase().startsWith("DELETE");
+
 /** Who, how and what, as one sentence. */
 function whoDid({ by, source, operation }: RecordChange): string {
   const nobody = source === "db" ? en.conflict.somebody : en.history.service;
@@ -105,7 +125,7 @@ function whoDid({ by, source, operation }: RecordChange): string {
   const did =
     verb.startsWith("INSERT") || verb.startsWith("CREATE")
       ? en.history.created
-      : verb.startsWith("DELETE")
+      : isDeletion({ operation })
         ? en.history.deleted
         : en.history.changedIt;
   return [who, did, how].filter((part) => part !== "").join(" ");

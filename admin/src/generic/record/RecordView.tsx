@@ -18,6 +18,7 @@ import { ConflictDialog } from "../conflict/ConflictDialog.tsx";
 import { History } from "../history/History.tsx";
 import { ActionsMenu } from "./ActionsMenu.tsx";
 import { deleteLater } from "./deleteLater.ts";
+import { DeletedRow } from "./DeletedRow.tsx";
 import { FormFields, showFormValue } from "./FormFields.tsx";
 import { LeaveGuard, SaveButton } from "./leaving.tsx";
 import { useNewRow } from "./NewRow.tsx";
@@ -77,6 +78,7 @@ export function RecordView(props: RecordViewProps): ReactNode {
         <div className="empty" role="alert">
           <h2>{en.record.notFound}</h2>
           <p>{en.record.notFoundHint}</p>
+          {entity.hasHistory && <DeletedRow entity={entity} id={id} />}
         </div>
       ),
     });

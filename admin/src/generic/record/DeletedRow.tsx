@@ -1,0 +1,38 @@
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import type { ReactNode } from "react";
+import { ask } from "../../api/ask.ts";
+import { restoreDocument } from "../../api/recordDocuments.ts";
+import type { Entity } from "../../meta/catalogue.ts";
+import { en } from "../../text/en.ts";
+import { showToast } from "../../ui/Toasts.tsx";
+import { History } from "../history/History.tsx";
+
+/**
+ * The history of a row that is no longer there, which the service shows to holders of `audit.read`, and its restoration.
+ * Nothing where the caller may not see it.
+ */
+export function DeletedRow({ entity, id }: { entity: Entity; id: string }): ReactNode {
+  const queryClient = useQueryClient();
+  const mutation = useMutation({
+    mutationFn: (auditLogId: string) =>
+      ask<{ restored: number }>(
+        restoreDocument,
+        { auditLogId },
+        { idempotencyKey: crypto.randomUUID() },
+      ),
+    onSuccess: ({ restored }) => showToast(en.history.undeleted(restored)),
+    onError: (error) => showToast(`${en.history.notUndeleted}. ${error.message}`, { tone: "bad" }),
+    onSettled: () => {
+      for (const key of ["record", "rows", "history", "today"])
+        void queryClient.invalidateQueries({ queryKey: [key] });
+    },
+  });
+  return (
+    <History
+      entity={entity}
+      id={id}
+      isOptional
+      onUndelete={entity.canCreate ? (auditLogId) => mutation.mutate(auditLogId) : undefined}
+    />
+  );
+}

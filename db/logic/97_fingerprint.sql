@@ -1,0 +1,54 @@
+-- The state that `schema_violations` judges, so that a server checks only what changed since the migrate command did.
+
+create or replace function schema_fingerprint() returns text as $$
+  with relations as (
+    select c.oid, c.xmin from pg_class c where c.relnamespace = current_schema()::regnamespace
+  ),
+  functions as (
+    select p.oid, p.xmin from pg_proc p where p.pronamespace = current_schema()::regnamespace
+  ),
+  types as (
+    select t.oid, t.xmin from pg_type t where t.typnamespace = current_schema()::regnamespace
+  ),
+  constraints as (
+    select k.oid, k.xmin from pg_constraint k where k.connamespace = current_schema()::regnamespace
+  ),
+  -- A row of the catalogue has another xmin after each change.
+  versions(kind, id, part, version) as (
+    select 'relation', oid, 0, xmin from relations
+    union all select 'function', oid, 0, xmin from functions
+    union all select 'type', oid, 0, xmin from types
+    union all select 'constraint', oid, 0, xmin from constraints
+    union all select 'schema', n.oid, 0, n.xmin from pg_namespace n where n.nspname = current_schema()
+    union all select 'column', a.attrelid, a.attnum, a.xmin from pg_attribute a join relations r on r.oid = a.attrelid
+    union all select 'default', d.oid, 0, d.xmin from pg_attrdef d join relations r on r.oid = d.adrelid
+    union all select 'index', i.indexrelid, 0, i.xmin from pg_index i join relations r on r.oid = i.indrelid
+    union all select 'trigger', t.oid, 0, t.xmin from pg_trigger t join relations r on r.oid = t.tgrelid
+    union all select 'policy', p.oid, 0, p.xmin from pg_policy p join relations r on r.oid = p.polrelid
+    union all select 'rule', w.oid, 0, w.xmin from pg_rewrite w join relations r on r.oid = w.ev_class
+    union all select 'parent', i.inhrelid, i.inhseqno, i.xmin from pg_inherits i join relations r on r.oid = i.inhrelid
+    union all select 'value', e.oid, 0, e.xmin from pg_enum e join types t on t.oid = e.enumtypid
+    union all
+    select 'comment ' || d.classoid, d.objoid, d.objsubid, d.xmin from pg_description d
+    where d.objoid in (select oid from relations union all select oid from functions union all select oid from types union all select oid from constraints)
+    -- Privileges that the roles of requests and workers inherit.
+    union all
+    select 'membership', m.oid, 0, m.xmin from pg_auth_members m
+    where m.member in ('office_api'::regrole, 'office_server'::regrole, 'office_worker'::regrole)
+    -- Tags name permissions.
+    union all select 'permission ' || p.key, null, 0, p.xmin from permissions p
+  )
+  select concat_ws('.', count(*), bit_xor(hashtextextended(concat_ws(' ', kind, id, part, version), 0)))
+  from versions
+$$ language sql stable security definer set search_path from current;
+comment on function schema_fingerprint is 'Changes with every change of a table, function, policy, grant, comment or permission of this schema.';
+
+create or replace function is_checked_schema() returns boolean as $$
+  select coalesce(
+    split_part(obj_description(current_schema()::regnamespace, 'pg_namespace'), ' ', 2) = schema_fingerprint(),
+    false
+  )
+$$ language sql stable security definer set search_path from current;
+comment on function is_checked_schema is
+  'Whether this schema is as the migrate command left it, whose check found no violation. The comment of the schema holds the stamp of the files and the fingerprint.';
+grant execute on function is_checked_schema to office_server;
