@@ -4,8 +4,8 @@ import { launchBrowser } from "../helpers/console/browser.ts";
 import { withJourney } from "../helpers/console/journey.ts";
 import { type Service, loginWith, startService } from "../helpers/service.ts";
 
-/** As many as a large merchant has: more than are ever in the page. */
-const productCount = 100_000;
+/** Many more than are ever in the page. `npm run bench -- console` measures 100,000. */
+const productCount = 20_000;
 
 let browser: Browser;
 let service: Service;
@@ -124,11 +124,13 @@ describe("a long list", () => {
       await grid(page).focus();
       await page.keyboard.press("ControlOrMeta+End");
       const last = page.locator(`[aria-rowindex='${productCount + 1}']`);
-      await last.getByText(`Wine ${productCount}`).waitFor();
+      await last.getByText("Wine 020000").waitFor();
       expect(await page.getByRole("row").count()).toBeLessThan(80);
       const heads = await lefts(page, "[role=columnheader]");
       expect(heads.length).toBeGreaterThan(5);
-      expect(await lefts(page, "[aria-rowindex='99990'] [role=gridcell]")).toEqual(heads);
+      expect(await lefts(page, `[aria-rowindex='${productCount - 10}'] [role=gridcell]`)).toEqual(
+        heads,
+      );
       await page.keyboard.press("ControlOrMeta+Home");
       await firstRow(page).getByText("Wine 000001").waitFor();
     });
@@ -140,23 +142,23 @@ describe("a long list", () => {
       await open("/products");
       await firstRow(page).getByText("Wine 000001").waitFor();
       await ask(page, "country:Italy ");
-      await page.getByText("20,000 rows found").waitFor();
+      await page.getByText("4,000 rows found").waitFor();
       await page.getByRole("button", { name: "Sort by Number" }).click();
       await page.getByRole("button", { name: "Sort by Number" }).click();
-      await firstRow(page).getByText("Wine 100000").waitFor();
+      await firstRow(page).getByText("Wine 020000").waitFor();
       address = page.url();
       expect(address).toContain("q=country:Italy");
       await page.goBack();
       await page.goBack();
       await firstRow(page).getByText("Wine 000005").waitFor();
       await page.goBack();
-      await page.getByText("100,000 rows found").waitFor();
+      await page.getByText("20,000 rows found").waitFor();
     });
     // In another browser, which has kept nothing.
     await withJourney({ browser, service }, { token }, async ({ page }) => {
       await page.goto(address);
-      await firstRow(page).getByText("Wine 100000").waitFor();
-      await page.getByText("20,000 rows found").waitFor();
+      await firstRow(page).getByText("Wine 020000").waitFor();
+      await page.getByText("4,000 rows found").waitFor();
     });
   });
 
@@ -192,7 +194,7 @@ describe("a long list", () => {
       await page.getByRole("option", { name: "Red" }).waitFor();
       await page.keyboard.press("Tab");
       await page.keyboard.press("Enter");
-      await page.getByText("100,000 rows found").waitFor();
+      await page.getByText("20,000 rows found").waitFor();
       expect(page.url()).toContain("wineType.name:Red");
     });
   });
@@ -244,8 +246,8 @@ describe("a list in other forms", () => {
       await page.getByRole("option", { name: /Departments/ }).waitFor();
       await show("palette");
       await page.keyboard.press("ControlOrMeta+a");
-      await page.keyboard.type("099999");
-      await page.getByRole("option", { name: /Wine 099999/ }).waitFor();
+      await page.keyboard.type("019999");
+      await page.getByRole("option", { name: /Wine 019999/ }).waitFor();
       await page.keyboard.press("ControlOrMeta+a");
       await page.keyboard.type("depart");
       await page.getByRole("option", { name: /Departments/ }).waitFor();

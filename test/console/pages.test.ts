@@ -75,6 +75,11 @@ async function openList(page: Page, { title }: Entity): Promise<boolean> {
   return (await page.locator("[role=gridcell]").count()) > 0;
 }
 
+/** The kinds of elements of a page, by what styles depend on. */
+const classesOf = (page: Page) =>
+  page.evaluate<string[]>(`[...new Set([...document.querySelectorAll("body *")].map((element) =>
+    [element.localName, element.className, element.getAttribute("role")].join(" ")))]`);
+
 /** Controls in sight whose middle is covered by something else. */
 const covered = (page: Page) =>
   page.evaluate<string[]>(`(() => {
@@ -98,9 +103,14 @@ describe("every page", () => {
     await withJourney({ browser, service }, { token }, async (journey) => {
       const { page, open, expectAccessible } = journey;
       let shown = 0;
-      /** Both themes differ in their colours only. */
+      let histories = 0;
+      const seen = new Set<string>();
+      /** Both themes differ in their colours only, which come from classes: a page without new ones needs no second look. */
       const look = async (within?: string) => {
         await expectAccessible(within);
+        const fresh = (await classesOf(page)).filter((name) => !seen.has(name));
+        if (fresh.length === 0) return;
+        for (const name of fresh) seen.add(name);
         await page.emulateMedia({ colorScheme: "dark" });
         await expectAccessible(within, "colors");
         await page.emulateMedia({ colorScheme: "light" });
@@ -119,7 +129,8 @@ describe("every page", () => {
         if (!entity.hasHistory) continue;
         await page.getByRole("dialog").getByRole("tab", { name: "History", exact: true }).click();
         await page.locator(".tab-panel :is(.history, .dim)").first().waitFor();
-        await look(".tab-panel");
+        // The history looks the same for every table.
+        if (histories++ < 3) await look(".tab-panel");
       }
       expect(shown).toBeGreaterThan(20);
       expect(await page.evaluate<boolean>(`"taken" in window`)).toBe(false);
