@@ -201,7 +201,9 @@ async function refusalOf(): Promise<string> {
   try {
     const error: unknown = await migrateTenant(client, "backoffice", {
       extraSqlDir: own.path,
-      check: async (within, tenant) => void (await checkApi(within, tenant)),
+      check: async (within, tenant) => {
+        await checkApi(within, tenant);
+      },
     }).catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(Refusal);
     return (error as Refusal).message;
