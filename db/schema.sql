@@ -1431,6 +1431,87 @@ comment on constraint campaigns_product_id_fkey on campaigns is '@forwardFollows
 comment on constraint campaigns_title_check on campaigns is 'must be 1 to 300 visible characters';
 comment on constraint campaigns_vintage_check on campaigns is 'must be a year from 1700 to 2200';
 
+create table customer_notes (
+  id uuid not null default uuidv7(),
+  customer_id uuid not null,
+  body text not null,
+  author_user_id uuid,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  constraint customer_notes_author_user_id_fkey FOREIGN KEY (author_user_id) REFERENCES users(id) ON DELETE SET NULL,
+  constraint customer_notes_body_check CHECK (body ~ '\S'::text AND char_length(body) <= 10000),
+  constraint customer_notes_customer_id_fkey FOREIGN KEY (customer_id) REFERENCES customers(id) ON DELETE CASCADE,
+  constraint customer_notes_pkey PRIMARY KEY (id)
+);
+alter table customer_notes enable row level security, force row level security;
+CREATE INDEX customer_notes_author_user_id_idx ON customer_notes USING btree (author_user_id);
+CREATE INDEX customer_notes_body_search_idx ON customer_notes USING gin (search_text(body) gin_trgm_ops);
+CREATE INDEX customer_notes_created_at_idx ON customer_notes USING btree (created_at DESC, id DESC);
+CREATE INDEX customer_notes_customer_id_idx ON customer_notes USING btree (customer_id, created_at DESC, id DESC);
+CREATE TRIGGER _100_timestamps BEFORE UPDATE ON customer_notes FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
+CREATE TRIGGER _200_author BEFORE INSERT ON customer_notes FOR EACH ROW EXECUTE FUNCTION tg_customer_notes__author();
+CREATE TRIGGER _800_audit_delete AFTER DELETE ON customer_notes REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('CustomerNote', 'id');
+CREATE TRIGGER _800_audit_insert AFTER INSERT ON customer_notes REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('CustomerNote', 'id');
+CREATE TRIGGER _800_audit_update AFTER UPDATE ON customer_notes REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('CustomerNote', 'id');
+
+create policy customer_notes_create on customer_notes for insert to office_api
+  with check (( SELECT has_permission('customers.update'::text) AS has_permission));
+
+create policy customer_notes_delete on customer_notes for delete to office_api
+  using (( SELECT has_permission('customers.update'::text) AS has_permission));
+
+create policy customer_notes_owner on customer_notes for all to office_owner
+  using (true)
+  with check (true);
+
+create policy customer_notes_read on customer_notes for select to office_api
+  using (( SELECT has_any_permission(VARIADIC ARRAY['customers.read'::text, 'customers.update'::text]) AS has_any_permission));
+
+create policy customer_notes_update on customer_notes for update to office_api
+  using (( SELECT has_permission('customers.update'::text) AS has_permission))
+  with check (( SELECT has_permission('customers.update'::text) AS has_permission));
+grant delete on customer_notes to office_api;
+grant insert (customer_id, body) on customer_notes to office_api;
+grant select (xmin, id, customer_id, body, author_user_id, created_at, updated_at) on customer_notes to office_api;
+grant update (customer_id, body) on customer_notes to office_api;
+
+comment on table customer_notes is '@group Sales 22
+@label body created_at
+@title Customer notes
+@read customers.read
+@create customers.update
+@update customers.update
+@delete customers.update
+@mutations create update delete
+@audit CustomerNote
+@connection
+@defaultOrder created_at desc
+What the office knows about a customer beside the values of the ERP.';
+
+comment on column customer_notes.customer_id is '@list 2
+@title Customer
+The customer.';
+
+comment on column customer_notes.body is '@list 1
+@widget long
+@search word
+The text.';
+
+comment on column customer_notes.author_user_id is '@mutations off
+@list 3
+@title Author
+Who wrote the note first; null when the user was deleted.';
+comment on column customer_notes.created_at is '@list 4';
+
+comment on constraint customer_notes_author_user_id_fkey on customer_notes is '@forwardBehavior +singularRelation:resource:single
+@fieldName author';
+comment on constraint customer_notes_body_check on customer_notes is 'must be 1 to 10000 characters, not only spaces';
+
+comment on constraint customer_notes_customer_id_fkey on customer_notes is '@forwardBehavior +singularRelation:resource:single
+@fieldName customer
+@backwardBehavior +manyRelation:resource:connection
+@foreignConnectionFieldName notes';
+
 create table customers (
   id uuid not null default uuidv7(),
   erp_customer_number text collate "C" not null,
@@ -1980,9 +2061,6 @@ CREATE TRIGGER _800_audit_delete AFTER DELETE ON erp_mapping_rules REFERENCING O
 CREATE TRIGGER _800_audit_insert AFTER INSERT ON erp_mapping_rules REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ErpMappingRule', 'id');
 CREATE TRIGGER _800_audit_update AFTER UPDATE ON erp_mapping_rules REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ErpMappingRule', 'id');
 
-create policy erp_mapping_rules_create on erp_mapping_rules for insert to office_api
-  with check (( SELECT has_permission('erpsync.run'::text) AS has_permission));
-
 create policy erp_mapping_rules_delete on erp_mapping_rules for delete to office_api
   using (( SELECT has_permission('erpsync.run'::text) AS has_permission));
 
@@ -1997,7 +2075,6 @@ create policy erp_mapping_rules_update on erp_mapping_rules for update to office
   using (( SELECT has_permission('erpsync.run'::text) AS has_permission))
   with check (( SELECT has_permission('erpsync.run'::text) AS has_permission));
 grant delete on erp_mapping_rules to office_api;
-grant insert (code, key, target, is_ignored, note) on erp_mapping_rules to office_api;
 grant select (xmin, id, code, key, target, is_ignored, note, created_at, updated_at) on erp_mapping_rules to office_api;
 grant update (code, key, target, is_ignored, note) on erp_mapping_rules to office_api;
 
@@ -2008,7 +2085,7 @@ comment on table erp_mapping_rules is '@group Sales 22
 @create erpsync.run
 @update erpsync.run
 @delete erpsync.run
-@mutations create update delete
+@mutations update delete
 @audit ErpMappingRule
 @connection
 @defaultOrder code, key
@@ -2311,7 +2388,7 @@ create policy export_jobs_owner on export_jobs for all to office_owner
   with check (true);
 
 create policy export_jobs_read on export_jobs for select to office_api
-  using ((( SELECT has_permission('exports.read'::text) AS has_permission) AND (user_id = ( SELECT current_user_id() AS current_user_id)) AND (NOT (token_id IS DISTINCT FROM ( SELECT current_token_id() AS current_token_id)))));
+  using ((( SELECT has_permission('exports.read'::text) AS has_permission) AND (user_id = ( SELECT current_user_id() AS current_user_id)) AND ((( SELECT current_token_id() AS current_token_id) IS NULL) OR (token_id = ( SELECT current_token_id() AS current_token_id)))));
 grant select (xmin, id, user_id, token_id, template_id, source, format, state, total_rows, exported_rows, file_size, error_message, notes, started_at, finished_at, expires_at, created_at, updated_at, attempt, failures, file_key, queue_job_id, query) on export_jobs to office_api;
 
 comment on table export_jobs is '@group Exports 40
@@ -5537,7 +5614,7 @@ CREATE OR REPLACE FUNCTION audit_entity_types()
  RETURNS text[]
  LANGUAGE sql
  IMMUTABLE
-AS $function$ select '{Absence,AiApproval,AiAttachment,AiConversation,AiToolCall,ApiToken,AuditLog,CalendarFeed,Campaign,Customer,Department,DocumentationPage,DocumentationVersion,ErpMappingRule,ErpMappingTarget,ErpSyncRun,ExportJob,ExportTemplate,ExportTemplateColumn,ExportWorkbook,Invitation,Job,OfficeSetting,Order,OrderLine,Product,ProductImage,ProductPrice,ProductRating,ProductSyncRun,PublicHoliday,Resource,ResourceBooking,Reviewer,Role,RolePermission,SearchKey,SearchWatch,Session,User,UserIdentity,UserRole,WineType}'::text[] $function$;
+AS $function$ select '{Absence,AiApproval,AiAttachment,AiConversation,AiToolCall,ApiToken,AuditLog,CalendarFeed,Campaign,Customer,CustomerNote,Department,DocumentationPage,DocumentationVersion,ErpMappingRule,ErpMappingTarget,ErpSyncRun,ExportJob,ExportTemplate,ExportTemplateColumn,ExportWorkbook,Invitation,Job,OfficeSetting,Order,OrderLine,Product,ProductImage,ProductPrice,ProductRating,ProductSyncRun,PublicHoliday,Resource,ResourceBooking,Reviewer,Role,RolePermission,SearchKey,SearchWatch,Session,User,UserIdentity,UserRole,WineType}'::text[] $function$;
 grant execute on function audit_entity_types() to office_api;
 
 comment on function audit_entity_types() is '@behavior -queryField -typeField
@@ -5578,7 +5655,7 @@ CREATE OR REPLACE FUNCTION audit_moments(entity_type text)
  LANGUAGE sql
  IMMUTABLE
 AS $function$
-      select case audit_moments.entity_type when 'Absence' then '{decidedAt,createdAt,updatedAt}'::text[] when 'AiApproval' then '{expiresAt,createdAt,answeredAt,usedAt}'::text[] when 'AiAttachment' then '{createdAt}'::text[] when 'AiConversation' then '{createdAt,updatedAt}'::text[] when 'ApiToken' then '{expiresAt,lastUsedAt,revokedAt,createdAt}'::text[] when 'CalendarFeed' then '{lastUsedAt,revokedAt,createdAt,updatedAt}'::text[] when 'Campaign' then '{scheduledAt,createdAt,updatedAt}'::text[] when 'Customer' then '{sourceUpdatedAt,createdAt,updatedAt}'::text[] when 'Department' then '{createdAt,updatedAt}'::text[] when 'DocumentationPage' then '{createdAt,updatedAt}'::text[] when 'DocumentationVersion' then '{createdAt}'::text[] when 'ErpMappingRule' then '{createdAt,updatedAt}'::text[] when 'ErpMappingTarget' then '{createdAt,updatedAt}'::text[] when 'ExportJob' then '{startedAt,finishedAt,expiresAt,createdAt,updatedAt}'::text[] when 'ExportTemplate' then '{createdAt,updatedAt}'::text[] when 'ExportWorkbook' then '{createdAt}'::text[] when 'Invitation' then '{expiresAt,acceptedAt,createdAt,updatedAt,revokedAt,mailedAt}'::text[] when 'OfficeSetting' then '{createdAt,updatedAt}'::text[] when 'Order' then '{placedAt,sourceUpdatedAt,importedAt,createdAt,updatedAt}'::text[] when 'OrderLine' then '{createdAt,updatedAt}'::text[] when 'Product' then '{sourceUpdatedAt,createdAt,updatedAt}'::text[] when 'ProductImage' then '{createdAt,updatedAt}'::text[] when 'ProductPrice' then '{createdAt,updatedAt}'::text[] when 'ProductRating' then '{createdAt,updatedAt}'::text[] when 'ProductSyncRun' then '{createdAt,deliveredAt}'::text[] when 'PublicHoliday' then '{createdAt,updatedAt}'::text[] when 'Resource' then '{createdAt,updatedAt}'::text[] when 'ResourceBooking' then '{startsAt,endsAt,createdAt,updatedAt}'::text[] when 'Reviewer' then '{createdAt,updatedAt}'::text[] when 'Role' then '{createdAt,updatedAt}'::text[] when 'RolePermission' then '{createdAt}'::text[] when 'SearchWatch' then '{lastMatchAt,dueAt,createdAt,updatedAt}'::text[] when 'Session' then '{createdAt,lastUsedAt,idleExpiresAt,expiresAt,endedAt}'::text[] when 'User' then '{createdAt,updatedAt,invitationsClosedAt}'::text[] when 'UserIdentity' then '{createdAt}'::text[] when 'UserRole' then '{createdAt}'::text[] when 'WineType' then '{createdAt,updatedAt}'::text[] end $function$;
+      select case audit_moments.entity_type when 'Absence' then '{decidedAt,createdAt,updatedAt}'::text[] when 'AiApproval' then '{expiresAt,createdAt,answeredAt,usedAt}'::text[] when 'AiAttachment' then '{createdAt}'::text[] when 'AiConversation' then '{createdAt,updatedAt}'::text[] when 'ApiToken' then '{expiresAt,lastUsedAt,revokedAt,createdAt}'::text[] when 'CalendarFeed' then '{lastUsedAt,revokedAt,createdAt,updatedAt}'::text[] when 'Campaign' then '{scheduledAt,createdAt,updatedAt}'::text[] when 'Customer' then '{sourceUpdatedAt,createdAt,updatedAt}'::text[] when 'CustomerNote' then '{createdAt,updatedAt}'::text[] when 'Department' then '{createdAt,updatedAt}'::text[] when 'DocumentationPage' then '{createdAt,updatedAt}'::text[] when 'DocumentationVersion' then '{createdAt}'::text[] when 'ErpMappingRule' then '{createdAt,updatedAt}'::text[] when 'ErpMappingTarget' then '{createdAt,updatedAt}'::text[] when 'ExportJob' then '{startedAt,finishedAt,expiresAt,createdAt,updatedAt}'::text[] when 'ExportTemplate' then '{createdAt,updatedAt}'::text[] when 'ExportWorkbook' then '{createdAt}'::text[] when 'Invitation' then '{expiresAt,acceptedAt,createdAt,updatedAt,revokedAt,mailedAt}'::text[] when 'OfficeSetting' then '{createdAt,updatedAt}'::text[] when 'Order' then '{placedAt,sourceUpdatedAt,importedAt,createdAt,updatedAt}'::text[] when 'OrderLine' then '{createdAt,updatedAt}'::text[] when 'Product' then '{sourceUpdatedAt,createdAt,updatedAt}'::text[] when 'ProductImage' then '{createdAt,updatedAt}'::text[] when 'ProductPrice' then '{createdAt,updatedAt}'::text[] when 'ProductRating' then '{createdAt,updatedAt}'::text[] when 'ProductSyncRun' then '{createdAt,deliveredAt}'::text[] when 'PublicHoliday' then '{createdAt,updatedAt}'::text[] when 'Resource' then '{createdAt,updatedAt}'::text[] when 'ResourceBooking' then '{startsAt,endsAt,createdAt,updatedAt}'::text[] when 'Reviewer' then '{createdAt,updatedAt}'::text[] when 'Role' then '{createdAt,updatedAt}'::text[] when 'RolePermission' then '{createdAt}'::text[] when 'SearchWatch' then '{lastMatchAt,dueAt,createdAt,updatedAt}'::text[] when 'Session' then '{createdAt,lastUsedAt,idleExpiresAt,expiresAt,endedAt}'::text[] when 'User' then '{createdAt,updatedAt,invitationsClosedAt}'::text[] when 'UserIdentity' then '{createdAt}'::text[] when 'UserRole' then '{createdAt}'::text[] when 'WineType' then '{createdAt,updatedAt}'::text[] end $function$;
 grant execute on function audit_moments(text) to office_api;
 
 comment on function audit_moments(text) is '@behavior -queryField -typeField
@@ -7021,6 +7098,31 @@ grant execute on function create_department(departments) to office_api;
 
 comment on function create_department(departments) is '@guard departments.update
 Creates a department.';
+
+CREATE OR REPLACE FUNCTION create_erp_mapping_rule(input erp_mapping_rules, recheck boolean DEFAULT false)
+ RETURNS erp_mapping_rules
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_rule erp_mapping_rules;
+begin
+  perform require_permission('erpsync.run');
+  insert into erp_mapping_rules (code, key, target, is_ignored, note)
+  values (input.code, input.key, input.target, coalesce(input.is_ignored, false), input.note)
+  returning * into v_rule;
+  if create_erp_mapping_rule.recheck then
+    perform queue_erp_run('RECHECK');
+  end if;
+  return v_rule;
+end;
+$function$;
+grant execute on function create_erp_mapping_rule(erp_mapping_rules,boolean) to office_api;
+
+comment on function create_erp_mapping_rule(erp_mapping_rules,boolean) is '@guard erpsync.run
+@argument recheck Whether to queue the re-import of all orders with a mapping gap, as `recheckErpOrderImportIssues`.
+Creates a mapping rule. It clears the issues of its code and key when their orders are next imported.';
 
 CREATE OR REPLACE FUNCTION create_export_template(input jsonb)
  RETURNS uuid
@@ -10908,7 +11010,7 @@ CREATE OR REPLACE FUNCTION own_check(columns text)
  IMMUTABLE STRICT
 AS $function$
   select format('%I = (select current_user_id())', c[1])
-    || case when c[2] is null then '' else format(' and %I is not distinct from (select current_token_id())', c[2]) end
+    || case when c[2] is null then '' else format(' and ((select current_token_id()) is null or %I = (select current_token_id()))', c[2]) end
   from regexp_split_to_array(btrim(own_check.columns), '[\s,]+') as c
 $function$;
 
@@ -10920,7 +11022,7 @@ declare
   v_job export_jobs;
 begin
   select * into v_job from export_jobs j
-  where j.id = own_export.id and j.user_id = current_user_id() and j.token_id is not distinct from current_token_id()
+  where j.id = own_export.id and j.user_id = current_user_id() and (current_token_id() is null or j.token_id = current_token_id())
   for update;
   if not found then
     perform fail('OF404', 'There is no export with this id', '{"path": ["id"]}');
@@ -15081,6 +15183,21 @@ begin
 end;
 $function$;
 comment on function tg_campaigns__remember_color() is 'Stores the colours that campaigns use.';
+
+CREATE OR REPLACE FUNCTION tg_customer_notes__author()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+begin
+  if not is_restoring() then
+    new.author_user_id := current_user_id();
+  end if;
+  return new;
+end;
+$function$;
+comment on function tg_customer_notes__author() is 'Sets the author of a note.';
 
 CREATE OR REPLACE FUNCTION tg_documentation_pages__check()
  RETURNS trigger

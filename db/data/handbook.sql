@@ -786,8 +786,8 @@ product. `format` is `XLSX`, `CSV` or `JSONL`.
 | 410 | removed after `EXPORT_RETENTION_DAYS`: start the export again |
 | 503 | the object store or the database is unavailable |
 
-- Only the principal who requested an export sees it: a user in all of their sessions, or the API token that was used.
-  No permission shows it to anyone else.
+- The user who requested an export sees it in all of their sessions, also when one of their API tokens requested it, and
+  after that token was revoked. An API token sees only its own exports. No permission shows an export to anyone else.
 - `cancelExportJob` stops an export within two seconds. `deleteExportJob` removes it with its file.
 - The export runs with the permissions that its principal has **when it runs**. If the user was deactivated or lost
   `products.read`, or the token was revoked, the export fails and says so.

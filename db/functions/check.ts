@@ -132,10 +132,12 @@ class FunctionChecker {
           ? [`select fmgr_sql_validator(${row.oid})`]
           : this.#probesOf(row, triggers.get(row.oid))),
       ]);
-      const results = (await this.#client.query(
+      // The results of several statements are a list.
+      const results: unknown = await this.#client.query(
         ["savepoint office_check", ...statements, problems].join(";\n"),
-      )) as unknown as pg.QueryResult<{ state: string; message: string }>[];
-      return results.at(-1)?.rows.every(({ state, message }) => !isWrong(state, message)) ?? false;
+      );
+      const found = results as pg.QueryResult<{ state: string; message: string }>[];
+      return found.at(-1)?.rows.every(({ state, message }) => !isWrong(state, message)) ?? false;
     } catch {
       return false;
     } finally {

@@ -28,10 +28,10 @@ create or replace function writable_columns(relation regclass, verb text) return
 $$ language sql stable;
 comment on function writable_columns is 'The columns that a verb of @mutations may write, as a list for a grant.';
 
--- A session sees rows from all sessions of its user; an API token sees only its own.
+-- A session sees all rows of its user, also those of API tokens; an API token sees only its own.
 create or replace function own_check(columns text) returns text as $$
   select format('%I = (select current_user_id())', c[1])
-    || case when c[2] is null then '' else format(' and %I is not distinct from (select current_token_id())', c[2]) end
+    || case when c[2] is null then '' else format(' and ((select current_token_id()) is null or %I = (select current_token_id()))', c[2]) end
   from regexp_split_to_array(btrim(own_check.columns), '[\s,]+') as c
 $$ language sql immutable strict;
 

@@ -57,6 +57,25 @@ comment on function tg_erp_mapping_rules__check is 'Checks that a rule names a k
 select ensure_trigger('erp_mapping_rules', '_200_check',
   'before insert or update on %TABLE% for each row execute function tg_erp_mapping_rules__check()');
 
+create or replace function create_erp_mapping_rule(input erp_mapping_rules, recheck boolean default false) returns erp_mapping_rules as $$
+declare
+  v_rule erp_mapping_rules;
+begin
+  perform require_permission('erpsync.run');
+  insert into erp_mapping_rules (code, key, target, is_ignored, note)
+  values (input.code, input.key, input.target, coalesce(input.is_ignored, false), input.note)
+  returning * into v_rule;
+  if create_erp_mapping_rule.recheck then
+    perform queue_erp_run('RECHECK');
+  end if;
+  return v_rule;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function create_erp_mapping_rule is '@guard erpsync.run
+@argument recheck Whether to queue the re-import of all orders with a mapping gap, as `recheckErpOrderImportIssues`.
+Creates a mapping rule. It clears the issues of its code and key when their orders are next imported.';
+grant execute on function create_erp_mapping_rule to office_api;
+
 -- Security definer, because row-level security would be evaluated for each of many rows; the caller may read all of
 -- them.
 create or replace function suggest_mapping_rules(codes text[], keys text[])

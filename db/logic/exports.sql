@@ -93,7 +93,7 @@ declare
   v_job export_jobs;
 begin
   select * into v_job from export_jobs j
-  where j.id = own_export.id and j.user_id = current_user_id() and j.token_id is not distinct from current_token_id()
+  where j.id = own_export.id and j.user_id = current_user_id() and (current_token_id() is null or j.token_id = current_token_id())
   for update;
   if not found then
     perform fail('OF404', 'There is no export with this id', '{"path": ["id"]}');

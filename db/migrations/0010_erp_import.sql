@@ -177,7 +177,7 @@ comment on table erp_mapping_rules is '@group Sales 22
 @create erpsync.run
 @update erpsync.run
 @delete erpsync.run
-@mutations create update delete
+@mutations update delete
 @audit ErpMappingRule
 @connection
 @defaultOrder code, key

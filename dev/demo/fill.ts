@@ -3,7 +3,7 @@ import { demoCampaigns } from "./campaigns.ts";
 import type { DemoClient } from "./client.ts";
 import { demoPages } from "./handbook.ts";
 import { demoProducts } from "./products.ts";
-import { demoAbsences, demoBookings, demoWatches, resources } from "./office.ts";
+import { demoAbsences, demoBookings, demoNotes, demoWatches, resources } from "./office.ts";
 import { administrator, departments, roles, users } from "./staff.ts";
 
 /** What a run of the demo added; 0 for what was there. */
@@ -20,6 +20,7 @@ export interface Added {
   pages: number;
   watches: number;
   orders: number;
+  notes: number;
 }
 
 /** The import of orders that a run started; it may go on in the worker. */
@@ -57,7 +58,8 @@ export async function fillDemo(
     watches: await addNamed(client, "searchWatches", "SearchWatch", demoWatches),
   };
   const { orders, orderImport } = await importOrders(client);
-  return { added: { ...added, orders }, orderImport };
+  const notes = await addNotes(client);
+  return { added: { ...added, orders, notes }, orderImport };
 }
 
 const templates = [
@@ -222,6 +224,22 @@ async function addAbsences(client: DemoClient, now: Date): Promise<number> {
       },
     );
   return demoAbsences.length;
+}
+
+/** Writes a note about each of the first customers that has none. Returns the number of new ones. */
+async function addNotes(client: DemoClient): Promise<number> {
+  const { customers } = await client.ask<{
+    customers: { nodes: { id: string; notes: { nodes: unknown[] } }[] };
+  }>(`{ customers(first: ${demoNotes.length}) { nodes { id notes(first: 1) { nodes { id } } } } }`);
+  const pairs = customers.nodes
+    .map(({ id, notes }, index) => ({ id, notes, body: demoNotes[index] }))
+    .filter(({ notes, body }) => notes.nodes.length === 0 && body !== undefined);
+  for (const { id, body } of pairs)
+    await client.ask(
+      "mutation ($input: CreateCustomerNoteInput!) { createCustomerNote(input: $input) { id } }",
+      { input: { customerId: id, body } },
+    );
+  return pairs.length;
 }
 
 /** Writes the pages of the handbook that are missing: first without their text, so that each finds those that it links to. */

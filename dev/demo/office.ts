@@ -62,6 +62,12 @@ export function demoBookings(now: Date): DemoBooking[] {
   });
 }
 
+/** Notes about the first customers. */
+export const demoNotes = [
+  "Wants wooden cases. Deliver at the back door before ten.",
+  "Asked for a tasting of Nebbiolo in spring.",
+];
+
 /** The search watches of the demo. */
 export const demoWatches = [
   {

@@ -31,6 +31,7 @@ const defaults = { kind: "MAPPING", limit: 50 };
 export const ImportIssuesPlugin: GraphileConfig.Plugin = extendSchema((build) => {
   const orders = resource(build, "orders");
   const samples = resource(build, "sample_orders");
+  const rules = resource(build, "erp_mapping_rules");
   const { loadOneWithPgClient, listOfCodec, TYPES } = build.dataplanPg;
   const listOfIds = listOfCodec(TYPES.uuid);
 
@@ -85,6 +86,10 @@ export const ImportIssuesPlugin: GraphileConfig.Plugin = extendSchema((build) =>
         The mapping rule that would clear the group; null for DATA, which only the ERP can clear.
         """
         suggestedRule: SuggestedErpMappingRule
+        """
+        The mapping rule that clears the group when its orders are next imported; null where there is none.
+        """
+        waitingRule: ErpMappingRule
       }
 
       """
@@ -152,6 +157,8 @@ export const ImportIssuesPlugin: GraphileConfig.Plugin = extendSchema((build) =>
         plans: {
           sampleOrders: ($group: Step) =>
             samples.execute([{ step: access($group, "sampleOrderIds"), pgCodec: listOfIds }]),
+          waitingRule: ($group: Step<Group>) =>
+            rules.get({ code: access($group, "code"), key: access($group, "key") }),
           suggestedRule($group: Step<Group>) {
             const $cause = object({
               kind: access($group, "kind"),

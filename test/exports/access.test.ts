@@ -36,7 +36,7 @@ const ended = (id: string, status: string, token?: string) =>
   });
 
 describe("the owner of an export", () => {
-  test("sees it in all sessions or by the token itself; all others get null", async () => {
+  test("sees it in all sessions, also that of an API token, which sees only its own; all others get null", async () => {
     const { service } = exports;
     const { database } = service;
     const owner = await service.login(needed);
@@ -89,8 +89,8 @@ describe("the owner of an export", () => {
     }
     expect(seenBy).toEqual({
       session: ["session", "other session"],
-      token: ["token"],
-      "scoped token": ["scoped token"],
+      token: ["session", "other session", "token"],
+      "scoped token": ["session", "other session", "scoped token"],
     });
   });
 

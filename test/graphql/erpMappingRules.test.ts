@@ -170,6 +170,38 @@ describe("the inbox", () => {
     ]);
   });
 
+  test("shows the rule that is waiting to clear a group, whose recheck is queued on request", async () => {
+    const { pool } = service.database;
+    await takeOver(pool, { orders, customers: [erpCustomer("C1")] });
+    const queued = async () =>
+      (await pool.query("select from erp_sync_runs where kind = 'RECHECK' and status = 'QUEUED'"))
+        .rowCount;
+    const groups = async () =>
+      (
+        await ask(
+          "{ erpOrderImportIssues { key waitingRule { target isIgnored } suggestedRule { key } } }",
+        )
+      ).data.erpOrderImportIssues;
+    expect((await groups()).map(({ waitingRule }: { waitingRule: null }) => waitingRule)).toEqual([
+      null,
+      null,
+      null,
+    ]);
+    await create({ code: "currency.unmapped", key: "EURO", target: "EUR" });
+    expect(await queued()).toBe(0);
+    const { errors } = await ask(
+      `mutation { createErpMappingRule(recheck: true, input: { code: "warehouse.unmapped", key: "XYZ", isIgnored: true }) { id } }`,
+    );
+    expect(errors).toBeUndefined();
+    expect(await queued()).toBe(1);
+    expect(await groups()).toMatchObject([
+      { key: "EURO", waitingRule: { target: "EUR", isIgnored: false } },
+      { key: "PALLETS", waitingRule: null },
+      { key: "XYZ", waitingRule: { target: null, isIgnored: true } },
+    ]);
+    await pool.query("delete from erp_mapping_rules where key in ('EURO', 'XYZ')");
+  });
+
   test("is empty once the proposed rules are made and the order was imported again", async () => {
     await takeOver(service.database.pool, { orders, customers: [erpCustomer("C1")] });
     const { data } = await ask(inbox);

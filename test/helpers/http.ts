@@ -1,5 +1,6 @@
+import { randomInt } from "node:crypto";
 import { type OutgoingHttpHeaders, request } from "node:http";
-import { type AddressInfo, createServer } from "node:net";
+import { createServer } from "node:net";
 
 /** An answer as it came over the wire. */
 export interface RawAnswer {
@@ -68,11 +69,20 @@ export async function timed<T>(work: () => Promise<T>): Promise<{ ms: number; re
   return { ms: performance.now() - started, result };
 }
 
-/** A port that nothing listens on, for a process that must know its address before it starts. */
+/**
+ * A port that nothing listens on, for a process that must know its address before it starts. It is below the ports that
+ * systems give to outgoing connections, which could take it before the process does.
+ */
 export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
+  for (;;) {
+    const port = randomInt(15_000, 32_000);
+    const server = createServer();
+    const isFree = await new Promise<boolean>((resolve) => {
+      server.once("error", () => resolve(false));
+      server.listen(port, "127.0.0.1", () => resolve(true));
+    });
+    if (!isFree) continue;
+    await new Promise((resolve) => server.close(resolve));
+    return port;
+  }
 }
