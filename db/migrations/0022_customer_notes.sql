@@ -27,7 +27,8 @@ What the office knows about a customer beside the values of the ERP.';
 comment on column customer_notes.customer_id is '@list 2
 @title Customer
 The customer.';
-comment on column customer_notes.body is '@list 1
+comment on column customer_notes.body is '@title Note
+@list 1
 @widget long
 @search word
 The text.';
@@ -35,7 +36,8 @@ comment on column customer_notes.author_user_id is '@mutations off
 @list 3
 @title Author
 Who wrote the note first; null when the user was deleted.';
-comment on column customer_notes.created_at is '@list 4';
+comment on column customer_notes.created_at is '@title Written
+@list 4';
 comment on constraint customer_notes_body_check on customer_notes is 'must be 1 to 10000 characters, not only spaces';
 comment on constraint customer_notes_customer_id_fkey on customer_notes is '@forwardBehavior +singularRelation:resource:single
 @fieldName customer
