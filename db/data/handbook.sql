@@ -684,7 +684,7 @@ The audit triggers write the ids of changed rows of watched tables to `watched_c
 job `run_watches` runs each minute. It reads a batch of changes, runs the compiled search of each affected watch as its
 owner, and compares the matching rows with those of the last evaluation. One transaction records the events and removes
 the changes from the queue, so no event is lost or repeated when a worker dies. `npm run bench -- watches` measures the
-cost: 1,000 watches slow down a write of 1,000 products by 5 %, and their evaluation takes 6 seconds.', 5),
+cost: 1,000 watches slow down a write of 1,000 products by about 5 %, and their evaluation takes about 7 seconds.', 5),
   ('handbook', 'The handbook', 'For callers of the API and office staff. After this page you can read, search and write handbook pages.
 
 Everything here needs a session or an API token without scopes; tokens with scopes are refused. In the console it is

@@ -131,9 +131,12 @@ async function notifyOwners(context: Context): Promise<void> {
     );
     const [{ watches }] = rows as [{ watches: DueWatch[] }];
     const checked: Record<string, Record<string, boolean>> = {};
-    for (const watch of watches) {
-      const visible = new Set((await seenRows(context, watch, watch.rowIds)).map(([id]) => id));
-      checked[watch.id] = Object.fromEntries(watch.rowIds.map((id) => [id, visible.has(id)]));
+    const together = Map.groupBy(watches, ({ userId, tableName }) => `${userId}.${tableName}`);
+    for (const some of together.values() as Iterable<[DueWatch, ...DueWatch[]]>) {
+      const ids = new Set(some.flatMap(({ rowIds }) => rowIds));
+      const visible = new Set((await seenRows(context, some[0], [...ids])).map(([id]) => id));
+      for (const { id: watchId, rowIds } of some)
+        checked[watchId] = Object.fromEntries(rowIds.map((id) => [id, visible.has(id)]));
     }
     await context.inTenant((client) =>
       client.query("select notify_watch_owners($1)", [JSON.stringify(checked)]),
