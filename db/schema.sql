@@ -1484,9 +1484,10 @@ comment on table customer_notes is '@group Sales 22
 @delete customers.update
 @mutations create update delete
 @audit CustomerNote
+@auditReads
 @connection
 @defaultOrder created_at desc
-What the office knows about a customer beside the values of the ERP.';
+What the office knows about a customer in addition to the values of the ERP.';
 
 comment on column customer_notes.customer_id is '@list 2
 @title Customer
@@ -2404,7 +2405,7 @@ comment on table export_jobs is '@group Exports 40
 @auditReads
 @connection
 @defaultOrder created_at desc, id desc
-An export that was asked for: on its way, ready to be downloaded, or ended otherwise. It shows only to the caller who asked for it: a user in any of their sessions, or an API token.';
+An export that was asked for: on its way, ready to be downloaded, or ended otherwise. It shows to the user who asked for it, in any of their sessions and also by an API token, and to that API token.';
 
 comment on column export_jobs.user_id is '@list 4
 Who asked for it.';
@@ -6537,7 +6538,9 @@ begin
   select l.slug into v_broken
   from (
     select distinct m[1] as slug
-    from string_to_table(regexp_replace(regexp_replace(check_documentation_links.body, '```.*?```|~~~.*?~~~', '', 'g'), '`[^`\n]*`', '', 'g'), E'\n') as line,
+    -- One expression for each kind of fence: with alternatives it would be greedy.
+    from string_to_table(regexp_replace(regexp_replace(regexp_replace(check_documentation_links.body, '```.*?```', '', 'g'),
+        '~~~.*?~~~', '', 'g'), '`[^`\n]*`', '', 'g'), E'\n') as line,
       regexp_matches(line, '\]\(([A-Za-z0-9_-]+)(?:#[^)\s]*)?\)', 'g') as m
   ) as l
   where l.slug <> check_documentation_links.own_slug and documentation_page_id(l.slug) is null
@@ -10659,9 +10662,9 @@ begin
     where u.id = w.user_id and w.is_ready and (w.is_paused or not u.is_active);
     delete from watched_changes c where not is_watched(c.table_name);
   end if;
-  update search_watches w set ready_after = pg_snapshot_xmax(pg_current_snapshot())::text
+  update search_watches w set ready_after = case when w.ready_after = '0' then pg_current_xact_id()::text else '0' end
   where not w.is_ready and not w.is_paused
-    and (w.ready_after is null or w.ready_after::xid8 > pg_snapshot_xmax(pg_current_snapshot()));
+    and (w.ready_after is null or w.ready_after = '0' or w.ready_after::xid8 > pg_snapshot_xmax(pg_current_snapshot()));
   v_is_marked := found;
   select jsonb_agg(to_jsonb(c) order by c.id), array_agg(distinct c.table_name) into v_changes, v_changed
   -- Includes all pending changes of a row, so that a new row and its related rows are one event.
@@ -10682,7 +10685,8 @@ begin
         union all
         (
           select w.* from search_watches w join users u on u.id = w.user_id
-          where u.is_active and not w.is_paused and not w.is_ready and w.ready_after::xid8 <= pg_snapshot_xmin(pg_current_snapshot())
+          where u.is_active and not w.is_paused and not w.is_ready
+            and w.ready_after <> '0' and w.ready_after::xid8 < pg_snapshot_xmin(pg_current_snapshot())
           order by w.id limit 50
         )
       ) as w
@@ -10749,7 +10753,8 @@ begin
   select min(o.created_at) into v_since from search_outbox o
   where exists (select from search_indexes i where i.collection = o.collection and i.version is not null);
   if v_since < now() - interval '10 minutes' and not exists (
-    select from notifications n where n.kind = 'SEARCH_DOWN' and n.subject_key = iso_text(v_since)
+    -- When the engine works again, the oldest waiting row changes until the backlog is empty.
+    select from notifications n where n.kind = 'SEARCH_DOWN' and (n.subject_key = iso_text(v_since) or n.created_at > v_since)
   ) then
     perform notify_users(holders_of('settings.update'), 'SEARCH_DOWN', 'The search engine accepts no changes',
       (select string_agg(distinct i.error, '; ') from search_indexes i where i.error is not null), subject_key => iso_text(v_since));
@@ -12657,7 +12662,10 @@ begin
   from pg_attribute a, lateral comment_tags(col_description(a.attrelid, a.attnum)) as t(tags)
   where a.attrelid = v_table.relation and a.attnum > 0 and not a.attisdropped and a.attgenerated = '' and not t.tags ? 'secret'
     and a.attname <> all (coalesce(v_left_out, '{}'))
-    and restore_rows.rows -> 0 ? coalesce(t.tags ->> 'auditName', camel_case(a.attname));
+    -- The audit log leaves out nulls: a column may be missing in some of the rows.
+    and exists (
+      select from jsonb_array_elements(restore_rows.rows) as r(deleted)
+      where r.deleted ? coalesce(t.tags ->> 'auditName', camel_case(a.attname)));
   -- lint: allow function-body because the table is that of the audit rows
   execute format(
     'insert into %1$s (%2$s) select %2$s from jsonb_populate_recordset(null::%1$s, (
@@ -13098,7 +13106,7 @@ CREATE OR REPLACE FUNCTION schema_fingerprint()
  STABLE SECURITY DEFINER
  SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
-  with relations as (
+  with recursive relations as (
     select c.oid, c.xmin from pg_class c where c.relnamespace = current_schema()::regnamespace
   ),
   functions as (
@@ -13109,6 +13117,13 @@ AS $function$
   ),
   constraints as (
     select k.oid, k.xmin from pg_constraint k where k.connamespace = current_schema()::regnamespace
+  ),
+  own_roles(oid) as (select unnest(array['office_api', 'office_server', 'office_worker']::regrole[])::oid),
+  -- Privileges that the roles of requests and workers inherit.
+  memberships as (
+    select m.roleid, m.member, m.xmin from pg_auth_members m join own_roles o on o.oid = m.member
+    union
+    select m.roleid, m.member, m.xmin from pg_auth_members m join memberships p on p.roleid = m.member
   ),
   -- A row of the catalogue has another xmin after each change.
   versions(kind, id, part, version) as (
@@ -13128,10 +13143,14 @@ AS $function$
     union all
     select 'comment ' || d.classoid, d.objoid, d.objsubid, d.xmin from pg_description d
     where d.objoid in (select oid from relations union all select oid from functions union all select oid from types union all select oid from constraints)
-    -- Privileges that the roles of requests and workers inherit.
+    union all select 'member of ' || m.roleid, m.member, 0, m.xmin from memberships m
     union all
-    select 'membership', m.oid, 0, m.xmin from pg_auth_members m
-    where m.member in ('office_api'::regrole, 'office_server'::regrole, 'office_worker'::regrole)
+    select concat_ws(' ', 'role', r.rolsuper, r.rolinherit, r.rolbypassrls, r.rolcreaterole), r.oid, 0, null from pg_roles r
+    where r.oid in (select o.oid from own_roles o union all select m.roleid from memberships m)
+    -- Functions of extensions are made again by each preparation of the database: only who may execute them counts.
+    union all
+    select 'granted ' || p.proacl::text, p.oid, 0, null from pg_proc p
+    where p.pronamespace = to_regnamespace('extensions') and p.proacl is not null
     -- Tags name permissions.
     union all select 'permission ' || p.key, null, 0, p.xmin from permissions p
   )
@@ -15216,9 +15235,11 @@ begin
     new.slug := coalesce(nullif(slug_of(new.title), ''), 'page-' || new.id);
   end if;
   if tg_op = 'INSERT' then
-    -- A restored page keeps its author. Requests cannot set these columns.
-    new.author_user_id := coalesce(new.author_user_id, current_user_id());
-    new.updated_by_user_id := coalesce(new.updated_by_user_id, new.author_user_id);
+    -- Requests cannot set these columns.
+    if not is_restoring() then
+      new.author_user_id := coalesce(new.author_user_id, current_user_id());
+      new.updated_by_user_id := coalesce(new.updated_by_user_id, new.author_user_id);
+    end if;
   elsif (new.title, new.body) is distinct from (old.title, old.body) then
     new.version := old.version + 1;
     new.updated_by_user_id := current_user_id();
@@ -15334,7 +15355,7 @@ begin
   return null;
 end;
 $function$;
-comment on function tg_export_jobs__notify() is 'Notifies a user when their export ends. Exports of API tokens are not visible to the owner of the token.';
+comment on function tg_export_jobs__notify() is 'Notifies a user when their export ends, but not of the exports of API tokens, whose program waits for them.';
 
 CREATE OR REPLACE FUNCTION tg_export_jobs__schedule_file_deletion()
  RETURNS trigger
@@ -16793,9 +16814,9 @@ CREATE OR REPLACE FUNCTION watch_version(watch search_watches)
  LANGUAGE sql
  IMMUTABLE
 AS $function$
-  select md5(watch.statement || watch.statement_values::text)
+  select md5(concat_ws(' ', watch.user_id, watch.statement, watch.statement_values))
 $function$;
-comment on function watch_version(search_watches) is 'Changes with the search of a watch.';
+comment on function watch_version(search_watches) is 'Changes with the search and the owner of a watch.';
 
 CREATE OR REPLACE FUNCTION without_tokens(value text)
  RETURNS text

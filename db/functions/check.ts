@@ -125,6 +125,7 @@ class FunctionChecker {
   ): Promise<boolean> {
     if (this.#extension !== null) return false;
     const problems = `select distinct state, message from ${this.#problems}`;
+    await this.#client.query("savepoint office_check");
     try {
       const statements = batch.flatMap((row) => [
         `set local search_path to ${this.#searchPath(row)}`,
@@ -133,9 +134,7 @@ class FunctionChecker {
           : this.#probesOf(row, triggers.get(row.oid))),
       ]);
       // The results of several statements are a list.
-      const results: unknown = await this.#client.query(
-        ["savepoint office_check", ...statements, problems].join(";\n"),
-      );
+      const results: unknown = await this.#client.query([...statements, problems].join(";\n"));
       const found = results as pg.QueryResult<{ state: string; message: string }>[];
       return found.at(-1)?.rows.every(({ state, message }) => !isWrong(state, message)) ?? false;
     } catch {

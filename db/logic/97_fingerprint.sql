@@ -1,7 +1,7 @@
 -- The state that `schema_violations` judges, so that a server checks only what changed since the migrate command did.
 
 create or replace function schema_fingerprint() returns text as $$
-  with relations as (
+  with recursive relations as (
     select c.oid, c.xmin from pg_class c where c.relnamespace = current_schema()::regnamespace
   ),
   functions as (
@@ -12,6 +12,13 @@ create or replace function schema_fingerprint() returns text as $$
   ),
   constraints as (
     select k.oid, k.xmin from pg_constraint k where k.connamespace = current_schema()::regnamespace
+  ),
+  own_roles(oid) as (select unnest(array['office_api', 'office_server', 'office_worker']::regrole[])::oid),
+  -- Privileges that the roles of requests and workers inherit.
+  memberships as (
+    select m.roleid, m.member, m.xmin from pg_auth_members m join own_roles o on o.oid = m.member
+    union
+    select m.roleid, m.member, m.xmin from pg_auth_members m join memberships p on p.roleid = m.member
   ),
   -- A row of the catalogue has another xmin after each change.
   versions(kind, id, part, version) as (
@@ -31,10 +38,14 @@ create or replace function schema_fingerprint() returns text as $$
     union all
     select 'comment ' || d.classoid, d.objoid, d.objsubid, d.xmin from pg_description d
     where d.objoid in (select oid from relations union all select oid from functions union all select oid from types union all select oid from constraints)
-    -- Privileges that the roles of requests and workers inherit.
+    union all select 'member of ' || m.roleid, m.member, 0, m.xmin from memberships m
     union all
-    select 'membership', m.oid, 0, m.xmin from pg_auth_members m
-    where m.member in ('office_api'::regrole, 'office_server'::regrole, 'office_worker'::regrole)
+    select concat_ws(' ', 'role', r.rolsuper, r.rolinherit, r.rolbypassrls, r.rolcreaterole), r.oid, 0, null from pg_roles r
+    where r.oid in (select o.oid from own_roles o union all select m.roleid from memberships m)
+    -- Functions of extensions are made again by each preparation of the database: only who may execute them counts.
+    union all
+    select 'granted ' || p.proacl::text, p.oid, 0, null from pg_proc p
+    where p.pronamespace = to_regnamespace('extensions') and p.proacl is not null
     -- Tags name permissions.
     union all select 'permission ' || p.key, null, 0, p.xmin from permissions p
   )

@@ -22,7 +22,9 @@ begin
   select l.slug into v_broken
   from (
     select distinct m[1] as slug
-    from string_to_table(regexp_replace(regexp_replace(check_documentation_links.body, '```.*?```|~~~.*?~~~', '', 'g'), '`[^`\n]*`', '', 'g'), E'\n') as line,
+    -- One expression for each kind of fence: with alternatives it would be greedy.
+    from string_to_table(regexp_replace(regexp_replace(regexp_replace(check_documentation_links.body, '```.*?```', '', 'g'),
+        '~~~.*?~~~', '', 'g'), '`[^`\n]*`', '', 'g'), E'\n') as line,
       regexp_matches(line, '\]\(([A-Za-z0-9_-]+)(?:#[^)\s]*)?\)', 'g') as m
   ) as l
   where l.slug <> check_documentation_links.own_slug and documentation_page_id(l.slug) is null
@@ -75,9 +77,11 @@ begin
     new.slug := coalesce(nullif(slug_of(new.title), ''), 'page-' || new.id);
   end if;
   if tg_op = 'INSERT' then
-    -- A restored page keeps its author. Requests cannot set these columns.
-    new.author_user_id := coalesce(new.author_user_id, current_user_id());
-    new.updated_by_user_id := coalesce(new.updated_by_user_id, new.author_user_id);
+    -- Requests cannot set these columns.
+    if not is_restoring() then
+      new.author_user_id := coalesce(new.author_user_id, current_user_id());
+      new.updated_by_user_id := coalesce(new.updated_by_user_id, new.author_user_id);
+    end if;
   elsif (new.title, new.body) is distinct from (old.title, old.body) then
     new.version := old.version + 1;
     new.updated_by_user_id := current_user_id();

@@ -9,7 +9,7 @@ begin
   return null;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function tg_export_jobs__notify is 'Notifies a user when their export ends. Exports of API tokens are not visible to the owner of the token.';
+comment on function tg_export_jobs__notify is 'Notifies a user when their export ends, but not of the exports of API tokens, whose program waits for them.';
 select ensure_trigger('export_jobs', '_500_notify', 'after update of state on %TABLE% for each row when
   (new.state in (''completed'', ''failed'') and old.state <> new.state and new.token_id is null) execute function tg_export_jobs__notify()');
 
@@ -145,7 +145,8 @@ begin
   select min(o.created_at) into v_since from search_outbox o
   where exists (select from search_indexes i where i.collection = o.collection and i.version is not null);
   if v_since < now() - interval '10 minutes' and not exists (
-    select from notifications n where n.kind = 'SEARCH_DOWN' and n.subject_key = iso_text(v_since)
+    -- When the engine works again, the oldest waiting row changes until the backlog is empty.
+    select from notifications n where n.kind = 'SEARCH_DOWN' and (n.subject_key = iso_text(v_since) or n.created_at > v_since)
   ) then
     perform notify_users(holders_of('settings.update'), 'SEARCH_DOWN', 'The search engine accepts no changes',
       (select string_agg(distinct i.error, '; ') from search_indexes i where i.error is not null), subject_key => iso_text(v_since));

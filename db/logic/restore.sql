@@ -37,7 +37,10 @@ begin
   from pg_attribute a, lateral comment_tags(col_description(a.attrelid, a.attnum)) as t(tags)
   where a.attrelid = v_table.relation and a.attnum > 0 and not a.attisdropped and a.attgenerated = '' and not t.tags ? 'secret'
     and a.attname <> all (coalesce(v_left_out, '{}'))
-    and restore_rows.rows -> 0 ? coalesce(t.tags ->> 'auditName', camel_case(a.attname));
+    -- The audit log leaves out nulls: a column may be missing in some of the rows.
+    and exists (
+      select from jsonb_array_elements(restore_rows.rows) as r(deleted)
+      where r.deleted ? coalesce(t.tags ->> 'auditName', camel_case(a.attname)));
   -- lint: allow function-body because the table is that of the audit rows
   execute format(
     'insert into %1$s (%2$s) select %2$s from jsonb_populate_recordset(null::%1$s, (

@@ -77,8 +77,9 @@ $$ language sql stable;
 -- Returns the watches of the changed tables and some watches without a baseline. Paused watches, and those of inactive
 -- owners, lose their baseline; the first evaluation afterwards creates it again without events.
 -- A transaction that began before a watch was visible does not write its changes to `watched_changes`. Therefore the
--- baseline is created when all transactions have ended that ran when the worker first saw the watch. `ready_after` of
--- another cluster, such as after a restore, is set again.
+-- baseline is created when all transactions have ended that ran when the worker first saw the watch: it marks the watch
+-- with 0, and in its next transaction, whose id is higher than theirs, with that id. An id of another cluster, such as
+-- after a restore, is set again.
 create or replace function next_watched_changes(row_limit integer, is_first boolean) returns jsonb as $$
 declare
   v_changes jsonb;
@@ -91,9 +92,9 @@ begin
     where u.id = w.user_id and w.is_ready and (w.is_paused or not u.is_active);
     delete from watched_changes c where not is_watched(c.table_name);
   end if;
-  update search_watches w set ready_after = pg_snapshot_xmax(pg_current_snapshot())::text
+  update search_watches w set ready_after = case when w.ready_after = '0' then pg_current_xact_id()::text else '0' end
   where not w.is_ready and not w.is_paused
-    and (w.ready_after is null or w.ready_after::xid8 > pg_snapshot_xmax(pg_current_snapshot()));
+    and (w.ready_after is null or w.ready_after = '0' or w.ready_after::xid8 > pg_snapshot_xmax(pg_current_snapshot()));
   v_is_marked := found;
   select jsonb_agg(to_jsonb(c) order by c.id), array_agg(distinct c.table_name) into v_changes, v_changed
   -- Includes all pending changes of a row, so that a new row and its related rows are one event.
@@ -114,7 +115,8 @@ begin
         union all
         (
           select w.* from search_watches w join users u on u.id = w.user_id
-          where u.is_active and not w.is_paused and not w.is_ready and w.ready_after::xid8 <= pg_snapshot_xmin(pg_current_snapshot())
+          where u.is_active and not w.is_paused and not w.is_ready
+            and w.ready_after <> '0' and w.ready_after::xid8 < pg_snapshot_xmin(pg_current_snapshot())
           order by w.id limit 50
         )
       ) as w
@@ -125,9 +127,9 @@ $$ language plpgsql volatile security definer set search_path from current;
 comment on function next_watched_changes is 'The next changed rows and the watches to evaluate, 50 of them without a baseline at most.';
 
 create or replace function watch_version(watch search_watches) returns text as $$
-  select md5(watch.statement || watch.statement_values::text)
+  select md5(concat_ws(' ', watch.user_id, watch.statement, watch.statement_values))
 $$ language sql immutable;
-comment on function watch_version is 'Changes with the search of a watch.';
+comment on function watch_version is 'Changes with the search and the owner of a watch.';
 
 create or replace function watch_to_run(watch search_watches) returns jsonb as $$
   select jsonb_build_object(

@@ -149,7 +149,7 @@ comment on table export_jobs is '@group Exports 40
 @auditReads
 @connection
 @defaultOrder created_at desc, id desc
-An export that was asked for: on its way, ready to be downloaded, or ended otherwise. It shows only to the caller who asked for it: a user in any of their sessions, or an API token.';
+An export that was asked for: on its way, ready to be downloaded, or ended otherwise. It shows to the user who asked for it, in any of their sessions and also by an API token, and to that API token.';
 comment on column export_jobs.user_id is '@list 4
 Who asked for it.';
 comment on column export_jobs.token_id is 'The API token that asked for it; null for a user''s session.';

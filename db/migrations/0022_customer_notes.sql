@@ -21,9 +21,10 @@ comment on table customer_notes is '@group Sales 22
 @delete customers.update
 @mutations create update delete
 @audit CustomerNote
+@auditReads
 @connection
 @defaultOrder created_at desc
-What the office knows about a customer beside the values of the ERP.';
+What the office knows about a customer in addition to the values of the ERP.';
 comment on column customer_notes.customer_id is '@list 2
 @title Customer
 The customer.';

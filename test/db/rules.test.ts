@@ -80,6 +80,17 @@ describe("The schema rules", () => {
     // No change of the rules' subject.
     await database.pool.query("analyze; insert into reviewers (name) values ('Anna')");
     expect(await isChecked()).toBe(true);
+    // Privileges of roles, and memberships of the roles that they are members of.
+    for (const sql of [
+      "alter role office_api createrole",
+      "create role planted_outer; create role planted_inner; grant planted_outer to office_api; grant planted_inner to planted_outer",
+      "revoke execute on function extensions.similarity(text, text) from public",
+    ])
+      await inTransaction(database.pool, async (client) => {
+        await client.query(sql);
+        const { rows } = await client.query<{ is: boolean }>("select is_checked_schema() as is");
+        expect(rows).toEqual([{ is: false }]);
+      });
     await database.pool.query("grant truncate on products to office_worker");
     expect(await isChecked()).toBe(false);
     await database.pool.query("revoke truncate on products from office_worker");

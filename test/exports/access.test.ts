@@ -36,7 +36,7 @@ const ended = (id: string, status: string, token?: string) =>
   });
 
 describe("the owner of an export", () => {
-  test("sees it in all sessions, also that of an API token, which sees only its own; all others get null", async () => {
+  test("sees it in all sessions, also when an API token made it; a token sees only its own", async () => {
     const { service } = exports;
     const { database } = service;
     const owner = await service.login(needed);

@@ -88,7 +88,7 @@ describe("The audit log", () => {
 
   test("records the reads of every type that is to be recorded", () => {
     expect([...trail.readTypes].sort()).toEqual([
-      ...["ApiToken", "AuditLog", "Customer", "ExportJob", "Invitation"],
+      ...["ApiToken", "AuditLog", "Customer", "CustomerNote", "ExportJob", "Invitation"],
       ...["Order", "Role", "Session", "User"],
     ]);
   });

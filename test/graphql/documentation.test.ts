@@ -211,6 +211,9 @@ describe("links", () => {
     expect(
       refusal(await update(page.id, { body: "```md\n`\n```\n\n[x](nowhere) `y`" })).message,
     ).toBe("body links to nowhere, but no page has this address");
+    expect(
+      refusal(await update(page.id, { body: "```\na\n```\n[x](nowhere)\n```\nb\n```" })).message,
+    ).toBe("body links to nowhere, but no page has this address");
   });
 
   test("are checked in linear time", async () => {

@@ -465,6 +465,10 @@ describe("Notifications are created for", () => {
     expect(await inbox(office.token)).toMatchObject([
       { kind: "SEARCH_DOWN", body: "Connection refused", occurrences: 1 },
     ]);
+    // The backlog drains: the oldest row is another one.
+    await sql("update search_outbox set created_at = now() - interval '10 minutes 30 seconds'");
+    await schedule();
+    expect(await inbox(office.token)).toHaveLength(1);
     await sql("delete from search_outbox");
     // A second outage within an hour is a notification of its own.
     await sql(

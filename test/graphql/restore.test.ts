@@ -164,6 +164,17 @@ describe("restore with together", () => {
     });
   });
 
+  test("restores values that other rows did not have", async () => {
+    const product = await make("Product", { erpProductNumber: randomUUID(), name: "Barolo" });
+    await campaign("Plain");
+    const full = await campaign("Full", { productId: product, note: "With a product" });
+    await ask("mutation { deleteAllCampaigns }", {});
+    expect((await restore(await deletionOf(full), true)).errors).toBeUndefined();
+    expect(await sql("select product_id, note from campaigns where id = $1", [full])).toEqual([
+      { product_id: product, note: "With a product" },
+    ]);
+  });
+
   test("skips rows that exist again", async () => {
     const ids = [await campaign("One"), await campaign("Two")];
     const { data } = await ask("mutation { deleteAllCampaigns }", {});

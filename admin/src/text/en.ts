@@ -173,7 +173,9 @@ export const en = {
     putBack: (title: string) => `Put the old value of ${title} into the form`,
     undelete: "Restore",
     undeleted: (count: number) =>
-      count === 1 ? "The row was restored" : `The row was restored, with ${count - 1} others`,
+      count === 1
+        ? "The row was restored"
+        : `The row was restored, with ${count - 1} ${count === 2 ? "other" : "others"}`,
     notUndeleted: "The row was not restored",
     also: (count: number) => (count === 1 ? "and 1 other row" : `and ${count} other rows`),
   },

@@ -70,7 +70,7 @@ export function SecretDialog(): ReactNode {
   );
 }
 
-/** Copies a text and says what came of it. Browsers refuse without TLS or the person's consent. */
+/** Copies a text; returns the message to show. Browsers reject it without TLS or permission. */
 async function copy(text: string): Promise<string> {
   try {
     await navigator.clipboard.writeText(text);

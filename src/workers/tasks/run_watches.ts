@@ -1,6 +1,6 @@
 import type pg from "pg";
 import { z } from "zod";
-import { isCollision, isDatabaseError, isOutage } from "../../errors/databaseErrors.ts";
+import { isDatabaseError } from "../../errors/databaseErrors.ts";
 import { maxWatchedRows } from "../../query/watchLimit.ts";
 import { type JobContext, defineTask } from "../queue/defineTask.ts";
 import type { JobPrincipal } from "../queue/queryAsPrincipal.ts";
@@ -104,20 +104,21 @@ async function evaluate(
     try {
       results.push(...(await evaluateWatches(own)));
     } catch (error) {
-      throwUnlessRejected(signal, error);
+      if (signal.aborted || !isFaultOf(error, faultsOfSearch)) throw error;
       // Runs each search separately to find the failing one, such as a search on a dropped column.
       for (const watch of own)
         try {
           results.push(...(await evaluateWatches([watch])));
         } catch (failure) {
-          throwUnlessRejected(signal, failure);
+          if (signal.aborted || !isFaultOf(failure, faultsOfSearch)) throw failure;
           results.push({ ...known(watch), problem: `The search failed: ${reasonOf(failure)}` });
           log.warn({ watchId: watch.id, err: failure }, "search watch paused: its search failed");
         }
     }
     const named = own.filter(({ needsNames, isReady }) => needsNames && isReady);
-    for (const [table, [watch]] of Map.groupBy(named, tableOf) as Map<string, [Watch]>)
-      seen[`${userId}.${table}`] = await seenRows(context, watch, idsOf(table));
+    // The watch that was saved last knows the present label of the table.
+    for (const [table, some] of Map.groupBy(named, tableOf) as Map<string, [Watch, ...Watch[]]>)
+      seen[`${userId}.${table}`] = await seenRows(context, some.at(-1) ?? some[0], idsOf(table));
   }
   return { results, seen };
 }
@@ -131,7 +132,10 @@ async function notifyOwners(context: Context): Promise<void> {
     );
     const [{ watches }] = rows as [{ watches: DueWatch[] }];
     const checked: Record<string, Record<string, boolean>> = {};
-    const together = Map.groupBy(watches, ({ userId, tableName }) => `${userId}.${tableName}`);
+    const together = Map.groupBy(
+      watches,
+      ({ userId, seenStatement }) => `${userId} ${seenStatement}`,
+    );
     for (const some of together.values() as Iterable<[DueWatch, ...DueWatch[]]>) {
       const ids = new Set(some.flatMap(({ rowIds }) => rowIds));
       const visible = new Set((await seenRows(context, some[0], [...ids])).map(([id]) => id));
@@ -161,17 +165,18 @@ async function seenRows(
       return rows;
     });
   } catch (error) {
-    throwUnlessRejected(signal, error);
+    if (signal.aborted || !isFaultOf(error, /^42/)) throw error;
     log.warn({ watchId: watch.id, err: error }, "names of watched rows not read");
     return [];
   }
 }
 
-/** Stops and outages are no fault of a search: the job is tried again. */
-function throwUnlessRejected(signal: AbortSignal, error: unknown): void {
-  if (signal.aborted || !isDatabaseError(error) || isOutage(error) || isCollision(error))
-    throw error;
+/** After other errors, such as outages, locks and stops, the job is tried again. */
+function isFaultOf(error: unknown, codes: RegExp): boolean {
+  return isDatabaseError(error) && codes.test(error.code ?? "");
 }
+/** Invalid data, invalid names, too complex, and longer than the statement timeout of the worker. */
+const faultsOfSearch = /^(?:22|42|54|57014)/;
 
 const principalOf = ({ userId, permissions }: Watch): JobPrincipal => ({
   userId,

@@ -121,8 +121,8 @@ export function ActionsMenu({ entity, row, name }: ActionsMenuProps): ReactNode 
 }
 
 /**
- * Whether the action makes sense for the row as it is. A truth or a field that the caller may not see speaks against
- * nothing; another field counts as false when it is empty.
+ * Whether the action makes sense for the row as it is. A boolean or a field that the caller may not see does not hide
+ * the action; another field counts as false when it is empty.
  */
 function isOffered(entity: Entity, { onlyIf, unless }: EntityAction, row: Row): boolean {
   const isSet = (name: string): boolean | null => {

@@ -32,7 +32,11 @@ export function DeletedRow({ entity, id }: { entity: Entity; id: string }): Reac
       entity={entity}
       id={id}
       isOptional
-      onUndelete={entity.canCreate ? (auditLogId) => mutation.mutate(auditLogId) : undefined}
+      onUndelete={
+        entity.canCreate && !mutation.isPending
+          ? (auditLogId) => mutation.mutate(auditLogId)
+          : undefined
+      }
     />
   );
 }

@@ -75,9 +75,11 @@ export function RecordView(props: RecordViewProps): ReactNode {
     return frame({
       title: entity.titleOne,
       content: (
-        <div className="empty" role="alert">
-          <h2>{en.record.notFound}</h2>
-          <p>{en.record.notFoundHint}</p>
+        <div className="empty">
+          <div role="alert">
+            <h2>{en.record.notFound}</h2>
+            <p>{en.record.notFoundHint}</p>
+          </div>
           {entity.hasHistory && <DeletedRow entity={entity} id={id} />}
         </div>
       ),
