@@ -6,7 +6,7 @@ import { checkHistory } from "./history.ts";
 import { migrateTenant } from "./migrateTenant.ts";
 import { defaultAnswerMs, ensureLogins, prepareDatabase } from "./prepare.ts";
 import { Refusal } from "./refusals.ts";
-import { readSources } from "./sources.ts";
+import { readSources, stampOf } from "./sources.ts";
 
 type Log = (line: string) => void;
 
@@ -41,7 +41,7 @@ export async function migrate(
   try {
     await ensureLogins(client, options.loginUrls ?? [], log);
     const { rows } = await client.query<{ made: boolean; stamp: string | null }>(
-      `select to_regnamespace($1) is not null as made, split_part(obj_description(to_regnamespace($1), 'pg_namespace'), ' ', 1) as stamp`,
+      `select to_regnamespace($1) is not null as made, ${stampOf("$1")} as stamp`,
       [tenant],
     );
     // Imported on demand, because it loads all server modules and PostgreSQL's parser.

@@ -10823,7 +10823,7 @@ begin
     where w.id = v_watch.id and not exists (select from search_watch_notices n where n.watch_id = w.id);
     continue when v_number = 0;
     perform record_watch_read(v_watch, v_number);
-    -- A subject of its own: events of different deliveries are not merged.
+    -- A new subject key for each delivery, so that deliveries within an hour are not merged.
     perform add_notifications(array[v_watch.user_id], 'WATCH_MATCHED',
       format('“%s”: %s', v_watch.name, case v_number when 1 then '1 row' else v_number || ' rows' end),
       v_lines || case when v_number > 10 then format(E'\n%s more', v_number - 10) else '' end,

@@ -17,7 +17,7 @@ export interface Sources {
   logic: SqlFile[];
   /** Reference data, run last. */
   data: SqlFile[];
-  /** A hash of all files; a tenant with the same stamp is up to date. */
+  /** A hash of all files; a tenant with the same stamp is up to date. See {@link stampOf}. */
   stamp: string;
 }
 
@@ -126,3 +126,7 @@ function refuseNames(folder: string, problems: readonly NameProblem[]): void {
     ),
   );
 }
+
+/** SQL for the stamp of a schema, whose comment holds it before the fingerprint; null without such a schema. */
+export const stampOf = (schema: string): string =>
+  `split_part(obj_description(to_regnamespace(${schema}), 'pg_namespace'), ' ', 1)`;

@@ -1,4 +1,5 @@
--- The state that `schema_violations` judges, so that a server checks only what changed since the migrate command did.
+-- A fingerprint of the state that `schema_violations` reads. A server skips the check when nothing changed since the
+-- migrate command.
 
 create or replace function schema_fingerprint() returns text as $$
   with recursive relations as (

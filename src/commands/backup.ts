@@ -3,6 +3,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
+import { stampOf } from "../../db/sources.ts";
 import pg from "pg";
 import { to } from "pg-copy-streams";
 import { openClient } from "../postgres/pools.ts";
@@ -40,7 +41,7 @@ await runCommand(async ({ database: { ownerUrl, schema: tenant, maintenanceTimeo
       names: string[];
       version: string;
     }>(
-      `select split_part(obj_description(to_regnamespace($1), 'pg_namespace'), ' ', 1) as stamp, current_setting('server_version') as version,
+      `select ${stampOf("$1")} as stamp, current_setting('server_version') as version,
          array(select relname::text from pg_class where relnamespace = to_regnamespace($1) and relkind in ('r', 'p') and not relispartition order by 1) as names`,
       [tenant],
     );

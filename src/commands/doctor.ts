@@ -1,6 +1,6 @@
 import { stat } from "node:fs/promises";
 import pg from "pg";
-import { readSources } from "../../db/sources.ts";
+import { readSources, stampOf } from "../../db/sources.ts";
 import type { Config } from "../config.ts";
 import { DatabaseVersionError, poolFor, requireSupportedVersion } from "../postgres/pools.ts";
 import { lagOf } from "../postgres/replicaLag.ts";
@@ -208,7 +208,7 @@ async function schema(
   { database: { schema: tenant, extraSqlDir } }: Config,
 ): Promise<Finding[]> {
   const { rows } = await client.query<{ made: boolean; stamp: string | null }>(
-    "select to_regnamespace($1) is not null as made, split_part(obj_description(to_regnamespace($1), 'pg_namespace'), ' ', 1) as stamp",
+    `select to_regnamespace($1) is not null as made, ${stampOf("$1")} as stamp`,
     [tenant],
   );
   const migrate = "Run `npm run db:migrate`";

@@ -2,6 +2,7 @@ import { createReadStream } from "node:fs";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
+import { stampOf } from "../../db/sources.ts";
 import pg from "pg";
 import { from } from "pg-copy-streams";
 import { migrate } from "../../db/migrate.ts";
@@ -76,10 +77,9 @@ async function fill(
   folder: string,
   { tenant, stamp, tables }: BackupManifest,
 ): Promise<void> {
-  const { rows } = await client.query<{ stamp: string }>(
-    "select split_part(obj_description(to_regnamespace($1), 'pg_namespace'), ' ', 1) as stamp",
-    [tenant],
-  );
+  const { rows } = await client.query<{ stamp: string }>(`select ${stampOf("$1")} as stamp`, [
+    tenant,
+  ]);
   if (rows[0]?.stamp !== stamp) {
     await client.query(`drop schema ${pg.escapeIdentifier(tenant)} cascade`);
     throw new CommandError(

@@ -3,7 +3,7 @@ import { LRUCache } from "lru-cache";
 import type { ClientBase, Pool } from "pg";
 import type { Logger } from "pino";
 import { migrateTenant } from "../../db/migrateTenant.ts";
-import { readSources } from "../../db/sources.ts";
+import { readSources, stampOf } from "../../db/sources.ts";
 import { type Tenants, parseTestRunId } from "../tenants/tenants.ts";
 import { conflict } from "../errors/PublicError.ts";
 import type { FileStore } from "../gateways/files.ts";
@@ -45,8 +45,8 @@ export function createTenants(
   async function isCurrent(tenant: string): Promise<boolean> {
     const { rows } = await owner.query<{ current: boolean }>(
       `select tenant.made is not null and (tenant.made = main.made or main.made is distinct from $3) as current
-       from (select split_part(obj_description(to_regnamespace($1), 'pg_namespace'), ' ', 1) as made) as tenant,
-         (select split_part(obj_description(to_regnamespace($2), 'pg_namespace'), ' ', 1) as made) as main`,
+       from (select ${stampOf("$1")} as made) as tenant,
+         (select ${stampOf("$2")} as made) as main`,
       [tenant, main, (await sources).stamp],
     );
     return rows[0]?.current ?? false;

@@ -199,7 +199,7 @@ const given: Record<string, Run> = {
 };
 
 const header = (name: string, value: string) => ({ headers: { [name]: value } }) as never;
-// The check reads these parts of a request only.
+// The check reads only these parts of a request, so the others are missing.
 const rawHeaders = (name: string, value: string) =>
   ({ rawHeaders: [name, value], body: {} }) as unknown as Request;
 const headerBytes = 16_000;

@@ -470,7 +470,7 @@ describe("Notifications are created for", () => {
     await schedule();
     expect(await inbox(office.token)).toHaveLength(1);
     await sql("delete from search_outbox");
-    // A second outage within an hour is a notification of its own.
+    // A second outage within an hour causes another notification.
     await sql(
       "update erp_cursors set erp_down_at = now() - interval '10 minutes 1 second' where entity = 'orders'",
     );

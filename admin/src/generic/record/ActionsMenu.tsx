@@ -1,4 +1,4 @@
-import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useMutation } from "@tanstack/react-query";
 import { type ReactNode, useMemo, useState } from "react";
 import {
   Button,
@@ -13,6 +13,7 @@ import {
 } from "react-aria-components";
 import { ask } from "../../api/ask.ts";
 import { actionDocument } from "../../api/recordDocuments.ts";
+import { refetchRows } from "../../api/refetchRows.ts";
 import type { Entity, EntityAction } from "../../meta/catalogue.ts";
 import type { Row } from "../../meta/rows.ts";
 import { en } from "../../text/en.ts";
@@ -31,7 +32,6 @@ interface ActionsMenuProps {
 export function ActionsMenu({ entity, row, name }: ActionsMenuProps): ReactNode {
   const [isOpen, setOpen] = useState(false);
   const [asked, setAsked] = useState<EntityAction | null>(null);
-  const queryClient = useQueryClient();
   const mutation = useMutation({
     mutationFn: (action: EntityAction) =>
       ask(actionDocument(action), { id: row.id }, { idempotencyKey: crypto.randomUUID() }),
@@ -39,11 +39,7 @@ export function ActionsMenu({ entity, row, name }: ActionsMenuProps): ReactNode 
     onError: (error, { title }) =>
       showToast(`${en.record.notDone(title, name)}. ${error.message}`, { tone: "bad" }),
     // Also after an error: it may say that the row has changed meanwhile.
-    onSettled: () => {
-      // An action may change other rows, such as the bookings of a series.
-      for (const key of ["record", "rows", "history", "today"])
-        void queryClient.invalidateQueries({ queryKey: [key] });
-    },
+    onSettled: refetchRows,
   });
   const offered = entity.actions.filter((action) => isOffered(entity, action, row));
   useKeys(

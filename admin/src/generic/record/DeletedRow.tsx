@@ -1,7 +1,8 @@
-import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useMutation } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { ask } from "../../api/ask.ts";
 import { restoreDocument } from "../../api/recordDocuments.ts";
+import { refetchRows } from "../../api/refetchRows.ts";
 import type { Entity } from "../../meta/catalogue.ts";
 import { en } from "../../text/en.ts";
 import { showToast } from "../../ui/Toasts.tsx";
@@ -12,7 +13,6 @@ import { History } from "../history/History.tsx";
  * Nothing where the caller may not see it.
  */
 export function DeletedRow({ entity, id }: { entity: Entity; id: string }): ReactNode {
-  const queryClient = useQueryClient();
   const mutation = useMutation({
     mutationFn: (auditLogId: string) =>
       ask<{ restored: number }>(
@@ -22,10 +22,7 @@ export function DeletedRow({ entity, id }: { entity: Entity; id: string }): Reac
       ),
     onSuccess: ({ restored }) => showToast(en.history.undeleted(restored)),
     onError: (error) => showToast(`${en.history.notUndeleted}. ${error.message}`, { tone: "bad" }),
-    onSettled: () => {
-      for (const key of ["record", "rows", "history", "today"])
-        void queryClient.invalidateQueries({ queryKey: [key] });
-    },
+    onSettled: refetchRows,
   });
   return (
     <History
