@@ -252,9 +252,9 @@ describe("the way to a replica", () => {
   test("gives a read back that the replica cancels for what it has to replay", async () => {
     await withReplica(async (replica) => {
       const read = readAt(replica, "select count(*), pg_sleep(20) from campaigns", "30000");
-      await waitFor("the read to run", async () => {
+      await waitFor("the read to hold its locks", async () => {
         const { rows } = await standby.pool.query(
-          "select from pg_stat_activity where state = 'active' and query like '%pg_sleep(20)%' and pid <> pg_backend_pid()",
+          "select from pg_stat_activity where wait_event = 'PgSleep' and query like '%pg_sleep(20)%'",
         );
         return rows.length > 0;
       });
