@@ -46,7 +46,8 @@ export async function createDatabase(): Promise<TestDatabase> {
   const pool = new pg.Pool({
     connectionString: url.href,
     max: 10,
-    options: "-c search_path=backoffice,extensions,pg_temp",
+    // A worker process for a query takes longer to start than the query.
+    options: "-c search_path=backoffice,extensions,pg_temp -c max_parallel_workers_per_gather=0",
   });
   pool.on("error", () => undefined);
   // Rights on the database itself are not part of a copy.

@@ -4,6 +4,7 @@ import { hashToken, makeToken } from "../../../src/auth/tokens.ts";
 import { textCandidates } from "../../../dev/access/fillTables.ts";
 import { own } from "../../../dev/access/seed.ts";
 import { insertApiToken } from "../apiToken.ts";
+import { makeTablePrints } from "../db/tablePrints.ts";
 import type { Answer, AnswerError, Service } from "../service.ts";
 import { run } from "../http/testRuns.ts";
 import { type Preparation, preparations } from "./auditCalls.ts";
@@ -18,6 +19,8 @@ export interface Trail {
   tables: ReadonlyMap<string, string | null>;
   /** The object types whose reads are recorded. */
   readTypes: ReadonlySet<string>;
+  /** Reads a digest of each of the tables. */
+  prints: ReturnType<typeof makeTablePrints>;
 }
 
 /** What the audit log holds of a call. */
@@ -71,6 +74,7 @@ export async function makeTrail(service: Service, schema: GraphQLSchema): Promis
     service,
     schema,
     tables: new Map(rows.map(({ name, entity }) => [name, entity])),
+    prints: makeTablePrints(pool, `(to_jsonb(t) ${passing})::text`),
     readTypes: new Set([
       // Those of the server and of functions, which no table's tag tells of.
       "AuditLog",
@@ -173,7 +177,8 @@ async function attempt(
     });
   const token = by === "nobody" ? null : await tokenOf(service, by);
   const asked = selection(fieldOf(schema, field).type, 2, "__typename");
-  const before = await fingerprint(trail, tenant);
+  const tables = [...trail.tables.keys()].map((name) => `${tenant}.${name}`);
+  const before = await trail.prints(tables);
   const { rows: last } = await pool.query<{ id: string | null }>(
     `select max(id::text) as id from ${tenant}.audit_log`,
   );
@@ -182,13 +187,15 @@ async function attempt(
     variables: field.variables,
     headers,
   });
-  const after = await fingerprint(trail, tenant);
+  const after = await trail.prints(tables);
   const { rows } = await pool.query<AuditRow>(
     `select actor_user_id as actor, operation, entity_type as type, correlation_id as correlation
      from ${tenant}.audit_log where id::text > $1 order by id`,
     [last[0]?.id ?? ""],
   );
-  const changed = [...after].flatMap(([name, print]) => (before.get(name) === print ? [] : [name]));
+  const changed = [...trail.tables.keys()].filter(
+    (name) => after.get(`${tenant}.${name}`) !== before.get(`${tenant}.${name}`),
+  );
   const { [field.name]: payload } = (answer.data ?? {}) as Record<
     string,
     { user?: { id: string } }
@@ -211,21 +218,6 @@ async function tokenOf(service: Service, by: "session" | "token"): Promise<strin
 
 /** What changes with each request by itself, or with another row of the same change. */
 const passing = "- 'last_used_at' - 'idle_expires_at' - 'updated_at'";
-
-async function fingerprint(
-  { service, tables }: Trail,
-  tenant: string,
-): Promise<Map<string, string>> {
-  const { rows } = await service.database.pool.query<{ name: string; print: string }>(
-    [...tables.keys()]
-      .map(
-        (name) =>
-          `select '${name}' as name, count(*) || ':' || coalesce(sum(hashtextextended((to_jsonb(t) ${passing})::text, 0)), 0) as print from ${tenant}.${name} t`,
-      )
-      .join(" union all "),
-  );
-  return new Map(rows.map(({ name, print }) => [name, print]));
-}
 
 function tellsNothing(value: unknown): boolean {
   return value === null || (Array.isArray(value) && value.length === 0);

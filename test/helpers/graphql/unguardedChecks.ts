@@ -5,6 +5,7 @@ import { checkGuard } from "../../../src/auth/guards.ts";
 import { nobody } from "../../../dev/access/matrix.ts";
 import { own } from "../../../dev/access/seed.ts";
 import type { TestDatabase } from "../database.ts";
+import { makeTablePrints } from "../db/tablePrints.ts";
 import { requestOf } from "../requestOf.ts";
 import type { Hiding, Visible } from "./hiddenRows.ts";
 import type { RootField } from "./rootFields.ts";
@@ -160,18 +161,6 @@ async function inTurn<Item, Result>(
   return results;
 }
 
-async function fingerprint({ database, hiding }: Stage): Promise<Map<string, string>> {
-  const { rows } = await database.pool.query<{ name: string; print: string }>(
-    hiding.tables
-      .map(
-        (name) =>
-          `select '${name}' as name, count(*) || ':' || coalesce(sum(hashtextextended(t::text, 0)), 0) as print from ${name} t`,
-      )
-      .join(" union all "),
-  );
-  return new Map(rows.map(({ name, print }) => [name, print]));
-}
-
 /** Callers who lack one of the permissions only, beside those who hold one or none. */
 function lacking({ keys, tokenId }: Stage, { guard }: RootField): Principal[] {
   return (typeof guard === "string" ? [] : guard).flatMap((missing) => {
@@ -197,7 +186,8 @@ function lacking({ keys, tokenId }: Stage, { guard }: RootField): Principal[] {
 export async function findWrites(stage: Stage, mutations: readonly RootField[]): Promise<string[]> {
   const { api, hiding } = stage;
   const written: string[] = [];
-  let before = await fingerprint(stage);
+  const prints = makeTablePrints(stage.database.pool, "t::text");
+  let before = await prints(hiding.tables);
   for (const field of mutations) {
     // A row of the caller's own, where there is one, and another's.
     const variants = await api.withIds(field);
@@ -212,7 +202,7 @@ export async function findWrites(stage: Stage, mutations: readonly RootField[]):
     const answered = await inTurn(tries, async ({ principal: { name, identity }, variant }) =>
       (await api.run(variant, identity)).errors ? [] : [name],
     );
-    const after = await fingerprint(stage);
+    const after = await prints(hiding.tables);
     const changed = hiding.tables.filter((table) => after.get(table) !== before.get(table));
     before = after;
     if (changed.length > 0)
