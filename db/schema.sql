@@ -105,6 +105,32 @@ comment on column data_export_input.product_ids is 'Ids of products, in the orde
 comment on column data_export_input.query is 'The search that found the products; null where they were named.';
 comment on column data_export_input.format is 'XLSX, CSV or JSONL; null means XLSX.';
 
+create type deletion as (
+  audit_log_id uuid,
+  entity_type text,
+  entity_id text,
+  label text,
+  deleted_at timestamp with time zone,
+  user_id uuid,
+  user_name text
+);
+comment on type deletion is 'A deleted row that can be restored.';
+
+comment on column deletion.audit_log_id is '@notNull
+The argument of `restore`.';
+
+comment on column deletion.entity_type is '@notNull
+The type of the row, such as `Campaign`.';
+
+comment on column deletion.entity_id is '@notNull
+The id that the row had.';
+comment on column deletion.label is 'What the row was called.';
+
+comment on column deletion.deleted_at is '@notNull
+When it was deleted.';
+comment on column deletion.user_id is 'Who deleted it.';
+comment on column deletion.user_name is 'Their name.';
+
 create type documentation_match as (
   page_id uuid,
   slug text,
@@ -612,6 +638,11 @@ comment on table absences is '@group Office 57
 @owner user_id
 @audit Absence
 @connection
+@filter from endsOn:>=$value
+@filter to startsOn:<=$value
+@filter userId userId:$value
+@filter departmentId user.departmentId:$value
+@filter status status:$value
 @defaultOrder starts_on desc
 @label type starts_on
 A time in which somebody does not work. Callers see their own, with `absences.read` or `absences.update` those of everybody. Two absences of one person never overlap.';
@@ -638,7 +669,8 @@ Whether the first day is absent from noon only.';
 comment on column absences.ends_half_day is '@title Until noon
 Whether the last day is absent until noon only.';
 
-comment on column absences.note is '@widget long
+comment on column absences.note is '@personal user_id
+@widget long
 For those who decide.';
 
 comment on column absences.status is '@mutations off
@@ -655,7 +687,8 @@ Who approved or declined it.';
 comment on column absences.decided_at is '@mutations off
 When that was.';
 
-comment on column absences.decision_note is '@mutations off
+comment on column absences.decision_note is '@personal user_id
+@mutations off
 @widget long
 What was said about the decision.';
 
@@ -1035,6 +1068,33 @@ SHA-256 of the IP address or of the e-mail address, so that neither is stored in
 comment on column attempt_counts.started_at is 'When the minute started: the time of its first attempt.';
 comment on column attempt_counts.attempts is 'Attempts since `started_at`, refused ones included.';
 
+create table audit_erasures (
+  erasure_id uuid not null,
+  audit_log_id uuid not null,
+  hash_before bytea not null,
+  hash_after bytea not null,
+  constraint audit_erasures_pkey PRIMARY KEY (audit_log_id, erasure_id)
+);
+alter table audit_erasures enable row level security, force row level security;
+CREATE INDEX audit_erasures_erasure_id_idx ON audit_erasures USING btree (erasure_id);
+CREATE TRIGGER _900_append_only BEFORE DELETE OR UPDATE ON audit_erasures FOR EACH ROW EXECUTE FUNCTION tg__append_only();
+CREATE TRIGGER _900_no_truncate BEFORE TRUNCATE ON audit_erasures FOR EACH STATEMENT EXECUTE FUNCTION tg__append_only();
+
+create policy audit_erasures_owner_add on audit_erasures for insert to office_owner
+  with check (true);
+
+create policy audit_erasures_owner_read on audit_erasures for select to office_owner
+  using (true);
+
+comment on table audit_erasures is '@internal
+@appendOnly
+@audit off because an audit row records the digest of each erasure
+The audit rows from which an erasure removed personal data.';
+comment on column audit_erasures.erasure_id is 'The audit row that records the erasure.';
+comment on column audit_erasures.audit_log_id is 'The audit row that was changed.';
+comment on column audit_erasures.hash_before is 'SHA-256 of the row before the erasure.';
+comment on column audit_erasures.hash_after is 'SHA-256 of the row after the erasure.';
+
 create table audit_log (
   id uuid not null default uuidv7(),
   actor_user_id uuid,
@@ -1063,6 +1123,10 @@ create table audit_log_reads partition of audit_log FOR VALUES IN ('READ') parti
 create table audit_log_writes partition of audit_log FOR VALUES IN ('CREATE', 'UPDATE', 'DELETE') partition by RANGE (created_at);
 
 create policy audit_log_owner_add on audit_log for insert to office_owner
+  with check (true);
+
+create policy audit_log_owner_erase on audit_log for update to office_owner
+  using (( SELECT is_erasing() AS is_erasing))
   with check (true);
 
 create policy audit_log_owner_read on audit_log for select to office_owner
@@ -1203,7 +1267,8 @@ comment on column away_periods.user_id is '@list off
 @title Person
 Who is away.';
 
-comment on column away_periods.name is '@search word
+comment on column away_periods.name is '@personal user_id
+@search word
 @list 1
 The name of the person, at the time of the decision.';
 
@@ -1493,7 +1558,8 @@ comment on column customer_notes.customer_id is '@list 2
 @title Customer
 The customer.';
 
-comment on column customer_notes.body is '@title Note
+comment on column customer_notes.body is '@personal customer_id
+@title Note
 @list 1
 @widget long
 @search word
@@ -1541,6 +1607,7 @@ create table customers (
   created_at timestamp with time zone not null default now(),
   updated_at timestamp with time zone not null default now(),
   search_words text collate "C" not null generated always as (words_text(VARIADIC ARRAY[erp_customer_number, name, contact_name, email, city])) stored,
+  erased_at timestamp with time zone,
   constraint customers_address_line1_check CHECK (char_length(address_line1) <= 300),
   constraint customers_address_line2_check CHECK (char_length(address_line2) <= 300),
   constraint customers_city_check CHECK (char_length(city) <= 200),
@@ -1584,7 +1651,7 @@ create policy customers_owner on customers for all to office_owner
 
 create policy customers_read on customers for select to office_api
   using (( SELECT has_permission('customers.read'::text) AS has_permission));
-grant select (xmin, id, erp_customer_number, name, contact_name, email, phone, website, address_line1, address_line2, postal_code, city, region, country, currency, vat_number, payment_terms, credit_limit, balance_due, is_blocked, erp_revision, source_updated_at, created_at, updated_at, search_words) on customers to office_api;
+grant select (xmin, id, erp_customer_number, name, contact_name, email, phone, website, address_line1, address_line2, postal_code, city, region, country, currency, vat_number, payment_terms, credit_limit, balance_due, is_blocked, erp_revision, source_updated_at, created_at, updated_at, search_words, erased_at) on customers to office_api;
 
 comment on table customers is '@group Sales 21
 @label name erp_customer_number
@@ -1603,31 +1670,43 @@ comment on column customers.erp_customer_number is '@list 2
 @search exact word
 The ERP''s number, kept byte for byte, leading zeros included.';
 
-comment on column customers.name is '@list 1
+comment on column customers.name is '@personal
+@list 1
 @searchIndex searchable sort
 @search word
 The name that invoices bear.';
 
-comment on column customers.contact_name is '@searchIndex searchable
+comment on column customers.contact_name is '@personal
+@searchIndex searchable
 @search word
 Whom to ask for.';
 
-comment on column customers.email is '@list 5
+comment on column customers.email is '@personal
+@list 5
 @widget email
 @searchIndex searchable dataType email
 @search word
 Where the customer is written to.';
-comment on column customers.phone is 'As the ERP has it.';
 
-comment on column customers.website is '@widget url
+comment on column customers.phone is '@personal
 As the ERP has it.';
-comment on column customers.address_line1 is 'Street and number.';
-comment on column customers.address_line2 is 'What else the address needs.';
 
-comment on column customers.postal_code is '@searchIndex searchable filter
+comment on column customers.website is '@personal
+@widget url
+As the ERP has it.';
+
+comment on column customers.address_line1 is '@personal
+Street and number.';
+
+comment on column customers.address_line2 is '@personal
+What else the address needs.';
+
+comment on column customers.postal_code is '@personal
+@searchIndex searchable filter
 Post code, kept as text.';
 
-comment on column customers.city is '@list 3
+comment on column customers.city is '@personal
+@list 3
 @searchIndex searchable facet
 @search word
 Town or city.';
@@ -1642,7 +1721,8 @@ Country, by name or code as the ERP has it.';
 comment on column customers.currency is '@searchIndex facet
 ISO 4217 code of the customer''s currency, such as `DKK`.';
 
-comment on column customers.vat_number is '@searchIndex searchable title VAT number
+comment on column customers.vat_number is '@personal
+@searchIndex searchable title VAT number
 Number under which the customer is registered for VAT.';
 comment on column customers.payment_terms is 'How soon invoices are due, in the ERP''s words.';
 comment on column customers.credit_limit is 'What the customer may owe at most, a decimal as text; null for no limit.';
@@ -1665,6 +1745,10 @@ comment on column customers.updated_at is '@list 8
 
 comment on column customers.search_words is '@internal
 The normalised text that word searches compare.';
+
+comment on column customers.erased_at is '@mutations off
+@title Anonymised
+When the personal data was erased; the import from the ERP does not restore it.';
 comment on constraint customers_address_line1_check on customers is 'must be 300 characters at most';
 comment on constraint customers_address_line2_check on customers is 'must be 300 characters at most';
 comment on constraint customers_city_check on customers is 'must be 200 characters at most';
@@ -2705,7 +2789,8 @@ An invitation of a person to join the staff with a role.';
 comment on column invitations.user_id is '@list 2
 The inactive user that the invitation made.';
 
-comment on column invitations.email is '@list 1
+comment on column invitations.email is '@personal user_id
+@list 1
 @widget email
 Where the invitation was sent.';
 comment on column invitations.role_id is 'The role that the user gets; it may have been deleted since.';
@@ -2728,7 +2813,8 @@ comment on column invitations.mailed_at is '@list 5
 @title Mailed
 When the mail server took the latest mail of this invitation; null while it is on its way or has failed.';
 
-comment on column invitations.mail_error is '@list 6
+comment on column invitations.mail_error is '@personal user_id
+@list 6
 Why the latest mail has not been sent, in words for people; null when nothing is wrong.';
 
 comment on column invitations.mail_attempts is '@internal
@@ -3008,6 +3094,7 @@ comment on table notifications is '@group Office 51
 @owner user_id
 @audit off because the change that caused it is recorded
 @connection
+@filter unreadOnly -readAt:*
 @defaultOrder created_at desc, id desc
 @label title
 A notification of the caller. Kept for 60 days.';
@@ -3464,13 +3551,15 @@ comment on column orders.erp_customer_number is '@searchIndex searchable filter 
 @search exact
 The customer''s number as the order has it.';
 
-comment on column orders.customer_name is '@list 2
+comment on column orders.customer_name is '@personal customer_id
+@list 2
 @title Customer
 @searchIndex searchable facet sort
 @search word
 The customer''s name as the order has it.';
 
-comment on column orders.customer_reference is '@searchIndex searchable
+comment on column orders.customer_reference is '@personal customer_id
+@searchIndex searchable
 @search word
 The customer''s own number or mark for the order.';
 
@@ -3519,25 +3608,37 @@ comment on column orders.warehouse is '@searchIndex facet
 Where most of its lines are sent from; null while the ERP''s code has no mapping.';
 comment on column orders.erp_warehouse is 'The ERP''s code of the warehouse.';
 
-comment on column orders.email is '@widget email
+comment on column orders.email is '@personal customer_id
+@widget email
 Where news of this order goes.';
-comment on column orders.phone is 'Whom the driver calls.';
 
-comment on column orders.delivery_name is '@searchIndex searchable
+comment on column orders.phone is '@personal customer_id
+Whom the driver calls.';
+
+comment on column orders.delivery_name is '@personal customer_id
+@searchIndex searchable
 @search word
 Who receives it.';
-comment on column orders.delivery_address_line1 is 'Street and number.';
-comment on column orders.delivery_address_line2 is 'What else the address needs.';
-comment on column orders.delivery_postal_code is 'Post code, kept as text.';
 
-comment on column orders.delivery_city is '@searchIndex searchable filter
+comment on column orders.delivery_address_line1 is '@personal customer_id
+Street and number.';
+
+comment on column orders.delivery_address_line2 is '@personal customer_id
+What else the address needs.';
+
+comment on column orders.delivery_postal_code is '@personal customer_id
+Post code, kept as text.';
+
+comment on column orders.delivery_city is '@personal customer_id
+@searchIndex searchable filter
 Town or city.';
 comment on column orders.delivery_region is 'State, province or county.';
 
 comment on column orders.delivery_country is '@searchIndex facet
 Country, by name or code as the ERP has it.';
 
-comment on column orders.note is '@widget long
+comment on column orders.note is '@personal customer_id
+@widget long
 What the customer or the ERP added.';
 
 comment on column orders.has_import_mapping_issue is '@list 7
@@ -4176,6 +4277,9 @@ comment on table resource_bookings is '@group Office 56
 @read login
 @audit ResourceBooking
 @connection
+@filter from endsAt:>$value
+@filter to startsAt:<$value
+@filter resourceId resourceId:$value
 @defaultOrder starts_at desc
 @label title
 A booking of a resource. Two bookings of one resource never overlap.';
@@ -4186,7 +4290,8 @@ comment on column resource_bookings.booked_by_user_id is '@mutations off
 @title User
 Who booked the resource.';
 
-comment on column resource_bookings.booked_by_name is '@mutations off
+comment on column resource_bookings.booked_by_name is '@personal booked_by_user_id
+@mutations off
 @list 5
 @title Booked by
 The name of the person who booked it, at that time; without one, their e-mail address before the @. Every reader of the booking sees it.';
@@ -4817,6 +4922,12 @@ A session of a user, with the hash of its token. It ends by expiry, by logout or
 comment on column sessions.token_hash is '@secret
 SHA-256 of the session token.';
 
+comment on column sessions.ip_address is '@personal user_id
+The address of the login.';
+
+comment on column sessions.user_agent is '@personal user_id
+The program of the login.';
+
 create table stored_files (
   key text not null,
   job_id uuid,
@@ -4866,8 +4977,12 @@ comment on table user_identities is '@internal
 @audit UserIdentity
 A user''s account at an identity provider. The first login matches a user by e-mail address, later ones by this row.';
 comment on column user_identities.issuer is 'The provider''s issuer identifier (`iss`).';
-comment on column user_identities.subject is 'The provider''s identifier of the person (`sub`), which it never gives to another person.';
-comment on column user_identities.email is 'The verified address that matched the user.';
+
+comment on column user_identities.subject is '@personal user_id
+The provider''s identifier of the person (`sub`), which it never gives to another person.';
+
+comment on column user_identities.email is '@personal user_id
+The verified address that matched the user.';
 
 create table user_keys (
   user_id uuid not null,
@@ -4961,6 +5076,7 @@ create table users (
   department_id uuid,
   invitations_closed_at timestamp with time zone,
   time_zone text,
+  erased_at timestamp with time zone,
   constraint users_avatar_url_check CHECK (avatar_url ~ '^https://[^\s<>"]+$'::text AND char_length(avatar_url) <= 2000),
   constraint users_avatar_url_public_check CHECK (avatar_url !~ '^https://'::text OR avatar_url ~* '^https://([a-z0-9_]([a-z0-9_-]*[a-z0-9_])?\.)+[a-z]([a-z0-9-]*[a-z0-9])?\.?(:\d{1,5})?([/?#]|$)'::text AND avatar_url !~* '^https://([^/?#:]*\.)?(localhost|localdomain|local|internal|intranet|private|corp|home|lan|arpa)\.?([:/?#]|$)'::text),
   constraint users_department_id_fkey FOREIGN KEY (department_id) REFERENCES departments(id) ON DELETE SET NULL,
@@ -5005,7 +5121,7 @@ create policy users_read on users for select to office_api
 
 create policy users_self on users for select to office_api
   using ((id = ( SELECT current_user_id() AS current_user_id)));
-grant select (xmin, id, email, name, avatar_url, is_active, created_at, updated_at, department_id, invitations_closed_at, time_zone) on users to office_api;
+grant select (xmin, id, email, name, avatar_url, is_active, created_at, updated_at, department_id, invitations_closed_at, time_zone, erased_at) on users to office_api;
 
 comment on table users is '@group People 50
 @label name email
@@ -5015,14 +5131,17 @@ comment on table users is '@group People 50
 @defaultOrder email
 A member of staff.';
 
-comment on column users.email is '@list 2
+comment on column users.email is '@personal
+@list 2
 @widget email
 Unique without regard to case.';
 
-comment on column users.name is '@list 1
+comment on column users.name is '@personal
+@list 1
 The name that colleagues see.';
 
-comment on column users.avatar_url is '@title Picture
+comment on column users.avatar_url is '@personal
+@title Picture
 @widget url
 Address of a picture.';
 
@@ -5039,6 +5158,10 @@ The department that the user belongs to.';
 comment on column users.invitations_closed_at is '@internal
 When the user was first activated, or deactivated before that; no invitation activates the user from then on.';
 comment on column users.time_zone is 'The user''s time zone, such as `Europe/Copenhagen`; null for the time zone of the office.';
+
+comment on column users.erased_at is '@mutations off
+@title Anonymised
+When the personal data was erased.';
 comment on constraint users_avatar_url_check on users is 'must be an https:// address of 2000 characters at most';
 comment on constraint users_avatar_url_public_check on users is 'must name a public host: no IP address, no internal name';
 
@@ -5247,6 +5370,9 @@ declare
 begin
   perform require_permission('users.update');
   v_user := changeable_user(activate_user.user_id);
+  if v_user.erased_at is not null then
+    perform fail('OF409', 'The user is anonymised and cannot be activated', '{"path": ["userId"]}');
+  end if;
   if not v_user.is_active then
     -- Activation enables all permissions of the user, so the caller must be able to grant them.
     perform require_grantable(user_permissions(v_user.id));
@@ -5451,6 +5577,78 @@ end;
 $function$;
 grant execute on function ai_usage_today() to office_api;
 comment on function ai_usage_today() is 'The caller''s usage of today (UTC).';
+
+CREATE OR REPLACE FUNCTION anonymise_customer(id uuid)
+ RETURNS customers
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_customer customers;
+begin
+  perform require_permission('customers.erase');
+  select * into v_customer from customers c where c.id = anonymise_customer.id for update;
+  if not found then
+    perform fail('OF404', 'There is no customer with this id', '{"path": ["id"]}');
+  elsif v_customer.erased_at is not null then
+    perform fail('OF409', 'The customer is anonymised already', '{"path": ["id"]}');
+  end if;
+  delete from customer_notes n where n.customer_id = anonymise_customer.id;
+  update customers c set erased_at = now() where c.id = anonymise_customer.id;
+  perform erase_personal_data('customers', anonymise_customer.id, 'Customer');
+  select * into v_customer from customers c where c.id = anonymise_customer.id;
+  return v_customer;
+end;
+$function$;
+grant execute on function anonymise_customer(uuid) to office_api;
+
+comment on function anonymise_customer(uuid) is '@guard customers.erase
+@action bad unless erased_at
+Erases the personal data of a customer: from the customer and its orders, with the notes about it, in searches and in the audit log. Amounts and lines of orders stay. It cannot be undone, and imports from the ERP do not bring the data back.';
+
+CREATE OR REPLACE FUNCTION anonymise_user(user_id uuid)
+ RETURNS users
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_user users;
+begin
+  perform require_full_login();
+  perform require_permission('users.update');
+  v_user := changeable_user(anonymise_user.user_id);
+  if v_user.is_active then
+    perform fail('OF409', 'The user is active: deactivate them first', '{"path": ["userId"]}');
+  elsif v_user.erased_at is not null then
+    perform fail('OF409', 'The user is anonymised already', '{"path": ["userId"]}');
+  end if;
+  -- As for a deactivation.
+  perform require_revocable(user_permissions(v_user.id));
+  delete from notifications n
+  where n.user_id = v_user.id
+    or n.entity = 'Absence' and n.entity_id in (select a.id::text from absences a where a.user_id = v_user.id)
+    or n.entity = 'Invitation' and n.entity_id in (select i.id::text from invitations i where i.user_id = v_user.id);
+  delete from notification_preferences p where p.user_id = v_user.id;
+  delete from search_watches w where w.user_id = v_user.id;
+  delete from calendar_feeds f where f.user_id = v_user.id;
+  delete from ai_conversations c where c.user_id = v_user.id;
+  delete from user_identities i where i.user_id = v_user.id;
+  update jobs j set subject = 'Erased' where j.subject = v_user.email;
+  update users u set erased_at = now() where u.id = v_user.id;
+  perform erase_personal_data('users', v_user.id, 'User',
+    jsonb_build_object('email', format('erased-%s@erased.invalid', v_user.id), 'name', 'Former user'));
+  select * into v_user from users u where u.id = v_user.id;
+  return v_user;
+end;
+$function$;
+grant execute on function anonymise_user(uuid) to office_api;
+
+comment on function anonymise_user(uuid) is '@guard login users.update
+@action bad unless is_active
+@argument user_id An inactive user.
+Erases the personal data of a former user: name, address and picture, the conversations with the assistant, notifications, watches and feeds, and the values in the audit log. Campaigns, bookings and decisions stay, as those of a former user. It cannot be undone, and the user can no longer be activated.';
 
 CREATE OR REPLACE FUNCTION answer_ai_approval(conversation_id text, id uuid, approved boolean)
  RETURNS ai_approvals
@@ -5659,7 +5857,7 @@ CREATE OR REPLACE FUNCTION audit_moments(entity_type text)
  LANGUAGE sql
  IMMUTABLE
 AS $function$
-      select case audit_moments.entity_type when 'Absence' then '{decidedAt,createdAt,updatedAt}'::text[] when 'AiApproval' then '{expiresAt,createdAt,answeredAt,usedAt}'::text[] when 'AiAttachment' then '{createdAt}'::text[] when 'AiConversation' then '{createdAt,updatedAt}'::text[] when 'ApiToken' then '{expiresAt,lastUsedAt,revokedAt,createdAt}'::text[] when 'CalendarFeed' then '{lastUsedAt,revokedAt,createdAt,updatedAt}'::text[] when 'Campaign' then '{scheduledAt,createdAt,updatedAt}'::text[] when 'Customer' then '{sourceUpdatedAt,createdAt,updatedAt}'::text[] when 'CustomerNote' then '{createdAt,updatedAt}'::text[] when 'Department' then '{createdAt,updatedAt}'::text[] when 'DocumentationPage' then '{createdAt,updatedAt}'::text[] when 'DocumentationVersion' then '{createdAt}'::text[] when 'ErpMappingRule' then '{createdAt,updatedAt}'::text[] when 'ErpMappingTarget' then '{createdAt,updatedAt}'::text[] when 'ExportJob' then '{startedAt,finishedAt,expiresAt,createdAt,updatedAt}'::text[] when 'ExportTemplate' then '{createdAt,updatedAt}'::text[] when 'ExportWorkbook' then '{createdAt}'::text[] when 'Invitation' then '{expiresAt,acceptedAt,createdAt,updatedAt,revokedAt,mailedAt}'::text[] when 'OfficeSetting' then '{createdAt,updatedAt}'::text[] when 'Order' then '{placedAt,sourceUpdatedAt,importedAt,createdAt,updatedAt}'::text[] when 'OrderLine' then '{createdAt,updatedAt}'::text[] when 'Product' then '{sourceUpdatedAt,createdAt,updatedAt}'::text[] when 'ProductImage' then '{createdAt,updatedAt}'::text[] when 'ProductPrice' then '{createdAt,updatedAt}'::text[] when 'ProductRating' then '{createdAt,updatedAt}'::text[] when 'ProductSyncRun' then '{createdAt,deliveredAt}'::text[] when 'PublicHoliday' then '{createdAt,updatedAt}'::text[] when 'Resource' then '{createdAt,updatedAt}'::text[] when 'ResourceBooking' then '{startsAt,endsAt,createdAt,updatedAt}'::text[] when 'Reviewer' then '{createdAt,updatedAt}'::text[] when 'Role' then '{createdAt,updatedAt}'::text[] when 'RolePermission' then '{createdAt}'::text[] when 'SearchWatch' then '{lastMatchAt,dueAt,createdAt,updatedAt}'::text[] when 'Session' then '{createdAt,lastUsedAt,idleExpiresAt,expiresAt,endedAt}'::text[] when 'User' then '{createdAt,updatedAt,invitationsClosedAt}'::text[] when 'UserIdentity' then '{createdAt}'::text[] when 'UserRole' then '{createdAt}'::text[] when 'WineType' then '{createdAt,updatedAt}'::text[] end $function$;
+      select case audit_moments.entity_type when 'Absence' then '{decidedAt,createdAt,updatedAt}'::text[] when 'AiApproval' then '{expiresAt,createdAt,answeredAt,usedAt}'::text[] when 'AiAttachment' then '{createdAt}'::text[] when 'AiConversation' then '{createdAt,updatedAt}'::text[] when 'ApiToken' then '{expiresAt,lastUsedAt,revokedAt,createdAt}'::text[] when 'CalendarFeed' then '{lastUsedAt,revokedAt,createdAt,updatedAt}'::text[] when 'Campaign' then '{scheduledAt,createdAt,updatedAt}'::text[] when 'Customer' then '{sourceUpdatedAt,createdAt,updatedAt,erasedAt}'::text[] when 'CustomerNote' then '{createdAt,updatedAt}'::text[] when 'Department' then '{createdAt,updatedAt}'::text[] when 'DocumentationPage' then '{createdAt,updatedAt}'::text[] when 'DocumentationVersion' then '{createdAt}'::text[] when 'ErpMappingRule' then '{createdAt,updatedAt}'::text[] when 'ErpMappingTarget' then '{createdAt,updatedAt}'::text[] when 'ExportJob' then '{startedAt,finishedAt,expiresAt,createdAt,updatedAt}'::text[] when 'ExportTemplate' then '{createdAt,updatedAt}'::text[] when 'ExportWorkbook' then '{createdAt}'::text[] when 'Invitation' then '{expiresAt,acceptedAt,createdAt,updatedAt,revokedAt,mailedAt}'::text[] when 'OfficeSetting' then '{createdAt,updatedAt}'::text[] when 'Order' then '{placedAt,sourceUpdatedAt,importedAt,createdAt,updatedAt}'::text[] when 'OrderLine' then '{createdAt,updatedAt}'::text[] when 'Product' then '{sourceUpdatedAt,createdAt,updatedAt}'::text[] when 'ProductImage' then '{createdAt,updatedAt}'::text[] when 'ProductPrice' then '{createdAt,updatedAt}'::text[] when 'ProductRating' then '{createdAt,updatedAt}'::text[] when 'ProductSyncRun' then '{createdAt,deliveredAt}'::text[] when 'PublicHoliday' then '{createdAt,updatedAt}'::text[] when 'Resource' then '{createdAt,updatedAt}'::text[] when 'ResourceBooking' then '{startsAt,endsAt,createdAt,updatedAt}'::text[] when 'Reviewer' then '{createdAt,updatedAt}'::text[] when 'Role' then '{createdAt,updatedAt}'::text[] when 'RolePermission' then '{createdAt}'::text[] when 'SearchWatch' then '{lastMatchAt,dueAt,createdAt,updatedAt}'::text[] when 'Session' then '{createdAt,lastUsedAt,idleExpiresAt,expiresAt,endedAt}'::text[] when 'User' then '{createdAt,updatedAt,invitationsClosedAt,erasedAt}'::text[] when 'UserIdentity' then '{createdAt}'::text[] when 'UserRole' then '{createdAt}'::text[] when 'WineType' then '{createdAt,updatedAt}'::text[] end $function$;
 grant execute on function audit_moments(text) to office_api;
 
 comment on function audit_moments(text) is '@behavior -queryField -typeField
@@ -5937,7 +6135,7 @@ begin
     'workbookKey', v_workbook.file_key, 'userId', v_job.user_id, 'tokenId', v_job.token_id,
     'permissions', v_permissions,
     'scoped', coalesce((select t.is_scoped from api_tokens t where t.id = v_job.token_id), false),
-    'totalRows', v_job.total_rows, 'query', export_query(v_fields),
+    'totalRows', v_job.total_rows, 'timeZone', time_zone_of(v_job.user_id), 'query', export_query(v_fields),
     'columns', (
       select jsonb_agg(jsonb_build_object(
         'field', f.field, 'kind', f.kind, 'title', coalesce(c.title, f.title), 'width', c.width, 'numberFormat', c.number_format,
@@ -7662,6 +7860,44 @@ grant execute on function delete_search_watch(uuid) to office_api;
 comment on function delete_search_watch(uuid) is '@guard login
 Deletes a search watch of the caller.';
 
+CREATE OR REPLACE FUNCTION deletions(entity_type text DEFAULT NULL::text, "limit" integer DEFAULT 50)
+ RETURNS SETOF deletion
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_types text[];
+begin
+  perform require_login();
+  if deletions."limit" is null or deletions."limit" not between 1 and 200 then
+    perform fail('OF400', 'limit must be from 1 to 200', '{"path": ["limit"]}');
+  end if;
+  select coalesce(array_agg(t.entity_type order by t.entity_type), '{}') into v_types from restorable_tables() t
+  where t.permissions <@ current_permissions() and not (t.needs_login and is_scoped());
+  if deletions.entity_type is not null and deletions.entity_type <> all (v_types) then
+    perform fail('OF400', case when v_types = '{}' then 'entityType must be left out: you may restore nothing'
+      else 'entityType must be one of ' || array_to_string(v_types, ', ') end, '{"path": ["entityType"]}');
+  end if;
+  return query
+  select a.id, a.entity_type, a.entity_id,
+    (select a.before ->> l.name from unnest(t.labels) with ordinality as l(name, place) where a.before ? l.name order by l.place limit 1),
+    a.created_at, u.id, case when u.id is not null then user_name(u.id) end
+  from audit_log a join restorable_tables() t on t.entity_type = a.entity_type left join users u on u.id = a.actor_user_id
+  where a.operation = 'DELETE' and a.created_at > now() - interval '7 days'
+    and a.entity_type = any (case when deletions.entity_type is null then v_types else array[deletions.entity_type] end)
+  order by a.created_at desc, a.id desc
+  limit deletions."limit";
+end;
+$function$;
+grant execute on function deletions(text,integer) to office_api;
+
+comment on function deletions(text,integer) is '@guard principal
+@auditReads AuditLog
+@argument entity_type Only rows of this type.
+@argument limit The largest number of rows, 1 to 200.
+The rows deleted in the last seven days that the caller may restore, newest first. Rows with files are not among them.';
+
 CREATE OR REPLACE FUNCTION dequeue_export(job export_jobs)
  RETURNS void
  LANGUAGE plpgsql
@@ -8301,6 +8537,101 @@ $function$;
 grant execute on function enter_with_session(bytea,integer) to office_server;
 comment on function enter_with_session(bytea,integer) is 'Sets the transaction''s identity to the user of a live session, with effective permissions.';
 
+CREATE OR REPLACE FUNCTION erase_audit_values(erasure_id uuid, entity_type text, entity_ids text[], reference text, subject_id text, names text[])
+ RETURNS void
+ LANGUAGE sql
+AS $function$
+  with changed as (
+    update audit_log a set before = without_personal(a.before, names), after = without_personal(a.after, names)
+    from (
+      select o.id, o.operation, o.created_at, audit_row_hash(o) as hash
+      from audit_log o
+      where o.operation in ('CREATE', 'UPDATE', 'DELETE') and o.entity_type = erase_audit_values.entity_type
+        and (o.entity_id = any (entity_ids) or o.before ->> erase_audit_values.reference = subject_id)
+        and (o.before ?| names or o.after ?| names)
+    ) as o
+    where a.id = o.id and a.operation = o.operation and a.created_at = o.created_at
+    returning a.id, o.hash as hash_before, audit_row_hash(a) as hash_after
+  )
+  insert into audit_erasures (erasure_id, audit_log_id, hash_before, hash_after)
+  select erase_audit_values.erasure_id, c.id, c.hash_before, c.hash_after from changed c where c.hash_before <> c.hash_after
+$function$;
+
+CREATE OR REPLACE FUNCTION erase_personal_data(subject regclass, id uuid, entity_type text, instead jsonb DEFAULT '{}'::jsonb)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  v_erasure uuid := uuidv7();
+  v_part record;
+  v_ids text[];
+begin
+  perform set_config('office.erasing', 'on', true);
+  for v_part in
+    select p.relation, p.reference, array_agg(p.name) as columns,
+      array_agg(coalesce(comment_tags(col_description(p.relation, a.attnum)) ->> 'auditName', camel_case(p.name))) as names,
+      a.audit[1] as entity, coalesce(a.audit[2], 'id') as key
+    from personal_columns(subject) as p
+      join lateral (
+        select n.attnum, regexp_match(table_tags(p.relation) ->> 'audit', '^(?!off\y)(\w+)(?:\s+(?!except\y)(\w+))?') as audit
+        from pg_attribute n where n.attrelid = p.relation and n.attname = p.name
+      ) as a on true
+    group by 1, 2, 5, 6
+    -- The subject first: triggers copy its name into other tables.
+    order by p.reference is not null, p.relation::text
+  loop
+    -- lint: allow function-body because the table is one with the tag @personal
+    execute format(
+      'update %1$s t set %2$s from jsonb_populate_record(null::%1$s, $1) as r where t.%3$I = $2', v_part.relation,
+      (select string_agg(format('%1$I = r.%1$I', c), ', ') from unnest(v_part.columns) as c), coalesce(v_part.reference, 'id')
+    ) using erased_values(v_part.relation, subject) || case when v_part.reference is null then instead else '{}' end, id;
+    continue when v_part.entity is null;
+    -- lint: allow function-body because the table is one with the tag @personal
+    execute format(
+      'select array(select t.%I::text from %s t where t.%I = $1)', v_part.key, v_part.relation, coalesce(v_part.reference, 'id')
+    ) into v_ids using id;
+    v_ids := v_ids || array(
+      select a.entity_id from audit_log a
+      where a.entity_type = v_part.entity and a.operation = 'DELETE' and a.before ->> camel_case(v_part.reference) = erase_personal_data.id::text);
+    perform erase_audit_values(v_erasure, v_part.entity, v_ids, camel_case(v_part.reference), id::text, v_part.names);
+  end loop;
+  perform set_config('office.erasing', '', true);
+  insert into audit_log (
+    id, actor_user_id, operation, entity_type, entity_id, correlation_id, ip_address, user_agent, metadata
+  )
+  values (
+    v_erasure, current_user_id(), 'UPDATE', erase_personal_data.entity_type, erase_personal_data.id::text,
+    nullif(current_setting('office.correlation_id', true), ''), nullif(current_setting('office.ip_address', true), ''),
+    nullif(current_setting('office.user_agent', true), ''),
+    audit_metadata() || jsonb_build_object('erasure', jsonb_build_object(
+      'rows', (select count(*) from audit_erasures e where e.erasure_id = v_erasure), 'digest', erasure_digest(v_erasure)))
+  );
+end;
+$function$;
+comment on function erase_personal_data(regclass,uuid,text,jsonb) is 'Empties the personal columns of a row and of the rows that belong to it, and their values in the audit log; records that.';
+
+CREATE OR REPLACE FUNCTION erased_values(relation regclass, subject regclass)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select jsonb_object_agg(p.name, case when p.is_required then 'Erased' end)
+  from personal_columns(erased_values.subject) as p where p.relation = erased_values.relation
+$function$;
+comment on function erased_values(regclass,regclass) is 'The values of personal columns after an erasure: null, or `Erased` where a text is required.';
+
+CREATE OR REPLACE FUNCTION erasure_digest(erasure_id uuid)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select encode(sha256(convert_to(coalesce(string_agg(
+    concat_ws('|', e.audit_log_id, encode(e.hash_before, 'hex'), encode(e.hash_after, 'hex')), ',' order by e.audit_log_id
+  ), ''), 'UTF8')), 'hex')
+  from audit_erasures e where e.erasure_id = erasure_digest.erasure_id
+$function$;
+comment on function erasure_digest(uuid) is 'SHA-256 over the audit rows that an erasure changed.';
+
 CREATE OR REPLACE FUNCTION erp_customer_rows(sent jsonb, rules jsonb)
  RETURNS erp_customer_row[]
  LANGUAGE sql
@@ -8320,7 +8651,7 @@ AS $function$
       'credit_limit', nullif(erp_decimal(r ->> 'creditLimit', 12, 2), 0),
       'balance_due', erp_decimal(r ->> 'balanceDue', 12, 2), 'is_blocked', r ->> 'blocked' <> 'NO' is true,
       'erp_revision', r ->> 'revision', 'source_updated_at', as_time(r ->> 'lastModified')
-    )) as w
+    ) || case when c.erased_at is null then '{}' else (select erased_values('customers', 'customers')) end) as w
 $function$;
 
 CREATE OR REPLACE FUNCTION erp_date(value text)
@@ -8533,7 +8864,7 @@ AS $function$
       'delivery_city', r #>> '{deliveryAddress,city}', 'delivery_region', r #>> '{deliveryAddress,region}',
       'delivery_country', r #>> '{deliveryAddress,country}',
       'erp_revision', r ->> 'revision', 'source_updated_at', as_time(r ->> 'lastModified')
-    )) as w
+    ) || case when c.erased_at is null then '{}' else (select erased_values('orders', 'customers')) end) as w
 $function$;
 
 CREATE OR REPLACE FUNCTION erp_product_group(line jsonb)
@@ -9797,6 +10128,15 @@ $function$;
 grant execute on function is_checked_schema() to office_server;
 comment on function is_checked_schema() is 'Whether this schema is as the migrate command left it, whose check found no violation. The comment of the schema holds the stamp of the files and the fingerprint.';
 
+CREATE OR REPLACE FUNCTION is_erasing()
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select coalesce(current_setting('office.erasing', true), '') = 'on'
+$function$;
+comment on function is_erasing() is 'Whether `erase_personal_data` changes audit rows.';
+
 CREATE OR REPLACE FUNCTION is_label(value text, max_length integer)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -9861,6 +10201,18 @@ AS $function$
   select office_jobs.is_queued(current_schema() || ':' || is_queued.task || ':' || is_queued.key)
 $function$;
 comment on function is_queued(text,text) is 'Whether a job of this task and key is waiting or running.';
+
+CREATE OR REPLACE FUNCTION is_recorded_erasure(erasure_id uuid)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select exists (
+    select from audit_log a
+    where a.id = is_recorded_erasure.erasure_id and a.operation = 'UPDATE'
+      and a.metadata #>> '{erasure,digest}' = erasure_digest(is_recorded_erasure.erasure_id))
+$function$;
+comment on function is_recorded_erasure(uuid) is 'Whether an audit row records exactly these changes of an erasure.';
 
 CREATE OR REPLACE FUNCTION is_restoring()
  RETURNS boolean
@@ -10113,6 +10465,7 @@ AS $function$
     ('view', 'audit', 'off because <reason>', '^off because \S', false, null),
     ('table view', 'auditReads', '', p.none, false, null),
     ('table view', 'connection', '', p.none, false, null),
+    ('table view', 'filter', '<argument> <condition>', '^[a-z]\w*\s+\S', true, null),
     ('table view', 'defaultOrder', '<column> [desc], ...', p.some, false, null),
     ('table view', 'root', 'off', '^off$', false, null),
     ('table view column view-column', 'internal', '', p.none, false, null),
@@ -10140,6 +10493,7 @@ AS $function$
     ('view', 'foreignKey', '(<column>) references <table> (<column>)|@forwardBehavior +singularRelation:resource:single',
       '^\(\w+(, ?\w+)*\) references \w+ \(\w+(, ?\w+)*\)(\|@[^|]+)*$', true, null),
     ('column', 'secret', '', p.none, false, null),
+    ('column', 'personal', '[<reference>]', '^(\w+)?$', false, null),
     ('column', 'auditName', '<name>', p.name, false, null),
     ('column', 'mutations', 'create`, `@mutations update` or `@mutations off', '^(create|update|off)$', false, null),
     ('column', 'export', '<title>` or `@export off', p.some, false, null),
@@ -11071,6 +11425,18 @@ begin
 end;
 $function$;
 
+CREATE OR REPLACE FUNCTION own_time_zone()
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select coalesce((select u.time_zone from users u where u.id = current_user_id()), office_time_zone())
+$function$;
+grant execute on function own_time_zone() to office_api;
+
+comment on function own_time_zone() is '@behavior -*
+The time zone of the caller.';
+
 CREATE OR REPLACE FUNCTION permission_check(keys text)
  RETURNS text
  LANGUAGE sql
@@ -11083,6 +11449,25 @@ AS $function$
     group by k
   ) as keys
 $function$;
+
+CREATE OR REPLACE FUNCTION personal_columns(subject regclass)
+ RETURNS TABLE(relation regclass, reference text, name text, is_required boolean)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select a.attrelid::regclass, nullif(t.tags ->> 'personal', ''), a.attname::text, a.attnotnull
+  from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped,
+    lateral comment_tags(col_description(a.attrelid, a.attnum)) as t(tags)
+  where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and t.tags ? 'personal'
+    and (
+      nullif(t.tags ->> 'personal', '') is null and c.oid = personal_columns.subject
+      or exists (
+        select from pg_constraint k join pg_attribute r on r.attrelid = k.conrelid and r.attnum = k.conkey[1]
+        where k.conrelid = c.oid and k.contype = 'f' and k.confrelid = personal_columns.subject and cardinality(k.conkey) = 1
+          and r.attname = t.tags ->> 'personal')
+    )
+$function$;
+comment on function personal_columns(regclass) is 'The columns with personal data of the rows of a table, also those of other tables.';
 
 CREATE OR REPLACE FUNCTION placeholder_fields(kind export_template_kind)
  RETURNS TABLE(field text, kind_of_field export_field_kind)
@@ -12531,11 +12916,20 @@ CREATE OR REPLACE FUNCTION restorable_table(entity_type text)
  LANGUAGE sql
  STABLE
 AS $function$
-  select c.oid::regclass, regexp_split_to_array(btrim(t.tags ->> 'create'), '[\s,]+'),
-    t.tags ?| array['login', 'session'] or t.tags ->> 'read' = 'login'
+  select t.relation, t.permissions, t.needs_login from restorable_tables() t where t.entity_type = restorable_table.entity_type
+$function$;
+
+CREATE OR REPLACE FUNCTION restorable_tables()
+ RETURNS TABLE(entity_type text, relation regclass, permissions text[], needs_login boolean, labels text[])
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select substring(t.tags ->> 'audit' from '^(\w+)'), c.oid::regclass, regexp_split_to_array(btrim(t.tags ->> 'create'), '[\s,]+'),
+    t.tags ?| array['login', 'session'] or t.tags ->> 'read' = 'login',
+    array_remove(array[camel_case(substring(t.tags ->> 'label' from '^\w+')), 'name', 'title', 'email', 'number', 'key'], null)
   from pg_class c, lateral table_tags(c.oid) as t(tags)
   where c.relnamespace = current_schema()::regnamespace and c.relkind = 'r' and t.tags ? 'create'
-    and substring(t.tags ->> 'audit' from '^(\w+)') = restorable_table.entity_type
+    and t.tags ->> 'audit' !~ '^off\y'
     and not exists (select from pg_attribute a where a.attrelid = c.oid and a.attname = 'file_key' and not a.attisdropped)
 $function$;
 
@@ -14802,7 +15196,7 @@ AS $function$
     where is_head and kind = 'view' and part[1] = 'foreignKey' and p.place > 1 and inner_tag ~ '^@?\w'
   ),
   own_columns as materialized (
-    select format('%s.%I', c.oid::regclass, a.attname) as name, a.atttypid
+    select format('%s.%I', c.oid::regclass, a.attname) as name, a.attrelid, a.atttypid, a.attnotnull
     from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
     where c.relnamespace = current_schema()::regnamespace
   ),
@@ -14867,6 +15261,23 @@ AS $function$
         select string_agg(upper(enumlabel), ', ' order by enumsortorder) as names, bool_or(upper(enumlabel) = v.value) as is_known
         from pg_enum where enumtypid = a.atttypid) as e
     where t.tag = 'tone' and t.value ~ t.pattern and e.is_known is not true
+  union all
+  -- Only the data of users and customers is erased.
+  select t.what || ': the tag @personal ' || case when t.value = '' then 'names no reference; write `@personal <column>` with the column that references users or customers'
+      else 'names ' || t.value || ', which references neither users nor customers' end
+    from checked t
+      join own_columns a on a.name = substr(t.what, length('comment of ' || t.known_kind || ' ') + 1)
+      cross join lateral (select array_agg(c.oid) as ids from pg_class c
+        where c.relnamespace = current_schema()::regnamespace and c.relname in ('users', 'customers')) as subjects
+    where t.tag = 'personal' and t.value ~ t.pattern and case when t.value = '' then a.attrelid <> all (subjects.ids)
+      else not exists (
+        select from pg_constraint k join pg_attribute r on r.attrelid = k.conrelid and r.attnum = k.conkey[1]
+        where k.conrelid = a.attrelid and k.contype = 'f' and cardinality(k.conkey) = 1 and r.attname = t.value
+          and k.confrelid = any (subjects.ids)) end
+  union all
+  select t.what || ': the tag @personal is for a text or a column that can be empty; this one is required and ' || format_type(a.atttypid, null)
+    from checked t join own_columns a on a.name = substr(t.what, length('comment of ' || t.known_kind || ' ') + 1)
+    where t.tag = 'personal' and a.attnotnull and a.atttypid <> 'text'::regtype
   order by 1
 $function$;
 comment on function tag_violations() is 'Unknown, misplaced, malformed or duplicate tags.';
@@ -14898,10 +15309,13 @@ CREATE OR REPLACE FUNCTION tg__append_only()
  LANGUAGE plpgsql
 AS $function$
 begin
+  if tg_op = 'UPDATE' and is_erasing() then
+    return new;
+  end if;
   raise exception '% is append-only', tg_table_name using errcode = 'OF403';
 end;
 $function$;
-comment on function tg__append_only() is 'Rejects updates and deletes.';
+comment on function tg__append_only() is 'Rejects updates and deletes, except for the erasure of personal data.';
 
 CREATE OR REPLACE FUNCTION tg__audit()
  RETURNS trigger
@@ -16499,13 +16913,26 @@ begin
   select max(s.dropped_before) into v_dropped from audit_seals s
   where s.tree = verify_audit_seal.tree and s.kind = 'DROP' and s.position > verify_audit_seal.position;
   return query
-    with sealed as (
+    with recursive sealed as (
       select i.id, substr(v_seal.row_hashes, 32 * i.n::integer - 31, 32) as hash
       from unnest(v_seal.row_ids) with ordinality as i(id, n)
     ),
     present as (
       select a.id, audit_row_hash(a) as hash from audit_log a
       where a.operation = any (audit_tree_operations(verify_audit_seal.tree)) and a.id > v_seal.from_id and a.id <= v_seal.to_id
+    ),
+    erasures as materialized (
+      select d.erasure_id
+      from (select distinct e.erasure_id from audit_erasures e where e.audit_log_id = any (v_seal.row_ids)) as d
+      where is_recorded_erasure(d.erasure_id)
+    ),
+    -- Later erasures may have changed the same row again.
+    erased (id, hash) as (
+      select s.id, s.hash from sealed s where exists (select from erasures)
+      union
+      select e.audit_log_id, e.hash_after
+      from erased d join audit_erasures e on e.audit_log_id = d.id and e.hash_before = d.hash
+      where e.erasure_id in (select r.erasure_id from erasures r)
     )
     select coalesce(s.id, p.id),
       case
@@ -16515,6 +16942,7 @@ begin
       end
     from sealed s full join present p on p.id = s.id
     where s.hash is distinct from p.hash
+      and not exists (select from erased d where d.id = p.id and d.hash = p.hash and s.id is not null)
       and not (p.id is null and uuid_extract_timestamp(s.id) < coalesce(v_dropped + interval '1 hour', '-infinity'))
     order by 1;
 end;
@@ -16817,6 +17245,15 @@ AS $function$
   select md5(concat_ws(' ', watch.user_id, watch.statement, watch.statement_values))
 $function$;
 comment on function watch_version(search_watches) is 'Changes with the search and the owner of a watch.';
+
+CREATE OR REPLACE FUNCTION without_personal(changed jsonb, names text[])
+ RETURNS jsonb
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select jsonb_object_agg(c.key, case when c.key = any (without_personal.names) and c.value <> 'null' then '"[erased]"' else c.value end)
+  from jsonb_each(without_personal.changed) as c
+$function$;
 
 CREATE OR REPLACE FUNCTION without_tokens(value text)
  RETURNS text

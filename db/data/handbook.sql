@@ -496,6 +496,9 @@ Nobody decides on an absence of their own. An absence is decided once; an approv
 
 ## Who is away
 
+`absences(from: "2027-07-01", to: "2027-07-31")` lists those that have a day in July; `userId`, `departmentId` and
+`status` narrow it further, `query` by any other field.
+
 Colleagues without a permission see who is away and when, not why. `awayPeriods` lists approved absences by person and
 days; `awayDays` lists who is away on each working day:
 
@@ -594,10 +597,10 @@ is below **Today**, and the settings are under **Office**.
 
 ```graphql
 { unreadNotificationCount
-  notifications(first: 20, query: "-readAt:*") { nodes { id kind title body entity entityId occurrences createdAt } } }
+  notifications(first: 20, unreadOnly: true) { nodes { id kind title body entity entityId occurrences createdAt } } }
 ```
 
-`notifications` lists the notifications of the caller, newest first. `-readAt:*` selects unread ones. `entity` and
+`notifications` lists the notifications of the caller, newest first. `entity` and
 `entityId` identify the row that a notification refers to. `markNotificationsRead(ids: […])` marks some as read,
 `markNotificationsRead(all: true)` marks all.
 
@@ -635,7 +638,8 @@ gives up after a permanent one.
 
 `officeSettings` has one row with the time zone of the office. `updateOfficeSetting` needs `settings.update`. The default
 is `Europe/Copenhagen`. `User.timeZone` overrides it for one user, who changes it by `updateUser`. Messages about
-bookings, notifications and daily mails use the user''s time zone. Dates of the ERP use `ERP_TIME_ZONE`.
+bookings, notifications, daily mails, exported workbooks and the assistant use the user''s time zone; exports as CSV and
+JSON Lines are in UTC. Dates of the ERP use `ERP_TIME_ZONE`.
 
 ## Another kind
 
@@ -913,7 +917,7 @@ address is checked when the connection is made. A picture that cannot be fetched
 | a number beyond ±9.99999999999999E+307 | text, noted |
 | a number nearer to zero than 2.2250738585072E-308 | text, noted |
 | `NaN`, infinity | text, noted |
-| dates from 1 March 1900 to the end of 9999 | dates; moments are shown in UTC |
+| dates from 1 March 1900 to the end of 9999 | dates; times are those of the user''s time zone (`User.timeZone`, else the office''s) |
 | dates before or after | text as `1899-12-31`, noted |
 | a value that is not a date in a date column | text, noted |
 | true and false | booleans |
@@ -959,7 +963,7 @@ A workbook saved as `.xlsx` becomes a template by placeholders in its cells: `{{
 
 - A placeholder alone in its cell is replaced by a typed value, in the format of the cell. A date in a cell without a
   date format gets the short date of the reader''s country.
-- A placeholder within a text is replaced by text (dates as `2026-01-31`, moments in UTC), in the format of the
+- A placeholder within a text is replaced by text (dates as `2026-01-31`, times in the user''s time zone), in the format of the
   placeholder''s first character.
 - The placeholder of a picture is alone in its cell, or in merged cells. The picture is centred and scaled to fit, with
   its aspect ratio. Anything but PNG or JPEG leaves the cell empty.

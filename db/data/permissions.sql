@@ -30,6 +30,7 @@ with wanted (key, description) as (
     ('ai.use', 'Use the assistant'),
     ('customers.read', 'See customers and notes about them'),
     ('customers.update', 'Write notes about customers'),
+    ('customers.erase', 'Erase the personal data of customers'),
     ('departments.update', 'Add, change and delete departments'),
     ('exporttemplates.update', 'Add, change and delete export templates'),
     ('resources.update', 'Add, change and delete rooms, vehicles and other resources'),

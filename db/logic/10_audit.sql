@@ -118,12 +118,20 @@ end;
 $$ language plpgsql volatile;
 comment on function tg__normalize_names is 'Stores the named columns in the form of `normalize_name`; blank values are left to the table''s checks.';
 
+create or replace function is_erasing() returns boolean as $$
+  select coalesce(current_setting('office.erasing', true), '') = 'on'
+$$ language sql stable;
+comment on function is_erasing is 'Whether `erase_personal_data` changes audit rows.';
+
 create or replace function tg__append_only() returns trigger as $$
 begin
+  if tg_op = 'UPDATE' and is_erasing() then
+    return new;
+  end if;
   raise exception '% is append-only', tg_table_name using errcode = 'OF403';
 end;
 $$ language plpgsql volatile;
-comment on function tg__append_only is 'Rejects updates and deletes.';
+comment on function tg__append_only is 'Rejects updates and deletes, except for the erasure of personal data.';
 
 create or replace function record_change(
   operation text, entity_type text, entity_id text, before jsonb, after jsonb, metadata jsonb

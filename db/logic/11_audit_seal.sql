@@ -149,13 +149,26 @@ begin
   select max(s.dropped_before) into v_dropped from audit_seals s
   where s.tree = verify_audit_seal.tree and s.kind = 'DROP' and s.position > verify_audit_seal.position;
   return query
-    with sealed as (
+    with recursive sealed as (
       select i.id, substr(v_seal.row_hashes, 32 * i.n::integer - 31, 32) as hash
       from unnest(v_seal.row_ids) with ordinality as i(id, n)
     ),
     present as (
       select a.id, audit_row_hash(a) as hash from audit_log a
       where a.operation = any (audit_tree_operations(verify_audit_seal.tree)) and a.id > v_seal.from_id and a.id <= v_seal.to_id
+    ),
+    erasures as materialized (
+      select d.erasure_id
+      from (select distinct e.erasure_id from audit_erasures e where e.audit_log_id = any (v_seal.row_ids)) as d
+      where is_recorded_erasure(d.erasure_id)
+    ),
+    -- Later erasures may have changed the same row again.
+    erased (id, hash) as (
+      select s.id, s.hash from sealed s where exists (select from erasures)
+      union
+      select e.audit_log_id, e.hash_after
+      from erased d join audit_erasures e on e.audit_log_id = d.id and e.hash_before = d.hash
+      where e.erasure_id in (select r.erasure_id from erasures r)
     )
     select coalesce(s.id, p.id),
       case
@@ -165,6 +178,7 @@ begin
       end
     from sealed s full join present p on p.id = s.id
     where s.hash is distinct from p.hash
+      and not exists (select from erased d where d.id = p.id and d.hash = p.hash and s.id is not null)
       and not (p.id is null and uuid_extract_timestamp(s.id) < coalesce(v_dropped + interval '1 hour', '-infinity'))
     order by 1;
 end;

@@ -15,6 +15,13 @@ create or replace function time_zone_of(user_id uuid) returns text as $$
 $$ language sql stable;
 comment on function time_zone_of is 'The time zone of a user, by default that of the office.';
 
+create or replace function own_time_zone() returns text as $$
+  select coalesce((select u.time_zone from users u where u.id = current_user_id()), office_time_zone())
+$$ language sql stable;
+comment on function own_time_zone is '@behavior -*
+The time zone of the caller.';
+grant execute on function own_time_zone to office_api;
+
 create or replace function local_text(moment timestamptz, time_zone text) returns text as $$
   select to_char(local_text.moment at time zone local_text.time_zone, 'YYYY-MM-DD HH24:MI')
 $$ language sql stable;

@@ -80,7 +80,7 @@ create or replace function tag_violations() returns setof text as $$
     where is_head and kind = 'view' and part[1] = 'foreignKey' and p.place > 1 and inner_tag ~ '^@?\w'
   ),
   own_columns as materialized (
-    select format('%s.%I', c.oid::regclass, a.attname) as name, a.atttypid
+    select format('%s.%I', c.oid::regclass, a.attname) as name, a.attrelid, a.atttypid, a.attnotnull
     from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
     where c.relnamespace = current_schema()::regnamespace
   ),
@@ -145,6 +145,23 @@ create or replace function tag_violations() returns setof text as $$
         select string_agg(upper(enumlabel), ', ' order by enumsortorder) as names, bool_or(upper(enumlabel) = v.value) as is_known
         from pg_enum where enumtypid = a.atttypid) as e
     where t.tag = 'tone' and t.value ~ t.pattern and e.is_known is not true
+  union all
+  -- Only the data of users and customers is erased.
+  select t.what || ': the tag @personal ' || case when t.value = '' then 'names no reference; write `@personal <column>` with the column that references users or customers'
+      else 'names ' || t.value || ', which references neither users nor customers' end
+    from checked t
+      join own_columns a on a.name = substr(t.what, length('comment of ' || t.known_kind || ' ') + 1)
+      cross join lateral (select array_agg(c.oid) as ids from pg_class c
+        where c.relnamespace = current_schema()::regnamespace and c.relname in ('users', 'customers')) as subjects
+    where t.tag = 'personal' and t.value ~ t.pattern and case when t.value = '' then a.attrelid <> all (subjects.ids)
+      else not exists (
+        select from pg_constraint k join pg_attribute r on r.attrelid = k.conrelid and r.attnum = k.conkey[1]
+        where k.conrelid = a.attrelid and k.contype = 'f' and cardinality(k.conkey) = 1 and r.attname = t.value
+          and k.confrelid = any (subjects.ids)) end
+  union all
+  select t.what || ': the tag @personal is for a text or a column that can be empty; this one is required and ' || format_type(a.atttypid, null)
+    from checked t join own_columns a on a.name = substr(t.what, length('comment of ' || t.known_kind || ' ') + 1)
+    where t.tag = 'personal' and a.attnotnull and a.atttypid <> 'text'::regtype
   order by 1
 $$ language sql stable security definer set search_path from current;
 comment on function tag_violations is 'Unknown, misplaced, malformed or duplicate tags.';

@@ -63,7 +63,7 @@ create or replace function erp_customer_rows(sent jsonb, rules jsonb) returns er
       'credit_limit', nullif(erp_decimal(r ->> 'creditLimit', 12, 2), 0),
       'balance_due', erp_decimal(r ->> 'balanceDue', 12, 2), 'is_blocked', r ->> 'blocked' <> 'NO' is true,
       'erp_revision', r ->> 'revision', 'source_updated_at', as_time(r ->> 'lastModified')
-    )) as w
+    ) || case when c.erased_at is null then '{}' else (select erased_values('customers', 'customers')) end) as w
 $$ language sql volatile;
 
 create or replace function erp_order_rows(sent jsonb, rules jsonb, time_zone text) returns erp_order_row[] as $$
@@ -107,7 +107,7 @@ create or replace function erp_order_rows(sent jsonb, rules jsonb, time_zone tex
       'delivery_city', r #>> '{deliveryAddress,city}', 'delivery_region', r #>> '{deliveryAddress,region}',
       'delivery_country', r #>> '{deliveryAddress,country}',
       'erp_revision', r ->> 'revision', 'source_updated_at', as_time(r ->> 'lastModified')
-    )) as w
+    ) || case when c.erased_at is null then '{}' else (select erased_values('orders', 'customers')) end) as w
 $$ language sql volatile;
 
 -- The key for the line kind: the item's category, or its type when it has none.

@@ -83,7 +83,7 @@ begin
     'workbookKey', v_workbook.file_key, 'userId', v_job.user_id, 'tokenId', v_job.token_id,
     'permissions', v_permissions,
     'scoped', coalesce((select t.is_scoped from api_tokens t where t.id = v_job.token_id), false),
-    'totalRows', v_job.total_rows, 'query', export_query(v_fields),
+    'totalRows', v_job.total_rows, 'timeZone', time_zone_of(v_job.user_id), 'query', export_query(v_fields),
     'columns', (
       select jsonb_agg(jsonb_build_object(
         'field', f.field, 'kind', f.kind, 'title', coalesce(c.title, f.title), 'width', c.width, 'numberFormat', c.number_format,

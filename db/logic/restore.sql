@@ -1,14 +1,52 @@
 -- Undoes deletions from the audit log.
 
 -- The tables whose deleted rows can be restored. Rows with files are not, because their files are deleted with them.
-create or replace function restorable_table(entity_type text) returns table (relation regclass, permissions text[], needs_login boolean) as $$
-  select c.oid::regclass, regexp_split_to_array(btrim(t.tags ->> 'create'), '[\s,]+'),
-    t.tags ?| array['login', 'session'] or t.tags ->> 'read' = 'login'
+create or replace function restorable_tables()
+returns table (entity_type text, relation regclass, permissions text[], needs_login boolean, labels text[]) as $$
+  select substring(t.tags ->> 'audit' from '^(\w+)'), c.oid::regclass, regexp_split_to_array(btrim(t.tags ->> 'create'), '[\s,]+'),
+    t.tags ?| array['login', 'session'] or t.tags ->> 'read' = 'login',
+    array_remove(array[camel_case(substring(t.tags ->> 'label' from '^\w+')), 'name', 'title', 'email', 'number', 'key'], null)
   from pg_class c, lateral table_tags(c.oid) as t(tags)
   where c.relnamespace = current_schema()::regnamespace and c.relkind = 'r' and t.tags ? 'create'
-    and substring(t.tags ->> 'audit' from '^(\w+)') = restorable_table.entity_type
+    and t.tags ->> 'audit' !~ '^off\y'
     and not exists (select from pg_attribute a where a.attrelid = c.oid and a.attname = 'file_key' and not a.attisdropped)
 $$ language sql stable;
+
+create or replace function restorable_table(entity_type text) returns table (relation regclass, permissions text[], needs_login boolean) as $$
+  select t.relation, t.permissions, t.needs_login from restorable_tables() t where t.entity_type = restorable_table.entity_type
+$$ language sql stable;
+
+create or replace function deletions(entity_type text default null, "limit" integer default 50) returns setof deletion as $$
+declare
+  v_types text[];
+begin
+  perform require_login();
+  if deletions."limit" is null or deletions."limit" not between 1 and 200 then
+    perform fail('OF400', 'limit must be from 1 to 200', '{"path": ["limit"]}');
+  end if;
+  select coalesce(array_agg(t.entity_type order by t.entity_type), '{}') into v_types from restorable_tables() t
+  where t.permissions <@ current_permissions() and not (t.needs_login and is_scoped());
+  if deletions.entity_type is not null and deletions.entity_type <> all (v_types) then
+    perform fail('OF400', case when v_types = '{}' then 'entityType must be left out: you may restore nothing'
+      else 'entityType must be one of ' || array_to_string(v_types, ', ') end, '{"path": ["entityType"]}');
+  end if;
+  return query
+  select a.id, a.entity_type, a.entity_id,
+    (select a.before ->> l.name from unnest(t.labels) with ordinality as l(name, place) where a.before ? l.name order by l.place limit 1),
+    a.created_at, u.id, case when u.id is not null then user_name(u.id) end
+  from audit_log a join restorable_tables() t on t.entity_type = a.entity_type left join users u on u.id = a.actor_user_id
+  where a.operation = 'DELETE' and a.created_at > now() - interval '7 days'
+    and a.entity_type = any (case when deletions.entity_type is null then v_types else array[deletions.entity_type] end)
+  order by a.created_at desc, a.id desc
+  limit deletions."limit";
+end;
+$$ language plpgsql stable security definer set search_path from current;
+comment on function deletions is '@guard principal
+@auditReads AuditLog
+@argument entity_type Only rows of this type.
+@argument limit The largest number of rows, 1 to 200.
+The rows deleted in the last seven days that the caller may restore, newest first. Rows with files are not among them.';
+grant execute on function deletions to office_api;
 
 create or replace function is_restoring() returns boolean as $$
   select coalesce(current_setting('office.restoring', true), '') = 'on'

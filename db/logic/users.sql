@@ -85,6 +85,9 @@ declare
 begin
   perform require_permission('users.update');
   v_user := changeable_user(activate_user.user_id);
+  if v_user.erased_at is not null then
+    perform fail('OF409', 'The user is anonymised and cannot be activated', '{"path": ["userId"]}');
+  end if;
   if not v_user.is_active then
     -- Activation enables all permissions of the user, so the caller must be able to grant them.
     perform require_grantable(user_permissions(v_user.id));

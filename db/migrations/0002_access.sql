@@ -107,12 +107,15 @@ comment on table users is '@group People 50
 @auditReads
 @defaultOrder email
 A member of staff.';
-comment on column users.email is '@list 2
+comment on column users.email is '@personal
+@list 2
 @widget email
 Unique without regard to case.';
-comment on column users.name is '@list 1
+comment on column users.name is '@personal
+@list 1
 The name that colleagues see.';
-comment on column users.avatar_url is '@title Picture
+comment on column users.avatar_url is '@personal
+@title Picture
 @widget url
 Address of a picture.';
 comment on column users.is_active is '@list 4
@@ -150,8 +153,10 @@ comment on table user_identities is '@internal
 @audit UserIdentity
 A user''s account at an identity provider. The first login matches a user by e-mail address, later ones by this row.';
 comment on column user_identities.issuer is 'The provider''s issuer identifier (`iss`).';
-comment on column user_identities.subject is 'The provider''s identifier of the person (`sub`), which it never gives to another person.';
-comment on column user_identities.email is 'The verified address that matched the user.';
+comment on column user_identities.subject is '@personal user_id
+The provider''s identifier of the person (`sub`), which it never gives to another person.';
+comment on column user_identities.email is '@personal user_id
+The verified address that matched the user.';
 
 create table user_roles (
   user_id uuid not null references users on delete cascade,
@@ -207,7 +212,8 @@ comment on table invitations is '@group People 52
 An invitation of a person to join the staff with a role.';
 comment on column invitations.user_id is '@list 2
 The inactive user that the invitation made.';
-comment on column invitations.email is '@list 1
+comment on column invitations.email is '@personal user_id
+@list 1
 @widget email
 Where the invitation was sent.';
 comment on column invitations.role_id is 'The role that the user gets; it may have been deleted since.';
@@ -227,7 +233,8 @@ comment on column invitations.mailed_at is
 @title Mailed
 When the mail server took the latest mail of this invitation; null while it is on its way or has failed.';
 comment on column invitations.mail_error is
-  '@list 6
+  '@personal user_id
+@list 6
 Why the latest mail has not been sent, in words for people; null when nothing is wrong.';
 comment on column invitations.mail_attempts is '@internal
 Attempts to send the latest mail.';
@@ -257,6 +264,10 @@ comment on table sessions is '@internal
 @name stored_sessions
 @audit Session id except last_used_at idle_expires_at
 A session of a user, with the hash of its token. It ends by expiry, by logout or when its user is deactivated.';
+comment on column sessions.ip_address is '@personal user_id
+The address of the login.';
+comment on column sessions.user_agent is '@personal user_id
+The program of the login.';
 comment on column sessions.token_hash is '@secret
 SHA-256 of the session token.';
 

@@ -70,26 +70,35 @@ comment on column customers.erp_customer_number is '@list 2
 @searchIndex searchable filter sort title Customer number
 @search exact word
 The ERP''s number, kept byte for byte, leading zeros included.';
-comment on column customers.name is '@list 1
+comment on column customers.name is '@personal
+@list 1
 @searchIndex searchable sort
 @search word
 The name that invoices bear.';
-comment on column customers.contact_name is '@searchIndex searchable
+comment on column customers.contact_name is '@personal
+@searchIndex searchable
 @search word
 Whom to ask for.';
-comment on column customers.email is '@list 5
+comment on column customers.email is '@personal
+@list 5
 @widget email
 @searchIndex searchable dataType email
 @search word
 Where the customer is written to.';
-comment on column customers.phone is 'As the ERP has it.';
-comment on column customers.website is '@widget url
+comment on column customers.phone is '@personal
 As the ERP has it.';
-comment on column customers.address_line1 is 'Street and number.';
-comment on column customers.address_line2 is 'What else the address needs.';
-comment on column customers.postal_code is '@searchIndex searchable filter
+comment on column customers.website is '@personal
+@widget url
+As the ERP has it.';
+comment on column customers.address_line1 is '@personal
+Street and number.';
+comment on column customers.address_line2 is '@personal
+What else the address needs.';
+comment on column customers.postal_code is '@personal
+@searchIndex searchable filter
 Post code, kept as text.';
-comment on column customers.city is '@list 3
+comment on column customers.city is '@personal
+@list 3
 @searchIndex searchable facet
 @search word
 Town or city.';
@@ -100,7 +109,8 @@ comment on column customers.country is '@list 4
 Country, by name or code as the ERP has it.';
 comment on column customers.currency is '@searchIndex facet
 ISO 4217 code of the customer''s currency, such as `DKK`.';
-comment on column customers.vat_number is '@searchIndex searchable title VAT number
+comment on column customers.vat_number is '@personal
+@searchIndex searchable title VAT number
 Number under which the customer is registered for VAT.';
 comment on column customers.payment_terms is 'How soon invoices are due, in the ERP''s words.';
 comment on column customers.credit_limit is 'What the customer may owe at most, a decimal as text; null for no limit.';
@@ -260,12 +270,14 @@ comment on column orders.customer_id is 'The customer; null while the ERP''s cus
 comment on column orders.erp_customer_number is '@searchIndex searchable filter title Customer number
 @search exact
 The customer''s number as the order has it.';
-comment on column orders.customer_name is '@list 2
+comment on column orders.customer_name is '@personal customer_id
+@list 2
 @title Customer
 @searchIndex searchable facet sort
 @search word
 The customer''s name as the order has it.';
-comment on column orders.customer_reference is '@searchIndex searchable
+comment on column orders.customer_reference is '@personal customer_id
+@searchIndex searchable
 @search word
 The customer''s own number or mark for the order.';
 comment on column orders.salesperson is '@searchIndex searchable facet
@@ -304,21 +316,29 @@ comment on column orders.erp_shipping_method is 'The ERP''s code of the shipping
 comment on column orders.warehouse is '@searchIndex facet
 Where most of its lines are sent from; null while the ERP''s code has no mapping.';
 comment on column orders.erp_warehouse is 'The ERP''s code of the warehouse.';
-comment on column orders.email is '@widget email
+comment on column orders.email is '@personal customer_id
+@widget email
 Where news of this order goes.';
-comment on column orders.phone is 'Whom the driver calls.';
-comment on column orders.delivery_name is '@searchIndex searchable
+comment on column orders.phone is '@personal customer_id
+Whom the driver calls.';
+comment on column orders.delivery_name is '@personal customer_id
+@searchIndex searchable
 @search word
 Who receives it.';
-comment on column orders.delivery_address_line1 is 'Street and number.';
-comment on column orders.delivery_address_line2 is 'What else the address needs.';
-comment on column orders.delivery_postal_code is 'Post code, kept as text.';
-comment on column orders.delivery_city is '@searchIndex searchable filter
+comment on column orders.delivery_address_line1 is '@personal customer_id
+Street and number.';
+comment on column orders.delivery_address_line2 is '@personal customer_id
+What else the address needs.';
+comment on column orders.delivery_postal_code is '@personal customer_id
+Post code, kept as text.';
+comment on column orders.delivery_city is '@personal customer_id
+@searchIndex searchable filter
 Town or city.';
 comment on column orders.delivery_region is 'State, province or county.';
 comment on column orders.delivery_country is '@searchIndex facet
 Country, by name or code as the ERP has it.';
-comment on column orders.note is '@widget long
+comment on column orders.note is '@personal customer_id
+@widget long
 What the customer or the ERP added.';
 comment on column orders.has_import_mapping_issue is '@list 7
 @title Mapping issue

@@ -86,6 +86,9 @@ comment on table resource_bookings is '@group Office 56
 @read login
 @audit ResourceBooking
 @connection
+@filter from endsAt:>$value
+@filter to startsAt:<$value
+@filter resourceId resourceId:$value
 @defaultOrder starts_at desc
 @label title
 A booking of a resource. Two bookings of one resource never overlap.';
@@ -93,7 +96,8 @@ comment on column resource_bookings.booked_by_user_id is '@mutations off
 @list off
 @title User
 Who booked the resource.';
-comment on column resource_bookings.booked_by_name is '@mutations off
+comment on column resource_bookings.booked_by_name is '@personal booked_by_user_id
+@mutations off
 @list 5
 @title Booked by
 The name of the person who booked it, at that time; without one, their e-mail address before the @. Every reader of the booking sees it.';

@@ -67,6 +67,11 @@ comment on table absences is '@group Office 57
 @owner user_id
 @audit Absence
 @connection
+@filter from endsOn:>=$value
+@filter to startsOn:<=$value
+@filter userId userId:$value
+@filter departmentId user.departmentId:$value
+@filter status status:$value
 @defaultOrder starts_on desc
 @label type starts_on
 A time in which somebody does not work. Callers see their own, with `absences.read` or `absences.update` those of everybody. Two absences of one person never overlap.';
@@ -86,7 +91,8 @@ comment on column absences.starts_half_day is '@title From noon
 Whether the first day is absent from noon only.';
 comment on column absences.ends_half_day is '@title Until noon
 Whether the last day is absent until noon only.';
-comment on column absences.note is '@widget long
+comment on column absences.note is '@personal user_id
+@widget long
 For those who decide.';
 comment on column absences.status is '@mutations off
 @list 5
@@ -99,7 +105,8 @@ comment on column absences.decided_by_user_id is '@mutations off
 Who approved or declined it.';
 comment on column absences.decided_at is '@mutations off
 When that was.';
-comment on column absences.decision_note is '@mutations off
+comment on column absences.decision_note is '@personal user_id
+@mutations off
 @widget long
 What was said about the decision.';
 comment on constraint absences_ends_on_check on absences is 'must be in order and two years apart at most';
@@ -133,7 +140,8 @@ comment on table away_periods is '@group Office 58
 @connection
 @defaultOrder starts_on desc
 Who is away and when, without the reason: a copy of each approved absence for all colleagues.';
-comment on column away_periods.name is '@search word
+comment on column away_periods.name is '@personal user_id
+@search word
 @list 1
 The name of the person, at the time of the decision.';
 comment on column away_periods.user_id is '@list off

@@ -44,6 +44,7 @@ comment on table notifications is '@group Office 51
 @owner user_id
 @audit off because the change that caused it is recorded
 @connection
+@filter unreadOnly -readAt:*
 @defaultOrder created_at desc, id desc
 @label title
 A notification of the caller. Kept for 60 days.';

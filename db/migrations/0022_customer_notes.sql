@@ -28,7 +28,8 @@ What the office knows about a customer in addition to the values of the ERP.';
 comment on column customer_notes.customer_id is '@list 2
 @title Customer
 The customer.';
-comment on column customer_notes.body is '@title Note
+comment on column customer_notes.body is '@personal customer_id
+@title Note
 @list 1
 @widget long
 @search word

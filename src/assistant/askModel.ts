@@ -31,6 +31,8 @@ interface AskOptions {
   base: UIMessage | null;
   messageId: string;
   signal: AbortSignal;
+  /** The time zone of the user. */
+  timeZone: string;
   /** Reserves an amount for a step, or what is left for today; null when less than `least` is left. */
   reserve: (least: number, wanted: number) => Promise<number | null>;
   /** Records what a step used and releases its reservation. */
@@ -49,7 +51,7 @@ export async function* askModel(options: AskOptions): AsyncGenerator<UIMessageCh
     tools,
     ignoreIncompleteToolCalls: true,
   });
-  const system = systemPrompt(new Date());
+  const system = systemPrompt(new Date(), options.timeZone);
   const always = system.length + (await lengthOfTools(tools));
   let outputTokens = 0;
   let written = 0;

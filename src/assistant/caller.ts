@@ -26,3 +26,11 @@ export function requireAssistantAccess(
 ): void {
   checkGuard(assistantGuard, requestContext);
 }
+
+/** The time zone of the caller, by default that of the office. */
+export async function timeZoneOf({ run }: Caller): Promise<string> {
+  const { rows } = await run((client) =>
+    client.query<{ zone: string }>("select own_time_zone() as zone"),
+  );
+  return rows[0]?.zone ?? "UTC";
+}

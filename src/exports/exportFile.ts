@@ -11,6 +11,7 @@ import type { ExportColumn } from "./exportRows.ts";
 import { exportRows } from "./exportRows.ts";
 import type { TextTable } from "./exportText.ts";
 import { writeCsv, writeJsonLines } from "./exportText.ts";
+import { localTimes } from "./localTimes.ts";
 import type { JobPrincipal } from "../workers/queue/queryAsPrincipal.ts";
 
 /** The formats that this release can write; `begin_export` rejects others. */
@@ -27,6 +28,8 @@ export interface ExportAttempt extends JobPrincipal {
   kind: "FORM" | "TABLE";
   workbookKey: string | null;
   totalRows: number;
+  /** The time zone of the user, for the timestamps of workbooks. */
+  timeZone: string;
   query: string;
   columns: ExportColumn[];
 }
@@ -132,12 +135,14 @@ async function* read({
   onRow,
 }: ExportFileOptions): AsyncGenerator<CellValue[]> {
   const kinds = begun.columns.map(kindOf);
+  // CSV and JSONL say the time zone of a timestamp: UTC.
+  const local = begun.format === "xlsx" ? localTimes(begun.timeZone) : null;
   let any = false;
   for await (const row of exportRows(client, begun.query, exportId, kinds)) {
     signal.throwIfAborted();
     any = true;
     onRow();
-    yield row;
+    yield local ? row.map((value) => (value instanceof Date ? local(value) : value)) : row;
   }
   if (!any)
     throw new ExportProblem(

@@ -1,10 +1,13 @@
 import { LRUCache } from "lru-cache";
+import { sql } from "postgraphile/pg-sql2";
 import { badUserInput } from "../errors/PublicError.ts";
 import { QuerySyntaxError } from "../query/QuerySyntaxError.ts";
 import type { SearchTable } from "../query/catalogue.ts";
 import type { Condition } from "../query/compile.ts";
 import { compileQuery } from "../query/compile.ts";
-import { parseBoundQuery } from "../query/boundValues.ts";
+import type { QueryNode } from "../query/ast.ts";
+import { parseBoundQuery, refuseValuesAlone } from "../query/boundValues.ts";
+import { parseFilter } from "../query/filters.ts";
 import { type SearchKind, searchKind } from "../query/searchKind.ts";
 
 /** A compiled search. */
@@ -40,23 +43,64 @@ function makeSearch(table: SearchTable): Search {
     const isKept = values == null;
     const known = isKept ? kept.get(text) : undefined;
     if (known) return known;
-    let usesClock = false;
-    const now = new Date();
-    const clock = () => {
-      usesClock = true;
-      return now;
-    };
-    const search = refusingAsOffice((): AskedSearch => {
-      const node = parseBoundQuery(text, values);
-      const matches = compileQuery(node, table, clock);
-      return { table, kind: searchKind(node, table), matches, isRelative: usesClock };
-    });
-    if (isKept && !usesClock) kept.set(text, search);
+    const search = withPosition(() => compiled(parseBoundQuery(text, values), table));
+    if (isKept && !search.isRelative) kept.set(text, search);
     return search;
   };
 }
 
-function refusingAsOffice<T>(action: () => T): T {
+/**
+ * Compiles `query`, `queryValues` and the filters among the arguments of a list; null where none of them is given.
+ * @throws PublicError
+ */
+export function searchOfArguments(
+  table: SearchTable,
+  args: Readonly<Record<string, unknown>>,
+): AskedSearch | null {
+  const { query, queryValues } = args;
+  if (query == null) refuseValuesAlone(queryValues);
+  const asked = query == null ? [] : [searchOf(table)(query as string, queryValues)];
+  const filters = [...table.filters.keys()].flatMap((argument) => {
+    const node = parseFilter(table, argument, args[argument]);
+    return node === null ? [] : [atArgument(argument, () => compiled(node, table))];
+  });
+  return allOf([...asked, ...filters]);
+}
+
+function compiled(node: QueryNode, table: SearchTable): AskedSearch {
+  let isRelative = false;
+  const now = new Date();
+  const matches = compileQuery(node, table, () => {
+    isRelative = true;
+    return now;
+  });
+  return { table, kind: searchKind(node, table), matches, isRelative };
+}
+
+function allOf(searches: readonly AskedSearch[]): AskedSearch | null {
+  const [first, ...rest] = searches;
+  if (!first || rest.length === 0) return first ?? null;
+  return {
+    table: first.table,
+    kind: rest.every(({ kind }) => kind === first.kind) ? first.kind : "texts",
+    matches: (row, bind) => {
+      const conditions = searches.map(({ matches }) => sql.parens(matches(row, bind), true));
+      return sql.join(conditions, " and ");
+    },
+    isRelative: searches.some((search) => search.isRelative),
+  };
+}
+
+function atArgument<T>(argument: string, action: () => T): T {
+  try {
+    return action();
+  } catch (error) {
+    if (!(error instanceof QuerySyntaxError)) throw error;
+    throw badUserInput(`${argument}: ${error.reason}`, { path: [argument] });
+  }
+}
+
+function withPosition<T>(action: () => T): T {
   try {
     return action();
   } catch (error) {

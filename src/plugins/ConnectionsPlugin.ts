@@ -1,4 +1,4 @@
-import type { GraphQLScalarType } from "graphql";
+import type { GraphQLFieldConfigArgumentMap, GraphQLScalarType } from "graphql";
 import { LRUCache } from "lru-cache";
 import type { PgResource, PgSelectQueryBuilder, PgSelectStep } from "postgraphile/@dataplan/pg";
 import { TYPES } from "postgraphile/@dataplan/pg";
@@ -13,16 +13,16 @@ import {
 import type { FieldArgs, FieldPlanResolver, Step } from "postgraphile/grafast";
 import { sql } from "postgraphile/pg-sql2";
 import type { SearchTable } from "../query/catalogue.ts";
-import { refuseValuesAlone } from "../query/boundValues.ts";
 import { describeQueryValues, describeSearch } from "../query/describe.ts";
+import { filterField } from "../query/filters.ts";
 import { type Bound, checkCursor } from "../paging/cursors.ts";
 import { defaultOrder } from "../paging/defaultOrder.ts";
 import type { OrderColumn } from "../paging/defaultOrder.ts";
 import { completeOrder, orderOf, recallOrder } from "../paging/orders.ts";
 import { DEFAULT_PAGE, LARGEST_PAGE, readPage } from "../paging/pageArguments.ts";
-import type { Page, PageArguments } from "../paging/pageArguments.ts";
+import type { Page } from "../paging/pageArguments.ts";
 import { pageConditions } from "../paging/pageConditions.ts";
-import { type AskedSearch, type Search, searchOf } from "../paging/connectionSearch.ts";
+import { type AskedSearch, searchOfArguments } from "../paging/connectionSearch.ts";
 import { hasPages } from "../schema/listedTables.ts";
 import { makeSearchTables } from "../schema/searchTables.ts";
 
@@ -96,6 +96,7 @@ export const ConnectionsPlugin: GraphileConfig.Plugin = {
             type: build.getTypeByName("JSON") as GraphQLScalarType,
             description: describeQueryValues,
           },
+          ...filterArguments(build, pgFieldResource, Object.keys(args)),
         };
         return build.extend(
           args,
@@ -125,7 +126,7 @@ export const ConnectionsPlugin: GraphileConfig.Plugin = {
           return { ...field, plan: pageInfo };
         if (!isOfTable(scope) || !field.plan) return field;
         const resource = scope.pgFieldResource as PgResource;
-        const search = isSearched(resource) ? searchOf(build.searchTable(resource)) : null;
+        const search = isSearched(resource) ? build.searchTable(resource) : null;
         const finish = makeFinish(resource, scope.isRootQuery === true);
         const plan = field.plan as Plan;
         const paged = (...args: Parameters<Plan>) => {
@@ -167,27 +168,47 @@ interface Checked extends Page {
   search: AskedSearch | null;
 }
 
-function askedOf(search: Search | null, text: unknown, values: unknown): AskedSearch | null {
-  if (!search) return null;
-  if (text != null) return search(text as string, values);
-  refuseValuesAlone(values);
-  return null;
-}
-
 /** The step that checks all arguments of a connection before its statement runs. */
-function checkArguments(args: FieldArgs, search: Search | null, isRoot: boolean): Step<Checked> {
-  const $page = pageNames.map((name) => args.getRaw(name));
-  const $text = search ? args.getRaw("query") : constant(null);
-  const $values = search ? args.getRaw("queryValues") : constant(null);
-  const check = ([text, values, ...page]: readonly unknown[]): Checked => {
-    const entries = pageNames.map((name, index) => [name, page[index]]);
-    const asked = askedOf(search, text, values);
-    return { ...readPage(Object.fromEntries(entries) as PageArguments), search: asked };
+function checkArguments(
+  args: FieldArgs,
+  table: SearchTable | null,
+  isRoot: boolean,
+): Step<Checked> {
+  const names = [...pageNames, ...(table ? ["query", "queryValues", ...table.filters.keys()] : [])];
+  const check = (values: readonly unknown[]): Checked => {
+    const given = Object.fromEntries(names.map((name, index) => [name, values[index]]));
+    const search = table && searchOfArguments(table, given);
+    return { ...readPage(given), search };
   };
   // A side effect always runs, even when no rows are selected, but is not allowed within lists. It is created after the
   // select, which still waits for it: created before, it would keep nested lists out of the parent's statement.
-  const $all = [$text, $values, ...$page];
+  const $all = names.map((name) => args.getRaw(name));
   return isRoot ? sideEffect($all, check) : lambda($all, check);
+}
+
+/**
+ * The arguments of the tags `@filter` of a table.
+ * @throws Error that names the tag, for a name that is taken and a condition that cannot be searched
+ */
+function filterArguments(
+  build: GraphileBuild.Build,
+  resource: PgResource,
+  taken: readonly string[],
+): GraphQLFieldConfigArgumentMap {
+  const table = build.searchTable(resource);
+  const reserved = [...taken, ...pageNames, "query", "queryValues", "includeTotalCount"];
+  const entries = [...table.filters].map(([name, filter]) => {
+    const tag = `The tag @filter ${name} of the table ${resource.name}`;
+    if (reserved.includes(name)) throw new Error(`${tag}: every list has this argument already`);
+    try {
+      const type = filterField(table, filter)?.inputType() ?? build.graphql.GraphQLBoolean;
+      const description = `Only rows that match \`${filter.condition}\`.`;
+      return [name, { type, description }] as const;
+    } catch (error) {
+      throw new Error(`${tag}: ${(error as Error).message}`, { cause: error });
+    }
+  });
+  return Object.fromEntries(entries);
 }
 
 /**

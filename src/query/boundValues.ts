@@ -15,23 +15,32 @@ const reference = /^\$([A-Za-z_]\w*)$/;
 /** A bound value: one text, or the texts of a list. */
 type Bound = string | readonly string[];
 
+/** The place of a value in the arguments of a field, for errors; without a name that of all values. */
+type PathOf = (name?: string) => string[];
+
+const inQueryValues: PathOf = (name) => ["queryValues", ...(name === undefined ? [] : [name])];
+
 /**
  * Parses a query in which `$name` refers to a value of `given`, so that callers need no escaping. A bound value is
  * literal: none of its characters is an operator.
  * @throws QuerySyntaxError for the text, PublicError for the values
  */
-export function parseBoundQuery(text: string, given: unknown): QueryNode {
-  const values = readValues(given);
+export function parseBoundQuery(
+  text: string,
+  given: unknown,
+  pathOf: PathOf = inQueryValues,
+): QueryNode {
+  const values = readValues(given, pathOf);
   const used = new Set<string>();
   const node = bindNode(parseQuery(text), { text, values, used });
   for (const name of values.keys())
-    if (!used.has(name)) throw refused(`\`$${name}\` does not stand in the query`, name);
+    if (!used.has(name)) throw refused(`\`$${name}\` does not stand in the query`, pathOf(name));
   return node;
 }
 
 /** @throws PublicError for values without a query */
 export function refuseValuesAlone(values: unknown): void {
-  if (values != null) throw refused("goes with query");
+  if (values != null) throw refused("goes with query", inQueryValues());
 }
 
 interface Binding {
@@ -40,42 +49,41 @@ interface Binding {
   used: Set<string>;
 }
 
-function readValues(given: unknown): Map<string, Bound> {
+function readValues(given: unknown, pathOf: PathOf): Map<string, Bound> {
   if (given == null) return new Map();
   if (typeof given !== "object" || Array.isArray(given))
-    throw refused('must be an object such as {"name": "Barolo"}');
+    throw refused('must be an object such as {"name": "Barolo"}', pathOf());
   const values = new Map<string, Bound>();
   let characters = 0;
   for (const [name, value] of Object.entries(given)) {
-    const bound = readValue(name, value);
+    const bound = readValue(value, pathOf(name));
     characters += name.length;
     for (const text of [bound].flat()) characters += text.length;
     if (characters > mostCharacters)
-      throw refused(`all values together have at most ${mostCharacters} characters`);
+      throw refused(`all values together have at most ${mostCharacters} characters`, pathOf());
     values.set(name, bound);
   }
   return values;
 }
 
-function readValue(name: string, value: unknown): Bound {
-  if (!Array.isArray(value)) return readText(name, value);
+function readValue(value: unknown, path: string[]): Bound {
+  if (!Array.isArray(value)) return readText(value, path);
   if (value.length === 0 || value.length > mostListed)
-    throw refused(`a list has 1 to ${mostListed} values`, name);
-  return value.map((item) => readText(name, item));
+    throw refused(`a list has 1 to ${mostListed} values`, path);
+  return value.map((item) => readText(item, path));
 }
 
-function readText(name: string, value: unknown): string {
+function readText(value: unknown, path: string[]): string {
   const isText = typeof value === "string" || typeof value === "boolean";
   if (!isText && !(typeof value === "number" && Number.isFinite(value)))
-    throw refused("must be a text, a number, true or false, or a list of these", name);
+    throw refused("must be a text, a number, true or false, or a list of these", path);
   const text = String(value);
   const character = refusedCharacter(text);
-  if (character !== null) throw refused(`the character ${character.name} is not allowed`, name);
+  if (character !== null) throw refused(`the character ${character.name} is not allowed`, path);
   return text;
 }
 
-function refused(reason: string, name?: string): PublicError {
-  const path = name === undefined ? ["queryValues"] : ["queryValues", name];
+function refused(reason: string, path: string[]): PublicError {
   return badUserInput(`${path.join(".")}: ${reason}`, { path });
 }
 

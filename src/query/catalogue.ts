@@ -1,3 +1,4 @@
+import type { GraphQLInputType } from "graphql";
 import type { SQL } from "postgraphile/pg-sql2";
 import type { FieldPath } from "./ast.ts";
 import { QuerySyntaxError } from "./QuerySyntaxError.ts";
@@ -40,6 +41,8 @@ export type SearchField = {
   within?: (row: SQL) => SQL;
   /** Its description from the database. */
   description?: string;
+  /** The type of one value as an argument in the API. */
+  inputType: () => GraphQLInputType;
 };
 
 /** A relation from a row to rows of another table, or of the same. */
@@ -60,7 +63,15 @@ export type SearchTable = {
   words?: (row: SQL) => SQL;
   fields: ReadonlyMap<string, SearchField>;
   relations: ReadonlyMap<string, SearchRelation>;
+  /** The arguments of its lists beside `query`, by name. */
+  filters: ReadonlyMap<string, ListFilter>;
 };
+
+/**
+ * An argument of a list that stands for a condition: a query text in which `$value` is the value of the argument. Without
+ * `$value` the argument switches the condition on.
+ */
+export type ListFilter = { condition: string };
 
 /** How many relations one field name may cross. */
 const MAX_RELATIONS = 3;

@@ -1,6 +1,6 @@
 import type { PgCodecRelation, PgCodecWithAttributes, PgResource } from "postgraphile/@dataplan/pg";
 import type { SQL } from "postgraphile/pg-sql2";
-import type { SearchField, SearchRelation, SearchTable } from "../query/catalogue.ts";
+import type { ListFilter, SearchField, SearchRelation, SearchTable } from "../query/catalogue.ts";
 import { relationField } from "./relationField.ts";
 import { valuesOf } from "./searchValues.ts";
 
@@ -21,6 +21,7 @@ export function makeSearchTables(
       ...(words && { words }),
       fields: new Map([...columnsOf(build, resource), ...computedOf(build, resource)]),
       relations: new Map(relationsOf(build, resource, tableOf)),
+      filters: new Map(filtersOf(resource)),
     };
     tables.set(resource, table);
     return table;
@@ -112,6 +113,14 @@ function relationsOf(
         " and ",
       );
     return [[field.name, { table: () => tableOf(remoteResource), many: !relation.isUnique, join }]];
+  });
+}
+
+/** The arguments of the tags `@filter <argument> <condition>`. */
+function filtersOf({ extensions }: PgResource): [string, ListFilter][] {
+  return [extensions?.tags?.filter ?? []].flat().map((tag) => {
+    const [, argument = "", condition = ""] = /^(\w+)\s+(.*)$/.exec(String(tag)) ?? [];
+    return [argument, { condition }];
   });
 }
 

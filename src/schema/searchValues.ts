@@ -1,9 +1,10 @@
+import type { GraphQLInputType } from "graphql";
 import type { PgCodec } from "postgraphile/@dataplan/pg";
 import type { SQL } from "postgraphile/pg-sql2";
 import type { FieldKind, SearchField } from "../query/catalogue.ts";
 
 /** The values of a column or function, and how conditions compare them. */
-type Values = Pick<SearchField, "kind" | "list" | "type" | "values"> & {
+type Values = Pick<SearchField, "kind" | "list" | "type" | "values" | "inputType"> & {
   /** Casts a value to the type that conditions of its kind use. */
   cast: (value: SQL) => SQL;
 };
@@ -15,13 +16,14 @@ export function valuesOf(build: GraphileBuild.Build, codec: PgCodec): Values | u
   const element = innerCodec(codec).arrayOfCodec;
   const list = element !== undefined;
   const inner = innerCodec(element ?? codec);
+  const inputType = () => build.getGraphQLTypeByPgCodec(inner, "input") as GraphQLInputType;
   if (isEnumCodec(inner)) {
     const values = new Map(
       inner.values.map(({ value }) => [inflection.enumValue(value, inner), value]),
     );
     const cast = (value: SQL) =>
       list && element !== inner ? sql`(${value})::${inner.sqlType}[]` : value;
-    return { kind: "enum", list, type: inner.sqlType, values, cast };
+    return { kind: "enum", list, type: inner.sqlType, values, inputType, cast };
   }
   const kinds = new Map<unknown, readonly [FieldKind, PgCodec]>([
     [TYPES.text, ["text", TYPES.text]],
@@ -47,7 +49,7 @@ export function valuesOf(build: GraphileBuild.Build, codec: PgCodec): Values | u
   const type = compared.sqlType;
   const cast = (value: SQL) =>
     !isCast ? value : list ? sql`(${value})::${type}[]` : sql`(${value})::${type}`;
-  return { kind, list, type: inner.sqlType, cast };
+  return { kind, list, type: inner.sqlType, inputType, cast };
 }
 
 function innerCodec(codec: PgCodec): PgCodec {

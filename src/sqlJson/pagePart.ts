@@ -3,17 +3,14 @@ import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
 import { type Bound, checkCursor } from "../paging/cursors.ts";
 import type { OrderColumn } from "../paging/defaultOrder.ts";
+import { type AskedSearch, searchOfArguments } from "../paging/connectionSearch.ts";
 import { type PageArguments, readPage } from "../paging/pageArguments.ts";
 import { pageConditions } from "../paging/pageConditions.ts";
 import { type BindNth, type Bindable, bindValue } from "../query/bind.ts";
-import type { SearchTable } from "../query/catalogue.ts";
-import { type Condition, compileQuery } from "../query/compile.ts";
-import { type SearchKind, searchKind } from "../query/searchKind.ts";
-import { parseBoundQuery } from "../query/boundValues.ts";
 import type { PagedRows, Rows } from "./sqlJsonField.ts";
 import { type Part, readLimit, shapeOf, type Row } from "./rows.ts";
 import { orderColumns } from "./order.ts";
-import { UnsupportedSelection, assertOnly } from "./selection.ts";
+import { assertOnly } from "./selection.ts";
 
 /** Resolved arguments: the SQL that they need and its parameters. */
 export interface Shaped {
@@ -50,14 +47,12 @@ export function pagePart(
   args: Record<string, unknown>,
   seeks: boolean,
 ): Shaped & { page: AskedPage } {
-  const { query, queryValues, orderBy, first, offset, after, includeTotalCount, ...rest } = args;
-  assertOnly(rest);
+  const { orderBy, first, offset, after, includeTotalCount, ...rest } = args;
+  assertOnly(rest, table ? ["query", "queryValues", ...table.filters.keys()] : []);
   // Coercion has checked the types. Pages from the end belong to Grafast.
   const page = readPage({ first, offset, after } as PageArguments);
   const order = orderColumns(field, orderBy, rows);
-  if (query == null && queryValues != null)
-    throw new UnsupportedSelection("queryValues without query");
-  const search = query == null || !table ? null : searchOf(table, query as string, queryValues);
+  const search = table && shapedSearch(searchOfArguments(table, args));
   const size = page.first ?? 0;
   // Pages of text searches are found in steps, by one plan for all.
   const isPlannedSearch = search !== null && (search.kind === "values" || !seeks);
@@ -74,7 +69,7 @@ export function pagePart(
     search &&
     ((row: SQL) => {
       let n = 1;
-      return search.condition(row, () => bind(n++));
+      return search.matches(row, () => bind(n++));
     });
   const matching = (bind: BindNth) => {
     const matches = searched(bind);
@@ -104,7 +99,7 @@ export function pagePart(
       search?.shape,
     ].join(" "),
     values,
-    isLasting: search?.isLasting ?? true,
+    isLasting: search?.isRelative !== true,
     page: { rows, order, counts, part, matching, isPlannedSearch },
   };
 }
@@ -116,34 +111,18 @@ function allOf(conditions: readonly SQL[]): SQL {
   );
 }
 
-/** A compiled query text. */
-interface Search {
-  condition: Condition;
-  kind: SearchKind;
+/** A search with its parameters. */
+interface ShapedSearch extends AskedSearch {
   shape: string;
   values: readonly Bindable[];
-  /** False for relative dates. */
-  isLasting: boolean;
 }
 
-function searchOf(table: SearchTable, text: string, bound: unknown): Search {
-  let usesClock = false;
-  const node = parseBoundQuery(text, bound);
-  const condition = compileQuery(node, table, () => {
-    usesClock = true;
-    return new Date();
-  });
+function shapedSearch(search: AskedSearch | null): ShapedSearch | null {
+  if (search === null) return null;
   const values: Bindable[] = [];
-  const row = sql.identifier("row");
-  const example = condition(row, (value) => {
+  const example = search.matches(sql.identifier("row"), (value) => {
     values.push(value);
     return bindValue(value);
   });
-  return {
-    condition,
-    kind: searchKind(node, table),
-    shape: sql.compile(example).text,
-    values,
-    isLasting: !usesClock,
-  };
+  return { ...search, shape: sql.compile(example).text, values };
 }

@@ -39,9 +39,12 @@ function isRequestError(error: unknown): boolean {
   );
 }
 
-/** @throws UnsupportedSelection for arguments that are not known */
-export function assertOnly(args: Readonly<Record<string, unknown>>): void {
-  if (Object.values(args).some((value) => value != null))
+/** @throws UnsupportedSelection for arguments that are not among `known` */
+export function assertOnly(
+  args: Readonly<Record<string, unknown>>,
+  known: readonly string[] = [],
+): void {
+  if (Object.entries(args).some(([name, value]) => value != null && !known.includes(name)))
     throw new UnsupportedSelection("argument");
 }
 

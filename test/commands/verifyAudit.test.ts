@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import type pg from "pg";
 import { type TestDatabase, createDatabase } from "../helpers/database.ts";
-import { waitFor } from "../helpers/waitFor.ts";
+import { sealAll, sealBatch } from "../helpers/db/seals.ts";
 import { runCommand } from "../helpers/commands/run.ts";
 
 let database: TestDatabase;
@@ -13,41 +13,8 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-interface Sealed {
-  tree: string;
-  sealed: number;
-  head: string;
-}
-
-/** One call of the job's function, without its tolerance for clocks. */
-async function sealOnce(atMost = 2000): Promise<Sealed[]> {
-  const client = await database.pool.connect();
-  try {
-    await client.query("set role office_worker");
-    return (await client.query<Sealed>("select * from seal_audit_log('0', $1)", [atMost])).rows;
-  } finally {
-    await client.query("reset role");
-    client.release();
-  }
-}
-
-/** Seals all rows. It needs several calls: open transactions of other tests in the same cluster could still write. */
-async function seal(atMost = 2000): Promise<Sealed[]> {
-  const all: Sealed[] = [];
-  // The first mark comes after all rows, the second one when the first is sealed.
-  for (const what of ["a mark", "what was before the mark to be sealed"]) {
-    const { rows } = await query<{ now: string }>("select clock_timestamp()::text as now");
-    await waitFor(what, async () => {
-      all.push(...(await sealOnce(atMost)));
-      const { rowCount } = await query(
-        "select from audit_seal_marks where marked_at > $1::timestamptz",
-        [rows[0]!.now],
-      );
-      return rowCount === 2;
-    });
-  }
-  return all;
-}
+const sealOnce = (atMost?: number) => sealBatch(database.pool, atMost);
+const seal = (atMost?: number) => sealAll(database.pool, atMost);
 const verify = (...args: string[]) =>
   runCommand("src/commands/verifyAudit.ts", args, { DATABASE_URL: database.url });
 const add = (count: number, type: string) =>

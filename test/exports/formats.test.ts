@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { parse } from "csv-parse/sync";
+import ExcelJS from "exceljs";
 import { waitFor } from "../helpers/waitFor.ts";
 import { endWorkers } from "../helpers/workers/workerProcess.ts";
 import type { ExportService } from "../helpers/exports/exportService.ts";
@@ -108,6 +109,31 @@ describe("a CSV export", () => {
     expect(headers.get("content-disposition")).toMatch(
       /^attachment; filename="Price list \d{4}-\d\d-\d\d\.csv"$/,
     );
+  });
+});
+
+describe("an XLSX export", () => {
+  test("writes times in the user's time zone, with the summer time of their day", async () => {
+    const { pool } = exports.service.database;
+    await pool.query("update users set time_zone = 'America/New_York' where id = $1", [
+      exports.exporter.userId,
+    ]);
+    await pool.query(
+      "update products set source_updated_at = '2026-07-31T12:34:56Z' where id = $1",
+      [ids[1]],
+    );
+    try {
+      const { bytes } = await fileOf("XLSX");
+      const workbook = new ExcelJS.Workbook();
+      await workbook.xlsx.load(bytes as never);
+      const cells = workbook.worksheets[0]?.getColumn(7).values.slice(2, 4);
+      expect(cells).toEqual([
+        new Date("2026-01-31T07:34:56.789Z"),
+        new Date("2026-07-31T08:34:56Z"),
+      ]);
+    } finally {
+      await pool.query("update products set source_updated_at = null where id = $1", [ids[1]]);
+    }
   });
 });
 

@@ -88,7 +88,8 @@ describe("a table of columns", () => {
     expect(rows.slice(1).map((row) => row[0])).toEqual(["000003", "000002", "000001"]);
     expect(rows[2]).toEqual([
       ...["000002", '=HYPERLINK("http://x")', 1992, "-1\tone", "Bußler & <Søn>", false, 12],
-      ...[new Date("2026-01-31T12:34:56.789Z"), 13.5, "Red", "#7A0019"],
+      // In the time zone of the office, Europe/Copenhagen.
+      ...[new Date("2026-01-31T13:34:56.789Z"), 13.5, "Red", "#7A0019"],
       ...[449.5, 30, 92.75, 2, "Bob, 2021: 95.5\nAnn, 2019: 90", 95.5, 2021, "Bob", "Bob says"],
       { text: "https://example.com/first.png", hyperlink: "https://example.com/first.png" },
       ...["A bottle", ids[1]],

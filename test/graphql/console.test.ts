@@ -155,6 +155,15 @@ describe("the catalogue of the console", () => {
         unless: "isActive",
       },
       {
+        field: "anonymiseUser",
+        argument: "userId",
+        title: "Anonymise user",
+        description: expect.stringMatching(/^Erases the personal data of a former user: /),
+        isHarmful: true,
+        onlyIf: null,
+        unless: "isActive",
+      },
+      {
         field: "deactivateUser",
         argument: "userId",
         title: "Deactivate user",

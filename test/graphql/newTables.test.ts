@@ -17,7 +17,7 @@ afterEach(async () => {
 });
 
 /** A table that a migration could bring: nothing in TypeScript knows of it. */
-const cellars = (order: string) => `
+const cellars = (order: string, more = "") => `
   set role office_owner;
   create type cellar_state as enum ('open', 'closed');
   create table cellars (
@@ -41,7 +41,7 @@ const cellars = (order: string) => `
   create index cellars_parent_id_idx on cellars (parent_id);
   create index cellars_opened_on_idx on cellars (opened_on desc, name, id desc);
   create index cellars_search_idx on cellars using gin (search_text(name) extensions.gin_trgm_ops, search_texts(grapes), marks, scores, states);
-  comment on table cellars is E'@read products.read\\n@audit off because it is made by a test\\n@connection\\n@defaultOrder ${order}\\nWhere bottles lie.';
+  comment on table cellars is E'@read products.read\\n@audit off because it is made by a test\\n@connection\\n@defaultOrder ${order}\\n${more && `${more}\\n`}Where bottles lie.';
   comment on column cellars.name is E'@search word\\nIts name.';
   comment on column cellars.parent_id is 'The one it is part of.';
   comment on column cellars.state is 'What goes on there.';
@@ -188,6 +188,20 @@ describe("a table that a migration brings", () => {
     await database.pool.query(cellars("size, name"));
     await expect(startService({ database })).rejects.toThrow(
       "The tag @defaultOrder of the table cellars names the column size, which the table does not have.",
+    );
+  });
+
+  test("does not start with a filter by a column that it does not have", async () => {
+    await database.pool.query(cellars("opened_on desc, name", "@filter asked size:$value"));
+    await expect(startService({ database })).rejects.toThrow(
+      "The tag @filter asked of the table cellars: query: `size` is not a field",
+    );
+  });
+
+  test("does not start with a filter of the name of another argument", async () => {
+    await database.pool.query(cellars("opened_on desc, name", "@filter first name:$value"));
+    await expect(startService({ database })).rejects.toThrow(
+      "The tag @filter first of the table cellars: every list has this argument already",
     );
   });
 });

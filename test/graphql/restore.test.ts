@@ -222,3 +222,44 @@ describe("restore with together", () => {
     expect(await ratings()).toHaveLength(1);
   });
 });
+
+describe("deletions", () => {
+  const list = (token: string, args = "") =>
+    ask(
+      `{ deletions${args} { auditLogId entityType entityId label userName deletedAt } }`,
+      {},
+      token,
+    );
+
+  test("lists the rows that the caller may restore, newest first", async () => {
+    const name = `Room ${randomUUID()}`;
+    const [room, sale] = [await resource(name), await campaign("Spring")];
+    await remove("Resource", room);
+    await remove("Campaign", sale);
+    const { data, errors } = await list(anna.token, "(limit: 2)");
+    expect(errors).toBeUndefined();
+    expect(data.deletions).toEqual([
+      expect.objectContaining({ entityType: "Campaign", entityId: sale, label: "Spring" }),
+      expect.objectContaining({ entityType: "Resource", entityId: room, label: name }),
+    ]);
+    expect(data.deletions[0].auditLogId).toBe(await deletionOf(sale));
+    expect(data.deletions[0].userName).toBe("anna");
+    expect((await restore(data.deletions[1].auditLogId)).data).toEqual({ restore: 1 });
+    const rooms = await service.login(["resources.update"]);
+    const seen = (await list(rooms.token)).data.deletions as { entityType: string }[];
+    expect([...new Set(seen.map(({ entityType }) => entityType))]).toEqual(["Resource"]);
+  });
+
+  test("are refused for types that the caller may not create, and wrong limits", async () => {
+    const rooms = await service.login(["resources.update"]);
+    expect(refusal(await list(rooms.token, '(entityType: "Campaign")'))).toEqual({
+      code: "BAD_USER_INPUT",
+      message: "entityType must be one of Resource",
+    });
+    expect(refusal(await list(rooms.token, "(limit: 0)")).message).toBe(
+      "limit must be from 1 to 200",
+    );
+    const nobody = await service.login([]);
+    expect((await list(nobody.token)).data.deletions).toEqual([]);
+  });
+});

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
+import { GraphQLString } from "graphql";
 import { sql } from "postgraphile/pg-sql2";
 import type { SearchField, SearchTable } from "../../src/query/catalogue.ts";
 import { compileQuery } from "../../src/query/compile.ts";
@@ -169,6 +170,7 @@ describe("time", () => {
     list: false,
     type: sql`text`,
     word: true,
+    inputType: () => GraphQLString,
     read: (row) => sql`${row}.x`,
   };
   /** Names that are long and alike, so that each has to be compared letter by letter. */
@@ -179,6 +181,7 @@ describe("time", () => {
       Array.from({ length: 300 }, (_value, index) => [`${"abcdefgh".repeat(6)}${index}`, column]),
     ),
     relations: new Map([["self", { table: () => wide, many: true, join: () => sql`true` }]]),
+    filters: new Map(),
   };
   const [name = ""] = wide.fields.keys();
 

@@ -100,6 +100,32 @@ export const tagPlants: Plant[] = [
     ),
   },
   {
+    what: "personal data without a reference",
+    sql: onColumn("@personal\\n"),
+    violations: ofColumn(
+      "the tag @personal names no reference; write `@personal <column>` with the column that references users or customers",
+    ),
+  },
+  {
+    what: "personal data of a row that is neither a user nor a customer",
+    sql: onColumn("@personal product_id\\n"),
+    violations: ofColumn(
+      "the tag @personal names product_id, which references neither users nor customers",
+    ),
+  },
+  {
+    what: "personal data that can be neither empty nor a text",
+    sql: `alter table planted add column author_id uuid references users on delete set null,
+        add column born_on date not null default '2000-01-01';
+      create index planted_author_id_idx on planted (author_id);
+      comment on column planted.author_id is 'Its author.';
+      comment on column planted.born_on is E'@personal author_id\\nA date.';
+      select protect_table('planted')`,
+    violations: [
+      "comment of column planted.born_on: the tag @personal is for a text or a column that can be empty; this one is required and date",
+    ],
+  },
+  {
     what: "a tone of a column that is no enumeration",
     sql: onColumn("@tone OPEN ok\\n"),
     violations: ofColumn("the tag @tone names OPEN, and the column is no enumeration"),

@@ -55,6 +55,10 @@ export const preparations: Readonly<Record<string, Preparation>> = {
   activateUser: {
     sql: `select jsonb_build_object('userId', ${first("users", "not is_active")}) as variables`,
   },
+  anonymiseUser: {
+    sql: `with made as (insert into users (email) values ('former@example.com') returning id)
+      select jsonb_build_object('userId', id) as variables from made`,
+  },
   approveAbsence: onNew(absence("2040-01-02")),
   awayDays: {
     sql: `with made as (

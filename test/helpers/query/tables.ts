@@ -1,3 +1,4 @@
+import { GraphQLString } from "graphql";
 import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
 import type { FieldKind, SearchField, SearchTable } from "../../../src/query/catalogue.ts";
@@ -8,6 +9,7 @@ function column(kind: FieldKind, name: string, more: Partial<SearchField> = {}):
     list: false,
     type: sql`${sql.identifier(kind)}`,
     word: false,
+    inputType: () => GraphQLString,
     read: (row: SQL) => sql`${row}.${sql.identifier(name)}`,
     ...more,
   };
@@ -20,6 +22,7 @@ const reviewers: SearchTable = {
   relations: new Map([
     ["ratings", { table: () => ratings, many: true, join: by("reviewer_id", "id") }],
   ]),
+  filters: new Map(),
 };
 
 const ratings: SearchTable = {
@@ -29,6 +32,7 @@ const ratings: SearchTable = {
   relations: new Map([
     ["reviewer", { table: () => reviewers, many: false, join: by("id", "reviewer_id") }],
   ]),
+  filters: new Map(),
 };
 
 /** A table with a field of each kind and relations in both directions. */
@@ -57,6 +61,7 @@ export const wines: SearchTable = {
   relations: new Map([
     ["ratings", { table: () => ratings, many: true, join: by("wine_id", "id") }],
   ]),
+  filters: new Map(),
 };
 
 function by(remote: string, local: string) {

@@ -1,0 +1,177 @@
+-- Erases the personal data of customers and of former users: the columns with the tag @personal.
+
+-- A column with a reference holds data of the row that the reference names; one without, of its own row.
+create or replace function personal_columns(subject regclass)
+returns table (relation regclass, reference text, name text, is_required boolean) as $$
+  select a.attrelid::regclass, nullif(t.tags ->> 'personal', ''), a.attname::text, a.attnotnull
+  from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped,
+    lateral comment_tags(col_description(a.attrelid, a.attnum)) as t(tags)
+  where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and t.tags ? 'personal'
+    and (
+      nullif(t.tags ->> 'personal', '') is null and c.oid = personal_columns.subject
+      or exists (
+        select from pg_constraint k join pg_attribute r on r.attrelid = k.conrelid and r.attnum = k.conkey[1]
+        where k.conrelid = c.oid and k.contype = 'f' and k.confrelid = personal_columns.subject and cardinality(k.conkey) = 1
+          and r.attname = t.tags ->> 'personal')
+    )
+$$ language sql stable;
+comment on function personal_columns is 'The columns with personal data of the rows of a table, also those of other tables.';
+
+create or replace function erased_values(relation regclass, subject regclass) returns jsonb as $$
+  select jsonb_object_agg(p.name, case when p.is_required then 'Erased' end)
+  from personal_columns(erased_values.subject) as p where p.relation = erased_values.relation
+$$ language sql stable;
+comment on function erased_values is 'The values of personal columns after an erasure: null, or `Erased` where a text is required.';
+
+create or replace function without_personal(changed jsonb, names text[]) returns jsonb as $$
+  select jsonb_object_agg(c.key, case when c.key = any (without_personal.names) and c.value <> 'null' then '"[erased]"' else c.value end)
+  from jsonb_each(without_personal.changed) as c
+$$ language sql immutable;
+
+-- `erasing` lets the trigger of append-only tables pass; only this function changes audit rows.
+create or replace function erase_audit_values(erasure_id uuid, entity_type text, entity_ids text[], reference text, subject_id text, names text[])
+returns void as $$
+  with changed as (
+    update audit_log a set before = without_personal(a.before, names), after = without_personal(a.after, names)
+    from (
+      select o.id, o.operation, o.created_at, audit_row_hash(o) as hash
+      from audit_log o
+      where o.operation in ('CREATE', 'UPDATE', 'DELETE') and o.entity_type = erase_audit_values.entity_type
+        and (o.entity_id = any (entity_ids) or o.before ->> erase_audit_values.reference = subject_id)
+        and (o.before ?| names or o.after ?| names)
+    ) as o
+    where a.id = o.id and a.operation = o.operation and a.created_at = o.created_at
+    returning a.id, o.hash as hash_before, audit_row_hash(a) as hash_after
+  )
+  insert into audit_erasures (erasure_id, audit_log_id, hash_before, hash_after)
+  select erase_audit_values.erasure_id, c.id, c.hash_before, c.hash_after from changed c where c.hash_before <> c.hash_after
+$$ language sql volatile;
+
+create or replace function erasure_digest(erasure_id uuid) returns text as $$
+  select encode(sha256(convert_to(coalesce(string_agg(
+    concat_ws('|', e.audit_log_id, encode(e.hash_before, 'hex'), encode(e.hash_after, 'hex')), ',' order by e.audit_log_id
+  ), ''), 'UTF8')), 'hex')
+  from audit_erasures e where e.erasure_id = erasure_digest.erasure_id
+$$ language sql stable;
+comment on function erasure_digest is 'SHA-256 over the audit rows that an erasure changed.';
+
+create or replace function erase_personal_data(subject regclass, id uuid, entity_type text, instead jsonb default '{}') returns void as $$
+declare
+  v_erasure uuid := uuidv7();
+  v_part record;
+  v_ids text[];
+begin
+  perform set_config('office.erasing', 'on', true);
+  for v_part in
+    select p.relation, p.reference, array_agg(p.name) as columns,
+      array_agg(coalesce(comment_tags(col_description(p.relation, a.attnum)) ->> 'auditName', camel_case(p.name))) as names,
+      a.audit[1] as entity, coalesce(a.audit[2], 'id') as key
+    from personal_columns(subject) as p
+      join lateral (
+        select n.attnum, regexp_match(table_tags(p.relation) ->> 'audit', '^(?!off\y)(\w+)(?:\s+(?!except\y)(\w+))?') as audit
+        from pg_attribute n where n.attrelid = p.relation and n.attname = p.name
+      ) as a on true
+    group by 1, 2, 5, 6
+    -- The subject first: triggers copy its name into other tables.
+    order by p.reference is not null, p.relation::text
+  loop
+    -- lint: allow function-body because the table is one with the tag @personal
+    execute format(
+      'update %1$s t set %2$s from jsonb_populate_record(null::%1$s, $1) as r where t.%3$I = $2', v_part.relation,
+      (select string_agg(format('%1$I = r.%1$I', c), ', ') from unnest(v_part.columns) as c), coalesce(v_part.reference, 'id')
+    ) using erased_values(v_part.relation, subject) || case when v_part.reference is null then instead else '{}' end, id;
+    continue when v_part.entity is null;
+    -- lint: allow function-body because the table is one with the tag @personal
+    execute format(
+      'select array(select t.%I::text from %s t where t.%I = $1)', v_part.key, v_part.relation, coalesce(v_part.reference, 'id')
+    ) into v_ids using id;
+    v_ids := v_ids || array(
+      select a.entity_id from audit_log a
+      where a.entity_type = v_part.entity and a.operation = 'DELETE' and a.before ->> camel_case(v_part.reference) = erase_personal_data.id::text);
+    perform erase_audit_values(v_erasure, v_part.entity, v_ids, camel_case(v_part.reference), id::text, v_part.names);
+  end loop;
+  perform set_config('office.erasing', '', true);
+  insert into audit_log (
+    id, actor_user_id, operation, entity_type, entity_id, correlation_id, ip_address, user_agent, metadata
+  )
+  values (
+    v_erasure, current_user_id(), 'UPDATE', erase_personal_data.entity_type, erase_personal_data.id::text,
+    nullif(current_setting('office.correlation_id', true), ''), nullif(current_setting('office.ip_address', true), ''),
+    nullif(current_setting('office.user_agent', true), ''),
+    audit_metadata() || jsonb_build_object('erasure', jsonb_build_object(
+      'rows', (select count(*) from audit_erasures e where e.erasure_id = v_erasure), 'digest', erasure_digest(v_erasure)))
+  );
+end;
+$$ language plpgsql volatile;
+comment on function erase_personal_data is
+  'Empties the personal columns of a row and of the rows that belong to it, and their values in the audit log; records that.';
+
+select ensure_policy('audit_log', 'audit_log_owner_erase', 'update', 'office_owner', '(select is_erasing())', 'true');
+
+create or replace function anonymise_customer(id uuid) returns customers as $$
+declare
+  v_customer customers;
+begin
+  perform require_permission('customers.erase');
+  select * into v_customer from customers c where c.id = anonymise_customer.id for update;
+  if not found then
+    perform fail('OF404', 'There is no customer with this id', '{"path": ["id"]}');
+  elsif v_customer.erased_at is not null then
+    perform fail('OF409', 'The customer is anonymised already', '{"path": ["id"]}');
+  end if;
+  delete from customer_notes n where n.customer_id = anonymise_customer.id;
+  update customers c set erased_at = now() where c.id = anonymise_customer.id;
+  perform erase_personal_data('customers', anonymise_customer.id, 'Customer');
+  select * into v_customer from customers c where c.id = anonymise_customer.id;
+  return v_customer;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function anonymise_customer is '@guard customers.erase
+@action bad unless erased_at
+Erases the personal data of a customer: from the customer and its orders, with the notes about it, in searches and in the audit log. Amounts and lines of orders stay. It cannot be undone, and imports from the ERP do not bring the data back.';
+
+create or replace function anonymise_user(user_id uuid) returns users as $$
+declare
+  v_user users;
+begin
+  perform require_full_login();
+  perform require_permission('users.update');
+  v_user := changeable_user(anonymise_user.user_id);
+  if v_user.is_active then
+    perform fail('OF409', 'The user is active: deactivate them first', '{"path": ["userId"]}');
+  elsif v_user.erased_at is not null then
+    perform fail('OF409', 'The user is anonymised already', '{"path": ["userId"]}');
+  end if;
+  -- As for a deactivation.
+  perform require_revocable(user_permissions(v_user.id));
+  delete from notifications n
+  where n.user_id = v_user.id
+    or n.entity = 'Absence' and n.entity_id in (select a.id::text from absences a where a.user_id = v_user.id)
+    or n.entity = 'Invitation' and n.entity_id in (select i.id::text from invitations i where i.user_id = v_user.id);
+  delete from notification_preferences p where p.user_id = v_user.id;
+  delete from search_watches w where w.user_id = v_user.id;
+  delete from calendar_feeds f where f.user_id = v_user.id;
+  delete from ai_conversations c where c.user_id = v_user.id;
+  delete from user_identities i where i.user_id = v_user.id;
+  update jobs j set subject = 'Erased' where j.subject = v_user.email;
+  update users u set erased_at = now() where u.id = v_user.id;
+  perform erase_personal_data('users', v_user.id, 'User',
+    jsonb_build_object('email', format('erased-%s@erased.invalid', v_user.id), 'name', 'Former user'));
+  select * into v_user from users u where u.id = v_user.id;
+  return v_user;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function anonymise_user is '@guard login users.update
+@action bad unless is_active
+@argument user_id An inactive user.
+Erases the personal data of a former user: name, address and picture, the conversations with the assistant, notifications, watches and feeds, and the values in the audit log. Campaigns, bookings and decisions stay, as those of a former user. It cannot be undone, and the user can no longer be activated.';
+grant execute on function anonymise_customer, anonymise_user to office_api;
+
+-- Recorded in the log itself, so that nobody can hide a change by a made-up erasure.
+create or replace function is_recorded_erasure(erasure_id uuid) returns boolean as $$
+  select exists (
+    select from audit_log a
+    where a.id = is_recorded_erasure.erasure_id and a.operation = 'UPDATE'
+      and a.metadata #>> '{erasure,digest}' = erasure_digest(is_recorded_erasure.erasure_id))
+$$ language sql stable;
+comment on function is_recorded_erasure is 'Whether an audit row records exactly these changes of an erasure.';

@@ -1,0 +1,319 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { sealAll } from "../helpers/db/seals.ts";
+import { erpCustomer, erpOrder, takeOver, usualRules } from "../helpers/erpRecords.ts";
+import { type Answer, type Service, startService } from "../helpers/service.ts";
+
+let service: Service;
+let eraser: string;
+let boss: string;
+
+beforeAll(async () => {
+  service = await startService();
+  const { data } = await service.ask(
+    'mutation { bootstrapFirstUser(email: "boss@example.com") { token } }',
+  );
+  boss = data.bootstrapFirstUser.token as string;
+  eraser = (await service.login(["customers.erase", "customers.read", "orders.read"])).token;
+  await usualRules(service.database.pool);
+});
+afterAll(() => service.stop());
+
+const sql = async <T extends object>(text: string, values: unknown[] = []) =>
+  (await service.database.pool.query<T>(text, values)).rows;
+const refusal = ({ errors }: Answer) => ({
+  code: errors?.[0]?.extensions.code,
+  message: errors?.[0]?.message,
+});
+const anonymiseCustomer = (id: string, token = eraser) =>
+  service.ask(`mutation ($id: ID!) { anonymiseCustomer(id: $id) { id name email erasedAt } }`, {
+    token,
+    variables: { id },
+  });
+const anonymiseUser = (userId: string, token = boss) =>
+  service.ask(
+    `mutation ($userId: ID!) { anonymiseUser(userId: $userId) { id name email erasedAt } }`,
+    { token, variables: { userId } },
+  );
+
+/** The tables that hold a text in any row, whatever the column. */
+async function tablesWith(text: string): Promise<string[]> {
+  const tables = await sql<{ name: string }>(
+    `select c.oid::regclass::text as name from pg_class c
+     where c.relnamespace = 'backoffice'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition`,
+  );
+  const found: string[] = [];
+  for (const { name } of tables) {
+    const rows = await sql(
+      `select from ${name} t where strpos(to_jsonb(t)::text, $1) > 0 limit 1`,
+      [text],
+    );
+    if (rows.length > 0) found.push(name);
+  }
+  return found.sort();
+}
+/** Problems of the audit log's seals, as `npm run audit:verify` finds them. */
+const brokenRows = async () =>
+  sql<{ row_id: string; problem: string }>(
+    `select v.* from audit_seals s, verify_audit_seal(s.tree, s.position) as v`,
+  );
+
+/** A customer with an order that was changed once, and a note that was deleted. */
+async function makeCustomer(name: string): Promise<string> {
+  const number = randomUUID();
+  const address = { ...erpOrder("").deliveryAddress, name, line1: `${name}'s street` };
+  const customers = [erpCustomer(number, { name, email: `${name}@example.com` })];
+  const order = { customerNumber: number, customerName: name, deliveryAddress: address };
+  await takeOver(service.database.pool, { customers, orders: [erpOrder(`O-${number}`, order)] });
+  const again = { ...order, revision: "2", lastModified: "2026-03-02T10:00:00.000Z", phone: name };
+  await takeOver(service.database.pool, { customers, orders: [erpOrder(`O-${number}`, again)] });
+  const [customer] = await sql<{ id: string }>(
+    "select id from customers where erp_customer_number = $1",
+    [number],
+  );
+  const id = customer?.id ?? "";
+  await sql("insert into customer_notes (customer_id, body) values ($1, $2)", [id, `${name} 1`]);
+  await sql("delete from customer_notes where customer_id = $1", [id]);
+  await sql("insert into customer_notes (customer_id, body) values ($1, $2)", [id, `${name} 2`]);
+  return id;
+}
+
+describe("anonymiseCustomer", () => {
+  test("leaves the name, addresses and notes of the customer nowhere in the database", async () => {
+    const id = await makeCustomer("Kirstensen");
+    expect(await tablesWith("Kirstensen")).toEqual([
+      "audit_log",
+      "customer_notes",
+      "customers",
+      "orders",
+    ]);
+    await sealAll(service.database.pool);
+    const { data, errors } = await anonymiseCustomer(id);
+    expect(errors).toBeUndefined();
+    expect(data.anonymiseCustomer).toMatchObject({
+      id,
+      name: "Erased",
+      email: null,
+      erasedAt: expect.any(String),
+    });
+    expect(await tablesWith("Kirstensen")).toEqual([]);
+  });
+
+  test("keeps the amounts of orders, and the data of other customers", async () => {
+    const [id, other] = [await makeCustomer("Mortensen"), await makeCustomer("Sorensen")];
+    await anonymiseCustomer(id);
+    const { data } = await service.ask(
+      `query ($id: ID!, $other: ID!) {
+        customer(id: $id) { country orders { nodes { totalAmount email deliveryName deliveryCountry } } }
+        other: customer(id: $other) { name orders { nodes { deliveryName } } } }`,
+      { token: eraser, variables: { id, other } },
+    );
+    expect(data).toEqual({
+      customer: {
+        country: "DK",
+        orders: {
+          nodes: [
+            { totalAmount: "750.00", email: null, deliveryName: null, deliveryCountry: "DK" },
+          ],
+        },
+      },
+      other: { name: "Sorensen", orders: { nodes: [{ deliveryName: "Sorensen" }] } },
+    });
+    expect(await tablesWith("Sorensen")).toContain("audit_log");
+  });
+
+  test("is not undone by the next import, which counts the rows as unchanged", async () => {
+    const id = await makeCustomer("Jakobsen");
+    await anonymiseCustomer(id);
+    const rows = await sql<{ number: string }>(
+      "select erp_customer_number as number from customers where id = $1",
+      [id],
+    );
+    const number = rows[0]?.number ?? "";
+    const customers = [erpCustomer(number, { name: "Jakobsen", email: "Jakobsen@example.com" })];
+    const address = { ...erpOrder("").deliveryAddress, name: "Jakobsen" };
+    const changes = { customerNumber: number, customerName: "Jakobsen", deliveryAddress: address };
+    const sent = { revision: "2", lastModified: "2026-03-02T10:00:00.000Z", ...changes };
+    const again = { customers, orders: [erpOrder(`O-${number}`, sent)] };
+    expect(await takeOver(service.database.pool, again)).toMatchObject({
+      unchanged: 1,
+      updated: 0,
+    });
+    const later = { customers, orders: [erpOrder(`N-${number}`, changes)] };
+    expect(await takeOver(service.database.pool, later)).toMatchObject({ created: 1 });
+    expect(await tablesWith("Jakobsen")).toEqual([]);
+  });
+
+  test("is recorded, and the audit log still verifies", async () => {
+    const id = await makeCustomer("Olesen");
+    await sealAll(service.database.pool);
+    await anonymiseCustomer(id);
+    await sealAll(service.database.pool);
+    expect(await brokenRows()).toEqual([]);
+    const [recorded] = await sql<{ rows: number; actor: string }>(
+      `select (metadata #>> '{erasure,rows}')::integer as rows, actor_user_id as actor from audit_log
+       where entity_id = $1 and metadata ? 'erasure'`,
+      [id],
+    );
+    expect(recorded).toEqual({ rows: expect.any(Number), actor: expect.any(String) });
+    expect(recorded?.rows).toBeGreaterThanOrEqual(5);
+  });
+
+  test("does not excuse a change of the audit log that no erasure recorded", async () => {
+    const id = await makeCustomer("Poulsen");
+    await sealAll(service.database.pool);
+    await anonymiseCustomer(id);
+    const client = await service.database.pool.connect();
+    try {
+      await client.query("begin; set local session_replication_role = replica");
+      const { rows } = await client.query<{ id: string }>(
+        `update audit_log set actor_user_id = uuidv7()
+         where id = (select id from audit_log where entity_type = 'User' and operation = 'CREATE' order by id limit 1)
+         returning id`,
+      );
+      // A change that somebody adds to the list of a real erasure.
+      await client.query(
+        `insert into audit_erasures (erasure_id, audit_log_id, hash_before, hash_after)
+         select e.id, a.id, substr(s.row_hashes, 32 * array_position(s.row_ids, a.id) - 31, 32), audit_row_hash(a)
+         from audit_log a join audit_seals s on a.id = any (s.row_ids),
+           (select id from audit_log where entity_id = $2 and metadata ? 'erasure') as e
+         where a.id = $1`,
+        [rows[0]?.id, id],
+      );
+      const { rows: broken } = await client.query<{ row_id: string; problem: string }>(
+        "select v.* from audit_seals s, verify_audit_seal(s.tree, s.position) as v",
+      );
+      expect(broken).toContainEqual({ row_id: rows[0]?.id, problem: "the row was changed" });
+    } finally {
+      await client.query("rollback");
+      client.release();
+    }
+  });
+
+  test("is refused without customers.erase, for an unknown customer and a second time", async () => {
+    const id = await makeCustomer("Larsen");
+    const reader = await service.login(["customers.read", "customers.update"]);
+    expect(refusal(await anonymiseCustomer(id, reader.token))).toEqual({
+      code: "FORBIDDEN",
+      message: "Missing required permission: customers.erase",
+    });
+    expect(refusal(await anonymiseCustomer(randomUUID())).code).toBe("NOT_FOUND");
+    expect((await anonymiseCustomer(id)).errors).toBeUndefined();
+    expect(refusal(await anonymiseCustomer(id))).toEqual({
+      code: "CONFLICT",
+      message: "The customer is anonymised already",
+    });
+  });
+});
+
+describe("anonymiseUser", () => {
+  /** A former user who booked, was absent, saved a search and wrote to the assistant. */
+  async function makeUser(name: string): Promise<string> {
+    const { token, userId } = await service.login(
+      ["ai.use", "products.read"],
+      `${name.toLowerCase()}@example.com`,
+    );
+    await sql("update users set name = $2 where id = $1", [userId, name]);
+    await sql("update users set name = $2 where id = $1", [userId, `${name} Holm`]);
+    const [resource] = await sql<{ id: string }>(
+      "insert into resources (name, kind) values ($1, 'ROOM') returning id",
+      [randomUUID()],
+    );
+    for (const [document, variables] of [
+      [
+        `mutation ($input: CreateResourceBookingInput!) { createResourceBooking(input: $input) { id } }`,
+        {
+          input: {
+            resourceId: resource?.id,
+            title: "Tasting",
+            startsAt: "2030-01-07T09:00:00Z",
+            endsAt: "2030-01-07T10:00:00Z",
+          },
+        },
+      ],
+      [
+        `mutation ($input: CreateAbsenceInput!) { createAbsence(input: $input) { id } }`,
+        {
+          input: {
+            type: "SICK",
+            startsOn: "2030-01-07",
+            endsOn: "2030-01-08",
+            note: `${name}'s back`,
+          },
+        },
+      ],
+      [
+        `mutation { createSearchWatch(input: { name: "Mine", entity: "products", query: "name:x" }) { id } }`,
+        {},
+      ],
+    ] as const)
+      expect((await service.ask(document, { token, variables })).errors).toBeUndefined();
+    await sql(
+      "insert into user_identities (user_id, issuer, subject, email) values ($1, 'https://login.example', $2, $2 || '@example.com')",
+      [userId, name],
+    );
+    return userId;
+  }
+  const deactivate = async (userId: string) => {
+    const { errors } = await service.ask(
+      `mutation ($userId: ID!) { deactivateUser(userId: $userId) { id } }`,
+      { token: boss, variables: { userId } },
+    );
+    expect(errors).toBeUndefined();
+  };
+
+  test("leaves the name and the address of the user nowhere in the database", async () => {
+    const approver = await service.login(["absences.update"]);
+    const userId = await makeUser("Gudmund");
+    expect(await tablesWith("Gudmund")).toContain("notifications");
+    await deactivate(userId);
+    await sealAll(service.database.pool);
+    const { data, errors } = await anonymiseUser(userId);
+    expect(errors).toBeUndefined();
+    expect(data.anonymiseUser).toMatchObject({
+      name: "Former user",
+      email: `erased-${userId}@erased.invalid`,
+      erasedAt: expect.any(String),
+    });
+    expect(await tablesWith("Gudmund")).toEqual([]);
+    expect(await tablesWith("gudmund@")).toEqual([]);
+    const bookings = await service.ask(
+      `query ($q: String) { resourceBookings(query: $q) { nodes { title bookedByName } } }`,
+      { token: approver.token, variables: { q: `bookedByUserId:${userId}` } },
+    );
+    expect(bookings.data.resourceBookings.nodes).toEqual([
+      { title: "Tasting", bookedByName: "Erased" },
+    ]);
+    await sealAll(service.database.pool);
+    expect(await brokenRows()).toEqual([]);
+  });
+
+  test("is refused for an active user, without users.update, and a second time", async () => {
+    const userId = await makeUser("Rigmor");
+    expect(refusal(await anonymiseUser(userId))).toEqual({
+      code: "CONFLICT",
+      message: "The user is active: deactivate them first",
+    });
+    await deactivate(userId);
+    const reader = await service.login(["users.read"]);
+    expect(refusal(await anonymiseUser(userId, reader.token)).code).toBe("FORBIDDEN");
+    expect((await anonymiseUser(userId)).errors).toBeUndefined();
+    expect(refusal(await anonymiseUser(userId)).message).toBe("The user is anonymised already");
+  });
+
+  test("keeps a user from being activated, and frees the address for an invitation", async () => {
+    const userId = await makeUser("Asger");
+    await deactivate(userId);
+    await anonymiseUser(userId);
+    const activated = await service.ask(
+      `mutation ($userId: ID!) { activateUser(userId: $userId) { id } }`,
+      { token: boss, variables: { userId } },
+    );
+    expect(refusal(activated)).toEqual({
+      code: "CONFLICT",
+      message: "The user is anonymised and cannot be activated",
+    });
+    const again = await service.login([], "asger@example.com");
+    expect(again.userId).not.toBe(userId);
+  });
+});
