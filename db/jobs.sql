@@ -322,6 +322,96 @@ $$ language plpgsql volatile security definer set search_path = office_jobs, pg_
 comment on function office_jobs.queue_changed_searches is
   'Queues the delivery of search changes for the live schema and all test runs that have any.';
 
+-- All other code reads the tables of the queue by this view and these functions.
+create or replace view office_jobs.queue with (security_invoker = true) as
+select j.id, t.identifier as task, j.payload, j.run_at, j.attempts, j.max_attempts, j.last_error, j.locked_at
+from graphile_worker._private_jobs j join graphile_worker._private_tasks t on t.id = j.task_id;
+comment on view office_jobs.queue is 'The jobs of all tenants: waiting, running and failed ones.';
+
+-- `worker` is a process and `locked_at` one attempt. The attempt count does not identify an attempt, because adding a
+-- job with the key of a running job sets its attempts to the maximum.
+create or replace function office_jobs.is_owned(job_id bigint, worker text, locked_at timestamptz) returns boolean as $$
+  select exists (
+    select from graphile_worker._private_jobs j
+    where j.id = is_owned.job_id and j.locked_by = is_owned.worker
+      and date_trunc('milliseconds', j.locked_at) = is_owned.locked_at)
+$$ language sql stable set search_path = graphile_worker, pg_temp;
+comment on function office_jobs.is_owned is 'Whether a worker still holds a job for this attempt.';
+
+create or replace function office_jobs.hold(job_id bigint, worker text, locked_at timestamptz) returns boolean as $$
+begin
+  perform from graphile_worker._private_jobs j
+  where j.id = hold.job_id and j.locked_by = hold.worker and date_trunc('milliseconds', j.locked_at) = hold.locked_at
+  for no key update;
+  return found;
+end;
+$$ language plpgsql volatile set search_path = graphile_worker, pg_temp;
+comment on function office_jobs.hold is 'Locks the row of a job until the transaction ends; false when the worker has lost the job.';
+
+create or replace function office_jobs.unlock_queue(queue_id integer, worker text) returns void as $$
+  update graphile_worker._private_job_queues q set locked_at = null, locked_by = null
+  where q.id = unlock_queue.queue_id and q.locked_by = unlock_queue.worker
+$$ language sql volatile set search_path = graphile_worker, pg_temp;
+
+create or replace function office_jobs.finish(job_id bigint, worker text, locked_at timestamptz) returns boolean as $$
+declare
+  v_queue_id integer;
+begin
+  delete from graphile_worker._private_jobs j
+  where j.id = finish.job_id and j.locked_by = finish.worker and date_trunc('milliseconds', j.locked_at) = finish.locked_at
+  returning j.job_queue_id into v_queue_id;
+  if not found then
+    return false;
+  end if;
+  if v_queue_id is not null then
+    perform office_jobs.unlock_queue(v_queue_id, finish.worker);
+  end if;
+  return true;
+end;
+$$ language plpgsql volatile set search_path = graphile_worker, pg_temp;
+comment on function office_jobs.finish is 'Removes a job that is done; false when the worker has lost it.';
+
+-- When the failure reaches the queue, it adds its own backoff to `run_at`.
+create or replace function office_jobs.postpone(job_id bigint, worker text, locked_at timestamptz, not_before_ms integer)
+returns table (attempts integer, max_attempts integer, next_attempt_at timestamptz) as $$
+  update graphile_worker._private_jobs j
+  set run_at = greatest(j.run_at, now() + postpone.not_before_ms * interval '1 ms')
+  where j.id = postpone.job_id and j.locked_by = postpone.worker and date_trunc('milliseconds', j.locked_at) = postpone.locked_at
+  returning j.attempts::integer, j.max_attempts::integer,
+    greatest(j.run_at, now()) + exp(least(j.attempts, 10)) * interval '1 second'
+$$ language sql volatile set search_path = graphile_worker, pg_temp;
+comment on function office_jobs.postpone is
+  'Delays the next attempt of a failing job; returns its state after the failure, and no row when the worker has lost the job.';
+
+create or replace function office_jobs.give_back(job_id bigint, worker text, locked_at timestamptz, not_before_ms integer)
+returns table (attempts integer, max_attempts integer, next_attempt_at timestamptz) as $$
+  with j as (
+    update graphile_worker._private_jobs g
+    set locked_at = null, locked_by = null, attempts = greatest(g.attempts - 1, 0), updated_at = now(),
+      run_at = greatest(g.run_at, now() + give_back.not_before_ms * interval '1 ms')
+    where g.id = give_back.job_id and g.locked_by = give_back.worker
+      and date_trunc('milliseconds', g.locked_at) = give_back.locked_at
+    returning g.job_queue_id, g.attempts, g.max_attempts, g.run_at
+  ), q as (
+    update graphile_worker._private_job_queues q set locked_at = null, locked_by = null
+    from j where q.id = j.job_queue_id and q.locked_by = give_back.worker
+  )
+  select j.attempts::integer, j.max_attempts::integer, j.run_at from j
+$$ language sql volatile set search_path = graphile_worker, pg_temp;
+comment on function office_jobs.give_back is
+  'Requeues a job without counting the attempt; no row when the worker has lost the job.';
+
+create or replace function office_jobs.unlock_all() returns void as $$
+  update graphile_worker._private_jobs j set locked_at = null, locked_by = null where j.locked_by is not null;
+  update graphile_worker._private_job_queues q set locked_at = null, locked_by = null where q.locked_by is not null;
+$$ language sql volatile security definer set search_path = graphile_worker, pg_temp;
+comment on function office_jobs.unlock_all is 'Releases all jobs, after a restore in which no worker exists.';
+
+create or replace function office_jobs.backup_tables() returns text[] as $$
+  select array['_private_tasks', '_private_job_queues', '_private_jobs']
+$$ language sql immutable;
+comment on function office_jobs.backup_tables is 'The tables of the queue that a backup has; those of workers and schedules are not part of it.';
+
 revoke all on all functions in schema office_jobs from public;
 grant usage on schema office_jobs to office_owner;
 grant execute on function

@@ -2408,6 +2408,31 @@ comment on column erp_sync_runs.open_issue_groups is 'The number of groups of im
 comment on constraint erp_sync_runs_error_check on erp_sync_runs is 'must be 2000 characters at most';
 comment on constraint erp_sync_runs_requested_by_user_id_fkey on erp_sync_runs is '@behavior -*';
 
+create table export_job_lists (
+  job_id uuid not null,
+  table_name text not null,
+  tables text[] not null,
+  statement text not null,
+  statement_values jsonb not null,
+  columns jsonb not null,
+  constraint export_job_lists_job_id_fkey FOREIGN KEY (job_id) REFERENCES export_jobs(id) ON DELETE CASCADE,
+  constraint export_job_lists_pkey PRIMARY KEY (job_id)
+);
+alter table export_job_lists enable row level security, force row level security;
+
+create policy export_job_lists_owner on export_job_lists for all to office_owner
+  using (true)
+  with check (true);
+
+comment on table export_job_lists is '@internal
+@audit off because the job itself is recorded
+What an export of a list reads, while it has not ended.';
+comment on column export_job_lists.table_name is 'The table of the list.';
+comment on column export_job_lists.tables is 'All tables that its columns read.';
+comment on column export_job_lists.statement is 'The compiled search, with the columns as text.';
+comment on column export_job_lists.statement_values is 'The parameters of the statement.';
+comment on column export_job_lists.columns is 'The columns of the file, in the order of the statement.';
+
 create table export_job_products (
   job_id uuid not null,
   product_ids uuid[] storage external not null,
@@ -2447,6 +2472,7 @@ create table export_jobs (
   file_key text,
   queue_job_id bigint,
   query text,
+  entity text collate "C",
   constraint export_jobs_file_check CHECK ((state = 'completed'::text) = (file_key IS NOT NULL)),
   constraint export_jobs_format_check CHECK (format = ANY (ARRAY['xlsx'::text, 'csv'::text, 'jsonl'::text])),
   constraint export_jobs_pkey PRIMARY KEY (id),
@@ -2477,7 +2503,7 @@ create policy export_jobs_owner on export_jobs for all to office_owner
 
 create policy export_jobs_read on export_jobs for select to office_api
   using ((( SELECT has_permission('exports.read'::text) AS has_permission) AND (user_id = ( SELECT current_user_id() AS current_user_id)) AND ((( SELECT current_token_id() AS current_token_id) IS NULL) OR (token_id = ( SELECT current_token_id() AS current_token_id)))));
-grant select (xmin, id, user_id, token_id, template_id, source, format, state, total_rows, exported_rows, file_size, error_message, notes, started_at, finished_at, expires_at, created_at, updated_at, attempt, failures, file_key, queue_job_id, query) on export_jobs to office_api;
+grant select (xmin, id, user_id, token_id, template_id, source, format, state, total_rows, exported_rows, file_size, error_message, notes, started_at, finished_at, expires_at, created_at, updated_at, attempt, failures, file_key, queue_job_id, query, entity) on export_jobs to office_api;
 
 comment on table export_jobs is '@group Exports 40
 @title Exports
@@ -2541,6 +2567,9 @@ Where the finished file is in the object store.';
 comment on column export_jobs.queue_job_id is '@internal
 The job in the queue.';
 comment on column export_jobs.query is 'The search whose products it holds; null where its products were named.';
+
+comment on column export_jobs.entity is '@list off
+The name of the exported list, such as `orders`; null for an export by a template.';
 comment on constraint export_jobs_file_check on export_jobs is 'names a file when it is completed, and only then';
 comment on constraint export_jobs_format_check on export_jobs is 'must be xlsx, csv or jsonl';
 comment on constraint export_jobs_state_check on export_jobs is 'must be queued, running, completed, failed, cancelled or expired';
@@ -5587,7 +5616,7 @@ AS $function$
 declare
   v_customer customers;
 begin
-  perform require_permission('customers.erase');
+  perform require_all_permissions('customers.erase', 'customers.read');
   select * into v_customer from customers c where c.id = anonymise_customer.id for update;
   if not found then
     perform fail('OF404', 'There is no customer with this id', '{"path": ["id"]}');
@@ -5603,7 +5632,7 @@ end;
 $function$;
 grant execute on function anonymise_customer(uuid) to office_api;
 
-comment on function anonymise_customer(uuid) is '@guard customers.erase
+comment on function anonymise_customer(uuid) is '@guard customers.erase customers.read
 @action bad unless erased_at
 Erases the personal data of a customer: from the customer and its orders, with the notes about it, in searches and in the audit log. Amounts and lines of orders stay. It cannot be undone, and imports from the ERP do not bring the data back.';
 
@@ -6091,6 +6120,7 @@ declare
   v_permissions text[];
   v_template export_templates;
   v_workbook export_workbooks;
+  v_list export_job_lists;
   v_fields text[];
   v_refusal text;
   v_key text;
@@ -6102,14 +6132,16 @@ begin
     raise exception 'This worker does not support the format %', v_job.format;
   end if;
   v_permissions := case when v_job.token_id is null then user_permissions(v_job.user_id) else token_permissions(v_job.token_id) end;
-  v_refusal := export_refusal(v_job, v_permissions);
+  select * into v_list from export_job_lists l where l.job_id = v_job.id;
+  v_refusal := export_refusal(v_job, v_permissions, array['exports.create', case when v_list.job_id is null then 'products.read'
+    else nullif(table_tags(to_regclass(v_list.table_name)) ->> 'read', 'login') end]);
   select * into v_template from export_templates t where t.id = v_job.template_id;
   select * into v_workbook from export_workbooks w where w.id = v_template.workbook_id;
   v_fields := coalesce(v_workbook.fields,
     array(select c.field from export_template_columns c where c.template_id = v_template.id order by c.position));
   v_refusal := coalesce(
     v_refusal,
-    case when v_template.id is null then 'The template was deleted before the export ran' end,
+    case when v_list.job_id is not null then null when v_template.id is null then 'The template was deleted before the export ran' end,
     'The template was changed before the export ran: ' || format_problem(v_template, v_job.format),
     (
       select 'The template shows what products do not have any more: ' || string_agg(f.field, ', ')
@@ -6131,19 +6163,20 @@ begin
   where j.id = v_job.id
   returning * into v_job;
   return jsonb_build_object(
-    'attempt', v_job.attempt, 'format', v_job.format, 'failures', v_job.failures, 'key', v_key, 'source', v_job.source, 'kind', v_template.kind,
+    'attempt', v_job.attempt, 'format', v_job.format, 'failures', v_job.failures, 'key', v_key, 'source', v_job.source,
+    'kind', coalesce(v_template.kind, 'TABLE'), 'values', v_list.statement_values,
     'workbookKey', v_workbook.file_key, 'userId', v_job.user_id, 'tokenId', v_job.token_id,
     'permissions', v_permissions,
     'scoped', coalesce((select t.is_scoped from api_tokens t where t.id = v_job.token_id), false),
-    'totalRows', v_job.total_rows, 'timeZone', time_zone_of(v_job.user_id), 'query', export_query(v_fields),
-    'columns', (
+    'totalRows', v_job.total_rows, 'timeZone', time_zone_of(v_job.user_id), 'query', coalesce(v_list.statement, export_query(v_fields)),
+    'columns', coalesce(v_list.columns, (
       select jsonb_agg(jsonb_build_object(
         'field', f.field, 'kind', f.kind, 'title', coalesce(c.title, f.title), 'width', c.width, 'numberFormat', c.number_format,
         'hidden', not string_to_array(f.keys, ' ') && v_permissions
       ) order by f.place)
       from find_export_fields(v_fields) as f
         left join export_template_columns c on c.template_id = v_template.id and c.position = f.place and v_workbook.id is null
-    )
+    ))
   );
 end;
 $function$;
@@ -6964,6 +6997,7 @@ begin
     return false;
   end if;
   delete from export_job_products p where p.job_id = complete_export.job_id;
+  delete from export_job_lists l where l.job_id = complete_export.job_id;
   return true;
 end;
 $function$;
@@ -7860,7 +7894,7 @@ grant execute on function delete_search_watch(uuid) to office_api;
 comment on function delete_search_watch(uuid) is '@guard login
 Deletes a search watch of the caller.';
 
-CREATE OR REPLACE FUNCTION deletions(entity_type text DEFAULT NULL::text, "limit" integer DEFAULT 50)
+CREATE OR REPLACE FUNCTION deletions(entity_type text DEFAULT NULL::text, entity_id text DEFAULT NULL::text, "limit" integer DEFAULT 50)
  RETURNS SETOF deletion
  LANGUAGE plpgsql
  STABLE SECURITY DEFINER
@@ -7886,15 +7920,17 @@ begin
   from audit_log a join restorable_tables() t on t.entity_type = a.entity_type left join users u on u.id = a.actor_user_id
   where a.operation = 'DELETE' and a.created_at > now() - interval '7 days'
     and a.entity_type = any (case when deletions.entity_type is null then v_types else array[deletions.entity_type] end)
+    and (deletions.entity_id is null or a.entity_id = deletions.entity_id)
   order by a.created_at desc, a.id desc
   limit deletions."limit";
 end;
 $function$;
-grant execute on function deletions(text,integer) to office_api;
+grant execute on function deletions(text,text,integer) to office_api;
 
-comment on function deletions(text,integer) is '@guard principal
+comment on function deletions(text,text,integer) is '@guard principal
 @auditReads AuditLog
 @argument entity_type Only rows of this type.
+@argument entity_id Only the row with this id.
 @argument limit The largest number of rows, 1 to 200.
 The rows deleted in the last seven days that the caller may restore, newest first. Rows with files are not among them.';
 
@@ -8271,6 +8307,7 @@ begin
   set state = end_export.state, error_message = end_export.message, finished_at = clock_timestamp()
   where j.id = end_export.job_id;
   delete from export_job_products p where p.job_id = end_export.job_id;
+  delete from export_job_lists l where l.job_id = end_export.job_id;
   perform schedule_file_deletion(array(select f.key from stored_files f where f.job_id = end_export.job_id));
 end;
 $function$;
@@ -9161,6 +9198,21 @@ AS $function$
 $function$;
 comment on function export_file_key(export_jobs,integer) is 'The object store key of an attempt''s file.';
 
+CREATE OR REPLACE FUNCTION export_jobs_download_path(job export_jobs)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select format('/exports/%s/download', job.id) where export_jobs_status(job) = 'completed'
+$function$;
+grant execute on function export_jobs_download_path(export_jobs) to office_api;
+
+comment on function export_jobs_download_path(export_jobs) is '@computed
+@title File
+@widget file
+@list off
+The address below that of the service from which the file is downloaded; null while there is none.';
+
 CREATE OR REPLACE FUNCTION export_jobs_status(job export_jobs)
  RETURNS text
  LANGUAGE sql
@@ -9240,7 +9292,7 @@ AS $function$
   where d.oid = export_reading.type
 $function$;
 
-CREATE OR REPLACE FUNCTION export_refusal(job export_jobs, permissions text[])
+CREATE OR REPLACE FUNCTION export_refusal(job export_jobs, permissions text[], required text[])
  RETURNS text
  LANGUAGE sql
  STABLE
@@ -9253,7 +9305,7 @@ AS $function$
     ) then 'The API token that asked for this export was revoked or has expired'
     else (
       select 'The user of this export no longer holds the permission ' || k
-      from unnest(array['products.read', 'exports.create']) as k where k <> all (export_refusal.permissions) limit 1
+      from unnest(export_refusal.required) as k where k <> all (export_refusal.permissions) limit 1
     )
   end
 $function$;
@@ -10480,7 +10532,7 @@ AS $function$
     ('table view', 'icon', '<name>', p.name, false, null),
     ('table view', 'label', '<column> [<column>]', '^\w+([\s,]+\w+)?$', false, null),
     ('column view-column function', 'title', '<title>', p.some, false, null),
-    ('column view-column function', 'widget', '<widget>', '^(color|url|email|image|long|markdown|code|money|percent|row)$', false, null),
+    ('column view-column function', 'widget', '<widget>', '^(color|url|email|image|long|markdown|code|money|percent|row|file)$', false, null),
     ('column view-column function', 'unit', '<unit>', p.some, false, null),
     ('column view-column function', 'list', '<place>` or `@list off', '^(off|[1-9]\d?)$', false, null),
     ('column view-column function', 'section', '<heading>', p.some, false, null),
@@ -14615,6 +14667,42 @@ $function$;
 grant execute on function start_exports(integer,integer) to office_worker;
 comment on function start_exports(integer,integer) is 'Queues waiting exports while slots are free; returns their number. One user never gets all slots, unless there is only one.';
 
+CREATE OR REPLACE FUNCTION start_list_export(job jsonb, list jsonb)
+ RETURNS uuid
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_job export_jobs := jsonb_populate_record(null::export_jobs, start_list_export.job);
+begin
+  perform require_permission('exports.create');
+  insert into export_jobs (user_id, token_id, source, entity, format, query, total_rows)
+  values (current_user_id(), current_token_id(), v_job.source, v_job.entity, v_job.format, v_job.query, v_job.total_rows)
+  returning * into v_job;
+  insert into export_job_lists (job_id, table_name, tables, statement, statement_values, columns)
+  select v_job.id, l.table_name, l.tables, l.statement, l.statement_values, l.columns
+  from jsonb_populate_record(null::export_job_lists, start_list_export.list) as l;
+  perform record_reads(
+    array_agg(r.entity_type), array_agg(null::text),
+    array_agg(jsonb_build_object('field', 'createListExport', 'arguments', jsonb_build_object('entity', v_job.entity, 'query', v_job.query),
+      'rows', v_job.total_rows))
+  )
+  from (
+    select distinct case t.name when 'audit_log' then 'AuditLog' else substring(g.tags ->> 'audit' from '^(\w+)') end as entity_type
+    from jsonb_array_elements_text(start_list_export.list -> 'tables') as t(name), lateral table_tags(t.name::regclass) as g(tags)
+    where g.tags ? 'auditReads' or t.name = 'audit_log'
+  ) as r
+  having count(*) > 0;
+  perform queue_export_start();
+  return v_job.id;
+end;
+$function$;
+grant execute on function start_list_export(jsonb,jsonb) to office_api;
+
+comment on function start_list_export(jsonb,jsonb) is '@behavior -*
+Creates an export of a list and queues its start.';
+
 CREATE OR REPLACE FUNCTION stop_ai_answer(conversation_id text)
  RETURNS uuid
  LANGUAGE plpgsql
@@ -17748,6 +17836,20 @@ create policy workers_own on office_jobs.workers for all to office_worker
   with check (true);
 comment on table office_jobs.workers is 'Live worker processes, named as in `locked_by` of their jobs. Each renews its row; a worker without a heartbeat for `silence` loses its jobs.';
 
+-- office_jobs: views
+create view office_jobs.queue with (security_invoker=true) as
+ SELECT j.id,
+    t.identifier AS task,
+    j.payload,
+    j.run_at,
+    j.attempts,
+    j.max_attempts,
+    j.last_error,
+    j.locked_at
+   FROM graphile_worker._private_jobs j
+     JOIN graphile_worker._private_tasks t ON t.id = j.task_id;
+comment on view office_jobs.queue is 'The jobs of all tenants: waiting, running and failed ones.';
+
 -- office_jobs: functions
 CREATE OR REPLACE FUNCTION office_jobs.add(task text, payload jsonb, job_key text DEFAULT NULL::text, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, max_attempts integer DEFAULT NULL::integer, queue_name text DEFAULT NULL::text)
  RETURNS bigint
@@ -17779,6 +17881,15 @@ end;
 $function$;
 grant execute on function office_jobs.add(text,jsonb,text,timestamp with time zone,integer,text) to office_owner;
 comment on function office_jobs.add(text,jsonb,text,timestamp with time zone,integer,text) is 'Adds a job in the caller''s transaction. At least two attempts, because a worker can die during the first.';
+
+CREATE OR REPLACE FUNCTION office_jobs.backup_tables()
+ RETURNS text[]
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select array['_private_tasks', '_private_job_queues', '_private_jobs']
+$function$;
+comment on function office_jobs.backup_tables() is 'The tables of the queue that a backup has; those of workers and schedules are not part of it.';
 
 CREATE OR REPLACE FUNCTION office_jobs.beat(worker text, silence interval)
  RETURNS text
@@ -17822,6 +17933,75 @@ end;
 $function$;
 grant execute on function office_jobs.cancel(bigint) to office_owner;
 comment on function office_jobs.cancel(bigint) is 'Removes a waiting job; false when a worker holds it.';
+
+CREATE OR REPLACE FUNCTION office_jobs.finish(job_id bigint, worker text, locked_at timestamp with time zone)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SET search_path TO 'graphile_worker', 'pg_temp'
+AS $function$
+declare
+  v_queue_id integer;
+begin
+  delete from graphile_worker._private_jobs j
+  where j.id = finish.job_id and j.locked_by = finish.worker and date_trunc('milliseconds', j.locked_at) = finish.locked_at
+  returning j.job_queue_id into v_queue_id;
+  if not found then
+    return false;
+  end if;
+  if v_queue_id is not null then
+    perform office_jobs.unlock_queue(v_queue_id, finish.worker);
+  end if;
+  return true;
+end;
+$function$;
+comment on function office_jobs.finish(bigint,text,timestamp with time zone) is 'Removes a job that is done; false when the worker has lost it.';
+
+CREATE OR REPLACE FUNCTION office_jobs.give_back(job_id bigint, worker text, locked_at timestamp with time zone, not_before_ms integer)
+ RETURNS TABLE(attempts integer, max_attempts integer, next_attempt_at timestamp with time zone)
+ LANGUAGE sql
+ SET search_path TO 'graphile_worker', 'pg_temp'
+AS $function$
+  with j as (
+    update graphile_worker._private_jobs g
+    set locked_at = null, locked_by = null, attempts = greatest(g.attempts - 1, 0), updated_at = now(),
+      run_at = greatest(g.run_at, now() + give_back.not_before_ms * interval '1 ms')
+    where g.id = give_back.job_id and g.locked_by = give_back.worker
+      and date_trunc('milliseconds', g.locked_at) = give_back.locked_at
+    returning g.job_queue_id, g.attempts, g.max_attempts, g.run_at
+  ), q as (
+    update graphile_worker._private_job_queues q set locked_at = null, locked_by = null
+    from j where q.id = j.job_queue_id and q.locked_by = give_back.worker
+  )
+  select j.attempts::integer, j.max_attempts::integer, j.run_at from j
+$function$;
+comment on function office_jobs.give_back(bigint,text,timestamp with time zone,integer) is 'Requeues a job without counting the attempt; no row when the worker has lost the job.';
+
+CREATE OR REPLACE FUNCTION office_jobs.hold(job_id bigint, worker text, locked_at timestamp with time zone)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SET search_path TO 'graphile_worker', 'pg_temp'
+AS $function$
+begin
+  perform from graphile_worker._private_jobs j
+  where j.id = hold.job_id and j.locked_by = hold.worker and date_trunc('milliseconds', j.locked_at) = hold.locked_at
+  for no key update;
+  return found;
+end;
+$function$;
+comment on function office_jobs.hold(bigint,text,timestamp with time zone) is 'Locks the row of a job until the transaction ends; false when the worker has lost the job.';
+
+CREATE OR REPLACE FUNCTION office_jobs.is_owned(job_id bigint, worker text, locked_at timestamp with time zone)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'graphile_worker', 'pg_temp'
+AS $function$
+  select exists (
+    select from graphile_worker._private_jobs j
+    where j.id = is_owned.job_id and j.locked_by = is_owned.worker
+      and date_trunc('milliseconds', j.locked_at) = is_owned.locked_at)
+$function$;
+comment on function office_jobs.is_owned(bigint,text,timestamp with time zone) is 'Whether a worker still holds a job for this attempt.';
 
 CREATE OR REPLACE FUNCTION office_jobs.is_queued(job_key text)
  RETURNS boolean
@@ -17904,6 +18084,19 @@ exception when others then
   raise warning 'state of job % was not recorded in tenant %: %', notify_job_owner.job_id, notify_job_owner.tenant, sqlerrm;
 end;
 $function$;
+
+CREATE OR REPLACE FUNCTION office_jobs.postpone(job_id bigint, worker text, locked_at timestamp with time zone, not_before_ms integer)
+ RETURNS TABLE(attempts integer, max_attempts integer, next_attempt_at timestamp with time zone)
+ LANGUAGE sql
+ SET search_path TO 'graphile_worker', 'pg_temp'
+AS $function$
+  update graphile_worker._private_jobs j
+  set run_at = greatest(j.run_at, now() + postpone.not_before_ms * interval '1 ms')
+  where j.id = postpone.job_id and j.locked_by = postpone.worker and date_trunc('milliseconds', j.locked_at) = postpone.locked_at
+  returning j.attempts::integer, j.max_attempts::integer,
+    greatest(j.run_at, now()) + exp(least(j.attempts, 10)) * interval '1 second'
+$function$;
+comment on function office_jobs.postpone(bigint,text,timestamp with time zone,integer) is 'Delays the next attempt of a failing job; returns its state after the failure, and no row when the worker has lost the job.';
 
 CREATE OR REPLACE FUNCTION office_jobs.queue_changed_searches(main_tenant text)
  RETURNS void
@@ -18096,6 +18289,26 @@ AS $function$
 $function$;
 grant execute on function office_jobs.touch_tenant(text,text) to office_owner;
 comment on function office_jobs.touch_tenant(text,text) is 'Records the use of a test run''s tenant, also before its schema exists.';
+
+CREATE OR REPLACE FUNCTION office_jobs.unlock_all()
+ RETURNS void
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'graphile_worker', 'pg_temp'
+AS $function$
+  update graphile_worker._private_jobs j set locked_at = null, locked_by = null where j.locked_by is not null;
+  update graphile_worker._private_job_queues q set locked_at = null, locked_by = null where q.locked_by is not null;
+$function$;
+comment on function office_jobs.unlock_all() is 'Releases all jobs, after a restore in which no worker exists.';
+
+CREATE OR REPLACE FUNCTION office_jobs.unlock_queue(queue_id integer, worker text)
+ RETURNS void
+ LANGUAGE sql
+ SET search_path TO 'graphile_worker', 'pg_temp'
+AS $function$
+  update graphile_worker._private_job_queues q set locked_at = null, locked_by = null
+  where q.id = unlock_queue.queue_id and q.locked_by = unlock_queue.worker
+$function$;
 
 CREATE OR REPLACE FUNCTION office_jobs.unregister_tenant(tenant text, unused_for interval DEFAULT NULL::interval)
  RETURNS boolean

@@ -25,6 +25,7 @@ import { ColumnRulesPlugin } from "./plugins/ColumnRulesPlugin.ts";
 import { ConnectionsPlugin } from "./plugins/ConnectionsPlugin.ts";
 import { DescriptionsPlugin } from "./plugins/DescriptionsPlugin.ts";
 import { DataExportPlugin } from "./plugins/DataExportPlugin.ts";
+import { ListExportPlugin } from "./plugins/ListExportPlugin.ts";
 import { ExportTemplatesPlugin } from "./plugins/ExportTemplatesPlugin.ts";
 import { FunctionFieldsPlugin } from "./plugins/FunctionFieldsPlugin.ts";
 import { GrantsPlugin } from "./plugins/GrantsPlugin.ts";
@@ -163,6 +164,7 @@ export function makePreset(options: PresetOptions): GraphileConfig.Preset {
       ImportIssuesPlugin,
       ExportTemplatesPlugin,
       DataExportPlugin,
+      ListExportPlugin,
       JobsPlugin,
       SqlJsonPlugin,
       GuardsPlugin,

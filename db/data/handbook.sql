@@ -32,7 +32,7 @@ Tabs list the rows that refer to the row, such as the prices of a product. `New 
 
 `Actions` offers what else can be done with a row, such as deactivating a user; what is hard to take back asks first.
 
-`Delete` waits six seconds in which `Undo` takes it back. A row that others refer to is not deleted; the message names what refers to it. A row that was deleted within the last seven days is restored at its address: with `audit.read` the page shows the history, and `Restore` beside the deletion.
+`Delete` waits six seconds in which `Undo` takes it back. A row that others refer to is not deleted; the message names what refers to it. A row that was deleted within the last seven days is restored at its address: the page says who deleted it, with `Restore` for whoever may create such rows, and its history for holders of `audit.read`.
 
 A secret, such as the address of a calendar feed, is shown once, in a dialog after its row is created.
 
@@ -730,7 +730,8 @@ tab and differences under **History**.', 6),
   ('exports', 'Exports', 'For script authors, front-end engineers and operators. After this page you can export products to a file, write
 templates, predict what a cell holds, and operate the export workers.
 
-A template turns products into an Excel workbook, a CSV file or JSON Lines. Three templates exist from the start.
+A template turns products into an Excel workbook, a CSV file or JSON Lines. Three templates exist from the start. Any other
+list is exported [without a template](#any-list).
 
 ## A script
 
@@ -762,6 +763,22 @@ printf ''%s\n'' "$job"
 `query` takes the [query language](query-language), such as `country:Italy vintage:>=2015`; `id:*` matches every
 product. `format` is `XLSX`, `CSV` or `JSONL`.
 
+## Any list
+
+`createListExport` exports the rows of any list that the caller may read, such as `orders`, `customers` or `campaigns`, and
+of the audit log (`auditLogs`). It needs `exports.create` and the permission of the list. In the console it is the button
+**Export** of a list, which takes its query, its order and its columns.
+
+```graphql
+mutation { createListExport(input: {
+  entity: "orders", query: "placedAt:>=2026-01", orderBy: ["PLACED_AT_DESC"],
+  columns: ["erpOrderNumber", "placedAt", "customer.name", "totalAmount"], format: XLSX }) { id } }
+```
+
+`columns` names fields as the query language does, `relation.field` for a row that it refers to; without it, the file has
+all fields of the row itself. `id:*` matches every row. The file holds what the caller can read when it is written, at most
+`EXPORT_MAX_PRODUCTS` rows. The audit log records the export with its query, and a read where the list records reads.
+
 ## From the mutation to the file
 
 1. `createDataExportFromTemplate(input: {templateId, query, orderBy, format})` needs `exports.create` and
@@ -770,7 +787,7 @@ product. `format` is `XLSX`, `CSV` or `JSONL`.
    products](#which-products) and [Formats](#formats).
 2. `exportJob(id)` and `exportJobs` need `exports.read` and show the progress. There is no subscription: ask again every
    second or two.
-3. `GET /exports/<id>/download` needs `exports.read` and answers `{"url"}`. For 300 seconds a browser saves
+3. `GET /exports/<id>/download` needs `exports.read` and answers `{"url"}`; a browser that follows a link is sent there. For 300 seconds a browser saves
    the file from this address under the name of the template. Otherwise the answer is `{"error": {"code", "message"}}`.
 
 | field of `exportJob` | meaning |

@@ -112,7 +112,7 @@ create or replace function anonymise_customer(id uuid) returns customers as $$
 declare
   v_customer customers;
 begin
-  perform require_permission('customers.erase');
+  perform require_all_permissions('customers.erase', 'customers.read');
   select * into v_customer from customers c where c.id = anonymise_customer.id for update;
   if not found then
     perform fail('OF404', 'There is no customer with this id', '{"path": ["id"]}');
@@ -126,7 +126,7 @@ begin
   return v_customer;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function anonymise_customer is '@guard customers.erase
+comment on function anonymise_customer is '@guard customers.erase customers.read
 @action bad unless erased_at
 Erases the personal data of a customer: from the customer and its orders, with the notes about it, in searches and in the audit log. Amounts and lines of orders stay. It cannot be undone, and imports from the ERP do not bring the data back.';
 

@@ -7,13 +7,14 @@ begin
   set state = end_export.state, error_message = end_export.message, finished_at = clock_timestamp()
   where j.id = end_export.job_id;
   delete from export_job_products p where p.job_id = end_export.job_id;
+  delete from export_job_lists l where l.job_id = end_export.job_id;
   perform schedule_file_deletion(array(select f.key from stored_files f where f.job_id = end_export.job_id));
 end;
 $$ language plpgsql volatile;
 comment on function end_export is 'Ends an export without a file.';
 
 -- The reason why the user may not read the rows; null when they may.
-create or replace function export_refusal(job export_jobs, permissions text[]) returns text as $$
+create or replace function export_refusal(job export_jobs, permissions text[], required text[]) returns text as $$
   select case
     when not exists (select from users u where u.id = job.user_id and u.is_active)
       then 'The user of this export is not active any more'
@@ -22,7 +23,7 @@ create or replace function export_refusal(job export_jobs, permissions text[]) r
     ) then 'The API token that asked for this export was revoked or has expired'
     else (
       select 'The user of this export no longer holds the permission ' || k
-      from unnest(array['products.read', 'exports.create']) as k where k <> all (export_refusal.permissions) limit 1
+      from unnest(export_refusal.required) as k where k <> all (export_refusal.permissions) limit 1
     )
   end
 $$ language sql stable;
@@ -39,6 +40,7 @@ declare
   v_permissions text[];
   v_template export_templates;
   v_workbook export_workbooks;
+  v_list export_job_lists;
   v_fields text[];
   v_refusal text;
   v_key text;
@@ -50,14 +52,16 @@ begin
     raise exception 'This worker does not support the format %', v_job.format;
   end if;
   v_permissions := case when v_job.token_id is null then user_permissions(v_job.user_id) else token_permissions(v_job.token_id) end;
-  v_refusal := export_refusal(v_job, v_permissions);
+  select * into v_list from export_job_lists l where l.job_id = v_job.id;
+  v_refusal := export_refusal(v_job, v_permissions, array['exports.create', case when v_list.job_id is null then 'products.read'
+    else nullif(table_tags(to_regclass(v_list.table_name)) ->> 'read', 'login') end]);
   select * into v_template from export_templates t where t.id = v_job.template_id;
   select * into v_workbook from export_workbooks w where w.id = v_template.workbook_id;
   v_fields := coalesce(v_workbook.fields,
     array(select c.field from export_template_columns c where c.template_id = v_template.id order by c.position));
   v_refusal := coalesce(
     v_refusal,
-    case when v_template.id is null then 'The template was deleted before the export ran' end,
+    case when v_list.job_id is not null then null when v_template.id is null then 'The template was deleted before the export ran' end,
     'The template was changed before the export ran: ' || format_problem(v_template, v_job.format),
     (
       select 'The template shows what products do not have any more: ' || string_agg(f.field, ', ')
@@ -79,19 +83,20 @@ begin
   where j.id = v_job.id
   returning * into v_job;
   return jsonb_build_object(
-    'attempt', v_job.attempt, 'format', v_job.format, 'failures', v_job.failures, 'key', v_key, 'source', v_job.source, 'kind', v_template.kind,
+    'attempt', v_job.attempt, 'format', v_job.format, 'failures', v_job.failures, 'key', v_key, 'source', v_job.source,
+    'kind', coalesce(v_template.kind, 'TABLE'), 'values', v_list.statement_values,
     'workbookKey', v_workbook.file_key, 'userId', v_job.user_id, 'tokenId', v_job.token_id,
     'permissions', v_permissions,
     'scoped', coalesce((select t.is_scoped from api_tokens t where t.id = v_job.token_id), false),
-    'totalRows', v_job.total_rows, 'timeZone', time_zone_of(v_job.user_id), 'query', export_query(v_fields),
-    'columns', (
+    'totalRows', v_job.total_rows, 'timeZone', time_zone_of(v_job.user_id), 'query', coalesce(v_list.statement, export_query(v_fields)),
+    'columns', coalesce(v_list.columns, (
       select jsonb_agg(jsonb_build_object(
         'field', f.field, 'kind', f.kind, 'title', coalesce(c.title, f.title), 'width', c.width, 'numberFormat', c.number_format,
         'hidden', not string_to_array(f.keys, ' ') && v_permissions
       ) order by f.place)
       from find_export_fields(v_fields) as f
         left join export_template_columns c on c.template_id = v_template.id and c.position = f.place and v_workbook.id is null
-    )
+    ))
   );
 end;
 $$ language plpgsql volatile security definer set search_path from current;
@@ -131,6 +136,7 @@ begin
     return false;
   end if;
   delete from export_job_products p where p.job_id = complete_export.job_id;
+  delete from export_job_lists l where l.job_id = complete_export.job_id;
   return true;
 end;
 $$ language plpgsql volatile security definer set search_path from current;

@@ -9,6 +9,16 @@ comment on function export_jobs_status is '@computed
 One of `queued`, `running`, `completed`, `failed`, `cancelled`, `expired`.';
 grant execute on function export_jobs_status to office_api;
 
+create or replace function export_jobs_download_path(job export_jobs) returns text as $$
+  select format('/exports/%s/download', job.id) where export_jobs_status(job) = 'completed'
+$$ language sql stable;
+comment on function export_jobs_download_path is '@computed
+@title File
+@widget file
+@list off
+The address below that of the service from which the file is downloaded; null while there is none.';
+grant execute on function export_jobs_download_path to office_api;
+
 -- A workbook cannot be written as text, because it has no table of columns.
 create or replace function format_problem(template export_templates, format text) returns text as $$
   select case
@@ -87,6 +97,37 @@ end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function create_data_export_from_template is 'Creates an export of the given products and queues its start.';
 
+-- The server compiles the statement, which runs as the user of the export: it can read no more than they can. Reads of audited
+-- tables are recorded here, because the file is for the caller.
+create or replace function start_list_export(job jsonb, list jsonb) returns uuid as $$
+declare
+  v_job export_jobs := jsonb_populate_record(null::export_jobs, start_list_export.job);
+begin
+  perform require_permission('exports.create');
+  insert into export_jobs (user_id, token_id, source, entity, format, query, total_rows)
+  values (current_user_id(), current_token_id(), v_job.source, v_job.entity, v_job.format, v_job.query, v_job.total_rows)
+  returning * into v_job;
+  insert into export_job_lists (job_id, table_name, tables, statement, statement_values, columns)
+  select v_job.id, l.table_name, l.tables, l.statement, l.statement_values, l.columns
+  from jsonb_populate_record(null::export_job_lists, start_list_export.list) as l;
+  perform record_reads(
+    array_agg(r.entity_type), array_agg(null::text),
+    array_agg(jsonb_build_object('field', 'createListExport', 'arguments', jsonb_build_object('entity', v_job.entity, 'query', v_job.query),
+      'rows', v_job.total_rows))
+  )
+  from (
+    select distinct case t.name when 'audit_log' then 'AuditLog' else substring(g.tags ->> 'audit' from '^(\w+)') end as entity_type
+    from jsonb_array_elements_text(start_list_export.list -> 'tables') as t(name), lateral table_tags(t.name::regclass) as g(tags)
+    where g.tags ? 'auditReads' or t.name = 'audit_log'
+  ) as r
+  having count(*) > 0;
+  perform queue_export_start();
+  return v_job.id;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function start_list_export is '@behavior -*
+Creates an export of a list and queues its start.';
+
 -- Returns the caller's own export, locked; exports of others are reported as missing.
 create or replace function own_export(id uuid) returns export_jobs as $$
 declare
@@ -146,4 +187,4 @@ $$ language plpgsql volatile security definer set search_path from current;
 comment on function delete_export_job is '@guard exports.create
 Deletes an export of the caller with its file; a running export is stopped.';
 
-grant execute on function create_data_export_from_template, cancel_export_job, delete_export_job to office_api;
+grant execute on function create_data_export_from_template, start_list_export, cancel_export_job, delete_export_job to office_api;

@@ -16,7 +16,7 @@ create or replace function restorable_table(entity_type text) returns table (rel
   select t.relation, t.permissions, t.needs_login from restorable_tables() t where t.entity_type = restorable_table.entity_type
 $$ language sql stable;
 
-create or replace function deletions(entity_type text default null, "limit" integer default 50) returns setof deletion as $$
+create or replace function deletions(entity_type text default null, entity_id text default null, "limit" integer default 50) returns setof deletion as $$
 declare
   v_types text[];
 begin
@@ -37,6 +37,7 @@ begin
   from audit_log a join restorable_tables() t on t.entity_type = a.entity_type left join users u on u.id = a.actor_user_id
   where a.operation = 'DELETE' and a.created_at > now() - interval '7 days'
     and a.entity_type = any (case when deletions.entity_type is null then v_types else array[deletions.entity_type] end)
+    and (deletions.entity_id is null or a.entity_id = deletions.entity_id)
   order by a.created_at desc, a.id desc
   limit deletions."limit";
 end;
@@ -44,6 +45,7 @@ $$ language plpgsql stable security definer set search_path from current;
 comment on function deletions is '@guard principal
 @auditReads AuditLog
 @argument entity_type Only rows of this type.
+@argument entity_id Only the row with this id.
 @argument limit The largest number of rows, 1 to 200.
 The rows deleted in the last seven days that the caller may restore, newest first. Rows with files are not among them.';
 grant execute on function deletions to office_api;

@@ -118,6 +118,7 @@ const rows = `
 
   insert into office_jobs.workers (id, silence) values ('worker', '1 minute'), ('another', '1 minute');
   insert into office_jobs.tenants (tenant) values ('one'), ('two');
+  select office_jobs.add('nothing', '{}', run_at => now() + interval '1 day') from generate_series(1, 2);
 `;
 
 /** Puts two rows into every table, in the transaction at hand. @throws FillError */

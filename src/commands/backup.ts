@@ -14,7 +14,6 @@ import {
   type BackupTable,
   columnsOf,
   manifestFile,
-  queueTables,
   sha256Of,
 } from "./backupFiles.ts";
 import { CommandError, runCommand } from "./runCommand.ts";
@@ -51,7 +50,10 @@ await runCommand(async ({ database: { ownerUrl, schema: tenant, maintenanceTimeo
     const tables: BackupTable[] = [];
     for (const name of names) tables.push(await copyOut(client, folder, tenant, name));
     await client.query("set local role office_worker");
-    for (const name of queueTables)
+    const { rows: queue } = await client.query<{ name: string }>(
+      "select unnest(office_jobs.backup_tables()) as name",
+    );
+    for (const { name } of queue)
       tables.push(await copyOut(client, folder, "graphile_worker", name));
     const manifest: BackupManifest = {
       format: "back-office backup 1",

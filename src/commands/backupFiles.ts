@@ -31,9 +31,6 @@ export type BackupManifest = z.output<typeof manifest>;
 /** The manifest, which is written last. */
 export const manifestFile = "backup.json";
 
-/** The queue's tables with jobs; the tables of workers and locks are not part of a backup. */
-export const queueTables = ["_private_tasks", "_private_job_queues", "_private_jobs"];
-
 /** The columns that COPY writes: all except generated ones. */
 export async function columnsOf(client: pg.ClientBase, schema: string, name: string) {
   const { rows } = await client.query<{ column: string }>(

@@ -20,9 +20,9 @@ interface DeadJob {
 }
 
 const dead = `
-  select j.id, t.identifier as task, j.payload ->> 'tenant' as tenant, j.payload ->> 'correlationId' as correlation_id,
+  select j.id, j.task, j.payload ->> 'tenant' as tenant, j.payload ->> 'correlationId' as correlation_id,
     j.run_at, j.attempts, j.last_error
-  from graphile_worker._private_jobs j join graphile_worker._private_tasks t on t.id = j.task_id
+  from office_jobs.queue j
   where j.locked_at is null and j.attempts >= j.max_attempts`;
 
 await runCommand(async (config) => {
@@ -59,7 +59,7 @@ async function retry(
 ): Promise<number> {
   await client.query("begin");
   const { rows } = await client.query<DeadJob>(
-    `with chosen as (${dead} and ($1::bigint[] is null or j.id = any ($1)) and ($2::text is null or t.identifier = $2) for update of j),
+    `with chosen as (${dead} and ($1::bigint[] is null or j.id = any ($1)) and ($2::text is null or j.task = $2) for no key update of j),
        again as (
          select r.id from chosen c, graphile_worker.reschedule_jobs(array[c.id], run_at => now(), attempts => 0) as r
        )

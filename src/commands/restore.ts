@@ -99,12 +99,7 @@ async function fill(
     await setSequences(client, table);
   }
   // Locks of workers that no longer exist.
-  await client.query(
-    "update graphile_worker._private_jobs set locked_at = null, locked_by = null where locked_by is not null",
-  );
-  await client.query(
-    "update graphile_worker._private_job_queues set locked_at = null, locked_by = null where locked_by is not null",
-  );
+  await client.query("select office_jobs.unlock_all()");
   await client.query("commit");
 }
 

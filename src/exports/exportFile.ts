@@ -31,6 +31,8 @@ export interface ExportAttempt extends JobPrincipal {
   /** The time zone of the user, for the timestamps of workbooks. */
   timeZone: string;
   query: string;
+  /** The parameters of the query of a list; null for an export of products. */
+  values: unknown[] | null;
   columns: ExportColumn[];
 }
 
@@ -103,7 +105,8 @@ async function writeContent(
     });
   }
   const missing = begun.totalRows - written.rows;
-  if (missing > 0)
+  // A list is read as it is when the file is written.
+  if (missing > 0 && begun.values === null)
     notes.push(
       missing === 1
         ? "One product is missing: it was deleted after the export was requested"
@@ -138,12 +141,14 @@ async function* read({
   // CSV and JSONL say the time zone of a timestamp: UTC.
   const local = begun.format === "xlsx" ? localTimes(begun.timeZone) : null;
   let any = false;
-  for await (const row of exportRows(client, begun.query, exportId, kinds)) {
+  const statement = { text: begun.query, values: begun.values ?? [exportId] };
+  for await (const row of exportRows(client, statement, kinds)) {
     signal.throwIfAborted();
     any = true;
     onRow();
     yield local ? row.map((value) => (value instanceof Date ? local(value) : value)) : row;
   }
+  if (!any && begun.values !== null) throw new ExportProblem("No row matches any more");
   if (!any)
     throw new ExportProblem(
       begun.totalRows === 1

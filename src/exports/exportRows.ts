@@ -16,16 +16,15 @@ export interface ExportColumn {
 const fetchSize = 250;
 
 /**
- * Reads an export's products in order and in batches, limited to what the reader may see. `query` comes from the SQL
- * function `export_query` for fields of these kinds; a picture is read as its URL.
+ * Reads an export's rows in order and in batches, limited to what the reader may see. The statement returns the number of the
+ * row, then the fields of these kinds; a picture is read as its URL.
  */
 export async function* exportRows(
   client: pg.ClientBase,
-  query: string,
-  exportId: string,
+  { text, values }: { text: string; values: unknown[] },
   kinds: readonly FieldKind[],
 ): AsyncGenerator<CellValue[]> {
-  const cursor = client.query(new Cursor<unknown[]>(query, [exportId], { rowMode: "array" }));
+  const cursor = client.query(new Cursor<unknown[]>(text, values, { rowMode: "array" }));
   // Closing a cursor waits for a response, which never arrives on a lost connection.
   const connectionEnd = Promise.withResolvers<undefined>();
   const onEnd = () => connectionEnd.resolve(undefined);
@@ -44,12 +43,12 @@ export async function* exportRows(
       if (rows.length === 0) return;
       // The database reads the next batch while this one is written.
       nextBatch = read();
-      for (const [position, ...values] of rows) {
+      for (const [position, ...cells] of rows) {
         // The statement relies on the plan's order instead of a sort, so the order is checked here.
         if (typeof position !== "number" || position <= last)
           throw new Error("The export query returned rows out of order");
         last = position;
-        yield values.map((value, index) => cell(value, kinds[index]));
+        yield cells.map((value, index) => cell(value, kinds[index]));
       }
     }
   } finally {

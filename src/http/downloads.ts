@@ -25,11 +25,12 @@ interface Export {
   source: string;
   format: string;
   file_key: string | null;
-  finished_at: Date | null;
+  /** The day of its end in the caller's time zone. */
+  finished_on: string | null;
   error_message: string | null;
 }
 
-/** `GET /exports/<id>/download`: a short-lived link to a finished export of the caller. */
+/** `GET /exports/<id>/download`: a short-lived link to a finished export of the caller; browsers are sent there. */
 export function downloads(options: DownloadsOptions): Router {
   const { pool, settings, files, linkSeconds, readRequestContext } = options;
   const router = Router();
@@ -45,7 +46,8 @@ export function downloads(options: DownloadsOptions): Router {
       "caller",
       async (client) => {
         const { rows } = await client.query<Export>(
-          `select export_jobs_status(j) as status, j.source, j.format, j.file_key, j.finished_at, j.error_message
+          `select export_jobs_status(j) as status, j.source, j.format, j.file_key, j.error_message,
+             to_char(j.finished_at at time zone own_time_zone(), 'YYYY-MM-DD') as finished_on
          from export_jobs j where j.id = $1`,
           [id],
         );
@@ -62,7 +64,10 @@ export function downloads(options: DownloadsOptions): Router {
         return link;
       },
     );
-    response.setHeader("Cache-Control", "no-store").json({ url });
+    response.setHeader("Cache-Control", "no-store").vary("Accept");
+    // A browser that follows a link gets the file, and a program its address.
+    if (request.accepts(["json", "html"]) === "html") response.redirect(303, url);
+    else response.json({ url });
   });
   return router;
 }
@@ -88,8 +93,7 @@ function requireFile({ status, file_key: key, error_message: error }: Export): s
 }
 
 /** The file name for the browser: the template's name and the day, without characters that file systems reject. */
-function fileNameOf({ source, format, finished_at: finishedAt }: Export): string {
+function fileNameOf({ source, format, finished_on: day }: Export): string {
   const name = source.replace(/[\\/:*?"<>|]+/g, "-").trim();
-  const day = finishedAt?.toISOString().slice(0, 10) ?? "";
-  return `${name} ${day}.${format}`;
+  return `${name} ${day ?? ""}.${format}`;
 }

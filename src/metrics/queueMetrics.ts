@@ -93,12 +93,12 @@ export function watchQueue({ registry, pool, tenant, tasks, log }: QueueMetricsO
 }
 
 const queueSql = `
-  select t.identifier as task,
+  select j.task,
     count(*) filter (where j.locked_at is null and j.attempts < j.max_attempts and j.run_at <= now())::float8 as waiting,
     count(*) filter (where j.locked_at is not null)::float8 as running,
     count(*) filter (where j.locked_at is null and j.attempts < j.max_attempts and j.run_at > now())::float8 as later,
     count(*) filter (where j.locked_at is null and j.attempts >= j.max_attempts)::float8 as dead,
     coalesce(extract(epoch from now() - min(j.run_at) filter (
       where j.locked_at is null and j.attempts < j.max_attempts and j.run_at <= now())), 0)::float8 as oldest
-  from graphile_worker._private_jobs j join graphile_worker._private_tasks t on t.id = j.task_id
-  group by t.identifier`;
+  from office_jobs.queue j
+  group by j.task`;

@@ -256,3 +256,28 @@ describe("a list in other forms", () => {
     });
   });
 });
+
+test("a list is exported with its query, its order and its columns", async () => {
+  await withJourney(
+    { browser, service },
+    { token },
+    async ({ page, open, show, expectAccessible }) => {
+      await open(
+        "/products?q=country:Italy%20vintage:1995&order=NAME_DESC&cols=name,wineTypeId,vintage",
+      );
+      await page.getByRole("button", { name: "Export" }).click();
+      await show("export-menu");
+      await expectAccessible();
+      await page.getByRole("menuitem", { name: "CSV" }).click();
+      await page.getByText("The export of products has started").waitFor();
+      await page.getByRole("button", { name: "Show it" }).click();
+      await page.getByText("country:Italy vintage:1995").waitFor();
+    },
+  );
+  const { rows } = await service.database.pool.query<{ fields: string[]; statement: string }>(
+    "select array(select c ->> 'field' from jsonb_array_elements(l.columns) as c) as fields, l.statement from export_job_lists l",
+  );
+  expect(rows).toHaveLength(1);
+  expect(rows[0]?.fields).toEqual(["name", "wineType.name", "vintage"]);
+  expect(rows[0]?.statement).toMatch(/order by \S+"name" desc/);
+});

@@ -402,7 +402,8 @@ test("the address of a new calendar feed is shown once", async () => {
   });
 });
 
-test("a deleted row shows its history to holders of audit.read, and is restored", async () => {
+test("a deleted row shows its history to holders of audit.read only, and is restored by whoever may create it", async () => {
+  const reader = await service.login(["products.read"]);
   const auditor = await service.login([...buyer, "audit.read"]);
   const { rows } = await service.database.pool.query<{ id: string }>(
     "insert into products (erp_product_number, name) values ($1, 'Barbera') returning id",
@@ -411,7 +412,7 @@ test("a deleted row shows its history to holders of audit.read, and is restored"
   const id = rows[0]?.id ?? "";
   const before = await columnsOf(id);
   await service.database.pool.query("delete from products where id = $1", [id]);
-  await withJourney({ browser, service }, { token: anna.token }, async ({ page, open }) => {
+  await withJourney({ browser, service }, { token: reader.token }, async ({ page, open }) => {
     await open(`/products/${id}`);
     await page.getByText("There is no such row").waitFor();
     expect(await page.getByRole("button", { name: "Restore" }).count()).toBe(0);
@@ -419,9 +420,19 @@ test("a deleted row shows its history to holders of audit.read, and is restored"
   await withJourney(
     { browser, service },
     { token: auditor.token },
+    async ({ page, open, show }) => {
+      await open(`/products/${id}`);
+      await page.getByText("deleted it").waitFor();
+      await show("deleted");
+    },
+  );
+  await withJourney(
+    { browser, service },
+    { token: anna.token },
     async ({ page, open, expectAccessible }) => {
       await open(`/products/${id}`);
-      await page.getByRole("button", { name: "Restore" }).waitFor();
+      await page.getByText("Somebody deleted Barbera").waitFor();
+      expect(await page.getByText("deleted it").count()).toBe(0);
       await expectAccessible();
       await page.getByRole("button", { name: "Restore" }).click();
       await page.getByText("The row was restored").waitFor();

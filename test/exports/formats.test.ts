@@ -123,7 +123,7 @@ describe("an XLSX export", () => {
       [ids[1]],
     );
     try {
-      const { bytes } = await fileOf("XLSX");
+      const { job, bytes } = await fileOf("XLSX");
       const workbook = new ExcelJS.Workbook();
       await workbook.xlsx.load(bytes as never);
       const cells = workbook.worksheets[0]?.getColumn(7).values.slice(2, 4);
@@ -131,6 +131,12 @@ describe("an XLSX export", () => {
         new Date("2026-01-31T07:34:56.789Z"),
         new Date("2026-07-31T08:34:56Z"),
       ]);
+      await pool.query("update export_jobs set finished_at = '2026-08-01T02:00Z' where id = $1", [
+        job.id,
+      ]);
+      const { body } = await exports.download(job.id);
+      const { headers } = await fetch(body.url ?? "");
+      expect(headers.get("content-disposition")).toMatch(/ 2026-07-31\.xlsx"$/);
     } finally {
       await pool.query("update products set source_updated_at = null where id = $1", [ids[1]]);
     }

@@ -102,6 +102,10 @@ export const devLoginDocument = `mutation ($email: String!) {
 
 export const logoutDocument = `mutation { done: logout }`;
 
+export const listExportDocument = `mutation Export($input: CreateListExportInput!) {
+  job: createListExport(input: $input) { id }
+}`;
+
 export const catalogueDocument = `query Console($ifNot: String) {
   console(ifNot: $ifNot) {
     version title

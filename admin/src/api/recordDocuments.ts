@@ -66,6 +66,10 @@ export function recordBelowDocument(
   return `query RecordBelow($query: String!${variables}) { upper: ${pagesOf(upper)}(query: $query, first: 1) { nodes { rows: ${list} } } }`;
 }
 
+export const deletionsDocument = `query Deletions($id: String!) {
+  deletions(entityId: $id, limit: 1) { auditLogId label deletedAt userName }
+}`;
+
 export const restoreDocument = `mutation Restore($auditLogId: ID!) {
   restored: restore(auditLogId: $auditLogId)
 }`;

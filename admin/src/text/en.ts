@@ -66,6 +66,11 @@ export const en = {
     queryHint: "Words, or field:value — Enter to search",
     clear: "Clear the query",
     new: (one: string) => `New ${one}`,
+    export: "Export",
+    formats: { XLSX: "Excel workbook", CSV: "CSV", JSONL: "JSON Lines" },
+    exported: (title: string) => `The export of ${title.toLowerCase()} has started`,
+    showExport: "Show it",
+    notExported: "Nothing was exported",
     columns: "Columns",
     columnsHint: "Shown columns, in their order",
     resetColumns: "As at first",
@@ -98,6 +103,7 @@ export const en = {
   },
   record: {
     preview: "Preview",
+    download: "Download",
     fields: "Fields",
     history: "History",
     save: "Save",
@@ -171,6 +177,8 @@ export const en = {
     deleted: "deleted it",
     changedIt: "changed",
     putBack: (title: string) => `Put the old value of ${title} into the form`,
+    deletedBy: (label: string | null, user: string | null) =>
+      `${user ?? "Somebody"} deleted ${label ?? "it"}`,
     undelete: "Restore",
     undeleted: (count: number) =>
       count === 1

@@ -20,27 +20,11 @@ export interface JobScope {
 type Effect<T> = (client: pg.ClientBase) => Promise<T>;
 type Helpers = Pick<JobHelpers, "job" | "withPgClient">;
 
-// `locked_by` identifies a process and `locked_at` one attempt. The attempt count does not identify an attempt, because
-// adding a job with the key of a running job sets its attempts to the maximum.
-const owned = "id = $1 and locked_by = $2 and date_trunc('milliseconds', locked_at) = $3";
-const isOwned = `select from graphile_worker._private_jobs where ${owned}`;
-const hold = `${isOwned} for no key update`;
-// When the failure reaches the queue, it adds its own backoff to `run_at`.
-const fail = `update graphile_worker._private_jobs
-  set run_at = greatest(run_at, now() + $4::integer * interval '1 ms')
-  where ${owned}
-  returning attempts, max_attempts,
-    greatest(run_at, now()) + exp(least(attempts, 10)) * interval '1 second' as next_attempt_at`;
-const unlockQueue = `update graphile_worker._private_job_queues q set locked_at = null, locked_by = null
-  from j where q.id = j.job_queue_id and q.locked_by = $2`;
-const end = `with j as (delete from graphile_worker._private_jobs where ${owned} returning job_queue_id),
-  q as (${unlockQueue}) select from j`;
-const giveBack = `with j as (
-    update graphile_worker._private_jobs
-    set locked_at = null, locked_by = null, attempts = greatest(attempts - 1, 0), updated_at = now(),
-      run_at = greatest(run_at, now() + $4::integer * interval '1 ms')
-    where ${owned} returning job_queue_id, attempts, max_attempts, run_at
-  ), q as (${unlockQueue}) select attempts, max_attempts, run_at as next_attempt_at from j`;
+const isOwned = "select office_jobs.is_owned($1, $2, $3) as owned";
+const hold = "select office_jobs.hold($1, $2, $3) as owned";
+const finish = "select office_jobs.finish($1, $2, $3) as owned";
+const postpone = "select * from office_jobs.postpone($1, $2, $3, $4)";
+const giveBack = "select * from office_jobs.give_back($1, $2, $3, $4)";
 
 /**
  * Runs `effect` in a transaction in the job's tenant. It commits only while this worker owns the job, so a worker that
@@ -67,7 +51,7 @@ export function completeOwnedJob<T>(
   effect: Effect<T>,
   settle: Effect<unknown>,
 ): Promise<T> {
-  return transaction(helpers, scope, heartbeatTimeoutMs, effect, { close: end, settle });
+  return transaction(helpers, scope, heartbeatTimeoutMs, effect, { close: finish, settle });
 }
 
 /** Runs `effect` in a transaction in the job's tenant, without checking who owns the job. */
@@ -113,7 +97,7 @@ export function failOwnedJob(
   settle: (client: pg.ClientBase, end: AttemptEnd) => Promise<unknown>,
   notBeforeMs = 0,
 ): Promise<void> {
-  return endAttempt(helpers, scope, heartbeatTimeoutMs, settle, fail, notBeforeMs);
+  return endAttempt(helpers, scope, heartbeatTimeoutMs, settle, postpone, notBeforeMs);
 }
 
 function endAttempt(
@@ -149,8 +133,8 @@ function transaction<T>(
   }: { close?: string; settle?: Effect<unknown>; fenced?: boolean } = {},
 ): Promise<T> {
   const requireOwned = async (client: pg.ClientBase, sql: string) => {
-    const { rowCount } = await client.query(sql, fence(helpers));
-    if (rowCount !== 1) throw new LostOwnershipError(helpers.job.id);
+    const { rows } = await client.query<{ owned: boolean }>(sql, fence(helpers));
+    if (rows[0]?.owned !== true) throw new LostOwnershipError(helpers.job.id);
   };
   return helpers.withPgClient(async (client) => {
     await client.query("begin");

@@ -109,6 +109,7 @@ export const preparations: Readonly<Record<string, Preparation>> = {
     sql: `select jsonb_build_object('userId', '${own.user}', 'input', '{"name": "Made"}'::jsonb) as variables`,
   },
   declineAbsence: onNew(absence("2040-03-01")),
+  createListExport: input("'entity', 'campaigns', 'query', 'id:*'"),
   deactivateUser: {
     sql: `with made as (insert into users (email, is_active) values ('leaves@example.com', true) returning id)
       select jsonb_build_object('userId', id) as variables from made`,

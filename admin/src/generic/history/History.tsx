@@ -43,18 +43,10 @@ interface HistoryProps {
   onRestore?: (field: EntityField, value: unknown) => void;
   /** Shows nothing in place of an error. */
   isOptional?: boolean;
-  /** Restores the row from its deletion; absent where the row exists or the caller may not create such rows. */
-  onUndelete?: ((auditLogId: string) => void) | undefined;
 }
 
 /** The changes of one row, newest first. */
-export function History({
-  entity,
-  id,
-  isOptional = false,
-  onRestore,
-  onUndelete,
-}: HistoryProps): ReactNode {
+export function History({ entity, id, isOptional = false, onRestore }: HistoryProps): ReactNode {
   const history = useInfiniteQuery({
     queryKey: ["history", entity.name, id],
     queryFn: ({ pageParam, signal }) =>
@@ -73,7 +65,7 @@ export function History({
   return (
     <>
       <ol className="history">
-        {changes.map((change, index) => (
+        {changes.map((change) => (
           <li key={change.id}>
             <p>
               <time dateTime={change.at} title={formatTime(change.at)} className="dim">
@@ -84,11 +76,6 @@ export function History({
                 <span className="dim"> {en.history.also(change.alsoChanged)}</span>
               )}
             </p>
-            {index === 0 && isDeletion(change) && onUndelete && (
-              <Button className="button" onPress={() => onUndelete(change.id)}>
-                {en.history.undelete}
-              </Button>
-            )}
             {change.operation.toUpperCase().startsWith("UPDATE") && (
               <ul>
                 {change.changes.map((item) => (

@@ -30,6 +30,7 @@ import { ListBelow, NoList } from "./NoList.tsx";
 import { QueryField, type QueryFieldHandle } from "./QueryField.tsx";
 import { useRows } from "./useRows.ts";
 
+const loadExportMenu = async () => (await import("./ExportMenu.tsx")).ExportMenu;
 const loadRecordDrawers = async () => (await import("../record/RecordDrawer.tsx")).RecordDrawers;
 
 export function ListPage(): ReactNode {
@@ -54,6 +55,7 @@ function List({ entity }: { entity: Entity }): ReactNode {
   const search = useSearch({ from: "/$entity" });
   const navigate = useNavigate({ from: "/$entity" });
   const frame = useFrame();
+  const { permissions } = useEntities().catalogue.me;
   const preference = usePreferences().lists[entity.name];
   const [range, setRange] = useState<readonly [number, number]>([0, 0]);
   const [selection, setSelection] = useState<Selection>(new Set<string>());
@@ -72,6 +74,9 @@ function List({ entity }: { entity: Entity }): ReactNode {
     range,
   });
 
+  // The menu of a button: after the rows.
+  const mayExport = permissions.includes("exports.create") && (rows.total ?? 0) > 0;
+  const ExportMenu = useLoaded(loadExportMenu, mayExport);
   const RecordDrawers = useLoaded(loadRecordDrawers, search.open !== undefined);
   const hasRows = rows.total !== undefined;
   // Opening a row comes next: its script is there by then.
@@ -142,6 +147,9 @@ function List({ entity }: { entity: Entity }): ReactNode {
               change({ cols: names?.join(",") ?? "" });
             }}
           />
+          {mayExport && ExportMenu && (
+            <ExportMenu entity={entity} columns={columns} query={query} order={order} />
+          )}
           {entity.canCreate && (
             <Button className="button button-primary" onPress={create}>
               <Icon name="plus" />

@@ -1,20 +1,46 @@
-import { useMutation } from "@tanstack/react-query";
+import { useMutation, useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
+import { Button } from "react-aria-components";
 import { ask } from "../../api/ask.ts";
-import { restoreDocument } from "../../api/recordDocuments.ts";
+import { deletionsDocument, restoreDocument } from "../../api/recordDocuments.ts";
 import { refetchRows } from "../../api/refetchRows.ts";
 import type { Entity } from "../../meta/catalogue.ts";
+import { formatAgo, formatTime } from "../../meta/format.ts";
 import { en } from "../../text/en.ts";
 import { showToast } from "../../ui/Toasts.tsx";
 import { History } from "../history/History.tsx";
 
+interface Deletion {
+  auditLogId: string;
+  label: string | null;
+  deletedAt: string;
+  userName: string | null;
+}
+
 /**
- * The history of a row that is no longer there, which the service shows to holders of `audit.read`, and its restoration.
- * Nothing where the caller may not see it.
+ * The place of a row that is no longer there: its restoration for callers who may create such rows, and its history for holders
+ * of `audit.read`. Nothing where the caller may see neither.
  */
 export function DeletedRow({ entity, id }: { entity: Entity; id: string }): ReactNode {
+  const { data } = useQuery({
+    queryKey: ["deletion", id],
+    queryFn: ({ signal }) => ask<{ deletions: Deletion[] }>(deletionsDocument, { id }, { signal }),
+    enabled: entity.canCreate !== null,
+    staleTime: 0,
+  });
+  const [deletion] = data?.deletions ?? [];
+  return (
+    <>
+      {deletion && <Undelete deletion={deletion} />}
+      {entity.hasHistory && <History entity={entity} id={id} isOptional />}
+    </>
+  );
+}
+
+function Undelete({ deletion }: { deletion: Deletion }): ReactNode {
+  const { auditLogId, label, deletedAt, userName } = deletion;
   const mutation = useMutation({
-    mutationFn: (auditLogId: string) =>
+    mutationFn: () =>
       ask<{ restored: number }>(
         restoreDocument,
         { auditLogId },
@@ -25,15 +51,20 @@ export function DeletedRow({ entity, id }: { entity: Entity; id: string }): Reac
     onSettled: refetchRows,
   });
   return (
-    <History
-      entity={entity}
-      id={id}
-      isOptional
-      onUndelete={
-        entity.canCreate && !mutation.isPending
-          ? (auditLogId) => mutation.mutate(auditLogId)
-          : undefined
-      }
-    />
+    <p>
+      {en.history.deletedBy(label, userName)}{" "}
+      <time dateTime={deletedAt} title={formatTime(deletedAt)} className="dim">
+        {formatAgo(deletedAt)}
+      </time>{" "}
+      <Button
+        className="button"
+        isDisabled={mutation.isPending}
+        onPress={() => {
+          mutation.mutate();
+        }}
+      >
+        {en.history.undelete}
+      </Button>
+    </p>
   );
 }

@@ -105,6 +105,14 @@ function ReadOnly({
     referred && field.reference
       ? { entity: field.reference.entity, id: referred.id }
       : row && pointedRow(entities, field, row);
+  if (field.widget === "file" && text !== en.none)
+    return (
+      <p>
+        <a className="button" href={text} target="_blank" rel="noopener noreferrer">
+          {en.record.download}
+        </a>
+      </p>
+    );
   if (field.widget === "markdown" && text !== en.none)
     return (
       <div aria-labelledby={labelId} title={readOnlyReason} role="group">

@@ -80,7 +80,7 @@ export function RecordView(props: RecordViewProps): ReactNode {
             <h2>{en.record.notFound}</h2>
             <p>{en.record.notFoundHint}</p>
           </div>
-          {entity.hasHistory && <DeletedRow entity={entity} id={id} />}
+          <DeletedRow entity={entity} id={id} />
         </div>
       ),
     });

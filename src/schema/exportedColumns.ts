@@ -1,0 +1,128 @@
+import type { PgCodecWithAttributes, PgResource } from "postgraphile/@dataplan/pg";
+import { type SQL, sql } from "postgraphile/pg-sql2";
+import { badUserInput } from "../errors/PublicError.ts";
+import { type SearchField, type SearchRelation, resolveField } from "../query/catalogue.ts";
+import { QuerySyntaxError } from "../query/QuerySyntaxError.ts";
+import { isHidden } from "./columns.ts";
+import { tagText, titleOf } from "./labels.ts";
+
+/** How the writers of exports write a value. */
+type CellKind = "TEXT" | "INTEGER" | "DECIMAL" | "BOOLEAN" | "DATE" | "DATETIME";
+
+/** A column of an exported list. */
+export interface ListColumn {
+  field: string;
+  title: string;
+  kind: CellKind;
+  /** The value as the writer of exports takes it: text, except booleans and timestamps. */
+  read: (row: SQL) => SQL;
+  /** The tables that it reads. */
+  tables: readonly string[];
+}
+
+const mostColumns = 200;
+
+/**
+ * The columns of an export of a list: the named ones, or all of the row itself.
+ * @throws PublicError for an unknown column, with the nearest known ones
+ */
+export function listColumns(
+  build: GraphileBuild.Build,
+  table: PgResource,
+  names: readonly string[] | null,
+): ListColumn[] {
+  const own = ownColumns(build, table);
+  if (names === null) return [...own.values()];
+  if (names.length === 0 || names.length > mostColumns)
+    throw badUserInput(`columns: name 1 to ${mostColumns} columns`, { path: ["columns"] });
+  return names.map((name) => own.get(name) ?? relatedColumn(build, table, name));
+}
+
+/** Columns and computed fields of a row, also those that cannot be searched, such as JSON. */
+function ownColumns(build: GraphileBuild.Build, table: PgResource): Map<string, ListColumn> {
+  const { codec } = table as PgResource<string, PgCodecWithAttributes>;
+  const columns = new Map<string, ListColumn>();
+  const searched = build.searchTable(table).fields;
+  for (const [attributeName, attribute] of Object.entries(codec.attributes)) {
+    const field = build.inflection.attribute({ attributeName, codec });
+    const isReadable = attribute.extensions?.canSelect !== false && !isHidden(attribute);
+    const known = searched.get(field);
+    if (!isReadable || (!known && !isJson(build, attribute.codec))) continue;
+    const title = tagText(attribute.extensions?.tags, "title") ?? titleOf(field);
+    const column = sql.identifier(attributeName);
+    columns.set(field, {
+      ...{ field, title, kind: known ? kindOf(known) : "TEXT", tables: [table.name] },
+      read: (row) => (known ? cellOf(known, known.read(row)) : sql`(${row}.${column})::text`),
+    });
+  }
+  for (const [field, known] of searched)
+    if (!columns.has(field))
+      columns.set(field, {
+        ...{ field, title: titleOf(field), kind: kindOf(known), tables: [table.name] },
+        read: (row) => cellOf(known, known.read(row)),
+      });
+  return columns;
+}
+
+function isJson(build: GraphileBuild.Build, codec: unknown): boolean {
+  const { TYPES } = build.dataplanPg;
+  return codec === TYPES.json || codec === TYPES.jsonb;
+}
+
+function relatedColumn(build: GraphileBuild.Build, table: PgResource, name: string): ListColumn {
+  const path = name.split(".");
+  try {
+    const asked = { path, position: 0, end: name.length };
+    const { relations, field } = resolveField(build.searchTable(table), asked);
+    if (relations.length === 0 || relations.some(({ many }) => many))
+      throw new QuerySyntaxError(`\`${name}\` is not one value of a row`, 0, name.length);
+    return {
+      ...{ field: name, title: titleOf(path.join(" ")), kind: kindOf(field) },
+      read: (row) => cellOf(field, related(row, relations, field)),
+      tables: [table.name, ...relations.map((relation) => relation.table().name)],
+    };
+  } catch (error) {
+    if (!(error instanceof QuerySyntaxError)) throw error;
+    throw badUserInput(`columns: ${error.reason}`, { path: ["columns"] });
+  }
+}
+
+function related(row: SQL, relations: readonly SearchRelation[], field: SearchField): SQL {
+  const [relation, ...rest] = relations;
+  if (!relation) return field.read(row);
+  const other = sql.identifier(Symbol("related"));
+  return sql`(select ${related(other, rest, field)} from ${relation.table().from} as ${other} where ${relation.join(row, other)} limit 1)`;
+}
+
+function kindOf({ kind, list }: SearchField): CellKind {
+  if (list) return "TEXT";
+  switch (kind) {
+    case "integer":
+    case "bigint":
+      return "INTEGER";
+    case "decimal":
+    case "float":
+      return "DECIMAL";
+    case "boolean":
+      return "BOOLEAN";
+    case "instant":
+    case "timestamp":
+      return "DATETIME";
+    case "date":
+      return "DATE";
+    default:
+      return "TEXT";
+  }
+}
+
+function cellOf({ kind, list, values }: SearchField, value: SQL): SQL {
+  if (list) return sql`array_to_string((${value})::text[], ', ')`;
+  if (kind === "boolean" || kind === "instant") return value;
+  if (kind === "timestamp") return sql`(${value}) at time zone 'UTC'`;
+  const renamed = [...(values ?? [])].filter(([name, stored]) => name !== stored);
+  if (renamed.length === 0) return sql`(${value})::text`;
+  const cases = renamed.map(
+    ([name, stored]) => sql`when ${sql.literal(stored)} then ${sql.literal(name)}`,
+  );
+  return sql`case (${value})::text ${sql.join(cases, " ")} else (${value})::text end`;
+}
