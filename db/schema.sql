@@ -2522,8 +2522,8 @@ Who asked for it.';
 comment on column export_jobs.token_id is 'The API token that asked for it; null for a user''s session.';
 
 comment on column export_jobs.template_id is '@list 3
-The template; null when it was deleted since.';
-comment on column export_jobs.source is 'The template''s name, as it was when the export was asked for.';
+The template; null for the export of a list, and when it was deleted since.';
+comment on column export_jobs.source is 'The name of the template or the list, as it was when the export was asked for.';
 
 comment on column export_jobs.format is '@list 2
 The format of the file: `xlsx`, `csv` or `jsonl`.';
@@ -2534,7 +2534,7 @@ The stored state; `status` also considers the time.';
 
 comment on column export_jobs.total_rows is '@list 5
 @title Rows
-How many products were asked for, each counted once.';
+How many rows were asked for.';
 
 comment on column export_jobs.exported_rows is '@list 6
 @title Written
@@ -2566,7 +2566,7 @@ Where the finished file is in the object store.';
 
 comment on column export_jobs.queue_job_id is '@internal
 The job in the queue.';
-comment on column export_jobs.query is 'The search whose products it holds; null where its products were named.';
+comment on column export_jobs.query is 'The search whose rows it holds; null where its products were named.';
 
 comment on column export_jobs.entity is '@list off
 The name of the exported list, such as `orders`; null for an export by a template.';
@@ -3486,6 +3486,7 @@ create table orders (
   created_at timestamp with time zone not null default now(),
   updated_at timestamp with time zone not null default now(),
   search_words text collate "C" not null generated always as (words_text(VARIADIC ARRAY[erp_order_number, customer_name, customer_reference, delivery_name])) stored,
+  erased_at timestamp with time zone,
   constraint orders_currency_check CHECK (currency ~ '^[A-Z]{3}$'::text),
   constraint orders_customer_id_fkey FOREIGN KEY (customer_id) REFERENCES customers(id) ON DELETE SET NULL,
   constraint orders_customer_name_check CHECK (char_length(customer_name) <= 300),
@@ -3552,7 +3553,7 @@ create policy orders_owner on orders for all to office_owner
 
 create policy orders_read on orders for select to office_api
   using (( SELECT has_permission('orders.read'::text) AS has_permission));
-grant select (xmin, id, erp_order_number, erp_id, customer_id, erp_customer_number, customer_name, customer_reference, salesperson, placed_at, requested_delivery_date, status, currency, erp_currency, net_amount, discount_amount, vat_amount, total_amount, payment_method, erp_payment_method, shipping_method, erp_shipping_method, warehouse, erp_warehouse, email, phone, delivery_name, delivery_address_line1, delivery_address_line2, delivery_postal_code, delivery_city, delivery_region, delivery_country, note, has_import_mapping_issue, has_import_data_issue, superseded_by_order_id, erp_revision, source_updated_at, imported_at, created_at, updated_at, search_words) on orders to office_api;
+grant select (xmin, id, erp_order_number, erp_id, customer_id, erp_customer_number, customer_name, customer_reference, salesperson, placed_at, requested_delivery_date, status, currency, erp_currency, net_amount, discount_amount, vat_amount, total_amount, payment_method, erp_payment_method, shipping_method, erp_shipping_method, warehouse, erp_warehouse, email, phone, delivery_name, delivery_address_line1, delivery_address_line2, delivery_postal_code, delivery_city, delivery_region, delivery_country, note, has_import_mapping_issue, has_import_data_issue, superseded_by_order_id, erp_revision, source_updated_at, imported_at, created_at, updated_at, search_words, erased_at) on orders to office_api;
 
 comment on table orders is '@group Sales 20
 @label erp_order_number customer_name
@@ -3587,8 +3588,7 @@ comment on column orders.customer_name is '@personal customer_id
 @search word
 The customer''s name as the order has it.';
 
-comment on column orders.customer_reference is '@personal customer_id
-@searchIndex searchable
+comment on column orders.customer_reference is '@searchIndex searchable
 @search word
 The customer''s own number or mark for the order.';
 
@@ -3693,6 +3693,9 @@ comment on column orders.updated_at is '@searchIndex filter sort';
 
 comment on column orders.search_words is '@internal
 The normalised text that word searches compare.';
+
+comment on column orders.erased_at is '@internal
+When the personal data was erased; the import does not restore it, whatever the customer of the order is by then.';
 comment on constraint orders_currency_check on orders is 'must be a currency code of three capitals, such as DKK';
 
 comment on constraint orders_customer_id_fkey on orders is '@foreignConnectionFieldName orders
@@ -5625,6 +5628,8 @@ begin
   end if;
   delete from customer_notes n where n.customer_id = anonymise_customer.id;
   update customers c set erased_at = now() where c.id = anonymise_customer.id;
+  update orders o set erased_at = now() where o.customer_id = anonymise_customer.id;
+  perform replace_in_notifications(v_customer.name, 'Erased');
   perform erase_personal_data('customers', anonymise_customer.id, 'Customer');
   select * into v_customer from customers c where c.id = anonymise_customer.id;
   return v_customer;
@@ -5664,7 +5669,14 @@ begin
   delete from calendar_feeds f where f.user_id = v_user.id;
   delete from ai_conversations c where c.user_id = v_user.id;
   delete from user_identities i where i.user_id = v_user.id;
-  update jobs j set subject = 'Erased' where j.subject = v_user.email;
+  delete from notifications n
+  where n.entity = 'Job' and n.entity_id in (
+    select j.id::text from jobs j join invitations i on j.input ->> 'invitationId' = i.id::text
+    where j.kind = 'send_invitation' and i.user_id = v_user.id);
+  update jobs j set subject = 'Invitation', error = null
+  from invitations i
+  where j.kind = 'send_invitation' and j.input ->> 'invitationId' = i.id::text and i.user_id = v_user.id;
+  perform replace_in_notifications(n.name, 'Former user') from unnest(array[v_user.email, user_name(v_user.id)]) as n(name);
   update users u set erased_at = now() where u.id = v_user.id;
   perform erase_personal_data('users', v_user.id, 'User',
     jsonb_build_object('email', format('erased-%s@erased.invalid', v_user.id), 'name', 'Former user'));
@@ -5851,6 +5863,18 @@ grant execute on function audit_entity_types() to office_api;
 comment on function audit_entity_types() is '@behavior -queryField -typeField
 The entity types recorded by this release.';
 
+CREATE OR REPLACE FUNCTION audit_erasures_made()
+ RETURNS TABLE(erasure_id uuid, created_at timestamp with time zone, actor_user_id uuid, entity_type text, entity_id text, rows bigint, is_recorded boolean)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select e.erasure_id, a.created_at, a.actor_user_id, a.entity_type, a.entity_id, e.rows, is_recorded_erasure(e.erasure_id)
+  from (select x.erasure_id, count(*) as rows from audit_erasures x group by 1) as e
+    left join audit_log a on a.id = e.erasure_id and a.operation = 'UPDATE'
+  order by e.erasure_id
+$function$;
+comment on function audit_erasures_made() is 'The erasures that explain changed rows, with who made them; the first columns are null where the log does not record one.';
+
 CREATE OR REPLACE FUNCTION audit_log_conditions(actor_user_id uuid, entity_type text, entity_id text, operation text, correlation_id text, "from" timestamp with time zone, "to" timestamp with time zone)
  RETURNS text
  LANGUAGE sql
@@ -5886,7 +5910,7 @@ CREATE OR REPLACE FUNCTION audit_moments(entity_type text)
  LANGUAGE sql
  IMMUTABLE
 AS $function$
-      select case audit_moments.entity_type when 'Absence' then '{decidedAt,createdAt,updatedAt}'::text[] when 'AiApproval' then '{expiresAt,createdAt,answeredAt,usedAt}'::text[] when 'AiAttachment' then '{createdAt}'::text[] when 'AiConversation' then '{createdAt,updatedAt}'::text[] when 'ApiToken' then '{expiresAt,lastUsedAt,revokedAt,createdAt}'::text[] when 'CalendarFeed' then '{lastUsedAt,revokedAt,createdAt,updatedAt}'::text[] when 'Campaign' then '{scheduledAt,createdAt,updatedAt}'::text[] when 'Customer' then '{sourceUpdatedAt,createdAt,updatedAt,erasedAt}'::text[] when 'CustomerNote' then '{createdAt,updatedAt}'::text[] when 'Department' then '{createdAt,updatedAt}'::text[] when 'DocumentationPage' then '{createdAt,updatedAt}'::text[] when 'DocumentationVersion' then '{createdAt}'::text[] when 'ErpMappingRule' then '{createdAt,updatedAt}'::text[] when 'ErpMappingTarget' then '{createdAt,updatedAt}'::text[] when 'ExportJob' then '{startedAt,finishedAt,expiresAt,createdAt,updatedAt}'::text[] when 'ExportTemplate' then '{createdAt,updatedAt}'::text[] when 'ExportWorkbook' then '{createdAt}'::text[] when 'Invitation' then '{expiresAt,acceptedAt,createdAt,updatedAt,revokedAt,mailedAt}'::text[] when 'OfficeSetting' then '{createdAt,updatedAt}'::text[] when 'Order' then '{placedAt,sourceUpdatedAt,importedAt,createdAt,updatedAt}'::text[] when 'OrderLine' then '{createdAt,updatedAt}'::text[] when 'Product' then '{sourceUpdatedAt,createdAt,updatedAt}'::text[] when 'ProductImage' then '{createdAt,updatedAt}'::text[] when 'ProductPrice' then '{createdAt,updatedAt}'::text[] when 'ProductRating' then '{createdAt,updatedAt}'::text[] when 'ProductSyncRun' then '{createdAt,deliveredAt}'::text[] when 'PublicHoliday' then '{createdAt,updatedAt}'::text[] when 'Resource' then '{createdAt,updatedAt}'::text[] when 'ResourceBooking' then '{startsAt,endsAt,createdAt,updatedAt}'::text[] when 'Reviewer' then '{createdAt,updatedAt}'::text[] when 'Role' then '{createdAt,updatedAt}'::text[] when 'RolePermission' then '{createdAt}'::text[] when 'SearchWatch' then '{lastMatchAt,dueAt,createdAt,updatedAt}'::text[] when 'Session' then '{createdAt,lastUsedAt,idleExpiresAt,expiresAt,endedAt}'::text[] when 'User' then '{createdAt,updatedAt,invitationsClosedAt,erasedAt}'::text[] when 'UserIdentity' then '{createdAt}'::text[] when 'UserRole' then '{createdAt}'::text[] when 'WineType' then '{createdAt,updatedAt}'::text[] end $function$;
+      select case audit_moments.entity_type when 'Absence' then '{decidedAt,createdAt,updatedAt}'::text[] when 'AiApproval' then '{expiresAt,createdAt,answeredAt,usedAt}'::text[] when 'AiAttachment' then '{createdAt}'::text[] when 'AiConversation' then '{createdAt,updatedAt}'::text[] when 'ApiToken' then '{expiresAt,lastUsedAt,revokedAt,createdAt}'::text[] when 'CalendarFeed' then '{lastUsedAt,revokedAt,createdAt,updatedAt}'::text[] when 'Campaign' then '{scheduledAt,createdAt,updatedAt}'::text[] when 'Customer' then '{sourceUpdatedAt,createdAt,updatedAt,erasedAt}'::text[] when 'CustomerNote' then '{createdAt,updatedAt}'::text[] when 'Department' then '{createdAt,updatedAt}'::text[] when 'DocumentationPage' then '{createdAt,updatedAt}'::text[] when 'DocumentationVersion' then '{createdAt}'::text[] when 'ErpMappingRule' then '{createdAt,updatedAt}'::text[] when 'ErpMappingTarget' then '{createdAt,updatedAt}'::text[] when 'ExportJob' then '{startedAt,finishedAt,expiresAt,createdAt,updatedAt}'::text[] when 'ExportTemplate' then '{createdAt,updatedAt}'::text[] when 'ExportWorkbook' then '{createdAt}'::text[] when 'Invitation' then '{expiresAt,acceptedAt,createdAt,updatedAt,revokedAt,mailedAt}'::text[] when 'OfficeSetting' then '{createdAt,updatedAt}'::text[] when 'Order' then '{placedAt,sourceUpdatedAt,importedAt,createdAt,updatedAt,erasedAt}'::text[] when 'OrderLine' then '{createdAt,updatedAt}'::text[] when 'Product' then '{sourceUpdatedAt,createdAt,updatedAt}'::text[] when 'ProductImage' then '{createdAt,updatedAt}'::text[] when 'ProductPrice' then '{createdAt,updatedAt}'::text[] when 'ProductRating' then '{createdAt,updatedAt}'::text[] when 'ProductSyncRun' then '{createdAt,deliveredAt}'::text[] when 'PublicHoliday' then '{createdAt,updatedAt}'::text[] when 'Resource' then '{createdAt,updatedAt}'::text[] when 'ResourceBooking' then '{startsAt,endsAt,createdAt,updatedAt}'::text[] when 'Reviewer' then '{createdAt,updatedAt}'::text[] when 'Role' then '{createdAt,updatedAt}'::text[] when 'RolePermission' then '{createdAt}'::text[] when 'SearchWatch' then '{lastMatchAt,dueAt,createdAt,updatedAt}'::text[] when 'Session' then '{createdAt,lastUsedAt,idleExpiresAt,expiresAt,endedAt}'::text[] when 'User' then '{createdAt,updatedAt,invitationsClosedAt,erasedAt}'::text[] when 'UserIdentity' then '{createdAt}'::text[] when 'UserRole' then '{createdAt}'::text[] when 'WineType' then '{createdAt,updatedAt}'::text[] end $function$;
 grant execute on function audit_moments(text) to office_api;
 
 comment on function audit_moments(text) is '@behavior -queryField -typeField
@@ -6128,6 +6152,8 @@ begin
   select * into v_job from export_jobs j where j.id = begin_export.job_id for update;
   if not found or v_job.state not in ('queued', 'running') then
     return null;
+  elsif v_job.entity is not null and 'list' <> all (begin_export.formats) then
+    raise exception 'This worker does not support exports of lists';
   elsif v_job.format <> all (begin_export.formats) then
     raise exception 'This worker does not support the format %', v_job.format;
   end if;
@@ -7908,19 +7934,20 @@ begin
     perform fail('OF400', 'limit must be from 1 to 200', '{"path": ["limit"]}');
   end if;
   select coalesce(array_agg(t.entity_type order by t.entity_type), '{}') into v_types from restorable_tables() t
-  where t.permissions <@ current_permissions() and not (t.needs_login and is_scoped());
+  where t.permissions || coalesce(t.reads, t.permissions[1]) <@ current_permissions() and not (t.needs_login and is_scoped());
   if deletions.entity_type is not null and deletions.entity_type <> all (v_types) then
     perform fail('OF400', case when v_types = '{}' then 'entityType must be left out: you may restore nothing'
       else 'entityType must be one of ' || array_to_string(v_types, ', ') end, '{"path": ["entityType"]}');
   end if;
   return query
   select a.id, a.entity_type, a.entity_id,
-    (select a.before ->> l.name from unnest(t.labels) with ordinality as l(name, place) where a.before ? l.name order by l.place limit 1),
+    (select left(a.before ->> l.name, 200) from unnest(t.labels) with ordinality as l(name, place) where a.before ? l.name order by l.place limit 1),
     a.created_at, u.id, case when u.id is not null then user_name(u.id) end
   from audit_log a join restorable_tables() t on t.entity_type = a.entity_type left join users u on u.id = a.actor_user_id
   where a.operation = 'DELETE' and a.created_at > now() - interval '7 days'
     and a.entity_type = any (case when deletions.entity_type is null then v_types else array[deletions.entity_type] end)
     and (deletions.entity_id is null or a.entity_id = deletions.entity_id)
+    and not exists (select from audit_erasures e where e.audit_log_id = a.id)
   order by a.created_at desc, a.id desc
   limit deletions."limit";
 end;
@@ -8574,7 +8601,7 @@ $function$;
 grant execute on function enter_with_session(bytea,integer) to office_server;
 comment on function enter_with_session(bytea,integer) is 'Sets the transaction''s identity to the user of a live session, with effective permissions.';
 
-CREATE OR REPLACE FUNCTION erase_audit_values(erasure_id uuid, entity_type text, entity_ids text[], reference text, subject_id text, names text[])
+CREATE OR REPLACE FUNCTION erase_audit_values(erasure_id uuid, entity_type text, entity_ids text[], names text[])
  RETURNS void
  LANGUAGE sql
 AS $function$
@@ -8584,7 +8611,7 @@ AS $function$
       select o.id, o.operation, o.created_at, audit_row_hash(o) as hash
       from audit_log o
       where o.operation in ('CREATE', 'UPDATE', 'DELETE') and o.entity_type = erase_audit_values.entity_type
-        and (o.entity_id = any (entity_ids) or o.before ->> erase_audit_values.reference = subject_id)
+        and o.entity_id = any (entity_ids)
         and (o.before ?| names or o.after ?| names)
     ) as o
     where a.id = o.id and a.operation = o.operation and a.created_at = o.created_at
@@ -8627,10 +8654,15 @@ begin
     execute format(
       'select array(select t.%I::text from %s t where t.%I = $1)', v_part.key, v_part.relation, coalesce(v_part.reference, 'id')
     ) into v_ids using id;
-    v_ids := v_ids || array(
-      select a.entity_id from audit_log a
-      where a.entity_type = v_part.entity and a.operation = 'DELETE' and a.before ->> camel_case(v_part.reference) = erase_personal_data.id::text);
-    perform erase_audit_values(v_erasure, v_part.entity, v_ids, camel_case(v_part.reference), id::text, v_part.names);
+    -- Also rows that belonged to the subject once: those that were deleted or handed over.
+    if v_part.reference is not null then
+      v_ids := v_ids || array(
+        select distinct a.entity_id from audit_log a
+        where a.entity_type = v_part.entity and a.operation in ('CREATE', 'UPDATE', 'DELETE')
+          and erase_personal_data.id::text in (a.before ->> camel_case(v_part.reference), a.after ->> camel_case(v_part.reference)));
+    end if;
+    perform erase_audit_values(v_erasure, v_part.entity, v_ids, v_part.names);
+    delete from search_watch_notices n where n.row_id::text = any (v_ids);
   end loop;
   perform set_config('office.erasing', '', true);
   insert into audit_log (
@@ -8901,7 +8933,7 @@ AS $function$
       'delivery_city', r #>> '{deliveryAddress,city}', 'delivery_region', r #>> '{deliveryAddress,region}',
       'delivery_country', r #>> '{deliveryAddress,country}',
       'erp_revision', r ->> 'revision', 'source_updated_at', as_time(r ->> 'lastModified')
-    ) || case when c.erased_at is null then '{}' else (select erased_values('orders', 'customers')) end) as w
+    ) || case when c.erased_at is null and o.erased_at is null then '{}' else (select erased_values('orders', 'customers')) end) as w
 $function$;
 
 CREATE OR REPLACE FUNCTION erp_product_group(line jsonb)
@@ -12655,6 +12687,16 @@ begin
 end;
 $function$;
 
+CREATE OR REPLACE FUNCTION replace_in_notifications(name text, instead text)
+ RETURNS void
+ LANGUAGE sql
+AS $function$
+  update notifications n set title = regexp_replace(n.title, p.pattern, instead, 'g'), body = regexp_replace(n.body, p.pattern, instead, 'g')
+  from (select '(?<!\w)' || regexp_replace(replace_in_notifications.name, '([^\w\s])', '\\\1', 'g') || '(?!\w)' as pattern) as p
+  where n.title ~ p.pattern or n.body ~ p.pattern
+$function$;
+comment on function replace_in_notifications(text,text) is 'Replaces the name of an erased person in the notifications of colleagues.';
+
 CREATE OR REPLACE FUNCTION request_search_build(collection text)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -12972,12 +13014,12 @@ AS $function$
 $function$;
 
 CREATE OR REPLACE FUNCTION restorable_tables()
- RETURNS TABLE(entity_type text, relation regclass, permissions text[], needs_login boolean, labels text[])
+ RETURNS TABLE(entity_type text, relation regclass, permissions text[], reads text, needs_login boolean, labels text[])
  LANGUAGE sql
  STABLE
 AS $function$
   select substring(t.tags ->> 'audit' from '^(\w+)'), c.oid::regclass, regexp_split_to_array(btrim(t.tags ->> 'create'), '[\s,]+'),
-    t.tags ?| array['login', 'session'] or t.tags ->> 'read' = 'login',
+    nullif(t.tags ->> 'read', 'login'), t.tags ?| array['login', 'session'] or t.tags ->> 'read' = 'login',
     array_remove(array[camel_case(substring(t.tags ->> 'label' from '^\w+')), 'name', 'title', 'email', 'number', 'key'], null)
   from pg_class c, lateral table_tags(c.oid) as t(tags)
   where c.relnamespace = current_schema()::regnamespace and c.relkind = 'r' and t.tags ? 'create'
@@ -13001,7 +13043,8 @@ declare
 begin
   perform require_login();
   select * into v_audit from audit_log a
-  where a.id = restore.audit_log_id and a.operation = 'DELETE' and a.created_at > now() - interval '7 days';
+  where a.id = restore.audit_log_id and a.operation = 'DELETE' and a.created_at > now() - interval '7 days'
+    and not exists (select from audit_erasures e where e.audit_log_id = a.id);
   if not found or not exists (
     select from restorable_table(v_audit.entity_type) t
     where t.permissions <@ current_permissions() and not (t.needs_login and is_scoped())
@@ -13016,6 +13059,7 @@ begin
     where a.operation = 'DELETE' and case when restore.together
       then a.created_at = v_audit.created_at and a.correlation_id is not distinct from v_audit.correlation_id
       else a.id = v_audit.id and a.created_at = v_audit.created_at end
+      and not exists (select from audit_erasures e where e.audit_log_id = a.id)
     group by 1
   ) as d
   where exists (select from restorable_table(d.entity_type));
@@ -17006,7 +17050,8 @@ begin
       from unnest(v_seal.row_ids) with ordinality as i(id, n)
     ),
     present as (
-      select a.id, audit_row_hash(a) as hash from audit_log a
+      select a.id, audit_row_hash(a) as hash, strpos(concat(a.before, a.after), '"[erased]"') > 0 as is_erased
+      from audit_log a
       where a.operation = any (audit_tree_operations(verify_audit_seal.tree)) and a.id > v_seal.from_id and a.id <= v_seal.to_id
     ),
     erasures as materialized (
@@ -17030,7 +17075,7 @@ begin
       end
     from sealed s full join present p on p.id = s.id
     where s.hash is distinct from p.hash
-      and not exists (select from erased d where d.id = p.id and d.hash = p.hash and s.id is not null)
+      and not exists (select from erased d where d.id = p.id and d.hash = p.hash and s.id is not null and p.is_erased)
       and not (p.id is null and uuid_extract_timestamp(s.id) < coalesce(v_dropped + interval '1 hour', '-infinity'))
     order by 1;
 end;
@@ -17630,6 +17675,10 @@ begin
   )
   order by o.erp_order_number for no key update;
 
+  -- A customer who is being anonymised is read after that.
+  perform from customers c
+  where c.erp_customer_number in (select s ->> 'customerNumber' from jsonb_array_elements(as_list(write_erp_orders.sent)) as s)
+  order by c.erp_customer_number for key share;
   v_rows := erp_order_rows(write_erp_orders.sent, v_rules, write_erp_orders.time_zone);
   v_lines := erp_line_rows(v_rows, v_rules);
   v_issues := erp_order_issues(v_rows, v_lines, v_rules, write_erp_orders.unknown_items);

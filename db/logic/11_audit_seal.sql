@@ -154,7 +154,8 @@ begin
       from unnest(v_seal.row_ids) with ordinality as i(id, n)
     ),
     present as (
-      select a.id, audit_row_hash(a) as hash from audit_log a
+      select a.id, audit_row_hash(a) as hash, strpos(concat(a.before, a.after), '"[erased]"') > 0 as is_erased
+      from audit_log a
       where a.operation = any (audit_tree_operations(verify_audit_seal.tree)) and a.id > v_seal.from_id and a.id <= v_seal.to_id
     ),
     erasures as materialized (
@@ -178,7 +179,7 @@ begin
       end
     from sealed s full join present p on p.id = s.id
     where s.hash is distinct from p.hash
-      and not exists (select from erased d where d.id = p.id and d.hash = p.hash and s.id is not null)
+      and not exists (select from erased d where d.id = p.id and d.hash = p.hash and s.id is not null and p.is_erased)
       and not (p.id is null and uuid_extract_timestamp(s.id) < coalesce(v_dropped + interval '1 hour', '-infinity'))
     order by 1;
 end;

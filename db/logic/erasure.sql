@@ -29,15 +29,14 @@ create or replace function without_personal(changed jsonb, names text[]) returns
 $$ language sql immutable;
 
 -- `erasing` lets the trigger of append-only tables pass; only this function changes audit rows.
-create or replace function erase_audit_values(erasure_id uuid, entity_type text, entity_ids text[], reference text, subject_id text, names text[])
-returns void as $$
+create or replace function erase_audit_values(erasure_id uuid, entity_type text, entity_ids text[], names text[]) returns void as $$
   with changed as (
     update audit_log a set before = without_personal(a.before, names), after = without_personal(a.after, names)
     from (
       select o.id, o.operation, o.created_at, audit_row_hash(o) as hash
       from audit_log o
       where o.operation in ('CREATE', 'UPDATE', 'DELETE') and o.entity_type = erase_audit_values.entity_type
-        and (o.entity_id = any (entity_ids) or o.before ->> erase_audit_values.reference = subject_id)
+        and o.entity_id = any (entity_ids)
         and (o.before ?| names or o.after ?| names)
     ) as o
     where a.id = o.id and a.operation = o.operation and a.created_at = o.created_at
@@ -46,6 +45,14 @@ returns void as $$
   insert into audit_erasures (erasure_id, audit_log_id, hash_before, hash_after)
   select erase_audit_values.erasure_id, c.id, c.hash_before, c.hash_after from changed c where c.hash_before <> c.hash_after
 $$ language sql volatile;
+
+-- Whole words, so that a short name does not change others.
+create or replace function replace_in_notifications(name text, instead text) returns void as $$
+  update notifications n set title = regexp_replace(n.title, p.pattern, instead, 'g'), body = regexp_replace(n.body, p.pattern, instead, 'g')
+  from (select '(?<!\w)' || regexp_replace(replace_in_notifications.name, '([^\w\s])', '\\\1', 'g') || '(?!\w)' as pattern) as p
+  where n.title ~ p.pattern or n.body ~ p.pattern
+$$ language sql volatile;
+comment on function replace_in_notifications is 'Replaces the name of an erased person in the notifications of colleagues.';
 
 create or replace function erasure_digest(erasure_id uuid) returns text as $$
   select encode(sha256(convert_to(coalesce(string_agg(
@@ -85,10 +92,15 @@ begin
     execute format(
       'select array(select t.%I::text from %s t where t.%I = $1)', v_part.key, v_part.relation, coalesce(v_part.reference, 'id')
     ) into v_ids using id;
-    v_ids := v_ids || array(
-      select a.entity_id from audit_log a
-      where a.entity_type = v_part.entity and a.operation = 'DELETE' and a.before ->> camel_case(v_part.reference) = erase_personal_data.id::text);
-    perform erase_audit_values(v_erasure, v_part.entity, v_ids, camel_case(v_part.reference), id::text, v_part.names);
+    -- Also rows that belonged to the subject once: those that were deleted or handed over.
+    if v_part.reference is not null then
+      v_ids := v_ids || array(
+        select distinct a.entity_id from audit_log a
+        where a.entity_type = v_part.entity and a.operation in ('CREATE', 'UPDATE', 'DELETE')
+          and erase_personal_data.id::text in (a.before ->> camel_case(v_part.reference), a.after ->> camel_case(v_part.reference)));
+    end if;
+    perform erase_audit_values(v_erasure, v_part.entity, v_ids, v_part.names);
+    delete from search_watch_notices n where n.row_id::text = any (v_ids);
   end loop;
   perform set_config('office.erasing', '', true);
   insert into audit_log (
@@ -121,6 +133,8 @@ begin
   end if;
   delete from customer_notes n where n.customer_id = anonymise_customer.id;
   update customers c set erased_at = now() where c.id = anonymise_customer.id;
+  update orders o set erased_at = now() where o.customer_id = anonymise_customer.id;
+  perform replace_in_notifications(v_customer.name, 'Erased');
   perform erase_personal_data('customers', anonymise_customer.id, 'Customer');
   select * into v_customer from customers c where c.id = anonymise_customer.id;
   return v_customer;
@@ -153,7 +167,14 @@ begin
   delete from calendar_feeds f where f.user_id = v_user.id;
   delete from ai_conversations c where c.user_id = v_user.id;
   delete from user_identities i where i.user_id = v_user.id;
-  update jobs j set subject = 'Erased' where j.subject = v_user.email;
+  delete from notifications n
+  where n.entity = 'Job' and n.entity_id in (
+    select j.id::text from jobs j join invitations i on j.input ->> 'invitationId' = i.id::text
+    where j.kind = 'send_invitation' and i.user_id = v_user.id);
+  update jobs j set subject = 'Invitation', error = null
+  from invitations i
+  where j.kind = 'send_invitation' and j.input ->> 'invitationId' = i.id::text and i.user_id = v_user.id;
+  perform replace_in_notifications(n.name, 'Former user') from unnest(array[v_user.email, user_name(v_user.id)]) as n(name);
   update users u set erased_at = now() where u.id = v_user.id;
   perform erase_personal_data('users', v_user.id, 'User',
     jsonb_build_object('email', format('erased-%s@erased.invalid', v_user.id), 'name', 'Former user'));
@@ -175,3 +196,13 @@ create or replace function is_recorded_erasure(erasure_id uuid) returns boolean 
       and a.metadata #>> '{erasure,digest}' = erasure_digest(is_recorded_erasure.erasure_id))
 $$ language sql stable;
 comment on function is_recorded_erasure is 'Whether an audit row records exactly these changes of an erasure.';
+
+create or replace function audit_erasures_made() returns table (
+  erasure_id uuid, created_at timestamptz, actor_user_id uuid, entity_type text, entity_id text, rows bigint, is_recorded boolean
+) as $$
+  select e.erasure_id, a.created_at, a.actor_user_id, a.entity_type, a.entity_id, e.rows, is_recorded_erasure(e.erasure_id)
+  from (select x.erasure_id, count(*) as rows from audit_erasures x group by 1) as e
+    left join audit_log a on a.id = e.erasure_id and a.operation = 'UPDATE'
+  order by e.erasure_id
+$$ language sql stable;
+comment on function audit_erasures_made is 'The erasures that explain changed rows, with who made them; the first columns are null where the log does not record one.';

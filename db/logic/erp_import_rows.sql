@@ -107,7 +107,7 @@ create or replace function erp_order_rows(sent jsonb, rules jsonb, time_zone tex
       'delivery_city', r #>> '{deliveryAddress,city}', 'delivery_region', r #>> '{deliveryAddress,region}',
       'delivery_country', r #>> '{deliveryAddress,country}',
       'erp_revision', r ->> 'revision', 'source_updated_at', as_time(r ->> 'lastModified')
-    ) || case when c.erased_at is null then '{}' else (select erased_values('orders', 'customers')) end) as w
+    ) || case when c.erased_at is null and o.erased_at is null then '{}' else (select erased_values('orders', 'customers')) end) as w
 $$ language sql volatile;
 
 -- The key for the line kind: the item's category, or its type when it has none.

@@ -212,6 +212,10 @@ begin
   )
   order by o.erp_order_number for no key update;
 
+  -- A customer who is being anonymised is read after that.
+  perform from customers c
+  where c.erp_customer_number in (select s ->> 'customerNumber' from jsonb_array_elements(as_list(write_erp_orders.sent)) as s)
+  order by c.erp_customer_number for key share;
   v_rows := erp_order_rows(write_erp_orders.sent, v_rules, write_erp_orders.time_zone);
   v_lines := erp_line_rows(v_rows, v_rules);
   v_issues := erp_order_issues(v_rows, v_lines, v_rules, write_erp_orders.unknown_items);

@@ -48,6 +48,8 @@ begin
   select * into v_job from export_jobs j where j.id = begin_export.job_id for update;
   if not found or v_job.state not in ('queued', 'running') then
     return null;
+  elsif v_job.entity is not null and 'list' <> all (begin_export.formats) then
+    raise exception 'This worker does not support exports of lists';
   elsif v_job.format <> all (begin_export.formats) then
     raise exception 'This worker does not support the format %', v_job.format;
   end if;

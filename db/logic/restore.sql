@@ -2,9 +2,9 @@
 
 -- The tables whose deleted rows can be restored. Rows with files are not, because their files are deleted with them.
 create or replace function restorable_tables()
-returns table (entity_type text, relation regclass, permissions text[], needs_login boolean, labels text[]) as $$
+returns table (entity_type text, relation regclass, permissions text[], reads text, needs_login boolean, labels text[]) as $$
   select substring(t.tags ->> 'audit' from '^(\w+)'), c.oid::regclass, regexp_split_to_array(btrim(t.tags ->> 'create'), '[\s,]+'),
-    t.tags ?| array['login', 'session'] or t.tags ->> 'read' = 'login',
+    nullif(t.tags ->> 'read', 'login'), t.tags ?| array['login', 'session'] or t.tags ->> 'read' = 'login',
     array_remove(array[camel_case(substring(t.tags ->> 'label' from '^\w+')), 'name', 'title', 'email', 'number', 'key'], null)
   from pg_class c, lateral table_tags(c.oid) as t(tags)
   where c.relnamespace = current_schema()::regnamespace and c.relkind = 'r' and t.tags ? 'create'
@@ -25,19 +25,20 @@ begin
     perform fail('OF400', 'limit must be from 1 to 200', '{"path": ["limit"]}');
   end if;
   select coalesce(array_agg(t.entity_type order by t.entity_type), '{}') into v_types from restorable_tables() t
-  where t.permissions <@ current_permissions() and not (t.needs_login and is_scoped());
+  where t.permissions || coalesce(t.reads, t.permissions[1]) <@ current_permissions() and not (t.needs_login and is_scoped());
   if deletions.entity_type is not null and deletions.entity_type <> all (v_types) then
     perform fail('OF400', case when v_types = '{}' then 'entityType must be left out: you may restore nothing'
       else 'entityType must be one of ' || array_to_string(v_types, ', ') end, '{"path": ["entityType"]}');
   end if;
   return query
   select a.id, a.entity_type, a.entity_id,
-    (select a.before ->> l.name from unnest(t.labels) with ordinality as l(name, place) where a.before ? l.name order by l.place limit 1),
+    (select left(a.before ->> l.name, 200) from unnest(t.labels) with ordinality as l(name, place) where a.before ? l.name order by l.place limit 1),
     a.created_at, u.id, case when u.id is not null then user_name(u.id) end
   from audit_log a join restorable_tables() t on t.entity_type = a.entity_type left join users u on u.id = a.actor_user_id
   where a.operation = 'DELETE' and a.created_at > now() - interval '7 days'
     and a.entity_type = any (case when deletions.entity_type is null then v_types else array[deletions.entity_type] end)
     and (deletions.entity_id is null or a.entity_id = deletions.entity_id)
+    and not exists (select from audit_erasures e where e.audit_log_id = a.id)
   order by a.created_at desc, a.id desc
   limit deletions."limit";
 end;
@@ -104,7 +105,8 @@ declare
 begin
   perform require_login();
   select * into v_audit from audit_log a
-  where a.id = restore.audit_log_id and a.operation = 'DELETE' and a.created_at > now() - interval '7 days';
+  where a.id = restore.audit_log_id and a.operation = 'DELETE' and a.created_at > now() - interval '7 days'
+    and not exists (select from audit_erasures e where e.audit_log_id = a.id);
   if not found or not exists (
     select from restorable_table(v_audit.entity_type) t
     where t.permissions <@ current_permissions() and not (t.needs_login and is_scoped())
@@ -119,6 +121,7 @@ begin
     where a.operation = 'DELETE' and case when restore.together
       then a.created_at = v_audit.created_at and a.correlation_id is not distinct from v_audit.correlation_id
       else a.id = v_audit.id and a.created_at = v_audit.created_at end
+      and not exists (select from audit_erasures e where e.audit_log_id = a.id)
     group by 1
   ) as d
   where exists (select from restorable_table(d.entity_type));

@@ -276,8 +276,7 @@ comment on column orders.customer_name is '@personal customer_id
 @searchIndex searchable facet sort
 @search word
 The customer''s name as the order has it.';
-comment on column orders.customer_reference is '@personal customer_id
-@searchIndex searchable
+comment on column orders.customer_reference is '@searchIndex searchable
 @search word
 The customer''s own number or mark for the order.';
 comment on column orders.salesperson is '@searchIndex searchable facet

@@ -154,8 +154,8 @@ comment on column export_jobs.user_id is '@list 4
 Who asked for it.';
 comment on column export_jobs.token_id is 'The API token that asked for it; null for a user''s session.';
 comment on column export_jobs.template_id is '@list 3
-The template; null when it was deleted since.';
-comment on column export_jobs.source is 'The template''s name, as it was when the export was asked for.';
+The template; null for the export of a list, and when it was deleted since.';
+comment on column export_jobs.source is 'The name of the template or the list, as it was when the export was asked for.';
 comment on column export_jobs.format is '@list 2
 The format of the file: `xlsx`, `csv` or `jsonl`.';
 comment on column export_jobs.state is '@internal
@@ -163,7 +163,7 @@ comment on column export_jobs.state is '@internal
 The stored state; `status` also considers the time.';
 comment on column export_jobs.total_rows is '@list 5
 @title Rows
-How many products were asked for, each counted once.';
+How many rows were asked for.';
 comment on column export_jobs.exported_rows is '@list 6
 @title Written
 How many of them are written so far.';
@@ -187,7 +187,7 @@ comment on column export_jobs.file_key is '@internal
 Where the finished file is in the object store.';
 comment on column export_jobs.queue_job_id is '@internal
 The job in the queue.';
-comment on column export_jobs.query is 'The search whose products it holds; null where its products were named.';
+comment on column export_jobs.query is 'The search whose rows it holds; null where its products were named.';
 comment on column export_jobs.created_at is '@list 1
 @title Asked for';
 comment on constraint export_jobs_state_check on export_jobs is

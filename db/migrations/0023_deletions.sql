@@ -1,12 +1,15 @@
 -- Erasure of personal data, with the proof that only an erasure changed the audit log; the list of deleted rows.
 alter table users add column erased_at timestamptz;
 alter table customers add column erased_at timestamptz;
+alter table orders add column erased_at timestamptz;
 comment on column users.erased_at is '@mutations off
 @title Anonymised
 When the personal data was erased.';
 comment on column customers.erased_at is '@mutations off
 @title Anonymised
 When the personal data was erased; the import from the ERP does not restore it.';
+comment on column orders.erased_at is '@internal
+When the personal data was erased; the import does not restore it, whatever the customer of the order is by then.';
 
 create table audit_erasures (
   erasure_id uuid not null,

@@ -19,6 +19,16 @@ interface Problem {
   problem: string;
 }
 
+interface Erasure {
+  erasure_id: string;
+  created_at: Date | null;
+  actor_user_id: string | null;
+  entity_type: string | null;
+  entity_id: string | null;
+  rows: string;
+  is_recorded: boolean;
+}
+
 const usage = `npm run audit:verify [-- --all] [-- --head <digest> ...]
   --all            name every problem, not only the first of each chain
   --head <digest>  a head from the log ("audit rows sealed"): its chain must contain it`;
@@ -49,6 +59,11 @@ await runCommand(async (config) => {
         `${chain.tree}: ${chain.links} links${found.length === 0 ? " as they were sealed" : ""}, sealed up to ${chain.sealed_up_to?.toISOString() ?? "nothing yet"}, ${unsealed} rows not sealed yet, head ${chain.head ?? "none"}`,
       );
     }
+    const { rows: erasures } = await client.query<Erasure>("select * from audit_erasures_made()");
+    for (const erasure of erasures) {
+      if (!erasure.is_recorded) problems++;
+      console.log(describeErasure(erasure));
+    }
     for (const head of values.head) {
       const { rowCount } = await client.query(
         "select from audit_seals where digest = decode($1, 'hex')",
@@ -73,6 +88,14 @@ async function check(client: pg.ClientBase, { tree, links }: ChainState, all: bo
     if (rows.length > 0 && !all) break;
   }
   return found;
+}
+
+function describeErasure(erasure: Erasure): string {
+  const { erasure_id: id, created_at: at, actor_user_id: actor, rows, is_recorded } = erasure;
+  if (!is_recorded)
+    return `BROKEN: the audit log does not record the erasure ${id} of ${rows} rows`;
+  const what = `${erasure.entity_type} ${erasure.entity_id}`;
+  return `erasure ${id}: ${rows} rows about ${what}, by ${actor ?? "nobody"} at ${at?.toISOString()}`;
 }
 
 function describe({ tree, position, row_id: id, problem }: Problem): string {

@@ -8,6 +8,7 @@ import {
   type SearchTable,
 } from "./catalogue.ts";
 import { parseQuery } from "./parse.ts";
+import { QuerySyntaxError } from "./QuerySyntaxError.ts";
 
 /** What stands for the value of the argument in the condition of a filter. */
 const placeholder = "$value";
@@ -34,6 +35,8 @@ function comparedField(node: QueryNode, table: SearchTable, crossed: number): Se
       return comparedField(node.child, related, crossed + relations.length);
     }
     case "word":
+      if (node.text === placeholder && !node.phrase)
+        throw new QuerySyntaxError(`\`${placeholder}\` has no field before it`, node.position);
       return null;
     case "term": {
       const { field } = resolveField(table, node.field, crossed);

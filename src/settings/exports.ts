@@ -6,7 +6,7 @@ export const exportSettings = {
   EXPORT_MAX_PRODUCTS: {
     schema: whole(1, 1_000_000),
     fallback: "50000",
-    meaning: "largest number of products in one export",
+    meaning: "largest number of rows in one export",
     usedBy: ["server", "worker"],
   },
   EXPORT_CONCURRENCY: {

@@ -144,6 +144,19 @@ describe("anonymiseCustomer", () => {
     expect(await tablesWith("Jakobsen")).toEqual([]);
   });
 
+  test("leaves no note to be restored", async () => {
+    const id = await makeCustomer("Thomsen");
+    const notes = '{ deletions(entityType: "CustomerNote", limit: 200) { label } }';
+    const labels = async () =>
+      ((await service.ask(notes, { token: boss })).data.deletions as { label: string }[]).map(
+        ({ label }) => label,
+      );
+    expect(await labels()).toContain("Thomsen 1");
+    const before = (await labels()).length;
+    await anonymiseCustomer(id);
+    expect((await labels()).length).toBe(before - 1);
+  });
+
   test("is recorded, and the audit log still verifies", async () => {
     const id = await makeCustomer("Olesen");
     await sealAll(service.database.pool);
@@ -248,6 +261,27 @@ describe("anonymiseUser", () => {
       ],
     ] as const)
       expect((await service.ask(document, { token, variables })).errors).toBeUndefined();
+    // A booking that a colleague took over, the invitation by which the user came, and what others were told.
+    await sql(
+      `update resource_bookings set booked_by_user_id = (select id from users where email = 'boss@example.com'), booked_by_name = 'boss'
+       where booked_by_user_id = $1`,
+      [userId],
+    );
+    await sql(
+      `with i as (
+         insert into invitations (user_id, email, role_id, state, expires_at, accepted_at)
+         values ($1, $2 || '@example.com', uuidv7(), 'accepted', now(), now()) returning id
+       )
+       insert into jobs (kind, subject, max_attempts, user_id, queue_job_id, input, state, finished_at, error)
+       select 'send_invitation', 'Invitation of ' || $2 || '@example.com', 1, $1, 1,
+         jsonb_build_object('invitationId', i.id), 'FAILED', now(), $2 || ' is unknown' from i`,
+      [userId, name],
+    );
+    await sql(
+      `insert into notifications (user_id, kind, title, subject_key)
+       select id, 'BOOKING_CHANGED', $1 || ' Holm changed your booking', uuidv7()::text from users where email = 'boss@example.com'`,
+      [name],
+    );
     await sql(
       "insert into user_identities (user_id, issuer, subject, email) values ($1, 'https://login.example', $2, $2 || '@example.com')",
       [userId, name],
@@ -281,9 +315,9 @@ describe("anonymiseUser", () => {
       `query ($q: String) { resourceBookings(query: $q) { nodes { title bookedByName } } }`,
       { token: approver.token, variables: { q: `bookedByUserId:${userId}` } },
     );
-    expect(bookings.data.resourceBookings.nodes).toEqual([
-      { title: "Tasting", bookedByName: "Erased" },
-    ]);
+    expect(bookings.data.resourceBookings.nodes).toEqual([]);
+    const told = await sql("select title from notifications where title like '%your booking'");
+    expect(told).toEqual([{ title: "Former user changed your booking" }]);
     await sealAll(service.database.pool);
     expect(await brokenRows()).toEqual([]);
   });

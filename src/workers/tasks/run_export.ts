@@ -50,7 +50,8 @@ async function run(context: Context, files: FileStore, pictures: Pictures): Prom
   const begun = await inTenant(async (client) => {
     const { rows } = await client.query<{ begun: ExportAttempt | { refusal: string } | null }>(
       "select begin_export($1, $2) as begun",
-      [jobId, exportFormats],
+      // Workers of an older release do not name lists, whose parameters they would leave out.
+      [jobId, [...exportFormats, "list"]],
     );
     return rows[0]?.begun ?? null;
   });

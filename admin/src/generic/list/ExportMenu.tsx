@@ -30,7 +30,7 @@ export function ExportMenu({ entity, columns, query, order }: ExportMenuProps): 
           input: {
             entity: entity.name,
             // An empty search exports nothing: all rows are asked for in so many words.
-            query: query === "" ? `${entity.keyField ?? "id"}:*` : query,
+            query: query === "" ? `${entity.keyField}:*` : query,
             orderBy: [...order],
             columns: columns.map(exportedName),
             format,

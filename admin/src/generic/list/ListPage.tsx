@@ -74,8 +74,9 @@ function List({ entity }: { entity: Entity }): ReactNode {
     range,
   });
 
-  // The menu of a button: after the rows.
-  const mayExport = permissions.includes("exports.create") && (rows.total ?? 0) > 0;
+  // Without a key, no search would match every row.
+  const mayExport =
+    permissions.includes("exports.create") && entity.keyField !== null && (rows.total ?? 0) > 0;
   const ExportMenu = useLoaded(loadExportMenu, mayExport);
   const RecordDrawers = useLoaded(loadRecordDrawers, search.open !== undefined);
   const hasRows = rows.total !== undefined;
