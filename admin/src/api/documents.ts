@@ -103,7 +103,7 @@ export const devLoginDocument = `mutation ($email: String!) {
 export const logoutDocument = `mutation { done: logout }`;
 
 export const listExportDocument = `mutation Export($input: CreateListExportInput!) {
-  job: createListExport(input: $input) { id }
+  job: createListExport(input: $input) { id __typename }
 }`;
 
 export const catalogueDocument = `query Console($ifNot: String) {

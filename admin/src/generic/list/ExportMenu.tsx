@@ -6,6 +6,7 @@ import { ask } from "../../api/ask.ts";
 import { listExportDocument } from "../../api/documents.ts";
 import { refetchRows } from "../../api/refetchRows.ts";
 import type { Entity, EntityField } from "../../meta/catalogue.ts";
+import { useEntities } from "../../meta/EntitiesContext.ts";
 import { en } from "../../text/en.ts";
 import { showToast } from "../../ui/Toasts.tsx";
 
@@ -22,9 +23,10 @@ type Format = (typeof formats)[number];
 /** Starts an export of the rows that the list finds, with its columns and in its order. */
 export function ExportMenu({ entity, columns, query, order }: ExportMenuProps): ReactNode {
   const navigate = useNavigate();
+  const { catalogue } = useEntities();
   const mutation = useMutation({
     mutationFn: (format: Format) =>
-      ask<{ job: { id: string } }>(
+      ask<{ job: { id: string; __typename: string } }>(
         listExportDocument,
         {
           input: {
@@ -38,18 +40,16 @@ export function ExportMenu({ entity, columns, query, order }: ExportMenuProps): 
         },
         { idempotencyKey: crypto.randomUUID() },
       ),
-    onSuccess: ({ job }) =>
-      showToast(en.list.exported(entity.title), {
-        action: {
-          label: en.list.showExport,
-          run: () =>
-            void navigate({
-              to: "/$entity/$id",
-              params: { entity: "exportJobs", id: job.id },
-              search: {},
-            }),
-        },
-      }),
+    onSuccess: ({ job }) => {
+      const exports = catalogue.entities.find(({ typeName }) => typeName === job.__typename);
+      const show = (name: string) => () =>
+        void navigate({ to: "/$entity/$id", params: { entity: name, id: job.id }, search: {} });
+      showToast(
+        en.list.exported(entity.title),
+        // Absent for a caller without the permission to see exports.
+        exports && { action: { label: en.list.showExport, run: show(exports.name) } },
+      );
+    },
     onError: (error) => showToast(`${en.list.notExported}. ${error.message}`, { tone: "bad" }),
     onSettled: refetchRows,
   });
