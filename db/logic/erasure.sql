@@ -142,7 +142,7 @@ end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function anonymise_customer is '@guard customers.erase customers.read
 @action bad unless erased_at
-Erases the personal data of a customer: from the customer and its orders, with the notes about it, in searches and in the audit log. Amounts and lines of orders stay. It cannot be undone, and imports from the ERP do not bring the data back.';
+Erases the personal data of a customer for good: from the customer and its orders, with the notes about it, in searches and in the audit log. Amounts and lines of orders stay. Imports from the ERP do not bring the data back.';
 
 create or replace function anonymise_user(user_id uuid) returns users as $$
 declare
@@ -185,7 +185,7 @@ $$ language plpgsql volatile security definer set search_path from current;
 comment on function anonymise_user is '@guard login users.update
 @action bad unless is_active
 @argument user_id An inactive user.
-Erases the personal data of a former user: name, address and picture, the conversations with the assistant, notifications, watches and feeds, and the values in the audit log. Campaigns, bookings and decisions stay, as those of a former user. It cannot be undone, and the user can no longer be activated.';
+Erases the personal data of a former user for good: name, address and picture, the conversations with the assistant, notifications, watches and feeds, and the values in the audit log. Campaigns, bookings and decisions stay, as those of a former user. The user can no longer be activated.';
 grant execute on function anonymise_customer, anonymise_user to office_api;
 
 -- Recorded in the log itself, so that nobody can hide a change by a made-up erasure.

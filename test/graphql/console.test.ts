@@ -158,7 +158,7 @@ describe("the catalogue of the console", () => {
         field: "anonymiseUser",
         argument: "userId",
         title: "Anonymise user",
-        description: expect.stringMatching(/^Erases the personal data of a former user: /),
+        description: expect.stringMatching(/^Erases the personal data of a former user for good: /),
         isHarmful: true,
         onlyIf: null,
         unless: "isActive",
