@@ -3695,7 +3695,7 @@ comment on column orders.search_words is '@internal
 The normalised text that word searches compare.';
 
 comment on column orders.erased_at is '@internal
-When the personal data was erased; the import does not restore it, whatever the customer of the order is by then.';
+When the personal data was erased; the import does not restore it, even if the order has another customer later.';
 comment on constraint orders_currency_check on orders is 'must be a currency code of three capitals, such as DKK';
 
 comment on constraint orders_customer_id_fkey on orders is '@foreignConnectionFieldName orders

@@ -1,6 +1,6 @@
 -- Erases the personal data of customers and of former users: the columns with the tag @personal.
 
--- A column with a reference holds data of the row that the reference names; one without, of its own row.
+-- With a reference, the column holds data of the referenced row; without one, data of the row that it is in.
 create or replace function personal_columns(subject regclass)
 returns table (relation regclass, reference text, name text, is_required boolean) as $$
   select a.attrelid::regclass, nullif(t.tags ->> 'personal', ''), a.attname::text, a.attnotnull

@@ -9,7 +9,7 @@ comment on column customers.erased_at is '@mutations off
 @title Anonymised
 When the personal data was erased; the import from the ERP does not restore it.';
 comment on column orders.erased_at is '@internal
-When the personal data was erased; the import does not restore it, whatever the customer of the order is by then.';
+When the personal data was erased; the import does not restore it, even if the order has another customer later.';
 
 create table audit_erasures (
   erasure_id uuid not null,

@@ -1,4 +1,5 @@
 import type { PgResource } from "postgraphile/@dataplan/pg";
+import { type SQL, sql } from "postgraphile/pg-sql2";
 
 /** A column of an order. */
 export interface OrderColumn {
@@ -54,4 +55,15 @@ function isUniqueBy(resource: PgResource, columns: ReadonlySet<string>): boolean
 
 function wrong(resource: PgResource, problem: string): Error {
   return new Error(`The tag @defaultOrder of the table ${resource.name} ${problem}.`);
+}
+
+/** The columns of an order, as SQL after `order by`; `row` is the alias of the table. */
+export function orderSql(columns: readonly OrderColumn[], row: SQL): SQL {
+  return sql.join(
+    columns.map(
+      ({ attribute, direction }) =>
+        sql`${row}.${sql.identifier(attribute)} ${direction === "ASC" ? sql`asc` : sql`desc`}`,
+    ),
+    ", ",
+  );
 }

@@ -4,7 +4,7 @@ import type { SQL } from "postgraphile/pg-sql2";
 import type { SearchTable } from "../query/catalogue.ts";
 import type { SearchKind } from "../query/searchKind.ts";
 import type { OrderColumn } from "./defaultOrder.ts";
-import { defaultOrder } from "./defaultOrder.ts";
+import { defaultOrder, orderSql } from "./defaultOrder.ts";
 
 /** A page of a text search. */
 export interface TextSearchPage {
@@ -151,16 +151,6 @@ function isSameOrder(one: readonly OrderColumn[], other: readonly OrderColumn[])
       const column = other[index];
       return column?.attribute === attribute && (column.direction !== direction) === isOpposite;
     })
-  );
-}
-
-function orderSql(columns: readonly OrderColumn[], row: SQL): SQL {
-  return sql.join(
-    columns.map(
-      ({ attribute, direction }) =>
-        sql`${row}.${sql.identifier(attribute)} ${direction === "ASC" ? sql`asc` : sql`desc`}`,
-    ),
-    ", ",
   );
 }
 

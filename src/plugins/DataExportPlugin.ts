@@ -6,7 +6,7 @@ import { extendSchema, gql } from "postgraphile/utils";
 import { badUserInput, type PublicError, underPath } from "../errors/PublicError.ts";
 import { namedColumns } from "../sqlJson/order.ts";
 import { searchOf, type Search } from "../paging/connectionSearch.ts";
-import { defaultOrder, eachOnce, missingKey } from "../paging/defaultOrder.ts";
+import { defaultOrder, eachOnce, missingKey, orderSql } from "../paging/defaultOrder.ts";
 import type { OrderColumn } from "../paging/defaultOrder.ts";
 import { resource } from "../schema/resource.ts";
 
@@ -171,11 +171,7 @@ async function startFound(
   const { count = 0, most = 0 } = rows[0] ?? {};
   if (count > most)
     throw refusal(`query: ${count} products match, more than the ${most} of one export`, ["query"]);
-  const ordered = order.map(
-    ({ attribute, direction }) =>
-      sql`${row}.${sql.identifier(attribute)} ${direction === "DESC" ? sql`desc` : sql`asc`}`,
-  );
-  const ids = sql`array(select ${row}.id from ${from} as ${row} where ${where} order by ${sql.join(ordered, ", ")} limit ${sql.value(most + 1)}::integer)`;
+  const ids = sql`array(select ${row}.id from ${from} as ${row} where ${where} order by ${orderSql(order, row)} limit ${sql.value(most + 1)}::integer)`;
   const started = sql.compile(
     sql`select id from create_data_export_from_template(jsonb_populate_record(row(null, ${ids}, null, null)::data_export_input, ${sql.value(JSON.stringify(columns(input)))}::jsonb))`,
   );

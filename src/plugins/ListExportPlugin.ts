@@ -7,7 +7,13 @@ import { checkGuard } from "../auth/guards.ts";
 import type { RequestInfo } from "../auth/identity.ts";
 import { badUserInput, underPath } from "../errors/PublicError.ts";
 import { searchOf } from "../paging/connectionSearch.ts";
-import { defaultOrder, eachOnce, missingKey, type OrderColumn } from "../paging/defaultOrder.ts";
+import {
+  defaultOrder,
+  eachOnce,
+  missingKey,
+  orderSql,
+  type OrderColumn,
+} from "../paging/defaultOrder.ts";
 import { listColumns } from "../schema/exportedColumns.ts";
 import { tagText, titleOf } from "../schema/labels.ts";
 import { listedTables, tableGuard, tableNamed } from "../schema/listedTables.ts";
@@ -28,7 +34,7 @@ interface Input {
 export const ListExportPlugin: GraphileConfig.Plugin = extendSchema((build) => {
   const jobs = resource(build, "export_jobs");
   const { sideEffectWithPgClientTransaction } = build.dataplanPg;
-  // The audit log has a query of its own, and no list.
+  // `auditLogs` is a separate query and not a list.
   const tables = new Map<string, PgResource>([
     ...listedTables(build),
     ["auditLogs", resource(build, "audit_log")],
@@ -62,13 +68,9 @@ export const ListExportPlugin: GraphileConfig.Plugin = extendSchema((build) => {
     const values = columns.map(
       ({ read }, index) => sql`${read(row)} as ${sql.identifier(`c${index}`)}`,
     );
-    const ordered = order.map(
-      ({ attribute, direction }) =>
-        sql`${row}.${sql.identifier(attribute)} ${direction === "DESC" ? sql`desc` : sql`asc`}`,
-    );
     const found = sql.compile(
       sql`select (row_number() over ())::integer, r.* from (
-        select ${sql.join(values, ", ")} ${from} order by ${sql.join(ordered, ", ")} limit ${sql.literal(most)}
+        select ${sql.join(values, ", ")} ${from} order by ${orderSql(order, row)} limit ${sql.literal(most)}
       ) as r`,
     );
     const source = tagText(tags, "title") ?? titleOf(input.entity);

@@ -36,7 +36,7 @@ const anonymiseUser = (userId: string, token = boss) =>
     { token, variables: { userId } },
   );
 
-/** The tables that hold a text in any row, whatever the column. */
+/** The tables in which any column of any row contains a text. */
 async function tablesWith(text: string): Promise<string[]> {
   const tables = await sql<{ name: string }>(
     `select c.oid::regclass::text as name from pg_class c
