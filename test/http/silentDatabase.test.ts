@@ -56,10 +56,13 @@ const works = () =>
     async () => (await ask(users)).status === 200 && (await ready()).status === 200,
   );
 
-/** Stops the processes of the database that serve a role; those of new connections run. Returns what lets them go on. */
+/**
+ * Stops the processes of the database that serve a role, also within the transaction of a request or a job, which has another
+ * name; those of new connections run. Returns what lets them go on.
+ */
 async function stopProcesses(role: string): Promise<() => void> {
   const { rows } = await database.pool.query<{ pid: number }>(
-    "select pid from pg_stat_activity where datname = current_database() and application_name = $1",
+    "select pid from pg_stat_activity where datname = current_database() and (application_name = $1 or application_name like 'office %')",
     [role],
   );
   expect(rows.length).toBeGreaterThan(0);
