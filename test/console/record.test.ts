@@ -110,7 +110,8 @@ describe("two windows on one product", () => {
           expect(text).toContain(value);
         await second.show("conflict");
 
-        // Closing the dialog changes nothing and loses nothing.
+        // Closing the dialog changes nothing and loses nothing. Keys go to the dialog once it has the focus.
+        await dialog.and(second.page.locator(":focus-within")).waitFor();
         await second.page.keyboard.press("Escape");
         await dialog.waitFor({ state: "detached" });
         expect(await field(second.page, "Name").inputValue()).toBe("Barolo of Bo");

@@ -2,12 +2,13 @@ import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp } from "node:fs/promises";
 import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
 import { migrate } from "../../db/migrate.ts";
 import { readEngineVersion } from "../../src/search/engineVersion.ts";
 import { startLocalPostgres } from "../../dev/emulators/postgres.ts";
-import { databaseFolder } from "./memoryFolder.ts";
+import { makeMemoryFolder } from "./memoryFolder.ts";
 import { startPoolerForAll } from "./pooler.ts";
 import { unpackChromium } from "./console/unpackChromium.js";
 import { startServerHosts } from "./serverHosts.js";
@@ -54,6 +55,8 @@ async function prepareBrowser() {
  * of jest's workers.
  */
 export default async function globalSetup({ maxWorkers }) {
+  globalThis.memoryFolder = await makeMemoryFolder();
+  if (globalThis.memoryFolder !== null) process.env.TMPDIR = globalThis.memoryFolder;
   const browser = prepareBrowser();
   const { TYPESENSE_URL: engine, TYPESENSE_API_KEY: apiKey } = process.env;
   if (engine && apiKey)
@@ -62,7 +65,7 @@ export default async function globalSetup({ maxWorkers }) {
       timeoutMs: 10_000,
     });
   if (!process.env.TEST_DATABASE_URL && !dockerServes()) {
-    const dataDir = await mkdtemp(join(await databaseFolder(), "back-office-test-"));
+    const dataDir = await mkdtemp(join(tmpdir(), "back-office-test-"));
     globalThis.localPostgres = await startLocalPostgres({
       dataDir,
       ephemeral: true,

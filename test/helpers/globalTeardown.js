@@ -1,3 +1,4 @@
+import { rm } from "node:fs/promises";
 import { createRequire } from "node:module";
 import pg from "pg";
 import { expectNoSecrets } from "./secrets.ts";
@@ -19,6 +20,8 @@ export default async function globalTeardown() {
   }
   await teardownPgTest();
   await globalThis.localPostgres?.stop();
+  if (globalThis.memoryFolder !== null)
+    await rm(globalThis.memoryFolder, { recursive: true, force: true, maxRetries: 5 });
   expectNoSecrets("a statement that the database remembers", remembered);
 }
 

@@ -1,17 +1,51 @@
-import { statfs } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { availableMemory } from "node:process";
+import { chmod, mkdtemp, readFile, readdir, rm, statfs } from "node:fs/promises";
+import { join } from "node:path";
+import { availableMemory, kill, pid } from "node:process";
 
 const shared = "/dev/shm";
-const tmpfs = 0x01021994;
+const prefix = "back-office-tests-";
 const gigabyte = 1024 ** 3;
 
 /**
- * The folder for the databases of tests: one in memory where there is enough of it, else that for temporary files. A copy of the
- * migrated database consists of a thousand files, which takes ten times as long on a disk.
+ * Makes the folder for the temporary files of a run in memory: tests copy databases of a thousand files, which takes ten times
+ * as long on a disk. Null on a machine that has too little memory for it.
  */
-export async function databaseFolder(): Promise<string> {
-  const place = await statfs(shared).catch(() => null);
-  const hasSpace = place?.type === tmpfs && place.bavail * place.bsize > 4 * gigabyte;
-  return hasSpace && availableMemory() > 8 * gigabyte ? shared : tmpdir();
+export async function makeMemoryFolder(): Promise<string | null> {
+  if (!(await isUsable())) return null;
+  await removeLeftovers();
+  const folder = await mkdtemp(join(shared, `${prefix}${pid}-`));
+  // As in the system's own: as root, PostgreSQL runs as another user.
+  await chmod(folder, 0o1777);
+  return folder;
+}
+
+/** Whether there is enough space and memory, and whether programs in the folder may be started. */
+async function isUsable(): Promise<boolean> {
+  const mounts = await readFile("/proc/self/mounts", "utf8").catch(() => "");
+  const mount = mounts.split("\n").find((line) => line.split(" ")[1] === shared);
+  const [, , type, options = ""] = mount?.split(" ") ?? [];
+  if (type !== "tmpfs" || /\b(noexec|ro)\b/.test(options)) return false;
+  const { bavail, bsize } = await statfs(shared);
+  return bavail * bsize > 4 * gigabyte && availableMemory() > 8 * gigabyte;
+}
+
+/** Removes the folders of runs that were killed. */
+async function removeLeftovers(): Promise<void> {
+  for (const name of await readdir(shared)) {
+    const owner = Number(
+      name.startsWith(prefix) ? name.slice(prefix.length).split("-")[0] : Number.NaN,
+    );
+    if (!Number.isNaN(owner) && !isRunning(owner))
+      await rm(join(shared, name), { recursive: true, force: true }).catch(() => undefined);
+  }
+}
+
+function isRunning(owner: number): boolean {
+  try {
+    kill(owner, 0);
+    return true;
+  } catch (error) {
+    // Of another user.
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
 }

@@ -252,12 +252,20 @@ test("rejects waiting callers and completes pending messages when the pool ends"
   await judged(quick);
   // Two connections are there.
   await many(100, quick);
-  const held = many(2, () => hold(0.3));
+  const blocker = new pg.Client({ connectionString: testDatabaseUrl });
+  await blocker.connect();
+  await blocker.query("select pg_advisory_lock(1)");
+  const held = many(2, () =>
+    sharedConnections.run("quick", (client) =>
+      runPipelined(client, [], [{ text: "select pg_advisory_xact_lock_shared(1)" }], 100),
+    ),
+  );
   await waitFor("both to be at it", () => pool.totalCount - pool.idleCount === 2);
   const waiting = Promise.allSettled(Array.from({ length: 20 }, () => quick()));
   const ended = pool.end();
   const late = quick();
   await expect(late).rejects.toThrow("Cannot use a pool after calling end on the pool");
+  await blocker.end();
   await held;
   await waiting;
   await ended;
