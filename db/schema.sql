@@ -241,7 +241,7 @@ create type export_field_view as (
 );
 
 comment on type export_field_view is '@name export_field
-Something of a product that a template can show.';
+A field that a template can show.';
 
 comment on column export_field_view.field is '@notNull
 As templates name it: in a column, or as `{{field}}` in an uploaded workbook.';
@@ -254,7 +254,7 @@ What it is in a cell.';
 comment on column export_field_view.description is 'What it means.';
 
 create type export_template_kind as enum ('FORM', 'TABLE');
-comment on type export_template_kind is 'A FORM is a sheet about one product, a TABLE has a row for each.';
+comment on type export_template_kind is 'A FORM is a sheet about one row, a TABLE has a line for each.';
 
 create type handed_over as (
   campaigns integer,
@@ -2412,6 +2412,7 @@ create table export_job_lists (
   job_id uuid not null,
   table_name text not null,
   tables text[] not null,
+  is_by_template boolean not null,
   statement text not null,
   statement_values jsonb not null,
   columns jsonb not null,
@@ -2429,9 +2430,10 @@ comment on table export_job_lists is '@internal
 What an export of a list reads, while it has not ended.';
 comment on column export_job_lists.table_name is 'The table of the list.';
 comment on column export_job_lists.tables is 'All tables that its columns read.';
+comment on column export_job_lists.is_by_template is 'Whether a template was chosen, which may have been deleted since.';
 comment on column export_job_lists.statement is 'The compiled search, with the columns as text.';
 comment on column export_job_lists.statement_values is 'The parameters of the statement.';
-comment on column export_job_lists.columns is 'The columns of the file, in the order of the statement.';
+comment on column export_job_lists.columns is 'The columns of the file, in the order of the statement, with the tables that each reads.';
 
 create table export_job_products (
   job_id uuid not null,
@@ -2522,7 +2524,7 @@ Who asked for it.';
 comment on column export_jobs.token_id is 'The API token that asked for it; null for a user''s session.';
 
 comment on column export_jobs.template_id is '@list 3
-The template; null for the export of a list, and when it was deleted since.';
+The template; null for an export without one, and when it was deleted since.';
 comment on column export_jobs.source is 'The name of the template or the list, as it was when the export was asked for.';
 
 comment on column export_jobs.format is '@list 2
@@ -2569,7 +2571,7 @@ The job in the queue.';
 comment on column export_jobs.query is 'The search whose rows it holds; null where its products were named.';
 
 comment on column export_jobs.entity is '@list off
-The name of the exported list, such as `orders`; null for an export by a template.';
+The name of the exported list, such as `orders`; null for an export of products by a template.';
 comment on constraint export_jobs_file_check on export_jobs is 'names a file when it is completed, and only then';
 comment on constraint export_jobs_format_check on export_jobs is 'must be xlsx, csv or jsonl';
 comment on constraint export_jobs_state_check on export_jobs is 'must be queued, running, completed, failed, cancelled or expired';
@@ -2630,7 +2632,7 @@ comment on table export_template_columns is '@read exports.read
 @defaultOrder position
 A column of a table, or a line of a form.';
 comment on column export_template_columns."position" is 'Its place, from 1.';
-comment on column export_template_columns.field is 'Which of the fields that `exportFields` lists.';
+comment on column export_template_columns.field is 'Which of the fields that `exportFields` or `listExportFields` lists.';
 comment on column export_template_columns.title is 'What stands at its head.';
 comment on column export_template_columns.width is 'Its width in characters, a decimal as text; null leaves it to the service.';
 comment on column export_template_columns.number_format is 'How Excel shows its numbers or dates, such as `0.00` or `yyyy-mm-dd`.';
@@ -2646,6 +2648,7 @@ create table export_templates (
   id uuid not null default uuidv7(),
   name text collate display_order not null,
   description text,
+  entity text collate "C" not null default 'products'::text,
   kind export_template_kind not null,
   workbook_id uuid,
   created_at timestamp with time zone not null default now(),
@@ -2670,7 +2673,7 @@ create policy export_templates_owner on export_templates for all to office_owner
 
 create policy export_templates_read on export_templates for select to office_api
   using (( SELECT has_any_permission(VARIADIC ARRAY['exports.read'::text, 'exporttemplates.update'::text]) AS has_any_permission));
-grant select (xmin, id, name, description, kind, workbook_id, created_at, updated_at) on export_templates to office_api;
+grant select (xmin, id, name, description, entity, kind, workbook_id, created_at, updated_at) on export_templates to office_api;
 
 comment on table export_templates is '@group Exports 41
 @title Templates
@@ -2684,7 +2687,8 @@ comment on table export_templates is '@group Exports 41
 What an export looks like: columns of the service''s own layout, or an uploaded workbook.';
 comment on column export_templates.name is 'Unique without regard to case.';
 comment on column export_templates.description is 'What the template is for.';
-comment on column export_templates.kind is 'Whether it takes one product or several.';
+comment on column export_templates.entity is 'The name of the list whose rows it shows, such as `orders`.';
+comment on column export_templates.kind is 'Whether it takes one row or several.';
 comment on constraint export_templates_description_check on export_templates is 'must be 500 characters at most';
 comment on constraint export_templates_name_check on export_templates is 'must be 1 to 100 visible characters without spaces at its ends';
 
@@ -2694,6 +2698,7 @@ comment on index export_templates_name_key is 'An export template of this name e
 
 create table export_workbooks (
   id uuid not null default uuidv7(),
+  entity text collate "C" not null default 'products'::text,
   kind export_template_kind not null,
   file_name text not null,
   file_size integer not null,
@@ -2720,13 +2725,14 @@ create policy export_workbooks_owner on export_workbooks for all to office_owner
 
 create policy export_workbooks_read on export_workbooks for select to office_api
   using (( SELECT has_any_permission(VARIADIC ARRAY['exports.read'::text, 'exporttemplates.update'::text]) AS has_any_permission));
-grant select (xmin, id, kind, file_name, file_size, file_sha256, file_key, fields, uploaded_by_user_id, created_at) on export_workbooks to office_api;
+grant select (xmin, id, entity, kind, file_name, file_size, file_sha256, file_key, fields, uploaded_by_user_id, created_at) on export_workbooks to office_api;
 
 comment on table export_workbooks is '@read exports.read
 @create exporttemplates.update
 @root off
 @audit ExportWorkbook
 An uploaded workbook with `{{field}}` placeholders, kept for templates to use.';
+comment on column export_workbooks.entity is 'The name of the list whose fields its placeholders name, such as `orders`.';
 comment on column export_workbooks.kind is 'Which kind of template the placeholders were checked for.';
 comment on column export_workbooks.file_name is 'The file''s name, as it was uploaded.';
 comment on column export_workbooks.file_size is 'The file''s size in bytes.';
@@ -5821,7 +5827,7 @@ AS $function$
   end
 $function$;
 
-CREATE OR REPLACE FUNCTION assign_workbook(template_id uuid, kind export_template_kind, workbook_id uuid)
+CREATE OR REPLACE FUNCTION assign_workbook(template export_templates, workbook_id uuid)
  RETURNS void
  LANGUAGE plpgsql
 AS $function$
@@ -5832,12 +5838,15 @@ begin
   if not found then
     perform fail('OF400', 'workbookId: there is no uploaded workbook with this id; unused uploads are kept for a day',
       '{"path": ["input", "workbookId"]}');
-  elsif v_workbook.kind <> assign_workbook.kind then
+  elsif v_workbook.entity <> template.entity then
+    perform fail('OF400', format('workbookId: this workbook was uploaded for %s, and the template shows %s', v_workbook.entity, template.entity),
+      '{"path": ["input", "workbookId"]}');
+  elsif v_workbook.kind <> template.kind then
     perform fail('OF400', format('workbookId: this workbook was uploaded for a %s', v_workbook.kind),
       '{"path": ["input", "workbookId"]}');
   end if;
-  update export_templates t set workbook_id = v_workbook.id where t.id = assign_workbook.template_id;
-  delete from export_template_columns c where c.template_id = assign_workbook.template_id;
+  update export_templates t set workbook_id = v_workbook.id where t.id = template.id;
+  delete from export_template_columns c where c.template_id = template.id;
 end;
 $function$;
 
@@ -6145,7 +6154,7 @@ declare
   v_template export_templates;
   v_workbook export_workbooks;
   v_list export_job_lists;
-  v_fields text[];
+  v_is_scoped boolean;
   v_refusal text;
   v_key text;
 begin
@@ -6163,17 +6172,7 @@ begin
     else nullif(table_tags(to_regclass(v_list.table_name)) ->> 'read', 'login') end]);
   select * into v_template from export_templates t where t.id = v_job.template_id;
   select * into v_workbook from export_workbooks w where w.id = v_template.workbook_id;
-  v_fields := coalesce(v_workbook.fields,
-    array(select c.field from export_template_columns c where c.template_id = v_template.id order by c.position));
-  v_refusal := coalesce(
-    v_refusal,
-    case when v_list.job_id is not null then null when v_template.id is null then 'The template was deleted before the export ran' end,
-    'The template was changed before the export ran: ' || format_problem(v_template, v_job.format),
-    (
-      select 'The template shows what products do not have any more: ' || string_agg(f.field, ', ')
-      from find_export_fields(v_fields) as f where f.title is null
-    )
-  );
+  v_refusal := coalesce(v_refusal, template_refusal(v_job, v_template, v_list));
   if v_refusal is not null then
     perform end_export(v_job.id, 'failed', v_refusal);
     return jsonb_build_object('refusal', v_refusal);
@@ -6188,21 +6187,15 @@ begin
     started_at = coalesce(j.started_at, clock_timestamp())
   where j.id = v_job.id
   returning * into v_job;
+  v_is_scoped := coalesce((select t.is_scoped from api_tokens t where t.id = v_job.token_id), false);
   return jsonb_build_object(
     'attempt', v_job.attempt, 'format', v_job.format, 'failures', v_job.failures, 'key', v_key, 'source', v_job.source,
     'kind', coalesce(v_template.kind, 'TABLE'), 'values', v_list.statement_values,
     'workbookKey', v_workbook.file_key, 'userId', v_job.user_id, 'tokenId', v_job.token_id,
-    'permissions', v_permissions,
-    'scoped', coalesce((select t.is_scoped from api_tokens t where t.id = v_job.token_id), false),
-    'totalRows', v_job.total_rows, 'timeZone', time_zone_of(v_job.user_id), 'query', coalesce(v_list.statement, export_query(v_fields)),
-    'columns', coalesce(v_list.columns, (
-      select jsonb_agg(jsonb_build_object(
-        'field', f.field, 'kind', f.kind, 'title', coalesce(c.title, f.title), 'width', c.width, 'numberFormat', c.number_format,
-        'hidden', not string_to_array(f.keys, ' ') && v_permissions
-      ) order by f.place)
-      from find_export_fields(v_fields) as f
-        left join export_template_columns c on c.template_id = v_template.id and c.position = f.place and v_workbook.id is null
-    ))
+    'permissions', v_permissions, 'scoped', v_is_scoped,
+    'totalRows', v_job.total_rows, 'timeZone', time_zone_of(v_job.user_id),
+    'query', coalesce(v_list.statement, export_query(template_fields(v_template))),
+    'columns', export_file_columns(v_template, v_list, v_permissions, v_is_scoped)
   );
 end;
 $function$;
@@ -7300,11 +7293,7 @@ declare
 begin
   perform require_all_permissions('exports.create', 'products.read');
   v_limit := current_setting('office.export_max_products')::integer;
-  select * into v_template from export_templates t where t.id = v_input.template_id for key share;
-  if not found then
-    perform fail('OF400', format('templateId: there is no export template %s', v_input.template_id), '{"path": ["input", "templateId"]}');
-  end if;
-  perform require_format(v_template, coalesce(v_input.format, 'XLSX'));
+  v_template := require_template(v_input.template_id, 'products', coalesce(v_input.format, 'XLSX'));
   -- The common case: all ids are distinct and known, so nothing must be reordered.
   v_all_known := cardinality(v_ids) = (select count(*) from products p where p.id = any(v_ids));
   if v_all_known is not true then
@@ -7396,23 +7385,22 @@ CREATE OR REPLACE FUNCTION create_export_template(input jsonb)
 AS $function$
 declare
   v_input jsonb := jsonb_strip_nulls(create_export_template.input);
-  v_kind export_template_kind;
-  v_id uuid;
+  v_template export_templates;
 begin
   perform require_permission('exporttemplates.update');
   if (v_input ? 'columns') = (v_input ? 'workbookId') then
     perform fail('OF400', 'A template has either columns or a workbookId', '{"path": ["input"]}');
   end if;
-  v_kind := (v_input ->> 'kind')::export_template_kind;
-  insert into export_templates (name, description, kind)
-  values (coalesce(trim_to_null(v_input ->> 'name'), ''), trim_to_null(v_input ->> 'description'), v_kind)
-  returning id into v_id;
+  insert into export_templates (name, description, entity, kind)
+  values (coalesce(trim_to_null(v_input ->> 'name'), ''), trim_to_null(v_input ->> 'description'), v_input ->> 'entity',
+    (v_input ->> 'kind')::export_template_kind)
+  returning * into v_template;
   if v_input ? 'columns' then
-    perform set_template_columns(v_id, v_kind, v_input -> 'columns');
+    perform set_template_columns(v_template, v_input -> 'columns');
   else
-    perform assign_workbook(v_id, v_kind, (v_input ->> 'workbookId')::uuid);
+    perform assign_workbook(v_template, (v_input ->> 'workbookId')::uuid);
   end if;
-  return v_id;
+  return v_template.id;
 end;
 $function$;
 grant execute on function create_export_template(jsonb) to office_api;
@@ -9221,6 +9209,30 @@ grant execute on function export_fields() to office_api;
 comment on function export_fields() is '@guard exports.read
 The product fields that templates can show: its columns, those of its wine type, its first picture, its ratings, and its price of each existing type and currency.';
 
+CREATE OR REPLACE FUNCTION export_file_columns(template export_templates, list export_job_lists, permissions text[], is_scoped boolean)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+AS $function$
+  with fields as (
+    select f.place, f.field, f.kind::text, f.title, not string_to_array(f.keys, ' ') && permissions as hidden
+    from find_export_fields(template_fields(template)) as f
+    where list.job_id is null
+    union all
+    select l.place, l.value ->> 'field', l.value ->> 'kind', l.value ->> 'title', exists (
+      select from jsonb_array_elements_text(l.value -> 'tables') as t(name) where not shows_rows(t.name, permissions, is_scoped)
+    )
+    from jsonb_array_elements(list.columns) with ordinality as l(value, place)
+  )
+  select jsonb_agg(jsonb_build_object(
+    'field', f.field, 'kind', f.kind, 'title', coalesce(c.title, f.title), 'width', c.width, 'numberFormat', c.number_format,
+    'hidden', f.hidden
+  ) order by f.place)
+  from fields f
+    left join export_template_columns c on c.template_id = template.id and c.position = f.place and template.workbook_id is null
+$function$;
+comment on function export_file_columns(export_templates,export_job_lists,text[],boolean) is 'The columns of a file: the fields of products or of a list, laid out by the template.';
+
 CREATE OR REPLACE FUNCTION export_file_key(job export_jobs, attempt integer)
  RETURNS text
  LANGUAGE sql
@@ -9634,7 +9646,7 @@ $function$;
 grant execute on function finish_search_build(text,text) to office_worker;
 comment on function finish_search_build(text,text) is 'Records that the new version is in use.';
 
-CREATE OR REPLACE FUNCTION finish_workbook(id uuid, kind export_template_kind, file_name text, file_size integer, file_sha256 text, fields text[])
+CREATE OR REPLACE FUNCTION finish_workbook(id uuid, entity text, kind export_template_kind, file_name text, file_size integer, file_sha256 text, fields text[])
  RETURNS void
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -9650,13 +9662,13 @@ begin
   if not found then
     perform fail('OF409', 'The upload took too long: send the workbook again');
   end if;
-  insert into export_workbooks (id, kind, file_name, file_size, file_sha256, file_key, fields, uploaded_by_user_id)
-  values (finish_workbook.id, finish_workbook.kind, finish_workbook.file_name, finish_workbook.file_size,
-    finish_workbook.file_sha256, v_key, finish_workbook.fields, current_user_id());
+  insert into export_workbooks (id, entity, kind, file_name, file_size, file_sha256, file_key, fields, uploaded_by_user_id)
+  values (finish_workbook.id, finish_workbook.entity, finish_workbook.kind, finish_workbook.file_name,
+    finish_workbook.file_size, finish_workbook.file_sha256, v_key, finish_workbook.fields, current_user_id());
 end;
 $function$;
-grant execute on function finish_workbook(uuid,export_template_kind,text,integer,text,text[]) to office_api;
-comment on function finish_workbook(uuid,export_template_kind,text,integer,text,text[]) is 'Marks the upload of a workbook as complete.';
+grant execute on function finish_workbook(uuid,text,export_template_kind,text,integer,text,text[]) to office_api;
+comment on function finish_workbook(uuid,text,export_template_kind,text,integer,text,text[]) is 'Marks the upload of a workbook as complete.';
 
 CREATE OR REPLACE FUNCTION first_id_at(moment timestamp with time zone)
  RETURNS uuid
@@ -10676,6 +10688,34 @@ $function$;
 grant execute on function link_order_lines(integer) to office_worker;
 comment on function link_order_lines(integer) is 'Links at most `at_most` lines to products that were added after them; returns their number.';
 
+CREATE OR REPLACE FUNCTION list_export_fields(fields jsonb)
+ RETURNS SETOF export_field_view
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select * from jsonb_populate_recordset(null::export_field_view, list_export_fields.fields)
+$function$;
+grant execute on function list_export_fields(jsonb) to office_api;
+
+comment on function list_export_fields(jsonb) is '@behavior -queryField -typeField
+Rows of fields that the server has read from its schema.';
+
+CREATE OR REPLACE FUNCTION list_export_template(id uuid, entity text, format text)
+ RETURNS TABLE(name text, kind export_template_kind, fields text[])
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+begin
+  perform require_permission('exports.create');
+  return query
+    select t.name, t.kind, template_fields(t)
+    from require_template(list_export_template.id, list_export_template.entity, list_export_template.format) as t;
+end;
+$function$;
+grant execute on function list_export_template(uuid,text,text) to office_api;
+comment on function list_export_template(uuid,text,text) is 'The template of a new export of a list, with the fields that the server has to read.';
+
 CREATE OR REPLACE FUNCTION live_sessions(user_id uuid)
  RETURNS SETOF session_view
  LANGUAGE sql
@@ -11567,7 +11607,7 @@ begin
 end;
 $function$;
 grant execute on function placeholder_fields(export_template_kind) to office_api;
-comment on function placeholder_fields(export_template_kind) is 'The fields that a workbook of this kind can show, without prices.';
+comment on function placeholder_fields(export_template_kind) is 'The fields of products that a workbook of this kind can show, without prices.';
 
 CREATE OR REPLACE FUNCTION product_sync_call(run_id uuid)
  RETURNS SETOF product_sync_runs
@@ -12803,21 +12843,6 @@ grant execute on function require_entity_type(text) to office_api;
 comment on function require_entity_type(text) is '@behavior -queryField -typeField
 Fails for an entity type that is neither recorded nor present in the log.';
 
-CREATE OR REPLACE FUNCTION require_format(template export_templates, format text)
- RETURNS void
- LANGUAGE plpgsql
- STABLE
-AS $function$
-declare
-  v_problem text := format_problem(require_format.template, require_format.format);
-begin
-  if v_problem is not null then
-    perform fail('OF400', 'format: ' || v_problem, '{"path": ["input", "format"]}');
-  end if;
-end;
-$function$;
-comment on function require_format(export_templates,text) is 'Fails when a template cannot be exported in a format.';
-
 CREATE OR REPLACE FUNCTION require_full_login()
  RETURNS void
  LANGUAGE plpgsql
@@ -12935,6 +12960,30 @@ begin
   end if;
 end;
 $function$;
+
+CREATE OR REPLACE FUNCTION require_template(id uuid, entity text, format text)
+ RETURNS export_templates
+ LANGUAGE plpgsql
+AS $function$
+declare
+  v_template export_templates;
+  v_path jsonb := '{"path": ["input", "templateId"]}';
+  v_problem text;
+begin
+  select * into v_template from export_templates t where t.id = require_template.id for key share;
+  if not found then
+    perform fail('OF400', format('templateId: there is no export template %s', require_template.id), v_path);
+  elsif v_template.entity <> require_template.entity then
+    perform fail('OF400', format('templateId: this template shows %s; use createListExport with the entity %1$s', v_template.entity), v_path);
+  end if;
+  v_problem := format_problem(v_template, require_template.format);
+  if v_problem is not null then
+    perform fail('OF400', 'format: ' || v_problem, '{"path": ["input", "format"]}');
+  end if;
+  return v_template;
+end;
+$function$;
+comment on function require_template(uuid,text,text) is 'The template of a new export, locked; fails when it shows another list or cannot be exported in the format.';
 
 CREATE OR REPLACE FUNCTION resend_invitation(id uuid)
  RETURNS invitations
@@ -14548,7 +14597,7 @@ begin
 end;
 $function$;
 
-CREATE OR REPLACE FUNCTION set_template_columns(template_id uuid, kind export_template_kind, columns jsonb)
+CREATE OR REPLACE FUNCTION set_template_columns(template export_templates, columns jsonb)
  RETURNS void
  LANGUAGE plpgsql
 AS $function$
@@ -14556,23 +14605,27 @@ declare
   v_path text[] := array['input', 'columns'];
   v_count integer := jsonb_array_length(set_template_columns.columns);
   v_fields text[] := array(
-    select c.value ->> 'field' from jsonb_array_elements(set_template_columns.columns) with ordinality as c(value, place) order by c.place
+    select c.value ->> 'field' from jsonb_array_elements(set_template_columns.columns) with ordinality as c(value, place)
+    where template.entity = 'products' order by c.place
   );
   v_column record;
 begin
   if v_count = 0 or v_count > 200 then
     perform fail('OF400', 'columns must be 1 to 200', jsonb_build_object('path', v_path));
   end if;
+  delete from export_template_columns c where c.template_id = template.id;
   for v_column in
-    select f.place - 1 as place, f.field, f.title, f.kind, coalesce(trim_to_null(c.value ->> 'title'), f.title) as given_title,
+    select c.place::integer - 1 as place, c.value ->> 'field' as field, d.default_title, f.kind,
+      coalesce(trim_to_null(c.value ->> 'title'), d.default_title) as title,
       (c.value ->> 'width')::numeric as width, trim_to_null(c.value ->> 'numberFormat') as number_format
     from jsonb_array_elements(set_template_columns.columns) with ordinality as c(value, place)
-      join find_export_fields(v_fields) as f on f.place = c.place
-    order by f.place
+      left join find_export_fields(v_fields) as f on f.place = c.place,
+      lateral (select coalesce(f.title, c.value ->> 'defaultTitle')) as d(default_title)
+    order by c.place
   loop
-    if v_column.title is null then
+    if v_column.default_title is null then
       perform refuse_unknown_field(v_column.field, to_jsonb(v_path) || jsonb_build_array(v_column.place, 'field'));
-    elsif v_column.kind = 'IMAGE' and set_template_columns.kind = 'TABLE' then
+    elsif v_column.kind = 'IMAGE' and template.kind = 'TABLE' then
       perform fail('OF400', format('`%s` is a picture, which only a form can show; a table can show `%1$s.url`', v_column.field),
         jsonb_build_object('path', to_jsonb(v_path) || jsonb_build_array(v_column.place, 'field')));
     end if;
@@ -14580,17 +14633,13 @@ begin
     perform fail('OF400', f.name || ' ' || column_message('export_template_columns', f.attribute, 'is not allowed'),
       jsonb_build_object('path', to_jsonb(v_path) || jsonb_build_array(v_column.place, f.name)))
     from (values
-      ('title', 'title', is_label(v_column.given_title, 200)), ('width', 'width', v_column.width between 1 and 255),
+      ('title', 'title', is_label(v_column.title, 200)), ('width', 'width', v_column.width between 1 and 255),
       ('number_format', 'numberFormat', is_label(v_column.number_format, 200))
     ) as f(attribute, name, holds)
     where not f.holds;
+    insert into export_template_columns (template_id, position, field, title, width, number_format)
+    values (template.id, v_column.place + 1, v_column.field, v_column.title, v_column.width, v_column.number_format);
   end loop;
-  delete from export_template_columns c where c.template_id = set_template_columns.template_id;
-  insert into export_template_columns (template_id, position, field, title, width, number_format)
-  select set_template_columns.template_id, f.place, f.field, coalesce(trim_to_null(c.value ->> 'title'), f.title),
-    (c.value ->> 'width')::numeric, trim_to_null(c.value ->> 'numberFormat')
-  from jsonb_array_elements(set_template_columns.columns) with ordinality as c(value, place)
-    join find_export_fields(v_fields) as f on f.place = c.place;
 end;
 $function$;
 
@@ -14621,6 +14670,17 @@ begin
   select set_user_roles.user_id, k from (select distinct unnest(set_user_roles.role_ids)) as d(k)
   on conflict do nothing;
 end;
+$function$;
+
+CREATE OR REPLACE FUNCTION shows_rows(table_name text, permissions text[], is_scoped boolean)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select not t.tags ? 'session' and not (is_scoped and (t.tags ? 'login' or t.tags ->> 'read' = 'login'))
+    and (t.tags ->> 'read' = 'login' or regexp_split_to_array(
+      concat_ws(' ', t.tags ->> 'read', t.tags ->> 'create', t.tags ->> 'update', t.tags ->> 'delete'), '[\s,]+') && permissions)
+  from (select table_tags(to_regclass(shows_rows.table_name))) as t(tags)
 $function$;
 
 CREATE OR REPLACE FUNCTION slug_of(title text)
@@ -14721,11 +14781,11 @@ declare
   v_job export_jobs := jsonb_populate_record(null::export_jobs, start_list_export.job);
 begin
   perform require_permission('exports.create');
-  insert into export_jobs (user_id, token_id, source, entity, format, query, total_rows)
-  values (current_user_id(), current_token_id(), v_job.source, v_job.entity, v_job.format, v_job.query, v_job.total_rows)
+  insert into export_jobs (user_id, token_id, template_id, source, entity, format, query, total_rows)
+  values (current_user_id(), current_token_id(), v_job.template_id, v_job.source, v_job.entity, v_job.format, v_job.query, v_job.total_rows)
   returning * into v_job;
-  insert into export_job_lists (job_id, table_name, tables, statement, statement_values, columns)
-  select v_job.id, l.table_name, l.tables, l.statement, l.statement_values, l.columns
+  insert into export_job_lists (job_id, table_name, tables, is_by_template, statement, statement_values, columns)
+  select v_job.id, l.table_name, l.tables, v_job.template_id is not null, l.statement, l.statement_values, l.columns
   from jsonb_populate_record(null::export_job_lists, start_list_export.list) as l;
   perform record_reads(
     array_agg(r.entity_type), array_agg(null::text),
@@ -15435,6 +15495,46 @@ AS $function$
 $function$;
 grant execute on function take_login_attempt(bytea,bytea,text) to office_server;
 comment on function take_login_attempt(bytea,bytea,text) is 'Returns and removes a stored login attempt; no row for an unknown, used or expired one, or one of another browser or provider.';
+
+CREATE OR REPLACE FUNCTION template_fields(template export_templates)
+ RETURNS text[]
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select coalesce(
+    (select w.fields from export_workbooks w where w.id = template.workbook_id),
+    array(select c.field from export_template_columns c where c.template_id = template.id order by c.position)
+  )
+$function$;
+comment on function template_fields(export_templates) is 'The fields that a template shows, in the order of its columns.';
+
+CREATE OR REPLACE FUNCTION template_refusal(job export_jobs, template export_templates, list export_job_lists)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  v_changed text := 'The template was changed before the export ran: ';
+begin
+  if list.job_id is not null and not list.is_by_template then
+    return null;
+  elsif template.id is null then
+    return 'The template was deleted before the export ran';
+  elsif format_problem(template, job.format) is not null then
+    return v_changed || format_problem(template, job.format);
+  elsif list.job_id is null then
+    return (
+      select 'The template shows what products do not have any more: ' || string_agg(f.field, ', ')
+      from find_export_fields(template_fields(template)) as f where f.title is null
+    );
+  elsif template_fields(template) <> array(
+    select c.value ->> 'field' from jsonb_array_elements(list.columns) with ordinality as c(value, place) order by c.place
+  ) then
+    return v_changed || 'request the export again';
+  end if;
+  return null;
+end;
+$function$;
 
 CREATE OR REPLACE FUNCTION tg__append_only()
  RETURNS trigger
@@ -16633,10 +16733,10 @@ begin
   end if;
   v_former := v_template.workbook_id;
   if coalesce(v_given -> 'columns', 'null') <> 'null' then
-    perform set_template_columns(v_template.id, v_template.kind, v_given -> 'columns');
+    perform set_template_columns(v_template, v_given -> 'columns');
     update export_templates t set workbook_id = null where t.id = v_template.id and t.workbook_id is not null;
   elsif coalesce(v_given -> 'workbookId', 'null') <> 'null' then
-    perform assign_workbook(v_template.id, v_template.kind, (v_given ->> 'workbookId')::uuid);
+    perform assign_workbook(v_template, (v_given ->> 'workbookId')::uuid);
   else
     return v_template.id;
   end if;

@@ -26,6 +26,7 @@ import { ConnectionsPlugin } from "./plugins/ConnectionsPlugin.ts";
 import { DescriptionsPlugin } from "./plugins/DescriptionsPlugin.ts";
 import { DataExportPlugin } from "./plugins/DataExportPlugin.ts";
 import { ListExportPlugin } from "./plugins/ListExportPlugin.ts";
+import { ExportFieldsPlugin, ExportedFieldsPlugin } from "./plugins/ExportFieldsPlugin.ts";
 import { ExportTemplatesPlugin } from "./plugins/ExportTemplatesPlugin.ts";
 import { FunctionFieldsPlugin } from "./plugins/FunctionFieldsPlugin.ts";
 import { GrantsPlugin } from "./plugins/GrantsPlugin.ts";
@@ -162,6 +163,8 @@ export function makePreset(options: PresetOptions): GraphileConfig.Preset {
       }),
       SyncProductsPlugin,
       ImportIssuesPlugin,
+      ExportFieldsPlugin,
+      ExportedFieldsPlugin,
       ExportTemplatesPlugin,
       DataExportPlugin,
       ListExportPlugin,

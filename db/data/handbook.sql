@@ -727,11 +727,11 @@ The pages about the product are read-only.
 Each change of title or body creates a version with its author. `versions` of a page needs `documentation.update`.
 `restoreDocumentationVersion` restores the title and body of a version as a new version. The console shows versions in a
 tab and differences under **History**.', 6),
-  ('exports', 'Exports', 'For script authors, front-end engineers and operators. After this page you can export products to a file, write
+  ('exports', 'Exports', 'For script authors, front-end engineers and operators. After this page you can export any list to a file, write
 templates, predict what a cell holds, and operate the export workers.
 
-A template turns products into an Excel workbook, a CSV file or JSON Lines. Three templates exist from the start. Any other
-list is exported [without a template](#any-list).
+A template turns the rows of a list into an Excel workbook, a CSV file or JSON Lines. Three templates of products exist from
+the start. Any list is also exported [without a template](#any-list).
 
 ## A script
 
@@ -767,7 +767,7 @@ product. `format` is `XLSX`, `CSV` or `JSONL`.
 
 `createListExport` exports the rows of any list that the caller may read, such as `orders`, `customers` or `campaigns`, and
 of the audit log (`auditLogs`). It needs `exports.create` and the permission of the list. In the console it is the button
-**Export** of a list, which takes its query, its order and its columns.
+**Export** of a list, which takes its query, its order and its columns, or a template of the list.
 
 ```graphql
 mutation { createListExport(input: {
@@ -777,14 +777,28 @@ mutation { createListExport(input: {
 
 `columns` names fields as the query language does, `relation.field` for a row that it refers to; without it, the file has
 all fields of the row itself. `id:*` matches every row. The file holds what the caller can read when it is written, at most
-`EXPORT_MAX_PRODUCTS` rows. The audit log records the export with its query, and a read where the list records reads.
+`EXPORT_MAX_PRODUCTS` rows. Columns of related rows that the caller may not see any more stay empty, with a note. The audit
+log records the export with its query, and a read where the list records reads.
+
+`templateId` takes the place of `columns`. The template must show the list that `entity` names:
+
+```graphql
+mutation { createListExport(input: {
+  entity: "orders", query: "placedAt:>=2026-01", templateId: "0198f2c4-7b1e-7c3d-9a55-2f6d1c0b8e4a" }) { id } }
+```
+
+- A FORM takes exactly one row, a TABLE one or several. A FORM and an uploaded workbook are exported as XLSX only.
+- The file is named after the template, as is `exportJob.source`.
+- The titles, widths and number formats are those of the template when the file is written. If the template was deleted or
+  its fields were changed since the request, the export fails and says so.
+- A template of products works as with `createDataExportFromTemplate`: the products are found when the export is requested.
 
 ## From the mutation to the file
 
 1. `createDataExportFromTemplate(input: {templateId, query, orderBy, format})` needs `exports.create` and
    `products.read`. A FORM takes exactly one product, a TABLE up to `EXPORT_MAX_PRODUCTS`. `productIds` instead of
    `query` names the products. An unknown template or product is refused by name, and nothing starts. See [Which
-   products](#which-products) and [Formats](#formats).
+   products](#which-products) and [Formats](#formats). A template of another list is for `createListExport`.
 2. `exportJob(id)` and `exportJobs` need `exports.read` and show the progress. There is no subscription: ask again every
    second or two.
 3. `GET /exports/<id>/download` needs `exports.read` and answers `{"url"}`; a browser that follows a link is sent there. For 300 seconds a browser saves
@@ -812,7 +826,8 @@ all fields of the row itself. `id:*` matches every row. The file holds what the 
 - `cancelExportJob` stops an export within two seconds. `deleteExportJob` removes it with its file.
 - The export runs with the permissions that its principal has **when it runs**. If the user was deactivated or lost
   `products.read`, or the token was revoked, the export fails and says so.
-- Values that the principal may not see stay empty, with a note. Ratings need `reviewers.read`.
+- Values that the principal may not see stay empty, with a note. Ratings need `reviewers.read`, and fields of related rows
+  need the permission of their list.
 - All products of a file are read from one snapshot.
 
 ## Which products
@@ -869,7 +884,8 @@ retries, expiry, permissions and the audit log. None needs more memory for more 
 ## Templates
 
 `exportTemplates` (`exports.read`) lists them; `createExportTemplate`, `updateExportTemplate` and `deleteExportTemplate`
-need `exporttemplates.update`. A template has columns:
+need `exporttemplates.update`. A template shows one list, `entity`, by default `products`, which cannot be changed later. A
+template has columns:
 
 ```graphql
 mutation { createExportTemplate(input: { name: "For the web shop", kind: TABLE, columns: [
@@ -877,8 +893,17 @@ mutation { createExportTemplate(input: { name: "For the web shop", kind: TABLE, 
 ] }) { id } }
 ```
 
-or an uploaded workbook. A FORM of columns is a sheet of lines, with the titles at the left. `exportFields` lists the
-available fields:
+or an uploaded workbook. A FORM of columns is a sheet of lines, with the titles at the left. A template of another list names
+it:
+
+```graphql
+mutation { createExportTemplate(input: { name: "Orders by customer", entity: "orders", kind: TABLE, columns: [
+  { field: "erpOrderNumber", title: "No.", width: 14 }, { field: "customer.name" }, { field: "totalAmount", numberFormat: "#,##0.00" }
+] }) { id } }
+```
+
+Its fields are those of the rows and of rows that they refer to. `listExportFields(entity: "orders")` lists them with
+their titles. `exportFields` lists those of products:
 
 - every readable column of products, and the columns of rows they refer to (`wineType.name`);
 - values that functions compute from them;
@@ -886,12 +911,13 @@ available fields:
 - each column that a migration adds, under its name or the title in `@export <title>` of its comment, unless the comment
   has `@export off`.
 
-Upload a workbook first, then use its id in a template:
+Upload a workbook first, then use its id in a template. `entity` in the address names the list whose fields the placeholders
+may name, such as `entity=orders`; without it, `products`. The template must show the same list:
 
 ```sh
 curl -s "http://127.0.0.1:4000/exports/workbooks?kind=TABLE&name=Prices.xlsx" -H "authorization: Bearer $TOKEN" \
   -H ''content-type: application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'' --data-binary @Prices.xlsx
-# {"workbookId":"01a1…","kind":"TABLE","fileName":"Prices.xlsx","fileSize":7214,"fileSha256":"fbaf…","placeholders":[{"sheet":"Prices","cell":"A2","field":"name"}]}
+# {"workbookId":"01a1…","entity":"products","kind":"TABLE","fileName":"Prices.xlsx","fileSize":7214,"fileSha256":"fbaf…","placeholders":[{"sheet":"Prices","cell":"A2","field":"name"}]}
 ```
 
 ```graphql

@@ -156,6 +156,14 @@ begin
 end;
 $$ language plpgsql stable;
 
+create or replace function template_fields(template export_templates) returns text[] as $$
+  select coalesce(
+    (select w.fields from export_workbooks w where w.id = template.workbook_id),
+    array(select c.field from export_template_columns c where c.template_id = template.id order by c.position)
+  )
+$$ language sql stable;
+comment on function template_fields is 'The fields that a template shows, in the order of its columns.';
+
 -- A statement with the export as $1. It returns the place (from 1) and fields of each visible product, in the requested
 -- order. Each product is looked up separately behind `offset 0`, so that the first rows come without a sort and the ids
 -- never reach the client.
@@ -193,4 +201,10 @@ end;
 $$ language plpgsql stable security definer set search_path from current;
 comment on function export_fields is '@guard exports.read
 The product fields that templates can show: its columns, those of its wine type, its first picture, its ratings, and its price of each existing type and currency.';
-grant execute on function export_fields to office_api;
+
+create or replace function list_export_fields(fields jsonb) returns setof export_field_view as $$
+  select * from jsonb_populate_recordset(null::export_field_view, list_export_fields.fields)
+$$ language sql immutable;
+comment on function list_export_fields is '@behavior -queryField -typeField
+Rows of fields that the server has read from its schema.';
+grant execute on function export_fields, list_export_fields to office_api;

@@ -33,6 +33,61 @@ create or replace function export_file_key(job export_jobs, attempt integer) ret
 $$ language sql stable;
 comment on function export_file_key is 'The object store key of an attempt''s file.';
 
+-- Whether a principal sees the rows of a table by the policies of `protect_table`. A worker has no session.
+create or replace function shows_rows(table_name text, permissions text[], is_scoped boolean) returns boolean as $$
+  select not t.tags ? 'session' and not (is_scoped and (t.tags ? 'login' or t.tags ->> 'read' = 'login'))
+    and (t.tags ->> 'read' = 'login' or regexp_split_to_array(
+      concat_ws(' ', t.tags ->> 'read', t.tags ->> 'create', t.tags ->> 'update', t.tags ->> 'delete'), '[\s,]+') && permissions)
+  from (select table_tags(to_regclass(shows_rows.table_name))) as t(tags)
+$$ language sql stable;
+
+create or replace function export_file_columns(
+  template export_templates, list export_job_lists, permissions text[], is_scoped boolean
+) returns jsonb as $$
+  with fields as (
+    select f.place, f.field, f.kind::text, f.title, not string_to_array(f.keys, ' ') && permissions as hidden
+    from find_export_fields(template_fields(template)) as f
+    where list.job_id is null
+    union all
+    select l.place, l.value ->> 'field', l.value ->> 'kind', l.value ->> 'title', exists (
+      select from jsonb_array_elements_text(l.value -> 'tables') as t(name) where not shows_rows(t.name, permissions, is_scoped)
+    )
+    from jsonb_array_elements(list.columns) with ordinality as l(value, place)
+  )
+  select jsonb_agg(jsonb_build_object(
+    'field', f.field, 'kind', f.kind, 'title', coalesce(c.title, f.title), 'width', c.width, 'numberFormat', c.number_format,
+    'hidden', f.hidden
+  ) order by f.place)
+  from fields f
+    left join export_template_columns c on c.template_id = template.id and c.position = f.place and template.workbook_id is null
+$$ language sql stable;
+comment on function export_file_columns is 'The columns of a file: the fields of products or of a list, laid out by the template.';
+
+-- The reason why a template cannot be used any more; null when it can.
+create or replace function template_refusal(job export_jobs, template export_templates, list export_job_lists) returns text as $$
+declare
+  v_changed text := 'The template was changed before the export ran: ';
+begin
+  if list.job_id is not null and not list.is_by_template then
+    return null;
+  elsif template.id is null then
+    return 'The template was deleted before the export ran';
+  elsif format_problem(template, job.format) is not null then
+    return v_changed || format_problem(template, job.format);
+  elsif list.job_id is null then
+    return (
+      select 'The template shows what products do not have any more: ' || string_agg(f.field, ', ')
+      from find_export_fields(template_fields(template)) as f where f.title is null
+    );
+  elsif template_fields(template) <> array(
+    select c.value ->> 'field' from jsonb_array_elements(list.columns) with ordinality as c(value, place) order by c.place
+  ) then
+    return v_changed || 'request the export again';
+  end if;
+  return null;
+end;
+$$ language plpgsql stable;
+
 -- Workers of an older release pass no formats, because they support only xlsx.
 create or replace function begin_export(job_id uuid, formats text[] default '{xlsx}') returns jsonb as $$
 declare
@@ -41,7 +96,7 @@ declare
   v_template export_templates;
   v_workbook export_workbooks;
   v_list export_job_lists;
-  v_fields text[];
+  v_is_scoped boolean;
   v_refusal text;
   v_key text;
 begin
@@ -59,17 +114,7 @@ begin
     else nullif(table_tags(to_regclass(v_list.table_name)) ->> 'read', 'login') end]);
   select * into v_template from export_templates t where t.id = v_job.template_id;
   select * into v_workbook from export_workbooks w where w.id = v_template.workbook_id;
-  v_fields := coalesce(v_workbook.fields,
-    array(select c.field from export_template_columns c where c.template_id = v_template.id order by c.position));
-  v_refusal := coalesce(
-    v_refusal,
-    case when v_list.job_id is not null then null when v_template.id is null then 'The template was deleted before the export ran' end,
-    'The template was changed before the export ran: ' || format_problem(v_template, v_job.format),
-    (
-      select 'The template shows what products do not have any more: ' || string_agg(f.field, ', ')
-      from find_export_fields(v_fields) as f where f.title is null
-    )
-  );
+  v_refusal := coalesce(v_refusal, template_refusal(v_job, v_template, v_list));
   if v_refusal is not null then
     perform end_export(v_job.id, 'failed', v_refusal);
     return jsonb_build_object('refusal', v_refusal);
@@ -84,21 +129,15 @@ begin
     started_at = coalesce(j.started_at, clock_timestamp())
   where j.id = v_job.id
   returning * into v_job;
+  v_is_scoped := coalesce((select t.is_scoped from api_tokens t where t.id = v_job.token_id), false);
   return jsonb_build_object(
     'attempt', v_job.attempt, 'format', v_job.format, 'failures', v_job.failures, 'key', v_key, 'source', v_job.source,
     'kind', coalesce(v_template.kind, 'TABLE'), 'values', v_list.statement_values,
     'workbookKey', v_workbook.file_key, 'userId', v_job.user_id, 'tokenId', v_job.token_id,
-    'permissions', v_permissions,
-    'scoped', coalesce((select t.is_scoped from api_tokens t where t.id = v_job.token_id), false),
-    'totalRows', v_job.total_rows, 'timeZone', time_zone_of(v_job.user_id), 'query', coalesce(v_list.statement, export_query(v_fields)),
-    'columns', coalesce(v_list.columns, (
-      select jsonb_agg(jsonb_build_object(
-        'field', f.field, 'kind', f.kind, 'title', coalesce(c.title, f.title), 'width', c.width, 'numberFormat', c.number_format,
-        'hidden', not string_to_array(f.keys, ' ') && v_permissions
-      ) order by f.place)
-      from find_export_fields(v_fields) as f
-        left join export_template_columns c on c.template_id = v_template.id and c.position = f.place and v_workbook.id is null
-    ))
+    'permissions', v_permissions, 'scoped', v_is_scoped,
+    'totalRows', v_job.total_rows, 'timeZone', time_zone_of(v_job.user_id),
+    'query', coalesce(v_list.statement, export_query(template_fields(v_template))),
+    'columns', export_file_columns(v_template, v_list, v_permissions, v_is_scoped)
   );
 end;
 $$ language plpgsql volatile security definer set search_path from current;

@@ -1,27 +1,33 @@
 -- Templates, defined by columns or by an uploaded workbook.
 
-create or replace function set_template_columns(template_id uuid, kind export_template_kind, columns jsonb) returns void as $$
+-- The database knows the fields of products only. For other lists the server has checked the fields and passes their
+-- titles as `defaultTitle`.
+create or replace function set_template_columns(template export_templates, columns jsonb) returns void as $$
 declare
   v_path text[] := array['input', 'columns'];
   v_count integer := jsonb_array_length(set_template_columns.columns);
   v_fields text[] := array(
-    select c.value ->> 'field' from jsonb_array_elements(set_template_columns.columns) with ordinality as c(value, place) order by c.place
+    select c.value ->> 'field' from jsonb_array_elements(set_template_columns.columns) with ordinality as c(value, place)
+    where template.entity = 'products' order by c.place
   );
   v_column record;
 begin
   if v_count = 0 or v_count > 200 then
     perform fail('OF400', 'columns must be 1 to 200', jsonb_build_object('path', v_path));
   end if;
+  delete from export_template_columns c where c.template_id = template.id;
   for v_column in
-    select f.place - 1 as place, f.field, f.title, f.kind, coalesce(trim_to_null(c.value ->> 'title'), f.title) as given_title,
+    select c.place::integer - 1 as place, c.value ->> 'field' as field, d.default_title, f.kind,
+      coalesce(trim_to_null(c.value ->> 'title'), d.default_title) as title,
       (c.value ->> 'width')::numeric as width, trim_to_null(c.value ->> 'numberFormat') as number_format
     from jsonb_array_elements(set_template_columns.columns) with ordinality as c(value, place)
-      join find_export_fields(v_fields) as f on f.place = c.place
-    order by f.place
+      left join find_export_fields(v_fields) as f on f.place = c.place,
+      lateral (select coalesce(f.title, c.value ->> 'defaultTitle')) as d(default_title)
+    order by c.place
   loop
-    if v_column.title is null then
+    if v_column.default_title is null then
       perform refuse_unknown_field(v_column.field, to_jsonb(v_path) || jsonb_build_array(v_column.place, 'field'));
-    elsif v_column.kind = 'IMAGE' and set_template_columns.kind = 'TABLE' then
+    elsif v_column.kind = 'IMAGE' and template.kind = 'TABLE' then
       perform fail('OF400', format('`%s` is a picture, which only a form can show; a table can show `%1$s.url`', v_column.field),
         jsonb_build_object('path', to_jsonb(v_path) || jsonb_build_array(v_column.place, 'field')));
     end if;
@@ -29,21 +35,17 @@ begin
     perform fail('OF400', f.name || ' ' || column_message('export_template_columns', f.attribute, 'is not allowed'),
       jsonb_build_object('path', to_jsonb(v_path) || jsonb_build_array(v_column.place, f.name)))
     from (values
-      ('title', 'title', is_label(v_column.given_title, 200)), ('width', 'width', v_column.width between 1 and 255),
+      ('title', 'title', is_label(v_column.title, 200)), ('width', 'width', v_column.width between 1 and 255),
       ('number_format', 'numberFormat', is_label(v_column.number_format, 200))
     ) as f(attribute, name, holds)
     where not f.holds;
+    insert into export_template_columns (template_id, position, field, title, width, number_format)
+    values (template.id, v_column.place + 1, v_column.field, v_column.title, v_column.width, v_column.number_format);
   end loop;
-  delete from export_template_columns c where c.template_id = set_template_columns.template_id;
-  insert into export_template_columns (template_id, position, field, title, width, number_format)
-  select set_template_columns.template_id, f.place, f.field, coalesce(trim_to_null(c.value ->> 'title'), f.title),
-    (c.value ->> 'width')::numeric, trim_to_null(c.value ->> 'numberFormat')
-  from jsonb_array_elements(set_template_columns.columns) with ordinality as c(value, place)
-    join find_export_fields(v_fields) as f on f.place = c.place;
 end;
 $$ language plpgsql volatile;
 
-create or replace function assign_workbook(template_id uuid, kind export_template_kind, workbook_id uuid) returns void as $$
+create or replace function assign_workbook(template export_templates, workbook_id uuid) returns void as $$
 declare
   v_workbook export_workbooks;
 begin
@@ -51,35 +53,37 @@ begin
   if not found then
     perform fail('OF400', 'workbookId: there is no uploaded workbook with this id; unused uploads are kept for a day',
       '{"path": ["input", "workbookId"]}');
-  elsif v_workbook.kind <> assign_workbook.kind then
+  elsif v_workbook.entity <> template.entity then
+    perform fail('OF400', format('workbookId: this workbook was uploaded for %s, and the template shows %s', v_workbook.entity, template.entity),
+      '{"path": ["input", "workbookId"]}');
+  elsif v_workbook.kind <> template.kind then
     perform fail('OF400', format('workbookId: this workbook was uploaded for a %s', v_workbook.kind),
       '{"path": ["input", "workbookId"]}');
   end if;
-  update export_templates t set workbook_id = v_workbook.id where t.id = assign_workbook.template_id;
-  delete from export_template_columns c where c.template_id = assign_workbook.template_id;
+  update export_templates t set workbook_id = v_workbook.id where t.id = template.id;
+  delete from export_template_columns c where c.template_id = template.id;
 end;
 $$ language plpgsql volatile;
 
 create or replace function create_export_template(input jsonb) returns uuid as $$
 declare
   v_input jsonb := jsonb_strip_nulls(create_export_template.input);
-  v_kind export_template_kind;
-  v_id uuid;
+  v_template export_templates;
 begin
   perform require_permission('exporttemplates.update');
   if (v_input ? 'columns') = (v_input ? 'workbookId') then
     perform fail('OF400', 'A template has either columns or a workbookId', '{"path": ["input"]}');
   end if;
-  v_kind := (v_input ->> 'kind')::export_template_kind;
-  insert into export_templates (name, description, kind)
-  values (coalesce(trim_to_null(v_input ->> 'name'), ''), trim_to_null(v_input ->> 'description'), v_kind)
-  returning id into v_id;
+  insert into export_templates (name, description, entity, kind)
+  values (coalesce(trim_to_null(v_input ->> 'name'), ''), trim_to_null(v_input ->> 'description'), v_input ->> 'entity',
+    (v_input ->> 'kind')::export_template_kind)
+  returning * into v_template;
   if v_input ? 'columns' then
-    perform set_template_columns(v_id, v_kind, v_input -> 'columns');
+    perform set_template_columns(v_template, v_input -> 'columns');
   else
-    perform assign_workbook(v_id, v_kind, (v_input ->> 'workbookId')::uuid);
+    perform assign_workbook(v_template, (v_input ->> 'workbookId')::uuid);
   end if;
-  return v_id;
+  return v_template.id;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function create_export_template is 'Creates a template; returns its id.';
@@ -108,10 +112,10 @@ begin
   end if;
   v_former := v_template.workbook_id;
   if coalesce(v_given -> 'columns', 'null') <> 'null' then
-    perform set_template_columns(v_template.id, v_template.kind, v_given -> 'columns');
+    perform set_template_columns(v_template, v_given -> 'columns');
     update export_templates t set workbook_id = null where t.id = v_template.id and t.workbook_id is not null;
   elsif coalesce(v_given -> 'workbookId', 'null') <> 'null' then
-    perform assign_workbook(v_template.id, v_template.kind, (v_given ->> 'workbookId')::uuid);
+    perform assign_workbook(v_template, (v_given ->> 'workbookId')::uuid);
   else
     return v_template.id;
   end if;
@@ -157,7 +161,7 @@ $$ language plpgsql volatile security definer set search_path from current;
 comment on function begin_workbook is 'Returns the key for the upload of a workbook.';
 
 create or replace function finish_workbook(
-  id uuid, kind export_template_kind, file_name text, file_size integer, file_sha256 text, fields text[]
+  id uuid, entity text, kind export_template_kind, file_name text, file_size integer, file_sha256 text, fields text[]
 ) returns void as $$
 declare
   v_key text;
@@ -169,14 +173,14 @@ begin
   if not found then
     perform fail('OF409', 'The upload took too long: send the workbook again');
   end if;
-  insert into export_workbooks (id, kind, file_name, file_size, file_sha256, file_key, fields, uploaded_by_user_id)
-  values (finish_workbook.id, finish_workbook.kind, finish_workbook.file_name, finish_workbook.file_size,
-    finish_workbook.file_sha256, v_key, finish_workbook.fields, current_user_id());
+  insert into export_workbooks (id, entity, kind, file_name, file_size, file_sha256, file_key, fields, uploaded_by_user_id)
+  values (finish_workbook.id, finish_workbook.entity, finish_workbook.kind, finish_workbook.file_name,
+    finish_workbook.file_size, finish_workbook.file_sha256, v_key, finish_workbook.fields, current_user_id());
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function finish_workbook is 'Marks the upload of a workbook as complete.';
 
--- The names that placeholders can use; for prices see `export_price`.
+-- The names that placeholders for products can use; for prices see `export_price`.
 create or replace function placeholder_fields(kind export_template_kind)
 returns table (field text, kind_of_field export_field_kind) as $$
 begin
@@ -186,7 +190,7 @@ begin
     where f.kind <> 'IMAGE' or placeholder_fields.kind = 'FORM';
 end;
 $$ language plpgsql stable security definer set search_path from current;
-comment on function placeholder_fields is 'The fields that a workbook of this kind can show, without prices.';
+comment on function placeholder_fields is 'The fields of products that a workbook of this kind can show, without prices.';
 
 grant execute on function
   create_export_template, update_export_template, delete_export_template, begin_workbook, finish_workbook, placeholder_fields

@@ -30,16 +30,38 @@ create or replace function format_problem(template export_templates, format text
 $$ language sql immutable;
 comment on function format_problem is 'The reason why a template cannot be exported in a format; null when it can.';
 
-create or replace function require_format(template export_templates, format text) returns void as $$
+create or replace function require_template(id uuid, entity text, format text) returns export_templates as $$
 declare
-  v_problem text := format_problem(require_format.template, require_format.format);
+  v_template export_templates;
+  v_path jsonb := '{"path": ["input", "templateId"]}';
+  v_problem text;
 begin
+  select * into v_template from export_templates t where t.id = require_template.id for key share;
+  if not found then
+    perform fail('OF400', format('templateId: there is no export template %s', require_template.id), v_path);
+  elsif v_template.entity <> require_template.entity then
+    perform fail('OF400', format('templateId: this template shows %s; use createListExport with the entity %1$s', v_template.entity), v_path);
+  end if;
+  v_problem := format_problem(v_template, require_template.format);
   if v_problem is not null then
     perform fail('OF400', 'format: ' || v_problem, '{"path": ["input", "format"]}');
   end if;
+  return v_template;
 end;
-$$ language plpgsql stable;
-comment on function require_format is 'Fails when a template cannot be exported in a format.';
+$$ language plpgsql volatile;
+comment on function require_template is
+  'The template of a new export, locked; fails when it shows another list or cannot be exported in the format.';
+
+create or replace function list_export_template(id uuid, entity text, format text)
+returns table (name text, kind export_template_kind, fields text[]) as $$
+begin
+  perform require_permission('exports.create');
+  return query
+    select t.name, t.kind, template_fields(t)
+    from require_template(list_export_template.id, list_export_template.entity, list_export_template.format) as t;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function list_export_template is 'The template of a new export of a list, with the fields that the server has to read.';
 
 create or replace function create_data_export_from_template(input data_export_input) returns export_jobs as $$
 declare
@@ -56,11 +78,7 @@ declare
 begin
   perform require_all_permissions('exports.create', 'products.read');
   v_limit := current_setting('office.export_max_products')::integer;
-  select * into v_template from export_templates t where t.id = v_input.template_id for key share;
-  if not found then
-    perform fail('OF400', format('templateId: there is no export template %s', v_input.template_id), '{"path": ["input", "templateId"]}');
-  end if;
-  perform require_format(v_template, coalesce(v_input.format, 'XLSX'));
+  v_template := require_template(v_input.template_id, 'products', coalesce(v_input.format, 'XLSX'));
   -- The common case: all ids are distinct and known, so nothing must be reordered.
   v_all_known := cardinality(v_ids) = (select count(*) from products p where p.id = any(v_ids));
   if v_all_known is not true then
@@ -104,11 +122,11 @@ declare
   v_job export_jobs := jsonb_populate_record(null::export_jobs, start_list_export.job);
 begin
   perform require_permission('exports.create');
-  insert into export_jobs (user_id, token_id, source, entity, format, query, total_rows)
-  values (current_user_id(), current_token_id(), v_job.source, v_job.entity, v_job.format, v_job.query, v_job.total_rows)
+  insert into export_jobs (user_id, token_id, template_id, source, entity, format, query, total_rows)
+  values (current_user_id(), current_token_id(), v_job.template_id, v_job.source, v_job.entity, v_job.format, v_job.query, v_job.total_rows)
   returning * into v_job;
-  insert into export_job_lists (job_id, table_name, tables, statement, statement_values, columns)
-  select v_job.id, l.table_name, l.tables, l.statement, l.statement_values, l.columns
+  insert into export_job_lists (job_id, table_name, tables, is_by_template, statement, statement_values, columns)
+  select v_job.id, l.table_name, l.tables, v_job.template_id is not null, l.statement, l.statement_values, l.columns
   from jsonb_populate_record(null::export_job_lists, start_list_export.list) as l;
   perform record_reads(
     array_agg(r.entity_type), array_agg(null::text),
@@ -187,4 +205,6 @@ $$ language plpgsql volatile security definer set search_path from current;
 comment on function delete_export_job is '@guard exports.create
 Deletes an export of the caller with its file; a running export is stopped.';
 
-grant execute on function create_data_export_from_template, start_list_export, cancel_export_job, delete_export_job to office_api;
+grant execute on function
+  create_data_export_from_template, list_export_template, start_list_export, cancel_export_job, delete_export_job
+to office_api;

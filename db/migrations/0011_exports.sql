@@ -1,11 +1,12 @@
--- Exports of products: templates, the jobs that write the files, and the list of all files in the object store.
+-- Exports: templates, the jobs that write the files, and the list of all files in the object store.
 create type export_template_kind as enum ('FORM', 'TABLE');
-comment on type export_template_kind is 'A FORM is a sheet about one product, a TABLE has a row for each.';
+comment on type export_template_kind is 'A FORM is a sheet about one row, a TABLE has a line for each.';
 create type export_field_kind as enum ('TEXT', 'INTEGER', 'DECIMAL', 'BOOLEAN', 'DATE', 'DATETIME', 'URL', 'IMAGE');
 comment on type export_field_kind is 'What a field is in a workbook''s cell; an IMAGE fits into forms only.';
 
 create table export_workbooks (
   id uuid primary key default uuidv7(),
+  entity text collate "C" not null default 'products',
   kind export_template_kind not null,
   file_name text not null,
   file_size integer not null,
@@ -23,6 +24,7 @@ comment on table export_workbooks is '@read exports.read
 @root off
 @audit ExportWorkbook
 An uploaded workbook with `{{field}}` placeholders, kept for templates to use.';
+comment on column export_workbooks.entity is 'The name of the list whose fields its placeholders name, such as `orders`.';
 comment on column export_workbooks.kind is 'Which kind of template the placeholders were checked for.';
 comment on column export_workbooks.file_name is 'The file''s name, as it was uploaded.';
 comment on column export_workbooks.file_size is 'The file''s size in bytes.';
@@ -37,6 +39,7 @@ create table export_templates (
   id uuid primary key default uuidv7(),
   name text collate display_order not null,
   description text,
+  entity text collate "C" not null default 'products',
   kind export_template_kind not null,
   workbook_id uuid references export_workbooks on delete restrict,
   created_at timestamptz not null default now(),
@@ -58,7 +61,8 @@ comment on table export_templates is '@group Exports 41
 What an export looks like: columns of the service''s own layout, or an uploaded workbook.';
 comment on column export_templates.name is 'Unique without regard to case.';
 comment on column export_templates.description is 'What the template is for.';
-comment on column export_templates.kind is 'Whether it takes one product or several.';
+comment on column export_templates.entity is 'The name of the list whose rows it shows, such as `orders`.';
+comment on column export_templates.kind is 'Whether it takes one row or several.';
 comment on constraint export_templates_name_check on export_templates is
   'must be 1 to 100 visible characters without spaces at its ends';
 comment on constraint export_templates_description_check on export_templates is 'must be 500 characters at most';
@@ -89,7 +93,7 @@ comment on table export_template_columns is '@read exports.read
 @defaultOrder position
 A column of a table, or a line of a form.';
 comment on column export_template_columns.position is 'Its place, from 1.';
-comment on column export_template_columns.field is 'Which of the fields that `exportFields` lists.';
+comment on column export_template_columns.field is 'Which of the fields that `exportFields` or `listExportFields` lists.';
 comment on column export_template_columns.title is 'What stands at its head.';
 comment on column export_template_columns.width is
   'Its width in characters, a decimal as text; null leaves it to the service.';
@@ -154,7 +158,7 @@ comment on column export_jobs.user_id is '@list 4
 Who asked for it.';
 comment on column export_jobs.token_id is 'The API token that asked for it; null for a user''s session.';
 comment on column export_jobs.template_id is '@list 3
-The template; null for the export of a list, and when it was deleted since.';
+The template; null for an export without one, and when it was deleted since.';
 comment on column export_jobs.source is 'The name of the template or the list, as it was when the export was asked for.';
 comment on column export_jobs.format is '@list 2
 The format of the file: `xlsx`, `csv` or `jsonl`.';
@@ -241,7 +245,7 @@ comment on column data_export_input.format is 'XLSX, CSV or JSONL; null means XL
 
 create type export_field_view as (field text, title text, kind export_field_kind, description text);
 comment on type export_field_view is '@name export_field
-Something of a product that a template can show.';
+A field that a template can show.';
 comment on column export_field_view.field is '@notNull
 As templates name it: in a column, or as `{{field}}` in an uploaded workbook.';
 comment on column export_field_view.title is '@notNull

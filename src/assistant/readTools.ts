@@ -110,9 +110,11 @@ export const readTools: Readonly<Record<string, ReadTool>> = {
   },
   list_export_templates: {
     description:
-      "Shows the templates that exports can be made with. A FORM takes exactly one product, a TABLE one or several.",
+      "Shows the templates that exports of products can be made with. A FORM takes exactly one product, a TABLE one or several.",
     input: z.object({}),
-    operation: "query AssistantTemplates { exportTemplates { id name kind description } }",
+    operation: `query AssistantTemplates {
+  exportTemplates(query: "entity:products") { id name kind description }
+}`,
   },
   search_fields: {
     description:

@@ -42,7 +42,7 @@ export function underPath<T>(prefix: string, action: () => T): T {
     return action();
   } catch (error) {
     if (!(error instanceof PublicError)) throw error;
-    const { path = [] } = error.details as { path?: string[] };
+    const { path = [] } = error.details as { path?: (string | number)[] };
     throw new PublicError(error.code, error.message, {
       ...error.details,
       path: [prefix, ...path],

@@ -1,22 +1,22 @@
-import type { PgClient, PgResource } from "postgraphile/@dataplan/pg";
+import type { PgClient } from "postgraphile/@dataplan/pg";
 import { type FieldArgs, type Step, object } from "postgraphile/grafast";
 import type { SQL } from "postgraphile/pg-sql2";
-import { sql } from "postgraphile/pg-sql2";
 import { extendSchema, gql } from "postgraphile/utils";
 import { badUserInput, type PublicError, underPath } from "../errors/PublicError.ts";
+import {
+  exportFoundProducts,
+  type ProductExport,
+  productExportJson,
+} from "../exports/exportFoundProducts.ts";
 import { namedColumns } from "../sqlJson/order.ts";
-import { searchOf, type Search } from "../paging/connectionSearch.ts";
-import { defaultOrder, eachOnce, missingKey, orderSql } from "../paging/defaultOrder.ts";
+import { searchOf } from "../paging/connectionSearch.ts";
+import { defaultOrder, eachOnce, missingKey } from "../paging/defaultOrder.ts";
 import type { OrderColumn } from "../paging/defaultOrder.ts";
 import { resource } from "../schema/resource.ts";
 
-interface Input {
-  templateId: string;
-  productIds?: string[] | null;
-  query?: string | null;
+interface Input extends ProductExport {
   queryValues?: unknown;
   orderBy?: unknown[] | null;
-  format: string;
 }
 
 /** Exports of listed or searched products; compiling a search needs TypeScript. */
@@ -57,7 +57,7 @@ export const DataExportPlugin: GraphileConfig.Plugin = extendSchema((build) => {
       """
       input CreateDataExportFromTemplateInput {
         """
-        The template: a form takes exactly one product, a table one or several.
+        The template, one of products: a form takes exactly one product, a table one or several.
         """
         templateId: ID!
         """
@@ -104,12 +104,14 @@ export const DataExportPlugin: GraphileConfig.Plugin = extendSchema((build) => {
               $wanted,
               async (client, { input }) => {
                 checkSelection(input);
-                return input.query == null
-                  ? startNamed(client, input)
-                  : startFound(client, input, {
-                      found: foundBy(search, input, products),
-                      order: order(input),
-                    });
+                const { query, queryValues } = input;
+                if (query == null) return startNamed(client, input);
+                const { matches } = underPath("input", () => search(query, queryValues));
+                return exportFoundProducts(client, input, {
+                  from: products.from as SQL,
+                  matches,
+                  order: order(input),
+                });
               },
             );
             return jobs.get({ id: $id });
@@ -136,53 +138,14 @@ function checkSelection({ productIds, query, queryValues, orderBy }: Input): voi
     ]);
 }
 
-function refusal(message: string, path: readonly string[], details: object = {}): PublicError {
-  return badUserInput(message, { ...details, path: ["input", ...path] });
-}
-
-type Found = (row: SQL) => { from: SQL; where: SQL };
-
-/** The products of a search. @throws PublicError */
-function foundBy(search: Search, { query, queryValues }: Input, products: PgResource): Found {
-  const { matches } = underPath("input", () => search(query ?? "", queryValues));
-  return (row) => ({ from: products.from as SQL, where: matches(row) });
+function refusal(message: string, path: readonly string[]): PublicError {
+  return badUserInput(message, { path: ["input", ...path] });
 }
 
 async function startNamed(client: PgClient, input: Input): Promise<string | null> {
   const { rows } = await client.query<{ id: string }>({
     text: "select id from create_data_export_from_template(jsonb_populate_record(null::data_export_input, $1::jsonb))",
-    values: [JSON.stringify(columns(input))],
+    values: [productExportJson(input)],
   });
   return rows[0]?.id ?? null;
-}
-
-/** The ids stay in the database, however many there are. */
-async function startFound(
-  client: PgClient,
-  input: Input,
-  { found, order }: { found: Found; order: readonly OrderColumn[] },
-): Promise<string | null> {
-  const row = sql.identifier(Symbol("product"));
-  const { from, where } = found(row);
-  const counted = sql.compile(
-    sql`select count(*)::integer as count, current_setting('office.export_max_products')::integer as most from ${from} as ${row} where ${where}`,
-  );
-  const { rows } = await client.query<{ count: number; most: number }>(statement(counted));
-  const { count = 0, most = 0 } = rows[0] ?? {};
-  if (count > most)
-    throw refusal(`query: ${count} products match, more than the ${most} of one export`, ["query"]);
-  const ids = sql`array(select ${row}.id from ${from} as ${row} where ${where} order by ${orderSql(order, row)} limit ${sql.value(most + 1)}::integer)`;
-  const started = sql.compile(
-    sql`select id from create_data_export_from_template(jsonb_populate_record(row(null, ${ids}, null, null)::data_export_input, ${sql.value(JSON.stringify(columns(input)))}::jsonb))`,
-  );
-  const result = await client.query<{ id: string }>(statement(started));
-  return result.rows[0]?.id ?? null;
-}
-
-function statement({ text, values }: ReturnType<typeof sql.compile>) {
-  return { text, values: [...values] };
-}
-
-function columns({ templateId, productIds, query, format }: Input) {
-  return { template_id: templateId, product_ids: productIds ?? undefined, query, format };
 }

@@ -1,11 +1,15 @@
+import type { PgClient } from "postgraphile/@dataplan/pg";
 import { type FieldArgs, type Step, object } from "postgraphile/grafast";
 import { extendSchema, gql } from "postgraphile/utils";
-import { badUserInput } from "../errors/PublicError.ts";
+import { badUserInput, underPath } from "../errors/PublicError.ts";
+import { listColumns } from "../schema/exportedColumns.ts";
+import { makeExportedTable, productsEntity } from "../schema/exportedTables.ts";
 import { numberFormatProblem } from "../xlsx/numberFormat.ts";
 import { resource } from "../schema/resource.ts";
 
 interface Input {
-  columns?: { numberFormat?: string | null }[] | null;
+  entity?: string;
+  columns?: { field: string; numberFormat?: string | null }[] | null;
 }
 
 /** Rejects number formats that Excel does not accept. */
@@ -19,10 +23,35 @@ function checkNumberFormats({ columns }: Input): void {
   }
 }
 
+/** The list that an existing template shows; undefined where there is no such template. */
+async function entityOf(client: PgClient, id: string): Promise<string | undefined> {
+  const { rows } = await client.query<{ entity: string }>({
+    text: "select entity from export_templates where id = $1",
+    values: [id],
+  });
+  return rows[0]?.entity;
+}
+
 /** Creates and updates export templates: columns are a list of objects, which function parameters cannot express. */
 export const ExportTemplatesPlugin: GraphileConfig.Plugin = extendSchema((build) => {
   const templates = resource(build, "export_templates");
   const { sideEffectWithPgClientTransaction } = build.dataplanPg;
+  const tableOf = makeExportedTable(build);
+
+  /** Checks the columns of other lists than products, whose fields SQL knows, and adds their titles. */
+  const checkColumns = (entity: string | undefined, input: Input): Input =>
+    underPath("input", () => {
+      if (entity === undefined || entity === productsEntity) return input;
+      const table = tableOf(entity);
+      const given = input.columns;
+      if (given == null) return input;
+      const names = given.map(({ field }) => field);
+      const known = listColumns(build, table, names, (index) => ["columns", index, "field"]);
+      return {
+        ...input,
+        columns: given.map((one, index) => ({ ...one, defaultTitle: known[index]?.title })),
+      };
+    });
   const write = (text: string, $input: Step, $id?: Step) => {
     const $wanted = object({ input: $input, ...($id && { id: $id }) }) as Step<{
       input: Input;
@@ -33,9 +62,10 @@ export const ExportTemplatesPlugin: GraphileConfig.Plugin = extendSchema((build)
       $wanted,
       async (client, { input, id }) => {
         checkNumberFormats(input);
+        const entity = id === undefined ? input.entity : await entityOf(client, id);
         const { rows } = await client.query<{ id: string }>({
           text,
-          values: [JSON.stringify(input), ...(id === undefined ? [] : [id])],
+          values: [JSON.stringify(checkColumns(entity, input)), ...(id === undefined ? [] : [id])],
         });
         return rows[0]?.id ?? null;
       },
@@ -50,7 +80,7 @@ export const ExportTemplatesPlugin: GraphileConfig.Plugin = extendSchema((build)
       """
       input ExportColumnInput {
         """
-        Which of the fields that \`exportFields\` lists, or \`prices.<type>.<currency>\`.
+        Which of the fields that \`listExportFields\` lists; of products, \`exportFields\`, or \`prices.<type>.<currency>\`.
         """
         field: String!
         """
@@ -80,7 +110,11 @@ export const ExportTemplatesPlugin: GraphileConfig.Plugin = extendSchema((build)
         """
         description: String
         """
-        Whether it takes one product or several.
+        The name of the list, such as \`orders\`, whose rows it shows.
+        """
+        entity: String! = "products"
+        """
+        Whether it takes one row or several.
         """
         kind: ExportTemplateKind!
         """
@@ -88,7 +122,7 @@ export const ExportTemplatesPlugin: GraphileConfig.Plugin = extendSchema((build)
         """
         columns: [ExportColumnInput!]
         """
-        A workbook from \`POST /exports/workbooks\`.
+        A workbook from \`POST /exports/workbooks\`, uploaded for the same list and kind.
         """
         workbookId: ID
       }
@@ -110,7 +144,7 @@ export const ExportTemplatesPlugin: GraphileConfig.Plugin = extendSchema((build)
         """
         columns: [ExportColumnInput!]
         """
-        A workbook from \`POST /exports/workbooks\`, uploaded for the template's kind.
+        A workbook from \`POST /exports/workbooks\`, uploaded for the template's list and kind.
         """
         workbookId: ID
       }
@@ -123,7 +157,8 @@ export const ExportTemplatesPlugin: GraphileConfig.Plugin = extendSchema((build)
           @scope(guard: "exporttemplates.update")
 
         """
-        Changes a template for exports. Exports that wait are made by the changed one.
+        Changes a template for exports. Exports that wait are made by the changed one; those of other lists than products fail
+        where its fields have changed.
         """
         updateExportTemplate(
           """

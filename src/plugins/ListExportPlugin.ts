@@ -5,7 +5,8 @@ import { type SQL, sql } from "postgraphile/pg-sql2";
 import { extendSchema, gql } from "postgraphile/utils";
 import { checkGuard } from "../auth/guards.ts";
 import type { RequestInfo } from "../auth/identity.ts";
-import { badUserInput, underPath } from "../errors/PublicError.ts";
+import { badUserInput, type PublicError, underPath } from "../errors/PublicError.ts";
+import { exportFoundProducts, type FoundRows } from "../exports/exportFoundProducts.ts";
 import { searchOf } from "../paging/connectionSearch.ts";
 import {
   defaultOrder,
@@ -14,9 +15,10 @@ import {
   orderSql,
   type OrderColumn,
 } from "../paging/defaultOrder.ts";
-import { listColumns } from "../schema/exportedColumns.ts";
+import { type ListColumn, listColumns } from "../schema/exportedColumns.ts";
+import { makeExportedTable, productsEntity } from "../schema/exportedTables.ts";
 import { tagText, titleOf } from "../schema/labels.ts";
-import { listedTables, tableGuard, tableNamed } from "../schema/listedTables.ts";
+import { tableGuard } from "../schema/listedTables.ts";
 import { resource } from "../schema/resource.ts";
 import { namedColumns } from "../sqlJson/order.ts";
 import { didYouMean } from "../text/suggest.ts";
@@ -27,58 +29,65 @@ interface Input {
   queryValues?: unknown;
   orderBy?: string[] | null;
   columns?: string[] | null;
+  templateId?: string | null;
   format: string;
 }
 
-/** Exports of any list to a table: compiling a search needs TypeScript. The worker runs the stored SQL as the user. */
+interface Template {
+  name: string;
+  kind: "FORM" | "TABLE";
+  fields: string[];
+}
+
+/** Exports of any list: compiling a search needs TypeScript. The worker runs the stored SQL as the user. */
 export const ListExportPlugin: GraphileConfig.Plugin = extendSchema((build) => {
   const jobs = resource(build, "export_jobs");
   const { sideEffectWithPgClientTransaction } = build.dataplanPg;
-  // `auditLogs` is a separate query and not a list.
-  const tables = new Map<string, PgResource>([
-    ...listedTables(build),
-    ["auditLogs", resource(build, "audit_log")],
-  ]);
+  const tableOf = makeExportedTable(build);
 
-  async function start(client: PgClient, input: Input, caller: RequestInfo): Promise<string> {
-    const table = underPath("input", () => tableNamed(tables, input.entity, "entity"));
+  async function start(client: PgClient, input: Input, caller: RequestInfo) {
+    const { entity, query, queryValues, templateId } = input;
+    const table = underPath("input", () => tableOf(entity));
     checkGuard(tableGuard(table), caller);
-    const tags = table.extensions?.tags ?? {};
-    if (tags.session !== undefined)
-      throw badUserInput(`entity: ${input.entity} shows in sessions only and cannot be exported`, {
-        path: ["input", "entity"],
-      });
-    if (input.query.trim() === "")
-      throw badUserInput("query: an empty search exports nothing (`id:*` matches every row)", {
-        path: ["input", "query"],
-      });
+    if (query.trim() === "")
+      throw refusal("query", "an empty search exports nothing (`id:*` matches every row)");
+    if (templateId != null && input.columns != null)
+      throw refusal("columns", "a template has its own columns: give either templateId or columns");
     const { matches } = underPath("input", () =>
-      searchOf(build.searchTable(table))(input.query, input.queryValues),
+      searchOf(build.searchTable(table))(query, queryValues),
     );
-    const columns = underPath("input", () => listColumns(build, table, input.columns ?? null));
-    const order = orderOf(table, input);
-    const row = sql.identifier(Symbol("row"));
-    const from = sql`from ${table.from as SQL} as ${row} where ${matches(row)}`;
-    const { count, most } = await countRows(client, from);
-    if (count === 0) throw badUserInput("query: no row matches", { path: ["input", "query"] });
+    const found = { from: table.from as SQL, matches, order: orderOf(table, input) };
+    return templateId != null && entity === productsEntity
+      ? exportFoundProducts(client, { ...input, templateId }, found)
+      : exportFoundRows(client, input, table, found);
+  }
+
+  async function exportFoundRows(
+    client: PgClient,
+    input: Input,
+    table: PgResource,
+    found: FoundRows,
+  ): Promise<string> {
+    const template = await findTemplate(client, input);
+    const columns = underPath("input", () =>
+      template
+        ? listColumns(build, table, template.fields, () => ["templateId"])
+        : listColumns(build, table, input.columns ?? null),
+    );
+    const { count, most } = await countRows(client, found);
+    if (count === 0) throw refusal("query", "no row matches");
     if (count > most)
-      throw badUserInput(`query: more than ${most} rows match, the most that one export has`, {
-        path: ["input", "query"],
-      });
-    const values = columns.map(
-      ({ read }, index) => sql`${read(row)} as ${sql.identifier(`c${index}`)}`,
-    );
-    const found = sql.compile(
-      sql`select (row_number() over ())::integer, r.* from (
-        select ${sql.join(values, ", ")} ${from} order by ${orderSql(order, row)} limit ${sql.literal(most)}
-      ) as r`,
-    );
-    const source = tagText(tags, "title") ?? titleOf(input.entity);
-    const { rows } = await client.query<{ id: string }>({
+      throw refusal("query", `more than ${most} rows match, the most that one export has`);
+    if (template?.kind === "FORM" && count > 1)
+      throw refusal("query", `a form takes exactly one row, not ${count}`);
+    const statement = statementOf(found, columns, most);
+    const title = tagText(table.extensions?.tags, "title") ?? titleOf(input.entity);
+    const started = await client.query<{ id: string }>({
       text: "select start_list_export($1, $2) as id",
       values: [
         JSON.stringify({
-          source,
+          source: template?.name ?? title,
+          template_id: input.templateId,
           entity: input.entity,
           query: input.query,
           format: input.format.toLowerCase(),
@@ -86,16 +95,16 @@ export const ListExportPlugin: GraphileConfig.Plugin = extendSchema((build) => {
         }),
         JSON.stringify({
           table_name: table.extensions?.pg?.name ?? table.name,
-          statement: found.text,
-          statement_values: found.values,
-          columns: columns.map(({ field, title, kind }) => ({
-            ...{ field, title, kind, width: null, numberFormat: null, hidden: false },
+          statement: statement.text,
+          statement_values: statement.values,
+          columns: columns.map(({ field, title, kind, tables }) => ({
+            ...{ field, title, kind, tables },
           })),
           tables: [...new Set(columns.flatMap(({ tables: read }) => read))],
         }),
       ],
     });
-    return rows[0]?.id ?? "";
+    return started.rows[0]?.id ?? "";
   }
 
   /** @throws PublicError for an unknown order, with the nearest known one */
@@ -120,7 +129,7 @@ export const ListExportPlugin: GraphileConfig.Plugin = extendSchema((build) => {
   return {
     typeDefs: gql`
       """
-      The rows and columns of a list, and the format of the file.
+      The rows of a list, their columns or a template, and the format of the file.
       """
       input CreateListExportInput {
         """
@@ -144,7 +153,11 @@ export const ListExportPlugin: GraphileConfig.Plugin = extendSchema((build) => {
         """
         columns: [String!]
         """
-        The format of the file.
+        A template of this list, instead of \`columns\`: a form takes exactly one row, a table one or several.
+        """
+        templateId: ID
+        """
+        The format of the file. A form and an uploaded workbook are exported as XLSX only.
         """
         format: ExportFormat! = XLSX
       }
@@ -183,10 +196,48 @@ export const ListExportPlugin: GraphileConfig.Plugin = extendSchema((build) => {
   };
 }, "ListExportPlugin");
 
-async function countRows(client: PgClient, from: SQL): Promise<{ count: number; most: number }> {
+function refusal(field: string, reason: string): PublicError {
+  return badUserInput(`${field}: ${reason}`, { path: ["input", field] });
+}
+
+/** @throws PublicError for a template of another list, or one that cannot have the format */
+async function findTemplate(client: PgClient, input: Input): Promise<Template | null> {
+  const { templateId, entity, format } = input;
+  if (templateId == null) return null;
+  const { rows } = await client.query<Template>({
+    text: "select * from list_export_template($1, $2, $3)",
+    values: [templateId, entity, format],
+  });
+  return rows[0] ?? null;
+}
+
+function statementOf(
+  { from, matches, order }: FoundRows,
+  columns: readonly ListColumn[],
+  most: number,
+): ReturnType<typeof sql.compile> {
+  const row = sql.identifier(Symbol("row"));
+  const values = columns.map(
+    ({ read }, index) => sql`${read(row)} as ${sql.identifier(`c${index}`)}`,
+  );
+  return sql.compile(
+    sql`select (row_number() over ())::integer, r.* from (
+      select ${sql.join(values, ", ")} from ${from} as ${row} where ${matches(row)}
+      order by ${orderSql(order, row)} limit ${sql.literal(most)}
+    ) as r`,
+  );
+}
+
+async function countRows(
+  client: PgClient,
+  { from, matches }: FoundRows,
+): Promise<{ count: number; most: number }> {
+  const row = sql.identifier(Symbol("row"));
   const most = sql`current_setting('office.export_max_products')::integer`;
   const { text, values } = sql.compile(
-    sql`select count(*)::integer as count, ${most} as most from (select ${from} limit ${most} + 1) as r`,
+    sql`select count(*)::integer as count, ${most} as most from (
+      select from ${from} as ${row} where ${matches(row)} limit ${most} + 1
+    ) as r`,
   );
   const { rows } = await client.query<{ count: number; most: number }>({
     text,

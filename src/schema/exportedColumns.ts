@@ -14,6 +14,7 @@ export interface ListColumn {
   field: string;
   title: string;
   kind: CellKind;
+  description: string | null;
   /** The value as the writer of exports takes it: text, except booleans and timestamps. */
   read: (row: SQL) => SQL;
   /** The tables that it reads. */
@@ -21,6 +22,9 @@ export interface ListColumn {
 }
 
 const mostColumns = 200;
+
+/** Where the name of a column is in the arguments. */
+type PathOf = (index: number) => readonly (string | number)[];
 
 /**
  * The columns of an export of a list: the named ones, or all of the row itself.
@@ -30,12 +34,34 @@ export function listColumns(
   build: GraphileBuild.Build,
   table: PgResource,
   names: readonly string[] | null,
+  pathOf: PathOf = () => ["columns"],
 ): ListColumn[] {
   const own = ownColumns(build, table);
   if (names === null) return [...own.values()];
   if (names.length === 0 || names.length > mostColumns)
     throw badUserInput(`columns: name 1 to ${mostColumns} columns`, { path: ["columns"] });
-  return names.map((name) => own.get(name) ?? relatedColumn(build, table, name));
+  return names.map((name, index) => {
+    try {
+      return own.get(name) ?? relatedColumn(build, table, name);
+    } catch (error) {
+      if (!(error instanceof QuerySyntaxError)) throw error;
+      const path = pathOf(index);
+      throw badUserInput(`${path.at(-1)}: ${error.reason}`, { path });
+    }
+  });
+}
+
+/** All columns of a row, and those of rows that it refers to. */
+export function exportedColumns(build: GraphileBuild.Build, table: PgResource): ListColumn[] {
+  const related = [...build.searchTable(table).relations]
+    .filter(([, { many }]) => !many)
+    .flatMap(([name, relation]) =>
+      [...relation.table().fields.keys()].map((field) => `${name}.${field}`),
+    );
+  return [
+    ...ownColumns(build, table).values(),
+    ...related.map((name) => relatedColumn(build, table, name)),
+  ];
 }
 
 /** Columns and computed fields of a row, also those that cannot be searched, such as JSON. */
@@ -52,6 +78,7 @@ function ownColumns(build: GraphileBuild.Build, table: PgResource): Map<string, 
     const column = sql.identifier(attributeName);
     columns.set(field, {
       ...{ field, title, kind: known ? kindOf(known) : "TEXT", tables: [table.name] },
+      description: attribute.description ?? null,
       read: (row) => (known ? cellOf(known, known.read(row)) : sql`(${row}.${column})::text`),
     });
   }
@@ -59,6 +86,7 @@ function ownColumns(build: GraphileBuild.Build, table: PgResource): Map<string, 
     if (!columns.has(field))
       columns.set(field, {
         ...{ field, title: titleOf(field), kind: kindOf(known), tables: [table.name] },
+        description: known.description ?? null,
         read: (row) => cellOf(known, known.read(row)),
       });
   return columns;
@@ -69,22 +97,19 @@ function isJson(build: GraphileBuild.Build, codec: unknown): boolean {
   return codec === TYPES.json || codec === TYPES.jsonb;
 }
 
+/** @throws QuerySyntaxError for an unknown name */
 function relatedColumn(build: GraphileBuild.Build, table: PgResource, name: string): ListColumn {
   const path = name.split(".");
-  try {
-    const asked = { path, position: 0, end: name.length };
-    const { relations, field } = resolveField(build.searchTable(table), asked);
-    if (relations.length === 0 || relations.some(({ many }) => many))
-      throw new QuerySyntaxError(`\`${name}\` is not one value of a row`, 0, name.length);
-    return {
-      ...{ field: name, title: titleOf(path.join(" ")), kind: kindOf(field) },
-      read: (row) => cellOf(field, related(row, relations, field)),
-      tables: [table.name, ...relations.map((relation) => relation.table().name)],
-    };
-  } catch (error) {
-    if (!(error instanceof QuerySyntaxError)) throw error;
-    throw badUserInput(`columns: ${error.reason}`, { path: ["columns"] });
-  }
+  const asked = { path, position: 0, end: name.length };
+  const { relations, field } = resolveField(build.searchTable(table), asked);
+  if (relations.length === 0 || relations.some(({ many }) => many))
+    throw new QuerySyntaxError(`\`${name}\` is not one value of a row`, 0, name.length);
+  return {
+    ...{ field: name, title: titleOf(path.join(" ")), kind: kindOf(field) },
+    description: field.description ?? null,
+    read: (row) => cellOf(field, related(row, relations, field)),
+    tables: [table.name, ...relations.map((relation) => relation.table().name)],
+  };
 }
 
 function related(row: SQL, relations: readonly SearchRelation[], field: SearchField): SQL {

@@ -164,7 +164,10 @@ export async function mountRoutes(options: RouteOptions): Promise<Routes> {
   app.use(calendarFeeds({ ...counted, publicUrl: options.publicUrl }));
   const exportOptions = { ...counted, files: gateways.files };
   app.use(downloads({ ...exportOptions, linkSeconds: config.exports.linkSeconds }));
-  app.use(workbooks({ ...exportOptions, uploads, limitBytes: config.exports.workbookBytes }));
+  const { exportedFields } = api.schema.extensions;
+  if (!exportedFields) throw new Error("The schema has no fields of templates");
+  const { workbookBytes: limitBytes } = config.exports;
+  app.use(workbooks({ ...exportOptions, uploads, limitBytes, exportedFields }));
   const { router, stop: stopAssistant } = assistant({
     config: config.assistant,
     pool,

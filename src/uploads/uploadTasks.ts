@@ -13,19 +13,22 @@ import type { FieldKind } from "../xlsx/values.ts";
 if (process.platform === "linux") setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
 
 /**
- * Checks an uploaded workbook as a template for exports. `fields` are all fields except prices, whose names follow a
- * pattern.
+ * Checks an uploaded workbook as a template for exports. `fields` are all fields except prices of products, whose names
+ * follow a pattern.
  */
 export function checkWorkbook({
   bytes,
   fields,
+  hasPrices,
   kind,
 }: {
   bytes: Uint8Array;
   fields: readonly (readonly [string, FieldKind])[];
+  hasPrices: boolean;
   kind: TemplateKind;
 }): Promise<TemplateCheck> {
-  return checkTemplate(bufferOf(bytes), new FieldsAndPrices(fields), kind);
+  const known = hasPrices ? new FieldsAndPrices(fields) : new Map(fields);
+  return checkTemplate(bufferOf(bytes), known, kind);
 }
 
 /** Detects the type of an attachment. */

@@ -27,6 +27,7 @@ const guardsOfPlugins: Record<string, string> = {
   create_user_api_token: "users.update",
   bootstrap_first_user: "public",
   create_data_export_from_template: "exports.create products.read",
+  list_export_template: "exports.create",
   start_list_export: "exports.create",
   create_export_template: "exporttemplates.update",
   update_export_template: "exporttemplates.update",

@@ -42,9 +42,9 @@ describe("An uploaded workbook", () => {
   test("with 69,990 misspelt placeholders is read off the main thread", async () => {
     const { reader } = makeReader();
     const bytes = await hostileBook("cells with one misspelt placeholder").make(69_990);
-    await reader.checkWorkbook({ bytes: small, fields, kind });
+    await reader.checkWorkbook({ bytes: small, fields, hasPrices: false, kind });
     const before = process.threadCpuUsage();
-    const checked = await reader.checkWorkbook({ bytes, fields, kind });
+    const checked = await reader.checkWorkbook({ bytes, fields, hasPrices: false, kind });
     const { user, system } = process.threadCpuUsage(before);
     // Reading it takes most of a second of CPU time.
     expect((user + system) / 1000).toBeLessThan(200);
@@ -59,7 +59,9 @@ describe("An uploaded workbook", () => {
 
   test("that takes too long is refused, and its thread is replaced", async () => {
     const { reader, refusals, log } = makeReader({ timeoutMs: 1_000 });
-    await expect(reader.checkWorkbook({ bytes: slow, fields, kind })).rejects.toMatchObject({
+    await expect(
+      reader.checkWorkbook({ bytes: slow, fields, hasPrices: false, kind }),
+    ).rejects.toMatchObject({
       code: "BAD_USER_INPUT",
       message: "Reading the file takes too long: make it smaller",
     });
@@ -71,7 +73,7 @@ describe("An uploaded workbook", () => {
     });
     // On a busy machine the new thread may need longer to start.
     const checked = await waitFor("a file to be read", () =>
-      reader.checkWorkbook({ bytes: small, fields, kind }).catch(() => undefined),
+      reader.checkWorkbook({ bytes: small, fields, hasPrices: false, kind }).catch(() => undefined),
     );
     expect(checked).toEqual(accepted);
   });
@@ -79,19 +81,23 @@ describe("An uploaded workbook", () => {
   test("that takes too much memory is refused, and its thread is replaced", async () => {
     const { reader, refusals } = makeReader({ memoryMb: 40 });
     const bytes = await hostileBook("cells with numbers").make(120_000);
-    await expect(reader.checkWorkbook({ bytes, fields, kind })).rejects.toMatchObject({
+    await expect(
+      reader.checkWorkbook({ bytes, fields, hasPrices: false, kind }),
+    ).rejects.toMatchObject({
       code: "BAD_USER_INPUT",
       message: "Reading the file takes too much memory: make it smaller",
     });
     expect(await refusals("memory")).toBe(1);
-    expect(await reader.checkWorkbook({ bytes: small, fields, kind })).toEqual(accepted);
+    expect(await reader.checkWorkbook({ bytes: small, fields, hasPrices: false, kind })).toEqual(
+      accepted,
+    );
   });
 
   test("that waits too long for a thread is answered UNAVAILABLE", async () => {
     const { reader, refusals } = makeReader({ waitMs: 50 });
     const bytes = await hostileBook("cells with numbers").make(60_000);
-    const first = reader.checkWorkbook({ bytes, fields, kind });
-    const second = reader.checkWorkbook({ bytes: small, fields, kind });
+    const first = reader.checkWorkbook({ bytes, fields, hasPrices: false, kind });
+    const second = reader.checkWorkbook({ bytes: small, fields, hasPrices: false, kind });
     const results = await Promise.allSettled([first, second]);
     expect(results).toMatchObject([
       { status: "fulfilled" },
@@ -107,7 +113,7 @@ describe("An uploaded workbook", () => {
 
   test("beyond the queue is answered UNAVAILABLE at once", async () => {
     const { reader, refusals } = makeReader();
-    const check = () => reader.checkWorkbook({ bytes: small, fields, kind });
+    const check = () => reader.checkWorkbook({ bytes: small, fields, hasPrices: false, kind });
     const results = await Promise.allSettled(Array.from({ length: 20 }, check));
     expect(results.map(({ status }) => status)).toEqual([
       ...Array.from({ length: 17 }, () => "fulfilled"),

@@ -205,6 +205,7 @@ export const preparations: Readonly<Record<string, Preparation>> = {
       select jsonb_build_object('auditLogId', id) as variables from made`,
   },
   updateAbsence: onNew(absence("2040-05-01"), `, 'input', '{"note": "Changed"}'::jsonb`),
+  listExportFields: { sql: `select '{"entity": "orders"}'::jsonb as variables` },
   suggestions: { sql: `select '{"entity": "users", "text": ""}'::jsonb as variables` },
   searchConfig: { sql: `select '{"type": "orders"}'::jsonb as variables` },
   searchFields: { sql: `select '{"type": "orders"}'::jsonb as variables` },
