@@ -281,3 +281,57 @@ test("a list is exported with its query, its order and its columns", async () =>
   expect(rows[0]?.fields).toEqual(["name", "wineType.name", "vintage"]);
   expect(rows[0]?.statement).toMatch(/order by \S+"name" desc/);
 });
+
+describe("the export menu", () => {
+  const itemsAt = async (page: Page, query: string): Promise<string[]> => {
+    await page.getByRole("button", { name: "Export" }).click();
+    await page.getByRole("menuitem", { name: query }).waitFor();
+    return page.getByRole("menuitem").allTextContents();
+  };
+
+  test("offers the templates of the list, which name the export", async () => {
+    await withJourney({ browser, service }, { token }, async ({ page, open, expectAccessible }) => {
+      await open("/products?q=country:Italy%20vintage:1995");
+      const items = await itemsAt(page, "With template Price list");
+      expect(items.slice(3)).toEqual([
+        "With template Price list",
+        "With template Stock and ratings",
+      ]);
+      await expectAccessible();
+      await page.getByRole("menuitem", { name: "With template Price list" }).click();
+      await page.getByText("The export of products has started").waitFor();
+    });
+    const { rows } = await service.database.pool.query(
+      "select source, format, query from export_jobs where template_id is not null",
+    );
+    expect(rows).toEqual([
+      { source: "Price list", format: "xlsx", query: "country:Italy vintage:1995" },
+    ]);
+  });
+
+  test("offers a form for one row", async () => {
+    await withJourney({ browser, service }, { token }, async ({ page, open }) => {
+      await open("/products?q=000007");
+      await page.getByText("1 row found").waitFor();
+      expect(await itemsAt(page, "With template Tasting sheet")).toHaveLength(6);
+    });
+  });
+
+  test("offers no template of another list, and none to callers who may not see them", async () => {
+    const buyer = await loginWith(service.database, ["products.read", "exports.create"]);
+    const formats = ["Excel workbook", "CSV", "JSON Lines"];
+    await withJourney({ browser, service }, { token }, async ({ page, open }) => {
+      await open("/roles");
+      const answered = page.waitForResponse((response) =>
+        (response.request().postData() ?? "").includes("exportTemplates"),
+      );
+      await page.getByRole("button", { name: "Export" }).click();
+      await answered;
+      expect(await page.getByRole("menuitem").allTextContents()).toEqual(formats);
+    });
+    await withJourney({ browser, service }, { token: buyer.token }, async ({ page, open }) => {
+      await open("/products?q=000007");
+      expect(await itemsAt(page, "CSV")).toEqual(formats);
+    });
+  });
+});

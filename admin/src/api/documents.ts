@@ -106,6 +106,11 @@ export const listExportDocument = `mutation Export($input: CreateListExportInput
   job: createListExport(input: $input) { id __typename }
 }`;
 
+/** The templates of a list by name; `$query` names the list. */
+export const listTemplatesDocument = `query Templates($query: String!) {
+  templates: exportTemplates(query: $query) { id name kind }
+}`;
+
 export const catalogueDocument = `query Console($ifNot: String) {
   console(ifNot: $ifNot) {
     version title

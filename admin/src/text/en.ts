@@ -68,6 +68,7 @@ export const en = {
     new: (one: string) => `New ${one}`,
     export: "Export",
     formats: { XLSX: "Excel workbook", CSV: "CSV", JSONL: "JSON Lines" },
+    withTemplate: (name: string) => `With template ${name}`,
     exported: (title: string) => `The export of ${title.toLowerCase()} has started`,
     showExport: "Show it",
     notExported: "Nothing was exported",

@@ -1,9 +1,9 @@
-import { useMutation } from "@tanstack/react-query";
+import { useMutation, useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import type { ReactNode } from "react";
+import { type ReactNode, useState } from "react";
 import { Button, Menu, MenuItem, MenuTrigger, Popover } from "react-aria-components";
 import { ask } from "../../api/ask.ts";
-import { listExportDocument } from "../../api/documents.ts";
+import { listExportDocument, listTemplatesDocument } from "../../api/documents.ts";
 import { refetchRows } from "../../api/refetchRows.ts";
 import type { Entity, EntityField } from "../../meta/catalogue.ts";
 import { useEntities } from "../../meta/EntitiesContext.ts";
@@ -15,17 +15,23 @@ interface ExportMenuProps {
   columns: readonly EntityField[];
   query: string;
   order: readonly string[];
+  isOneRow: boolean;
 }
 
 const formats = ["XLSX", "CSV", "JSONL"] as const;
-type Format = (typeof formats)[number];
 
-/** Starts an export of the rows that the list finds, with its columns and in its order. */
-export function ExportMenu({ entity, columns, query, order }: ExportMenuProps): ReactNode {
+/** A format with the columns of the list, or a template. */
+type Choice = { format: (typeof formats)[number] } | { templateId: string };
+
+/** Starts an export of the rows that the list finds in its order, with its columns or by a template. */
+export function ExportMenu(props: ExportMenuProps): ReactNode {
+  const { entity, columns, query, order, isOneRow } = props;
   const navigate = useNavigate();
   const { catalogue } = useEntities();
+  const [isOpen, setIsOpen] = useState(false);
+  const templates = useTemplates(entity, isOpen).filter(({ kind }) => kind !== "FORM" || isOneRow);
   const mutation = useMutation({
-    mutationFn: (format: Format) =>
+    mutationFn: (choice: Choice) =>
       ask<{ job: { id: string; __typename: string } }>(
         listExportDocument,
         {
@@ -34,8 +40,9 @@ export function ExportMenu({ entity, columns, query, order }: ExportMenuProps): 
             // An empty search exports nothing: all rows are asked for in so many words.
             query: query === "" ? `${entity.keyField}:*` : query,
             orderBy: [...order],
-            columns: columns.map(exportedName),
-            format,
+            ...("templateId" in choice
+              ? choice
+              : { ...choice, columns: columns.map(exportedName) }),
           },
         },
         { idempotencyKey: crypto.randomUUID() },
@@ -54,7 +61,7 @@ export function ExportMenu({ entity, columns, query, order }: ExportMenuProps): 
     onSettled: refetchRows,
   });
   return (
-    <MenuTrigger>
+    <MenuTrigger onOpenChange={setIsOpen}>
       <Button className="button" isDisabled={mutation.isPending}>
         {en.list.export}
       </Button>
@@ -65,15 +72,47 @@ export function ExportMenu({ entity, columns, query, order }: ExportMenuProps): 
               key={format}
               className="menu-item"
               textValue={en.list.formats[format]}
-              onAction={() => mutation.mutate(format)}
+              onAction={() => mutation.mutate({ format })}
             >
               {en.list.formats[format]}
+            </MenuItem>
+          ))}
+          {templates.map(({ id, name }) => (
+            <MenuItem
+              key={id}
+              className="menu-item"
+              textValue={en.list.withTemplate(name)}
+              onAction={() => mutation.mutate({ templateId: id })}
+            >
+              {en.list.withTemplate(name)}
             </MenuItem>
           ))}
         </Menu>
       </Popover>
     </MenuTrigger>
   );
+}
+
+interface Template {
+  id: string;
+  name: string;
+  kind: "FORM" | "TABLE";
+}
+
+/** The templates of a list; none for a caller who may not see them. */
+function useTemplates({ name }: Entity, isWanted: boolean): readonly Template[] {
+  const { permissions } = useEntities().catalogue.me;
+  const { data } = useQuery({
+    queryKey: ["rows", "templates", name],
+    queryFn: ({ signal }) =>
+      ask<{ templates: Template[] }>(
+        listTemplatesDocument,
+        { query: `entity:"${name}"` },
+        { signal },
+      ),
+    enabled: isWanted && permissions.includes("exports.read"),
+  });
+  return data?.templates ?? [];
 }
 
 /** A reference shows the name of the other row. */

@@ -149,7 +149,13 @@ function List({ entity }: { entity: Entity }): ReactNode {
             }}
           />
           {mayExport && ExportMenu && (
-            <ExportMenu entity={entity} columns={columns} query={query} order={order} />
+            <ExportMenu
+              entity={entity}
+              columns={columns}
+              query={query}
+              order={order}
+              isOneRow={rows.total === 1}
+            />
           )}
           {entity.canCreate && (
             <Button className="button button-primary" onPress={create}>
