@@ -562,13 +562,15 @@ create type user_changes as (
   avatar_url text,
   role_ids uuid[],
   department_id uuid,
-  time_zone text
+  time_zone text,
+  locale text
 );
 comment on column user_changes.name is 'A new name; null removes it.';
 comment on column user_changes.avatar_url is 'Address of a picture, https only; null removes it.';
 comment on column user_changes.role_ids is 'All the roles that the user holds from now on; you can add only roles whose permissions you hold.';
 comment on column user_changes.department_id is 'The department that the user belongs to from now on; null for none.';
 comment on column user_changes.time_zone is 'The name of a time zone, such as `Europe/Copenhagen`; null for the time zone of the office.';
+comment on column user_changes.locale is 'The name of a locale, such as `da-DK`; null for the locale of the office.';
 
 -- the tenant: sequences
 create sequence schema_migrations_id_seq as integer increment 1 start 1 minvalue 1 maxvalue 2147483647;
@@ -1848,6 +1850,10 @@ CREATE TRIGGER _100_timestamps BEFORE UPDATE ON documentation_pages FOR EACH ROW
 CREATE TRIGGER _200_check BEFORE INSERT OR UPDATE ON documentation_pages FOR EACH ROW EXECUTE FUNCTION tg_documentation_pages__check();
 CREATE TRIGGER _200_check_delete BEFORE DELETE ON documentation_pages FOR EACH ROW EXECUTE FUNCTION tg_documentation_pages__check_delete();
 CREATE TRIGGER _500_keep AFTER INSERT OR UPDATE ON documentation_pages FOR EACH ROW EXECUTE FUNCTION tg_documentation_pages__keep();
+CREATE TRIGGER _700_search_documentation_delete AFTER DELETE ON documentation_pages REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_own('documentation');
+CREATE TRIGGER _700_search_documentation_insert AFTER INSERT ON documentation_pages REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_own('documentation');
+CREATE TRIGGER _700_search_documentation_update AFTER UPDATE ON documentation_pages REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_own('documentation');
+CREATE TRIGGER _700_search_emptied AFTER TRUNCATE ON documentation_pages FOR EACH STATEMENT EXECUTE FUNCTION tg__search_emptied('documentation');
 CREATE TRIGGER _800_audit_delete AFTER DELETE ON documentation_pages REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('DocumentationPage', 'id', 'search_vector');
 CREATE TRIGGER _800_audit_insert AFTER INSERT ON documentation_pages REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('DocumentationPage', 'id', 'search_vector');
 CREATE TRIGGER _800_audit_update AFTER UPDATE ON documentation_pages REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('DocumentationPage', 'id', 'search_vector');
@@ -1887,18 +1893,25 @@ comment on table documentation_pages is '@group Office 53
 @owner author_user_id
 @audit DocumentationPage id except search_vector
 @connection
+@searchCollection documentation
+@searchTitle Handbook
+@searchOnly is_published
+@searchSort title
 @defaultOrder position, title, id
 @label title
 A handbook page. Every login can read published pages. Drafts are visible to their author and to holders of `documentation.update`.';
 
 comment on column documentation_pages.title is '@list 1
+@searchIndex searchable sort
 @search word
 Its heading.';
 
 comment on column documentation_pages.slug is '@title Address
+@searchIndex filter
 The page''s name in links, such as `leave-rules`. It defaults to a form of the title. Earlier addresses redirect to the page.';
 
 comment on column documentation_pages.body is '@list off
+@searchIndex searchable
 @widget markdown
 The text in Markdown, at most 200 kB. HTML is shown as text. A link to another page is `[text](leave-rules)`.';
 
@@ -1908,6 +1921,7 @@ The parent page; null for a page at the top.';
 comment on column documentation_pages."position" is 'Its position among the pages with the same parent.';
 
 comment on column documentation_pages.tags is '@list 3
+@searchIndex searchable facet
 Search terms, at most 20.';
 
 comment on column documentation_pages.is_published is '@list 4
@@ -3185,8 +3199,10 @@ comment on constraint notifications_title_check on notifications is 'must be 1 t
 create table office_settings (
   id uuid not null default uuidv7(),
   time_zone text not null default 'Europe/Copenhagen'::text,
+  locale text not null default 'en-GB'::text,
   created_at timestamp with time zone not null default now(),
   updated_at timestamp with time zone not null default now(),
+  constraint office_settings_locale_check CHECK (is_locale(locale)),
   constraint office_settings_pkey PRIMARY KEY (id),
   constraint office_settings_time_zone_check CHECK (is_time_zone(time_zone))
 );
@@ -3207,8 +3223,8 @@ create policy office_settings_read on office_settings for select to office_api
 create policy office_settings_update on office_settings for update to office_api
   using ((( SELECT has_permission('settings.update'::text) AS has_permission) AND ( SELECT is_login() AS is_login)))
   with check ((( SELECT has_permission('settings.update'::text) AS has_permission) AND ( SELECT is_login() AS is_login)));
-grant select (xmin, id, time_zone, created_at, updated_at) on office_settings to office_api;
-grant update (time_zone) on office_settings to office_api;
+grant select (xmin, id, time_zone, locale, created_at, updated_at) on office_settings to office_api;
+grant update (time_zone, locale) on office_settings to office_api;
 
 comment on table office_settings is '@group Office 70
 @title Office settings
@@ -3222,6 +3238,10 @@ The settings of the office. The table has one row.';
 
 comment on column office_settings.time_zone is '@list 1
 The time zone of the office, such as `Europe/Copenhagen`. It is the default for users without a time zone.';
+
+comment on column office_settings.locale is '@list 2
+The locale of the office, such as `da-DK`, for the form of dates and numbers. It is the default for users without a locale.';
+comment on constraint office_settings_locale_check on office_settings is 'must be the name of a locale, such as da-DK';
 comment on constraint office_settings_time_zone_check on office_settings is 'must be the name of a time zone, such as Europe/Copenhagen';
 comment on index office_settings_single_key is 'The office has its settings already.';
 
@@ -4631,6 +4651,7 @@ create table search_catalogue (
   relation text not null,
   keys text[] not null,
   own text[],
+  condition text not null,
   title text not null,
   definition jsonb not null,
   document_query text not null,
@@ -4649,6 +4670,7 @@ The collections of the search engine, derived from the tags.';
 comment on column search_catalogue.relation is 'The table whose rows the collection holds.';
 comment on column search_catalogue.keys is 'The permissions that a search of the collection requires.';
 comment on column search_catalogue.own is 'The owner columns of a table with `@owner`; null for other tables.';
+comment on column search_catalogue.condition is 'Which rows of the table, with the alias `t`, are documents.';
 comment on column search_catalogue.definition is 'The description that front ends get.';
 comment on column search_catalogue.document_query is 'The query that returns the documents of the rows with the ids $1.';
 comment on column search_catalogue.signature is 'Hash of everything whose change requires a new version of the collection.';
@@ -5114,11 +5136,13 @@ create table users (
   department_id uuid,
   invitations_closed_at timestamp with time zone,
   time_zone text,
+  locale text,
   erased_at timestamp with time zone,
   constraint users_avatar_url_check CHECK (avatar_url ~ '^https://[^\s<>"]+$'::text AND char_length(avatar_url) <= 2000),
   constraint users_avatar_url_public_check CHECK (avatar_url !~ '^https://'::text OR avatar_url ~* '^https://([a-z0-9_]([a-z0-9_-]*[a-z0-9_])?\.)+[a-z]([a-z0-9-]*[a-z0-9])?\.?(:\d{1,5})?([/?#]|$)'::text AND avatar_url !~* '^https://([^/?#:]*\.)?(localhost|localdomain|local|internal|intranet|private|corp|home|lan|arpa)\.?([:/?#]|$)'::text),
   constraint users_department_id_fkey FOREIGN KEY (department_id) REFERENCES departments(id) ON DELETE SET NULL,
   constraint users_email_check CHECK (is_label(email, 254) AND email ~ '^[^\s@<>"(),:;\\]+@[^\s@<>"(),:;\\]+\.[^\s@<>"(),:;\\.]+$'::text),
+  constraint users_locale_check CHECK (is_locale(locale)),
   constraint users_name_check CHECK (is_label(name, 120)),
   constraint users_pkey PRIMARY KEY (id),
   constraint users_time_zone_check CHECK (is_time_zone(time_zone))
@@ -5159,7 +5183,7 @@ create policy users_read on users for select to office_api
 
 create policy users_self on users for select to office_api
   using ((id = ( SELECT current_user_id() AS current_user_id)));
-grant select (xmin, id, email, name, avatar_url, is_active, created_at, updated_at, department_id, invitations_closed_at, time_zone, erased_at) on users to office_api;
+grant select (xmin, id, email, name, avatar_url, is_active, created_at, updated_at, department_id, invitations_closed_at, time_zone, locale, erased_at) on users to office_api;
 
 comment on table users is '@group People 50
 @label name email
@@ -5196,6 +5220,7 @@ The department that the user belongs to.';
 comment on column users.invitations_closed_at is '@internal
 When the user was first activated, or deactivated before that; no invitation activates the user from then on.';
 comment on column users.time_zone is 'The user''s time zone, such as `Europe/Copenhagen`; null for the time zone of the office.';
+comment on column users.locale is 'The user''s locale, such as `da-DK`, for the form of dates and numbers; null for the locale of the office.';
 
 comment on column users.erased_at is '@mutations off
 @title Anonymised
@@ -5208,6 +5233,7 @@ comment on constraint users_department_id_fkey on users is '@forwardFollows own
 @foreignConnectionFieldName members
 @behavior +singularRelation:resource:single +manyRelation:resource:connection';
 comment on constraint users_email_check on users is 'must be an e-mail address such as anna@example.com, 254 characters at most';
+comment on constraint users_locale_check on users is 'must be the name of a locale, such as da-DK';
 comment on constraint users_name_check on users is 'must be 1 to 120 visible characters without spaces at its ends';
 comment on constraint users_time_zone_check on users is 'must be the name of a time zone, such as Europe/Copenhagen';
 comment on index users_email_key is 'A user with this e-mail address exists already.';
@@ -6240,12 +6266,12 @@ grant execute on function begin_login(bytea,bytea,text,text,text,text,text) to o
 comment on function begin_login(bytea,bytea,text,text,text,text,text) is 'Stores a login attempt for ten minutes, before the redirect to the provider.';
 
 CREATE OR REPLACE FUNCTION begin_notification_mail(mail_id uuid)
- RETURNS TABLE(email text, title text, body text, occurrences integer, happened_at text, id uuid)
+ RETURNS TABLE(email text, title text, body text, occurrences integer, happened_at timestamp with time zone, time_zone text, locale text, id uuid)
  LANGUAGE sql
  SECURITY DEFINER
  SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
-  select u.email, n.title, n.body, n.occurrences, local_text(n.created_at, time_zone_of(u.id)), n.id
+  select u.email, n.title, n.body, n.occurrences, n.created_at, time_zone_of(u.id), locale_of(u.id), n.id
   from notifications n join users u on u.id = n.user_id
   where n.mail_id = begin_notification_mail.mail_id and n.mailed_at is null and u.is_active
   order by n.created_at desc, n.id desc
@@ -7966,12 +7992,12 @@ CREATE OR REPLACE FUNCTION describe_search()
  LANGUAGE sql
 AS $function$
   with described as (
-    select s.collection, s.relation::text, s.keys, s.own, d.fields, s.title, coalesce(
+    select s.collection, s.relation::text, s.keys, s.own, o.condition, d.fields, s.title, coalesce(
         (select camel_case(m[1]) || ':' || coalesce(lower(m[2]), 'asc') from regexp_match(s.sort, '^(\w+)(?:\s+(asc|desc))?$', 'i') as m), ''
       ) as default_sort, d.engine, table_tags(s.relation) ? 'auditReads' as is_audited,
-      format('select d.id, jsonb_strip_nulls(to_jsonb(d)) from (select t.id%s%s from %s t %s where t.id = any ($1)) as d',
-        d.columns, ', ' || search_owner(s.own) || ' as "visibleTo"', s.relation, d.sources) as document_query
-    from search_tables() s, lateral (
+      format('select d.id, jsonb_strip_nulls(to_jsonb(d)) from (select t.id%s%s from %s t %s where t.id = any ($1) and %s) as d',
+        d.columns, ', ' || search_owner(s.own) || ' as "visibleTo"', s.relation, d.sources, o.condition) as document_query
+    from search_tables() s, lateral (select coalesce('t.' || quote_ident(s.shown_by), 'true')) as o(condition), lateral (
       select
         jsonb_agg(jsonb_build_object(
           'name', f.name, 'title', f.title, 'type', f.type, 'dataType', f.data_type, 'searchable', 'searchable' = any (f.words),
@@ -7986,14 +8012,14 @@ AS $function$
   gone as (
     delete from search_catalogue c where c.collection not in (select d.collection from described d)
   )
-  insert into search_catalogue as c (collection, relation, keys, own, title, definition, document_query, signature)
-  select d.collection, d.relation, d.keys, d.own, d.title, jsonb_build_object(
+  insert into search_catalogue as c (collection, relation, keys, own, condition, title, definition, document_query, signature)
+  select d.collection, d.relation, d.keys, d.own, d.condition, d.title, jsonb_build_object(
       'type', d.collection, 'collection', search_alias(d.collection), 'title', d.title, 'own', d.own, 'defaultSort', d.default_sort,
       'isAudited', d.is_audited, 'fields', d.fields
     ), d.document_query, md5(concat_ws(e'\n', d.engine, d.document_query))
   from described d
   on conflict on constraint search_catalogue_pkey do update set
-    relation = excluded.relation, keys = excluded.keys, own = excluded.own, title = excluded.title, definition = excluded.definition,
+    relation = excluded.relation, keys = excluded.keys, own = excluded.own, condition = excluded.condition, title = excluded.title, definition = excluded.definition,
     document_query = excluded.document_query, signature = excluded.signature
   where c is distinct from excluded
 $function$;
@@ -10249,6 +10275,18 @@ $function$;
 grant execute on function is_label(text,integer) to office_api;
 comment on function is_label(text,integer) is 'Whether a text is a valid name: not blank, not too long, no spaces at its ends, no invisible or direction-changing characters.';
 
+CREATE OR REPLACE FUNCTION is_locale(value text)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE STRICT
+AS $function$
+  -- PostgreSQL has a collation for each locale of ICU, whose locales are those of the programs that format texts.
+  select value ~ '^[a-z]{2,3}(-[A-Z][a-z]{3})?(-([A-Z]{2}|[0-9]{3}))?$'
+    and exists (select from pg_catalog.pg_collation c where c.collname = value || '-x-icu')
+$function$;
+grant execute on function is_locale(text) to office_api;
+comment on function is_locale(text) is 'Whether a text is the name of a locale, such as da-DK.';
+
 CREATE OR REPLACE FUNCTION is_login()
  RETURNS boolean
  LANGUAGE sql
@@ -10584,6 +10622,7 @@ AS $function$
     ('table', 'searchCollection', '<name>', p.some, false, null),
     ('table', 'searchTitle', '<title>', p.some, false, null),
     ('table', 'searchSort', '<column> [desc]', p.some, false, null),
+    ('table', 'searchOnly', '<column>', p.name, false, null),
     ('view', 'primaryKey', '<column>[,<column>]', p.columns, false, null),
     ('view', 'unique', '<column>[,<column>]', p.columns, true, null),
     ('view', 'foreignKey', '(<column>) references <table> (<column>)|@forwardBehavior +singularRelation:resource:single',
@@ -10749,6 +10788,15 @@ AS $function$
   select to_char(local_text.moment at time zone local_text.time_zone, 'YYYY-MM-DD HH24:MI')
 $function$;
 comment on function local_text(timestamp with time zone,text) is 'Formats a moment in a time zone.';
+
+CREATE OR REPLACE FUNCTION locale_of(user_id uuid)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select coalesce((select u.locale from users u where u.id = locale_of.user_id), office_locale())
+$function$;
+comment on function locale_of(uuid) is 'The locale of a user, by default that of the office.';
 
 CREATE OR REPLACE FUNCTION lock_ai_conversation_of(answer_id uuid)
  RETURNS void
@@ -11005,9 +11053,9 @@ CREATE OR REPLACE FUNCTION may_search(keys text[])
  LANGUAGE sql
  STABLE
 AS $function$
-  select bool_and(has_permission(k)) from unnest(may_search.keys) as k
+  select bool_and(case k when 'login' then is_login() else has_permission(k) end) from unnest(may_search.keys) as k
 $function$;
-comment on function may_search(text[]) is 'Whether the caller holds all of the permissions; false for none.';
+comment on function may_search(text[]) is 'Whether the caller holds all of the permissions; `login` is a session or an unscoped API token. False for none.';
 
 CREATE OR REPLACE FUNCTION missing_row()
  RETURNS text
@@ -11315,6 +11363,16 @@ $function$;
 grant execute on function notify_watch_owners(jsonb) to office_worker;
 comment on function notify_watch_owners(jsonb) is 'Notifies the owners of due watches; returns the number of watches.';
 
+CREATE OR REPLACE FUNCTION office_locale()
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select coalesce((select s.locale from office_settings s), 'en-GB')
+$function$;
+grant execute on function office_locale() to office_api;
+comment on function office_locale() is 'The locale of the office.';
+
 CREATE OR REPLACE FUNCTION office_time_zone()
  RETURNS text
  LANGUAGE sql
@@ -11548,6 +11606,18 @@ begin
   return v_job;
 end;
 $function$;
+
+CREATE OR REPLACE FUNCTION own_locale()
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select coalesce((select u.locale from users u where u.id = current_user_id()), office_locale())
+$function$;
+grant execute on function own_locale() to office_api;
+
+comment on function own_locale() is '@behavior -*
+The locale of the caller.';
 
 CREATE OR REPLACE FUNCTION own_time_zone()
  RETURNS text
@@ -14150,7 +14220,7 @@ $function$;
 grant execute on function search_collections() to office_api;
 
 comment on function search_collections() is '@guard login
-The collections of the search engine that the caller may search.';
+The collections of the search engine that the caller''s permissions open.';
 
 CREATE OR REPLACE FUNCTION search_config_of(type text)
  RETURNS jsonb
@@ -14170,7 +14240,11 @@ begin
       'type must be one of ' || (select string_agg(s.collection, ', ' order by s.collection) from search_catalogue s where may_search(s.keys)),
       'type: there is nothing of this name to be searched'), '{"path": ["type"]}');
   end if;
-  perform require_all_permissions(variadic v_keys);
+  if v_keys = '{login}' then
+    perform require_full_login();
+  else
+    perform require_all_permissions(variadic v_keys);
+  end if;
   return (select s.definition from search_catalogue s where s.collection = search_config_of.type);
 end;
 $function$;
@@ -14220,7 +14294,7 @@ begin
 end;
 $function$;
 grant execute on function search_documents(text,uuid[]) to office_worker;
-comment on function search_documents(text,uuid[]) is 'The documents of rows by id; none for deleted rows.';
+comment on function search_documents(text,uuid[]) is 'The documents of rows by id; none for rows that are deleted or no documents.';
 
 CREATE OR REPLACE FUNCTION search_fields(relation regclass)
  RETURNS TABLE(place integer[], name text, title text, type text, data_type text, words text[], expression text, source text, other regclass, direction text, through text, key text, target text, code text)
@@ -14279,13 +14353,16 @@ CREATE OR REPLACE FUNCTION search_ids(collection text, after uuid, row_limit int
  STABLE SECURITY DEFINER
  SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
+declare
+  v_catalogue search_catalogue;
 begin
-  return query execute format('select t.id from %s t where $1 is null or t.id > $1 order by t.id limit $2',
-    (select s.relation from search_catalogue s where s.collection = search_ids.collection)) using search_ids.after, search_ids.row_limit;
+  select * into v_catalogue from search_catalogue s where s.collection = search_ids.collection;
+  return query execute format('select t.id from %s t where ($1 is null or t.id > $1) and %s order by t.id limit $2',
+    v_catalogue.relation, v_catalogue.condition) using search_ids.after, search_ids.row_limit;
 end;
 $function$;
 grant execute on function search_ids(text,uuid,integer) to office_worker;
-comment on function search_ids(text,uuid,integer) is 'A page of a collection''s row ids, in order.';
+comment on function search_ids(text,uuid,integer) is 'A page of the ids of a collection''s documents, in order.';
 
 CREATE OR REPLACE FUNCTION search_name(collection text)
  RETURNS text
@@ -14358,10 +14435,11 @@ CREATE OR REPLACE FUNCTION search_row_count(collection text)
  SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
+  v_catalogue search_catalogue;
   v_count bigint;
 begin
-  execute format('select count(*) from %s', (select s.relation from search_catalogue s where s.collection = search_row_count.collection))
-    into v_count;
+  select * into v_catalogue from search_catalogue s where s.collection = search_row_count.collection;
+  execute format('select count(*) from %s t where %s', v_catalogue.relation, v_catalogue.condition) into v_count;
   return v_count;
 end;
 $function$;
@@ -14431,6 +14509,12 @@ AS $function$
       select from fields f
       where f.relation = c.relation and f.name = camel_case((regexp_match(c.sort, '^(\w+)(?:\s+(?:asc|desc))?$', 'i'))[1]) and 'sort' = any (f.words))
   union all
+  select c.what || 'the tag @searchOnly is "' || c.shown_by || '"; it names a column of type boolean' from collections c
+    where not exists (
+      select from pg_attribute a
+      where a.attrelid = c.relation and a.attname = c.shown_by and a.atttypid = 'boolean'::regtype and not a.attisdropped)
+      and c.shown_by is not null
+  union all
   select f.table_what || 'two fields of the collection are called ' || f.name from fields f
     group by f.table_what, f.name having count(distinct f.place[1:2]) > 1
   union all
@@ -14456,9 +14540,6 @@ AS $function$
   union all
   select what || 'the dataType is "' || data_type || '"; it can be hexColor, email, url, phone, money or percent' from said
     where data_type not in ('hexColor', 'email', 'url', 'phone', 'money', 'percent')
-  union all
-  select 'table ' || c.relation || ': the keys of the search engine are for permissions; name one in @read, or take @searchCollection out'
-    from collections c where 'login' = any (c.keys)
   union all
   -- Searching must not show rows that the caller cannot read.
   select s.what || 'shows rows of ' || s.other::regclass || ' to those who may search, and these need not hold ' || key
@@ -14520,14 +14601,15 @@ comment on function search_status() is '@guard login
 The index state of the collections that the caller may search.';
 
 CREATE OR REPLACE FUNCTION search_tables()
- RETURNS TABLE(collection text, relation regclass, title text, keys text[], sort text, own text[])
+ RETURNS TABLE(collection text, relation regclass, title text, keys text[], sort text, shown_by text, own text[])
  LANGUAGE sql
  STABLE
 AS $function$
   select btrim(t.tags ->> 'searchCollection'), c.oid::regclass,
     coalesce(nullif(btrim(t.tags ->> 'searchTitle'), ''), words_of(btrim(t.tags ->> 'searchCollection'))),
     regexp_split_to_array(btrim(t.tags ->> 'read'), '[\s,]+'), nullif(btrim(t.tags ->> 'searchSort'), ''),
-    regexp_split_to_array(nullif(btrim(t.tags ->> 'owner'), ''), '[\s,]+')
+    btrim(t.tags ->> 'searchOnly'),
+    case when not t.tags ? 'searchOnly' then regexp_split_to_array(nullif(btrim(t.tags ->> 'owner'), ''), '[\s,]+') end
   from pg_class c, lateral (select table_tags(c.oid)) as t(tags)
   where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
     and t.tags ? 'searchCollection'
@@ -14552,10 +14634,10 @@ AS $function$
   select s.definition || jsonb_build_object(
     'enabled', exists (select from search_indexes i where i.collection = s.collection and i.version is not null))
   from search_catalogue s
-  where may_search(s.keys)
+  where may_search(s.keys) and s.keys <> '{login}'
   order by s.title, s.collection
 $function$;
-comment on function searchable_collections() is 'The collections that the caller may search.';
+comment on function searchable_collections() is 'The collections that the caller''s permissions open; not those for every login.';
 
 CREATE OR REPLACE FUNCTION set_ai_message_parts(conversation_id text, id text, parts jsonb)
  RETURNS void
@@ -16955,12 +17037,13 @@ begin
     perform require_superadmin_left();
     select * into v_user from users where users.id = v_user.id;
   end if;
-  if given && array['name', 'avatar_url', 'department_id', 'time_zone'] then
+  if given && array['name', 'avatar_url', 'department_id', 'time_zone', 'locale'] then
     update users set
       name = case when 'name' = any (given) then trim_to_null(update_user.input.name) else v_user.name end,
       avatar_url = case when 'avatar_url' = any (given) then trim_to_null(update_user.input.avatar_url) else v_user.avatar_url end,
       department_id = case when 'department_id' = any (given) then update_user.input.department_id else v_user.department_id end,
-      time_zone = case when 'time_zone' = any (given) then trim_to_null(update_user.input.time_zone) else v_user.time_zone end
+      time_zone = case when 'time_zone' = any (given) then trim_to_null(update_user.input.time_zone) else v_user.time_zone end,
+      locale = case when 'locale' = any (given) then trim_to_null(update_user.input.locale) else v_user.locale end
     where users.id = v_user.id
     returning * into v_user;
   end if;
@@ -16970,7 +17053,7 @@ $function$;
 grant execute on function update_user(uuid,user_changes,text[]) to office_api;
 
 comment on function update_user(uuid,user_changes,text[]) is '@guard principal
-Changes a user; fields left out stay unchanged. Users may change their own name, picture and time zone; all else needs `users.update`. A scoped token never changes its owner, even with the scope `users.update`.';
+Changes a user; fields left out stay unchanged. Users may change their own name, picture, time zone and locale; all else needs `users.update`. A scoped token never changes its owner, even with the scope `users.update`.';
 
 CREATE OR REPLACE FUNCTION use_ai_approval(conversation_id text, tool_call_id text)
  RETURNS SETOF ai_approvals
@@ -17076,6 +17159,20 @@ comment on function users_colleagues(users) is '@computed
 @follows own
 @scopedRead departments.read
 The other active users of the same department, by name.';
+
+CREATE OR REPLACE FUNCTION users_display_locale(person users)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select coalesce(person.locale, office_locale())
+$function$;
+grant execute on function users_display_locale(users) to office_api;
+
+comment on function users_display_locale(users) is '@computed
+@list off
+@notNull
+The locale in which the user reads dates and numbers: their own, or that of the office.';
 
 CREATE OR REPLACE FUNCTION users_last_login_at(person users)
  RETURNS timestamp with time zone

@@ -4,6 +4,7 @@ import { ask } from "./api/ask.ts";
 import { catalogueDocument } from "./api/documents.ts";
 import { ApiError, isUnauthenticated } from "./api/errors.ts";
 import { type Catalogue, Entities } from "./meta/catalogue.ts";
+import { setLocale } from "./text/locale.ts";
 
 /** `ended`: the service no longer knows the session, while a page is open. */
 type SessionState = "open" | "ended";
@@ -75,12 +76,12 @@ const build = import.meta.url;
 /** Asks for the catalogue; the kept one is used where the service says that it is current. */
 export async function fetchEntities(signal: AbortSignal): Promise<Entities> {
   const kept = keptCatalogue();
-  const { console: fresh } = await ask<{ console: Catalogue | null }>(
-    catalogueDocument,
-    { ifNot: kept?.version ?? null },
-    { signal },
-  );
+  const { me, console: fresh } = await ask<{
+    me: { displayLocale: string } | null;
+    console: Catalogue | null;
+  }>(catalogueDocument, { ifNot: kept?.version ?? null }, { signal });
   const catalogue = fresh ?? kept;
+  if (me !== null) setLocale(me.displayLocale);
   if (catalogue === null) throw new Error("The service gave no catalogue.");
   if (fresh !== null) keep({ build, catalogue: fresh });
   return new Entities(catalogue);

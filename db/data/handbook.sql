@@ -634,12 +634,17 @@ notifications. A repetition after the daily mail is in the next one.
 The worker sends mails through the mail server of the settings. It retries after temporary rejections and
 gives up after a permanent one.
 
-## Time zones
+## Time zones and locales
 
-`officeSettings` has one row with the time zone of the office. `updateOfficeSetting` needs `settings.update`. The default
+`officeSettings` has one row with the time zone and the locale of the office. `updateOfficeSetting` needs `settings.update`. The default
 is `Europe/Copenhagen`. `User.timeZone` overrides it for one user, who changes it by `updateUser`. Messages about
 bookings, notifications, daily mails, exported workbooks and the assistant use the user''s time zone; exports as CSV and
 JSON Lines are in UTC. Dates of the ERP use `ERP_TIME_ZONE`.
+
+The locale, such as `da-DK`, gives dates and numbers their form in mails about notifications, in the console and in
+answers of the assistant. `User.locale` overrides that of the office, `en-GB` by default, and `User.displayLocale` is the
+one in use. All texts of the service are English. Workbooks take the form of dates and numbers from the program that
+opens them, and CSV and JSON Lines have one form for all.
 
 ## Another kind
 
@@ -706,7 +711,8 @@ login can read published pages. Drafts are visible to their author and to holder
 
 `documentationPageBySlug` also accepts an earlier address; the `slug` of the result is the current one.
 `searchDocumentation` searches title, tags and body with Danish and English word forms, best match first. It accepts
-`"a phrase"`, `-word` for pages without the word, and `or`. Words in the `query` of the list search titles only.
+`"a phrase"`, `-word` for pages without the word, and `or`. Words in the `query` of the list search titles only. Published
+pages are also in the search engine, as the collection `documentation`.
 
 The pages about the product are read-only.
 

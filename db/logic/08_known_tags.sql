@@ -44,6 +44,7 @@ create or replace function known_tags() returns table (kind text, tag text, valu
     ('table', 'searchCollection', '<name>', p.some, false, null),
     ('table', 'searchTitle', '<title>', p.some, false, null),
     ('table', 'searchSort', '<column> [desc]', p.some, false, null),
+    ('table', 'searchOnly', '<column>', p.name, false, null),
     ('view', 'primaryKey', '<column>[,<column>]', p.columns, false, null),
     ('view', 'unique', '<column>[,<column>]', p.columns, true, null),
     ('view', 'foreignKey', '(<column>) references <table> (<column>)|@forwardBehavior +singularRelation:resource:single',

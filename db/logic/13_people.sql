@@ -1,4 +1,4 @@
--- Display names, time zones and formatted times.
+-- Display names, time zones, locales and formatted times.
 create or replace function user_name(user_id uuid) returns text as $$
   select coalesce((select coalesce(u.name, split_part(u.email, '@', 1)) from users u where u.id = user_name.user_id), 'Somebody')
 $$ language sql stable;
@@ -21,6 +21,33 @@ $$ language sql stable;
 comment on function own_time_zone is '@behavior -*
 The time zone of the caller.';
 grant execute on function own_time_zone to office_api;
+
+create or replace function office_locale() returns text as $$
+  select coalesce((select s.locale from office_settings s), 'en-GB')
+$$ language sql stable;
+comment on function office_locale is 'The locale of the office.';
+grant execute on function office_locale to office_api;
+
+create or replace function locale_of(user_id uuid) returns text as $$
+  select coalesce((select u.locale from users u where u.id = locale_of.user_id), office_locale())
+$$ language sql stable;
+comment on function locale_of is 'The locale of a user, by default that of the office.';
+
+create or replace function own_locale() returns text as $$
+  select coalesce((select u.locale from users u where u.id = current_user_id()), office_locale())
+$$ language sql stable;
+comment on function own_locale is '@behavior -*
+The locale of the caller.';
+grant execute on function own_locale to office_api;
+
+create or replace function users_display_locale(person users) returns text as $$
+  select coalesce(person.locale, office_locale())
+$$ language sql stable;
+comment on function users_display_locale is '@computed
+@list off
+@notNull
+The locale in which the user reads dates and numbers: their own, or that of the office.';
+grant execute on function users_display_locale to office_api;
 
 create or replace function local_text(moment timestamptz, time_zone text) returns text as $$
   select to_char(local_text.moment at time zone local_text.time_zone, 'YYYY-MM-DD HH24:MI')

@@ -57,6 +57,12 @@ create or replace function search_rule_violations() returns setof text as $$
       select from fields f
       where f.relation = c.relation and f.name = camel_case((regexp_match(c.sort, '^(\w+)(?:\s+(?:asc|desc))?$', 'i'))[1]) and 'sort' = any (f.words))
   union all
+  select c.what || 'the tag @searchOnly is "' || c.shown_by || '"; it names a column of type boolean' from collections c
+    where not exists (
+      select from pg_attribute a
+      where a.attrelid = c.relation and a.attname = c.shown_by and a.atttypid = 'boolean'::regtype and not a.attisdropped)
+      and c.shown_by is not null
+  union all
   select f.table_what || 'two fields of the collection are called ' || f.name from fields f
     group by f.table_what, f.name having count(distinct f.place[1:2]) > 1
   union all
@@ -82,9 +88,6 @@ create or replace function search_rule_violations() returns setof text as $$
   union all
   select what || 'the dataType is "' || data_type || '"; it can be hexColor, email, url, phone, money or percent' from said
     where data_type not in ('hexColor', 'email', 'url', 'phone', 'money', 'percent')
-  union all
-  select 'table ' || c.relation || ': the keys of the search engine are for permissions; name one in @read, or take @searchCollection out'
-    from collections c where 'login' = any (c.keys)
   union all
   -- Searching must not show rows that the caller cannot read.
   select s.what || 'shows rows of ' || s.other::regclass || ' to those who may search, and these need not hold ' || key

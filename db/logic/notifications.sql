@@ -210,8 +210,10 @@ end;
 $$ language plpgsql volatile;
 comment on function queue_notification_mails is 'Queues one mail per user with due notifications; returns the number of mails.';
 
-create or replace function begin_notification_mail(mail_id uuid) returns table (email text, title text, body text, occurrences integer, happened_at text, id uuid) as $$
-  select u.email, n.title, n.body, n.occurrences, local_text(n.created_at, time_zone_of(u.id)), n.id
+create or replace function begin_notification_mail(mail_id uuid) returns table (
+  email text, title text, body text, occurrences integer, happened_at timestamptz, time_zone text, locale text, id uuid
+) as $$
+  select u.email, n.title, n.body, n.occurrences, n.created_at, time_zone_of(u.id), locale_of(u.id), n.id
   from notifications n join users u on u.id = n.user_id
   where n.mail_id = begin_notification_mail.mail_id and n.mailed_at is null and u.is_active
   order by n.created_at desc, n.id desc

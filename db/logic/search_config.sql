@@ -1,17 +1,18 @@
 -- Search engine settings for the front end. The server adds the search keys.
 create or replace function may_search(keys text[]) returns boolean as $$
-  select bool_and(has_permission(k)) from unnest(may_search.keys) as k
+  select bool_and(case k when 'login' then is_login() else has_permission(k) end) from unnest(may_search.keys) as k
 $$ language sql stable;
-comment on function may_search is 'Whether the caller holds all of the permissions; false for none.';
+comment on function may_search is
+  'Whether the caller holds all of the permissions; `login` is a session or an unscoped API token. False for none.';
 
 create or replace function searchable_collections() returns setof jsonb as $$
   select s.definition || jsonb_build_object(
     'enabled', exists (select from search_indexes i where i.collection = s.collection and i.version is not null))
   from search_catalogue s
-  where may_search(s.keys)
+  where may_search(s.keys) and s.keys <> '{login}'
   order by s.title, s.collection
 $$ language sql stable;
-comment on function searchable_collections is 'The collections that the caller may search.';
+comment on function searchable_collections is 'The collections that the caller''s permissions open; not those for every login.';
 
 create or replace function search_config_of(type text) returns jsonb as $$
 declare
@@ -26,7 +27,11 @@ begin
       'type must be one of ' || (select string_agg(s.collection, ', ' order by s.collection) from search_catalogue s where may_search(s.keys)),
       'type: there is nothing of this name to be searched'), '{"path": ["type"]}');
   end if;
-  perform require_all_permissions(variadic v_keys);
+  if v_keys = '{login}' then
+    perform require_full_login();
+  else
+    perform require_all_permissions(variadic v_keys);
+  end if;
   return (select s.definition from search_catalogue s where s.collection = search_config_of.type);
 end;
 $$ language plpgsql stable security definer set search_path from current;
@@ -63,7 +68,7 @@ begin
 end;
 $$ language plpgsql stable security definer set search_path from current;
 comment on function search_collections is '@guard login
-The collections of the search engine that the caller may search.';
+The collections of the search engine that the caller''s permissions open.';
 
 create or replace function search_status() returns setof search_status_view as $$
 begin

@@ -17,22 +17,26 @@ begin
     using search_documents.ids;
 end;
 $$ language plpgsql stable security definer set search_path from current;
-comment on function search_documents is 'The documents of rows by id; none for deleted rows.';
+comment on function search_documents is 'The documents of rows by id; none for rows that are deleted or no documents.';
 
 create or replace function search_ids(collection text, after uuid, row_limit integer) returns setof uuid as $$
+declare
+  v_catalogue search_catalogue;
 begin
-  return query execute format('select t.id from %s t where $1 is null or t.id > $1 order by t.id limit $2',
-    (select s.relation from search_catalogue s where s.collection = search_ids.collection)) using search_ids.after, search_ids.row_limit;
+  select * into v_catalogue from search_catalogue s where s.collection = search_ids.collection;
+  return query execute format('select t.id from %s t where ($1 is null or t.id > $1) and %s order by t.id limit $2',
+    v_catalogue.relation, v_catalogue.condition) using search_ids.after, search_ids.row_limit;
 end;
 $$ language plpgsql stable security definer set search_path from current;
-comment on function search_ids is 'A page of a collection''s row ids, in order.';
+comment on function search_ids is 'A page of the ids of a collection''s documents, in order.';
 
 create or replace function search_row_count(collection text) returns bigint as $$
 declare
+  v_catalogue search_catalogue;
   v_count bigint;
 begin
-  execute format('select count(*) from %s', (select s.relation from search_catalogue s where s.collection = search_row_count.collection))
-    into v_count;
+  select * into v_catalogue from search_catalogue s where s.collection = search_row_count.collection;
+  execute format('select count(*) from %s t where %s', v_catalogue.relation, v_catalogue.condition) into v_count;
   return v_count;
 end;
 $$ language plpgsql stable security definer set search_path from current;

@@ -51,12 +51,13 @@ begin
     perform require_superadmin_left();
     select * into v_user from users where users.id = v_user.id;
   end if;
-  if given && array['name', 'avatar_url', 'department_id', 'time_zone'] then
+  if given && array['name', 'avatar_url', 'department_id', 'time_zone', 'locale'] then
     update users set
       name = case when 'name' = any (given) then trim_to_null(update_user.input.name) else v_user.name end,
       avatar_url = case when 'avatar_url' = any (given) then trim_to_null(update_user.input.avatar_url) else v_user.avatar_url end,
       department_id = case when 'department_id' = any (given) then update_user.input.department_id else v_user.department_id end,
-      time_zone = case when 'time_zone' = any (given) then trim_to_null(update_user.input.time_zone) else v_user.time_zone end
+      time_zone = case when 'time_zone' = any (given) then trim_to_null(update_user.input.time_zone) else v_user.time_zone end,
+      locale = case when 'locale' = any (given) then trim_to_null(update_user.input.locale) else v_user.locale end
     where users.id = v_user.id
     returning * into v_user;
   end if;
@@ -64,7 +65,7 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function update_user is '@guard principal
-Changes a user; fields left out stay unchanged. Users may change their own name, picture and time zone; all else needs `users.update`. A scoped token never changes its owner, even with the scope `users.update`.';
+Changes a user; fields left out stay unchanged. Users may change their own name, picture, time zone and locale; all else needs `users.update`. A scoped token never changes its owner, even with the scope `users.update`.';
 
 -- Returns a user locked against concurrent changes, but not against rows that refer to it.
 create or replace function changeable_user(user_id uuid) returns users as $$

@@ -4,6 +4,7 @@ create table search_catalogue (
   relation text not null,
   keys text[] not null,
   own text[],
+  condition text not null,
   title text not null,
   definition jsonb not null,
   document_query text not null,
@@ -15,6 +16,7 @@ The collections of the search engine, derived from the tags.';
 comment on column search_catalogue.relation is 'The table whose rows the collection holds.';
 comment on column search_catalogue.keys is 'The permissions that a search of the collection requires.';
 comment on column search_catalogue.own is 'The owner columns of a table with `@owner`; null for other tables.';
+comment on column search_catalogue.condition is 'Which rows of the table, with the alias `t`, are documents.';
 comment on column search_catalogue.definition is 'The description that front ends get.';
 comment on column search_catalogue.document_query is
   'The query that returns the documents of the rows with the ids $1.';

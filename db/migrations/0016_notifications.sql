@@ -1,5 +1,6 @@
 -- Notifications, and the settings of each person for each kind.
 alter table users validate constraint users_time_zone_check;
+alter table users validate constraint users_locale_check;
 
 create type notification_kind as enum (
   'EXPORT_COMPLETED', 'EXPORT_FAILED', 'JOB_FAILED', 'INVITATION_ACCEPTED', 'INVITATION_UNDELIVERABLE', 'IMPORT_ISSUES', 'ERP_DOWN',

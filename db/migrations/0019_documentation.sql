@@ -39,15 +39,22 @@ comment on table documentation_pages is '@group Office 53
 @owner author_user_id
 @audit DocumentationPage id except search_vector
 @connection
+@searchCollection documentation
+@searchTitle Handbook
+@searchOnly is_published
+@searchSort title
 @defaultOrder position, title, id
 @label title
 A handbook page. Every login can read published pages. Drafts are visible to their author and to holders of `documentation.update`.';
 comment on column documentation_pages.slug is '@title Address
+@searchIndex filter
 The page''s name in links, such as `leave-rules`. It defaults to a form of the title. Earlier addresses redirect to the page.';
 comment on column documentation_pages.title is '@list 1
+@searchIndex searchable sort
 @search word
 Its heading.';
 comment on column documentation_pages.body is '@list off
+@searchIndex searchable
 @widget markdown
 The text in Markdown, at most 200 kB. HTML is shown as text. A link to another page is `[text](leave-rules)`.';
 comment on column documentation_pages.parent_id is '@list 2
@@ -55,6 +62,7 @@ comment on column documentation_pages.parent_id is '@list 2
 The parent page; null for a page at the top.';
 comment on column documentation_pages.position is 'Its position among the pages with the same parent.';
 comment on column documentation_pages.tags is '@list 3
+@searchIndex searchable facet
 Search terms, at most 20.';
 comment on column documentation_pages.is_published is '@list 4
 @title Published

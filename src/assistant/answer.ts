@@ -12,7 +12,7 @@ import type { AssistantConfig } from "../settings/assistant.ts";
 import { keepAnswerLog } from "./answerLog.ts";
 import { askModel } from "./askModel.ts";
 import type { StepUsage } from "./budget.ts";
-import { type Caller, timeZoneOf } from "./caller.ts";
+import { type Caller, regionOf } from "./caller.ts";
 import { type LimitReached, type StopReason, toFinishReason } from "./finishReason.ts";
 import { assembleMessage, settleParts } from "./messages.ts";
 import type { Operations } from "./operations.ts";
@@ -138,7 +138,7 @@ export function startAnswer(options: AnswerOptions): RunningAnswer {
       log,
     });
     const output = askModel({
-      timeZone: await timeZoneOf(caller),
+      region: await regionOf(caller),
       config,
       model: options.model,
       tools,

@@ -13,7 +13,7 @@ import type { ModelGateway } from "../gateways/model.ts";
 import type { AssistantConfig } from "../settings/assistant.ts";
 import { type StepUsage, costRange, usageOf, tokensFor } from "./budget.ts";
 import type { LimitReached } from "./finishReason.ts";
-import { systemPrompt } from "./prompt.ts";
+import { type Region, systemPrompt } from "./prompt.ts";
 
 /** How long the rest of a stopped answer is awaited. */
 const graceMs = 500;
@@ -31,8 +31,8 @@ interface AskOptions {
   base: UIMessage | null;
   messageId: string;
   signal: AbortSignal;
-  /** The time zone of the user. */
-  timeZone: string;
+  /** The time zone and locale of the user. */
+  region: Region;
   /** Reserves an amount for a step, or what is left for today; null when less than `least` is left. */
   reserve: (least: number, wanted: number) => Promise<number | null>;
   /** Records what a step used and releases its reservation. */
@@ -51,7 +51,7 @@ export async function* askModel(options: AskOptions): AsyncGenerator<UIMessageCh
     tools,
     ignoreIncompleteToolCalls: true,
   });
-  const system = systemPrompt(new Date(), options.timeZone);
+  const system = systemPrompt(new Date(), options.region);
   const always = system.length + (await lengthOfTools(tools));
   let outputTokens = 0;
   let written = 0;

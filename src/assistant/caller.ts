@@ -1,6 +1,7 @@
 import type { PoolClient } from "pg";
 import type { RequestInfo } from "../auth/identity.ts";
 import { checkGuard } from "../auth/guards.ts";
+import type { Region } from "./prompt.ts";
 
 /** Scoped tokens are refused, even those scoped to `ai.use`. */
 const assistantGuard = ["login", "ai.use"] as const;
@@ -27,10 +28,10 @@ export function requireAssistantAccess(
   checkGuard(assistantGuard, requestContext);
 }
 
-/** The time zone of the caller, by default that of the office. */
-export async function timeZoneOf({ run }: Caller): Promise<string> {
+/** The time zone and the locale of the caller, by default those of the office. */
+export async function regionOf({ run }: Caller): Promise<Region> {
   const { rows } = await run((client) =>
-    client.query<{ zone: string }>("select own_time_zone() as zone"),
+    client.query<Region>(`select own_time_zone() as "timeZone", own_locale() as locale`),
   );
-  return rows[0]?.zone ?? "UTC";
+  return rows[0] ?? { timeZone: "UTC", locale: "en-GB" };
 }

@@ -9,8 +9,10 @@ export interface NotificationToMail {
   title: string;
   body: string | null;
   occurrences: number;
-  /** In the recipient's time zone. */
-  happened_at: string;
+  happened_at: Date;
+  /** The recipient's. */
+  time_zone: string;
+  locale: string;
   id: string;
 }
 
@@ -25,11 +27,17 @@ export function writeNotificationMail(
 ): Mail | undefined {
   const [first] = notifications;
   if (!first) return undefined;
+  const time = new Intl.DateTimeFormat(first.locale, {
+    dateStyle: "medium",
+    timeStyle: "short",
+    timeZone: first.time_zone,
+  });
   const inbox = `${publicUrlOf(config)}/admin/notifications`;
   const { length } = notifications;
   const shown = notifications.slice(0, maxShown).map((one) => ({
     ...one,
     title: one.occurrences > 1 ? `${one.title} (${one.occurrences} times)` : one.title,
+    time: time.format(one.happened_at),
     url: `${inbox}/${one.id}`,
   }));
   const more = length > maxShown ? `${length - maxShown} more are in the inbox: ${inbox}` : null;
@@ -41,8 +49,8 @@ export function writeNotificationMail(
     subject,
     messageId: `notifications-${mailId}`,
     text: [
-      ...shown.map(({ title, body, happened_at, url }) =>
-        [title, body, happened_at, url].filter(Boolean).join("\n"),
+      ...shown.map(({ title, body, time, url }) =>
+        [title, body, time, url].filter(Boolean).join("\n"),
       ),
       ...(more === null ? [] : [more]),
       settings,
@@ -54,10 +62,10 @@ export function writeNotificationMail(
 <body style="font-family: sans-serif; line-height: 1.5">
 ${shown
   .map(
-    ({ title, body, happened_at, url }) =>
+    ({ title, body, time, url }) =>
       `<p><a href="${escapeHtml(url)}"><strong>${escapeHtml(title)}</strong></a><br>${
         body === null ? "" : `<span style="white-space: pre-line">${escapeHtml(body)}</span><br>`
-      }<small>${escapeHtml(happened_at)}</small></p>`,
+      }<small>${escapeHtml(time)}</small></p>`,
   )
   .join("\n")}
 ${more === null ? "" : `<p>${escapeHtml(more)}</p>\n`}<p><small>${escapeHtml(settings)}</small></p>

@@ -597,3 +597,37 @@ describe("Time zones", () => {
     await changeOffice("Europe/Copenhagen", office.token);
   });
 });
+
+describe("Locales", () => {
+  test("are validated for users and the office, whose locale is the default", async () => {
+    const office = await person(["settings.update"]);
+    const { token, userId } = await person();
+    const change = (locale: string | null) =>
+      ask(
+        `mutation ($id: ID!, $locale: String) { updateUser(id: $id, input: { locale: $locale }) { locale displayLocale } }`,
+        { id: userId, locale },
+        token,
+      );
+    const changed = async (locale: string | null) => (await change(locale)).data.updateUser;
+    expect(await changed("da-DK")).toEqual({ locale: "da-DK", displayLocale: "da-DK" });
+    expect(await changed("zh-Hans-CN")).toMatchObject({ displayLocale: "zh-Hans-CN" });
+    expect(await changed(null)).toEqual({ locale: null, displayLocale: "en-GB" });
+    for (const wrong of ["dk-DK", "da_DK", "Danish", "da-dk", "da-DK-x-icu", "x".repeat(10_000)])
+      expect(refusal(await change(wrong))).toEqual({
+        code: "BAD_USER_INPUT",
+        message: "locale must be the name of a locale, such as da-DK",
+      });
+    const { data } = await ask("{ officeSettings { id locale } }", {}, token);
+    const [{ id, locale }] = data.officeSettings;
+    const changeOffice = (to: string) =>
+      ask(
+        `mutation ($id: ID!, $locale: String) { updateOfficeSetting(id: $id, input: { locale: $locale }) { locale } }`,
+        { id, locale: to },
+        office.token,
+      );
+    expect((await changeOffice("da-DK")).data.updateOfficeSetting).toEqual({ locale: "da-DK" });
+    const mine = await ask("{ me { displayLocale } }", {}, token);
+    expect(mine.data.me.displayLocale).toBe("da-DK");
+    await changeOffice(locale);
+  });
+});

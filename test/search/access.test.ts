@@ -158,15 +158,53 @@ describe("the search access of a browser", () => {
     const { errors } = await config(type, search.staff.token);
     expect(errors).toMatchObject([
       {
-        message: "type must be one of campaigns, customers, orders, products",
+        message: "type must be one of campaigns, customers, documentation, orders, products",
         extensions: { code: "BAD_USER_INPUT", path: ["type"] },
       },
     ]);
-    const nobody = await search.service.login([]);
-    expect((await config(type, nobody.token)).errors?.[0]?.message).toBe(
+    const { service, staff } = search;
+    const { token: scoped } = await insertApiToken(service.database, staff.userId, ["users.read"]);
+    expect((await config(type, scoped)).errors?.[0]?.message).toBe(
       "type: there is nothing of this name to be searched",
     );
   });
+});
+
+test("every login finds the published pages of the handbook, and drafts are not there", async () => {
+  const { service } = search;
+  const { pool } = service.database;
+  const { rows } = await pool.query<{ id: string }>(
+    `insert into documentation_pages (title, body, is_published)
+     values ('Ferieregler', 'Om sommeren', true), ('Ferieudkast', 'Om vinteren', false) returning id`,
+  );
+  const nobody = await service.login([]);
+  const { scopedApiKey, collectionName } = await search.config("documentation", nobody.token);
+  const documents = search.client(scopedApiKey).collections<{ title: string }>(collectionName);
+  const titles = async (q: string) => {
+    const parameters = { q, query_by: "title,body,tags" };
+    const found = await documents
+      .documents()
+      .search(parameters)
+      .catch(() => ({ hits: [] }));
+    return (found.hits ?? []).map(({ document }) => document.title);
+  };
+  const finds = (q: string, wanted: string[]) =>
+    waitFor(
+      `${q} to find ${wanted.join()}`,
+      async () => (await titles(q)).join() === wanted.join(),
+    );
+  await finds("sommeren", ["Ferieregler"]);
+  expect(await titles("vinteren")).toEqual([]);
+  await pool.query(
+    "update documentation_pages set is_published = not is_published where id = any ($1)",
+    [rows.map(({ id }) => id)],
+  );
+  await finds("vinteren", ["Ferieudkast"]);
+  await finds("sommeren", []);
+  const scoped = await insertApiToken(service.database, nobody.userId, ["products.read"]);
+  expect((await config("documentation", scoped.token)).errors?.[0]?.extensions.code).toBe(
+    "FORBIDDEN",
+  );
 });
 
 describe("a scoped key", () => {

@@ -59,7 +59,7 @@ test("sends due notifications in one mail, newest first", async () => {
   );
   expect(messageId).toBe(`<notifications-${rows[0]!.mail_id}@wine.example>`);
   expect(text).toContain("Subject: 2 notifications from the back office");
-  expect(text).toMatch(/\nSecond\n\d{4}-\d\d-\d\d \d\d:\d\d\nhttps:[^]*\nFirst <b>\nTwo\nlines\n/);
+  expect(text).toMatch(/\nSecond\n\d+ \w+ \d{4}, \d\d:\d\d\nhttps:[^]*\nFirst <b>\nTwo\nlines\n/);
   expect(text).toContain(`https://office.example/admin/notifications/${rows[0]!.id}`);
   expect(text).toContain("<strong>First &lt;b&gt;</strong>");
 });
@@ -72,6 +72,21 @@ test("uses the title of a single notification as the subject", async () => {
   expect(server.mailsTo("bo@example.com")[0]?.text).toContain(
     "Subject: New login from 203.0.113.5",
   );
+});
+
+test("writes times in the time zone and the locale of the recipient", async () => {
+  const id = await person("dorte@example.com");
+  await db.pool.query("update users set time_zone = 'Asia/Tokyo', locale = 'da-DK' where id = $1", [
+    id,
+  ]);
+  await notify(id, "In Tokyo");
+  await db.pool.query(
+    "update notifications set created_at = '2027-03-05T18:30:00Z' where user_id = $1",
+    [id],
+  );
+  await db.pool.query("select queue_notification_mails()");
+  await waitFor("the mail", () => mailed(id));
+  expect(server.mailsTo("dorte@example.com")[0]?.text).toContain("\n6. mar. 2027 03.30\n");
 });
 
 test("retries after a temporary rejection and gives up after a permanent one", async () => {

@@ -112,6 +112,7 @@ export const listTemplatesDocument = `query Templates($query: String!) {
 }`;
 
 export const catalogueDocument = `query Console($ifNot: String) {
+  me { displayLocale }
   console(ifNot: $ifNot) {
     version title
     me { permissions user { id name email avatarUrl } }

@@ -1,23 +1,11 @@
 import { en } from "../text/en.ts";
+import { formatDate, formatDecimal, formatNumber, formatTime } from "../text/locale.ts";
 import type { EntityField } from "./catalogue.ts";
 
-const dateFormat = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeZone: "UTC" });
-const timeFormat = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short" });
-const numberFormat = new Intl.NumberFormat("en-GB");
 const relativeFormat = new Intl.RelativeTimeFormat("en-GB", { numeric: "auto" });
 
 /** Years and numbers that only identify are shown without separators. */
 const plainNumber = /(^|[a-z])(year|vintage|number|position|id)$/i;
-
-export function formatDate(text: string): string {
-  const date = new Date(`${text.slice(0, 10)}T00:00:00Z`);
-  return Number.isNaN(date.getTime()) ? text : dateFormat.format(date);
-}
-
-export function formatTime(text: string): string {
-  const date = new Date(text);
-  return Number.isNaN(date.getTime()) ? text : timeFormat.format(date);
-}
 
 const steps: readonly [limit: number, seconds: number, unit: Intl.RelativeTimeFormatUnit][] = [
   [60, 1, "second"],
@@ -35,14 +23,6 @@ export function formatAgo(text: string, now: number = Date.now()): string {
   return formatDate(text);
 }
 
-/** A decimal as the service sends it, as text: grouped by thousands, with all of its digits. */
-export function formatDecimal(text: string): string {
-  const match = /^(-?)(\d+)(\.\d+)?$/.exec(text);
-  if (!match) return text;
-  const [, sign = "", whole = "", fraction = ""] = match;
-  return `${sign}${whole.replace(/\B(?=(\d{3})+$)/g, ",")}${fraction}`;
-}
-
 /** One line of text for any value of `field`. */
 export function formatValue(field: EntityField, value: unknown): string {
   if (value === null || value === undefined || value === "") return en.none;
@@ -51,7 +31,7 @@ export function formatValue(field: EntityField, value: unknown): string {
     case "BOOLEAN":
       return value === true ? en.yes : en.no;
     case "INTEGER":
-      return plainNumber.test(field.name) ? textOf(value) : numberFormat.format(Number(value));
+      return plainNumber.test(field.name) ? textOf(value) : formatNumber(Number(value));
     case "DECIMAL":
       return formatDecimal(textOf(value));
     case "DATE":

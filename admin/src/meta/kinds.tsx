@@ -1,5 +1,6 @@
 import type { ReactNode } from "react";
-import { formatAgo, formatTime, formatValue, formatWithUnit } from "./format.ts";
+import { formatTime } from "../text/locale.ts";
+import { formatAgo, formatValue, formatWithUnit } from "./format.ts";
 import type { EntityField } from "./catalogue.ts";
 import { type Row, listedRows, referredRow } from "./rows.ts";
 

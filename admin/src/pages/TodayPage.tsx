@@ -5,7 +5,8 @@ import { ask } from "../api/ask.ts";
 import { Page } from "../frame/Page.tsx";
 import type { Entity } from "../meta/catalogue.ts";
 import { useEntities } from "../meta/EntitiesContext.ts";
-import { formatAgo, formatTime } from "../meta/format.ts";
+import { formatAgo } from "../meta/format.ts";
+import { formatTime } from "../text/locale.ts";
 import { en } from "../text/en.ts";
 
 interface TodayAnswer {

@@ -1,3 +1,5 @@
+import { formatNumber } from "./locale.ts";
+
 /** Every text of the console. Another language is a file of the same type. */
 export const en = {
   loading: "Loading",
@@ -77,9 +79,9 @@ export const en = {
     resetColumns: "As at first",
     up: "Move left",
     down: "Move right",
-    count: (count: number) => count.toLocaleString("en"),
+    count: (count: number) => formatNumber(count),
     found: (count: number) =>
-      count === 1 ? "1 row found" : `${count.toLocaleString("en")} rows found`,
+      count === 1 ? "1 row found" : `${formatNumber(count)} rows found`,
     empty: (title: string) => `No ${title.toLowerCase()} yet`,
     emptyMayCreate: (one: string) =>
       `Press n, or the button above, to make the first ${one.toLowerCase()}.`,
@@ -128,7 +130,7 @@ export const en = {
     referredBy: (count: number, title: string) =>
       count === 1
         ? `1 ${title.toLowerCase()} refers to it.`
-        : `${count.toLocaleString("en")} ${title.toLowerCase()} refer to it.`,
+        : `${formatNumber(count)} ${title.toLowerCase()} refer to it.`,
     deleted: (name: string) => `${name} was deleted`,
     notFound: "There is no such row",
     notFoundHint: "It was deleted, or your permissions do not show it.",

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "@jest/globals";
+import { afterEach, describe, expect, test } from "@jest/globals";
 import {
   ValueError,
   defaultValues,
@@ -9,6 +9,7 @@ import {
 } from "../../../admin/src/generic/record/values.ts";
 import type { EntityField } from "../../../admin/src/meta/catalogue.ts";
 import { formatValue } from "../../../admin/src/meta/format.ts";
+import { setLocale } from "../../../admin/src/text/locale.ts";
 
 const field = (name: string, kind: EntityField["kind"], more: Partial<EntityField> = {}) => ({
   name,
@@ -119,5 +120,28 @@ describe("values of a form", () => {
 
   test("of a reference as the history tells it are its id", () => {
     expect(toFormValue(field("wineTypeId", "REFERENCE"), { id: "7", name: "Red" })).toBe("7");
+  });
+});
+
+describe("values in the locale of the user", () => {
+  const price = field("price", "DECIMAL");
+  afterEach(() => setLocale("en-GB"));
+
+  test.each([
+    ["en-GB", "12,345,678,901,234,567.50", "13 Mar 2027"],
+    ["da-DK", "12.345.678.901.234.567,50", "13. mar. 2027"],
+    ["en-US", "12,345,678,901,234,567.50", "Mar 13, 2027"],
+  ])("are written as in %s", (locale, decimal, date) => {
+    setLocale(locale);
+    expect(formatValue(price, "12345678901234567.50")).toBe(decimal);
+    expect(formatValue(field("from", "DATE"), "2027-03-13")).toBe(date);
+  });
+
+  test("are typed with a comma where the locale has one, and always with a point", () => {
+    setLocale("da-DK");
+    expect(toInputValue(price, "12,50")).toBe("12.50");
+    expect(toInputValue(price, "12.50")).toBe("12.50");
+    expect(toInputValue(field("score", "FLOAT"), "4,25")).toBe(4.25);
+    expect(() => toInputValue(price, "1.234,50")).toThrow(ValueError);
   });
 });

@@ -15,12 +15,13 @@ const sound = `${collection("@searchCollection planted")}; ${note("searchable")}
 /** Violations of the rules for search tags: collections that could not be built or would show too much. */
 export const enginePlants: Plant[] = [
   {
-    what: "a collection of another's name, without a field, and with an order that there is not",
-    sql: collection("@searchCollection products\n@searchSort note"),
+    what: "a collection of another's name, without a field, and with an order and a condition that there are not",
+    sql: collection("@searchCollection products\n@searchSort note\n@searchOnly note"),
     violations: [
       "table planted: another table has the tag @searchCollection products as well",
       "table planted: has the tag @searchCollection and no field; add the tag @searchIndex to a column",
       'table planted: the tag @searchSort is "note"; it names one column that has `sort` in its @searchIndex, and may end in `desc`',
+      'table planted: the tag @searchOnly is "note"; it names a column of type boolean',
     ],
   },
   {

@@ -1,6 +1,7 @@
 import type { EntityField } from "../../meta/catalogue.ts";
 import { textOf } from "../../meta/format.ts";
 import { type Row, listedRows } from "../../meta/rows.ts";
+import { withDecimalPoint } from "../../text/locale.ts";
 
 /** What an editor holds: text for most kinds, a truth value for switches. Empty text is null. */
 export type FormValue = string | boolean;
@@ -73,14 +74,18 @@ export function toInputValue(field: EntityField, value: FormValue): unknown {
           `A whole number between ${Number.MIN_SAFE_INTEGER} and ${Number.MAX_SAFE_INTEGER}`,
         );
       return Number(text);
-    case "FLOAT":
-      if (text.trim() === "" || !Number.isFinite(Number(text)))
+    case "FLOAT": {
+      const number = withDecimalPoint(text);
+      if (number.trim() === "" || !Number.isFinite(Number(number)))
         throw new ValueError("A number, such as 12.5");
-      return Number(text);
-    case "DECIMAL":
-      if (!/^\s*[-+]?\d+(\.\d+)?\s*$/.test(text))
+      return Number(number);
+    }
+    case "DECIMAL": {
+      const decimal = withDecimalPoint(text).trim();
+      if (!/^[-+]?\d+(\.\d+)?$/.test(decimal))
         throw new ValueError("A decimal number, such as 12.50");
-      return text.trim();
+      return decimal;
+    }
     case "BOOLEAN":
       return text === "true";
     case "TIME": {

@@ -1,0 +1,62 @@
+/** The forms of dates and numbers in the user's locale. The words of the console are English. */
+interface Formats {
+  locale: string;
+  date: Intl.DateTimeFormat;
+  time: Intl.DateTimeFormat;
+  number: Intl.NumberFormat;
+  /** Decimals by the number of their digits after the point. */
+  decimals: Map<number, Intl.NumberFormat>;
+}
+
+let formats = formatsOf("en-GB");
+
+export function setLocale(locale: string): void {
+  if (locale !== formats.locale) formats = formatsOf(locale);
+}
+
+function formatsOf(locale: string): Formats {
+  return {
+    locale,
+    date: new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeZone: "UTC" }),
+    time: new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "short" }),
+    number: new Intl.NumberFormat(locale),
+    decimals: new Map(),
+  };
+}
+
+export function formatDate(text: string): string {
+  const date = new Date(`${text.slice(0, 10)}T00:00:00Z`);
+  return Number.isNaN(date.getTime()) ? text : formats.date.format(date);
+}
+
+export function formatTime(text: string): string {
+  const date = new Date(text);
+  return Number.isNaN(date.getTime()) ? text : formats.time.format(date);
+}
+
+export function formatNumber(value: number): string {
+  return formats.number.format(value);
+}
+
+/** A decimal as the service sends it, as text: grouped by thousands, with all of its digits. */
+export function formatDecimal(text: string): string {
+  const match = /^-?\d+(?:\.(\d+))?$/.exec(text);
+  if (!match) return text;
+  const digits = match[1]?.length ?? 0;
+  let format = formats.decimals.get(digits);
+  if (!format) {
+    format = new Intl.NumberFormat(formats.locale, {
+      minimumFractionDigits: digits,
+      maximumFractionDigits: digits,
+    });
+    formats.decimals.set(digits, format);
+  }
+  // As text, because a number would lose digits.
+  return format.format(text as Intl.StringNumericLiteral);
+}
+
+/** A typed number with a decimal point, where the locale writes a comma. */
+export function withDecimalPoint(text: string): string {
+  const separator = formats.number.formatToParts(0.5).find(({ type }) => type === "decimal")?.value;
+  return separator === "," ? text.replace(/^([^.,]*),([^.,]*)$/, "$1.$2") : text;
+}
