@@ -5,7 +5,7 @@ import { Refusal } from "./refusals.ts";
 import type { MigrationFolder, SqlFile, Sources } from "./sources.ts";
 
 /** A migration of the versions before the first release, all of which today's migrations replace. */
-const replacedMigration = "0004_catalogue.sql";
+const replacedMigration = "0001_text.sql";
 
 /** A migration applied to a tenant. */
 export interface Applied {

@@ -1,4 +1,68 @@
--- Users and what they may do: permissions, roles, departments, invitations, sessions and logins.
+-- Users, roles, permissions, sessions and API tokens; the settings of the office.
+
+-- The rule for names that people read. `normalize_name`, `name_key`, `search_text`, `words_text` and the collation
+-- `display_order` are shared by all schemas: db/prepare.sql creates them.
+-- lint: allow function-in-migration because check constraints of the tables call it
+create function is_label(value text, max_length integer) returns boolean as $$
+  select value = btrim(value, E' \t\r\n\u00a0\u3000')
+    and char_length(value) between 1 and max_length
+    and value !~ '[\u0001-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffc]'
+$$ language sql immutable parallel safe;
+comment on function is_label is
+  'Whether a text is a valid name: not blank, not too long, no spaces at its ends, no invisible or direction-changing characters.';
+grant execute on function is_label to office_api;
+
+-- lint: allow function-in-migration because check constraints of the tables call it
+create function is_time_zone(value text) returns boolean as $$
+begin
+  -- PostgreSQL also accepts zones that are made up of a name and an offset; none of them matches.
+  if value !~ '^(UTC|[A-Z][A-Za-z_]+(/[A-Z][A-Za-z_-]+){1,2})$' then
+    return false;
+  end if;
+  perform timestamptz 'epoch' at time zone value;
+  return true;
+exception when invalid_parameter_value then
+  return false;
+end;
+$$ language plpgsql immutable;
+comment on function is_time_zone is 'Whether a text is the name of a time zone, such as Europe/Copenhagen.';
+
+-- lint: allow function-in-migration because check constraints of the tables call it
+create function is_locale(value text) returns boolean as $$
+  -- PostgreSQL has a collation for each locale of ICU, whose locales are those of the programs that format texts.
+  select value ~ '^[a-z]{2,3}(-[A-Z][a-z]{3})?(-([A-Z]{2}|[0-9]{3}))?$'
+    and exists (select from pg_catalog.pg_collation c where c.collname = value || '-x-icu')
+$$ language sql immutable strict;
+comment on function is_locale is 'Whether a text is the name of a locale, such as da-DK.';
+grant execute on function is_time_zone, is_locale to office_api;
+
+create table office_settings (
+  id uuid primary key default uuidv7(),
+  time_zone text not null default 'Europe/Copenhagen',
+  locale text not null default 'en-GB',
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  constraint office_settings_time_zone_check check (is_time_zone(time_zone)),
+  constraint office_settings_locale_check check (is_locale(locale))
+);
+create unique index office_settings_single_key on office_settings ((true));
+comment on table office_settings is '@group Office 70
+@title Office settings
+@titleOne Office settings
+@read login
+@update settings.update
+@mutations update
+@audit OfficeSetting
+@label time_zone
+The settings of the office. The table has one row.';
+comment on column office_settings.time_zone is '@list 1
+The time zone of the office, such as `Europe/Copenhagen`. It is the default for users without a time zone.';
+comment on constraint office_settings_time_zone_check on office_settings is 'must be the name of a time zone, such as Europe/Copenhagen';
+comment on column office_settings.locale is '@list 2
+The locale of the office, such as `da-DK`, for the form of dates and numbers. It is the default for users without a locale.';
+comment on constraint office_settings_locale_check on office_settings is 'must be the name of a locale, such as da-DK';
+comment on index office_settings_single_key is 'The office has its settings already.';
+
 create table permissions (
   id uuid primary key default uuidv7(),
   key text not null,
@@ -86,6 +150,9 @@ create table users (
   updated_at timestamptz not null default now(),
   department_id uuid references departments on delete set null,
   invitations_closed_at timestamptz,
+  time_zone text,
+  locale text,
+  erased_at timestamptz,
   constraint users_email_check check (
     is_label(email, 254) and email ~ '^[^\s@<>"(),:;\\]+@[^\s@<>"(),:;\\]+\.[^\s@<>"(),:;\\.]+$'
   ),
@@ -96,7 +163,9 @@ create table users (
     avatar_url !~ '^https://'
     or avatar_url ~* '^https://([a-z0-9_]([a-z0-9_-]*[a-z0-9_])?\.)+[a-z]([a-z0-9-]*[a-z0-9])?\.?(:\d{1,5})?([/?#]|$)'
     and avatar_url !~* '^https://([^/?#:]*\.)?(localhost|localdomain|local|internal|intranet|private|corp|home|lan|arpa)\.?([:/?#]|$)'
-  )
+  ),
+  constraint users_time_zone_check check (is_time_zone(time_zone)),
+  constraint users_locale_check check (is_locale(locale))
 );
 create unique index users_email_key on users (name_key(email));
 create index users_department_id_idx on users (department_id);
@@ -127,6 +196,13 @@ comment on column users.invitations_closed_at is '@internal
 When the user was first activated, or deactivated before that; no invitation activates the user from then on.';
 comment on column users.updated_at is '@list 5
 @title Changed';
+comment on column users.time_zone is 'The user''s time zone, such as `Europe/Copenhagen`; null for the time zone of the office.';
+comment on constraint users_time_zone_check on users is 'must be the name of a time zone, such as Europe/Copenhagen';
+comment on column users.locale is 'The user''s locale, such as `da-DK`, for the form of dates and numbers; null for the locale of the office.';
+comment on constraint users_locale_check on users is 'must be the name of a locale, such as da-DK';
+comment on column users.erased_at is '@mutations off
+@title Anonymised
+When the personal data was erased.';
 comment on constraint users_email_check on users is
   'must be an e-mail address such as anna@example.com, 254 characters at most';
 comment on constraint users_name_check on users is 'must be 1 to 120 visible characters without spaces at its ends';
@@ -358,12 +434,16 @@ The person''s e-mail address.';
 comment on column new_invitation.role_id is '@notNull
 The role that the person gets; you must hold all that it holds.';
 
-create type user_changes as (name text, avatar_url text, role_ids uuid[], department_id uuid);
+create type user_changes as (
+  name text, avatar_url text, role_ids uuid[], department_id uuid, time_zone text, locale text
+);
 comment on column user_changes.name is 'A new name; null removes it.';
 comment on column user_changes.avatar_url is 'Address of a picture, https only; null removes it.';
 comment on column user_changes.role_ids is
   'All the roles that the user holds from now on; you can add only roles whose permissions you hold.';
 comment on column user_changes.department_id is 'The department that the user belongs to from now on; null for none.';
+comment on column user_changes.time_zone is 'The name of a time zone, such as `Europe/Copenhagen`; null for the time zone of the office.';
+comment on column user_changes.locale is 'The name of a locale, such as `da-DK`; null for the locale of the office.';
 
 -- What a person sees of a session. The table itself is not in the API.
 create type session_view as (
@@ -388,3 +468,72 @@ comment on column session_view.ip_address is 'The address that the login came fr
 comment on column session_view.user_agent is 'The program that logged in.';
 comment on column session_view.current is '@notNull
 Whether it is the session that asks.';
+
+create table user_logins (
+  user_id uuid primary key references users on delete cascade,
+  last_login_at timestamptz not null
+);
+comment on table user_logins is '@read users.read
+@root off
+@audit off because sessions are recorded
+The last login of each user.';
+comment on column user_logins.user_id is 'The user.';
+comment on column user_logins.last_login_at is 'The time of the last login.';
+comment on constraint user_logins_user_id_fkey on user_logins is '@behavior -*';
+
+create type handed_over as (campaigns integer, bookings integer, watches integer);
+comment on type handed_over is 'The numbers of rows that a handover transferred.';
+comment on column handed_over.campaigns is '@notNull
+Campaigns.';
+comment on column handed_over.bookings is '@notNull
+Bookings.';
+comment on column handed_over.watches is '@notNull
+Search watches.';
+
+-- API tokens: secrets that scripts send. A token acts for its owner, with all of the owner's permissions or with some
+-- of them.
+create table api_tokens (
+  id uuid primary key default uuidv7(),
+  user_id uuid not null references users on delete cascade,
+  name text collate display_order not null,
+  token_hash bytea not null,
+  is_scoped boolean not null,
+  scopes text[] not null default '{}',
+  expires_at timestamptz not null,
+  last_used_at timestamptz,
+  revoked_at timestamptz,
+  created_by_user_id uuid not null references users on delete cascade,
+  created_by_token_id uuid references api_tokens on delete set null,
+  created_at timestamptz not null default now(),
+  constraint api_tokens_token_hash_key unique (token_hash),
+  constraint api_tokens_name_check check (is_label(name, 100)),
+  constraint api_tokens_scopes_check check (is_scoped or scopes = '{}')
+);
+create index api_tokens_user_id_idx on api_tokens (user_id, created_at desc);
+create index api_tokens_created_by_user_id_idx on api_tokens (created_by_user_id);
+create index api_tokens_created_by_token_id_idx on api_tokens (created_by_token_id);
+create index api_tokens_expires_at_idx on api_tokens (expires_at);
+comment on table api_tokens is '@read users.update
+@root off
+@audit ApiToken id except last_used_at
+@auditReads
+@defaultOrder created_at desc, id desc
+A secret that a script sends instead of a login. It acts for its owner: with all of the owner''s permissions, or with those that its scopes name.';
+comment on column api_tokens.user_id is 'The owner: whom the token acts for.';
+comment on column api_tokens.name is 'What the token is for.';
+comment on column api_tokens.token_hash is '@secret
+SHA-256 of the token.';
+comment on column api_tokens.is_scoped is
+  'Whether the token is narrowed to its scopes. A scoped token stays scoped, even when its permissions are deleted.';
+comment on column api_tokens.scopes is
+  'The permission keys that the token is narrowed to; an empty list means unlimited: all that its owner holds.';
+comment on column api_tokens.expires_at is 'The token works until then.';
+comment on column api_tokens.last_used_at is 'When the token was last used, to the minute; null when it never was.';
+comment on column api_tokens.revoked_at is
+  'When the token was revoked, by hand or by its owner''s deactivation; null while it was not.';
+comment on column api_tokens.created_by_user_id is 'Who made the token.';
+comment on column api_tokens.created_by_token_id is
+  'The API token that the token was made with; null when it was made in a session.';
+comment on constraint api_tokens_name_check on api_tokens is
+  'must be 1 to 100 visible characters without spaces at its ends';
+comment on constraint api_tokens_scopes_check on api_tokens is 'must be empty for a token without limits';

@@ -242,6 +242,7 @@ create table erp_sync_runs (
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
   cancelled_by_user_id uuid references users on delete set null,
+  open_issue_groups integer,
   constraint erp_sync_runs_error_check check (char_length(error) <= 2000)
 );
 create index erp_sync_runs_queued_at_idx on erp_sync_runs (queued_at, id);
@@ -255,6 +256,7 @@ create unique index erp_sync_runs_waiting_key on erp_sync_runs (kind, erp_order_
 create unique index erp_sync_runs_working_key on erp_sync_runs (kind, erp_order_number) nulls not distinct
   where status in ('RUNNING', 'RETRYING');
 create index erp_sync_runs_cancelled_by_user_id_idx on erp_sync_runs (cancelled_by_user_id);
+create index erp_sync_runs_open_issue_groups_idx on erp_sync_runs (finished_at desc, id desc) where open_issue_groups is not null;
 comment on table erp_sync_runs is '@group Operations 61
 @title Imports
 @titleOne Import
@@ -305,6 +307,7 @@ The number of the last order done; the run continues after it.';
 comment on column erp_sync_runs.job_id is '@internal
 The job in the queue.';
 comment on column erp_sync_runs.cancelled_by_user_id is 'Who cancelled it; null for a run that nobody cancelled.';
+comment on column erp_sync_runs.open_issue_groups is 'The number of groups of import issues that were open when the run ended; null before.';
 comment on constraint erp_sync_runs_error_check on erp_sync_runs is 'must be 2000 characters at most';
 comment on constraint erp_sync_runs_requested_by_user_id_fkey on erp_sync_runs is '@behavior -*';
 
@@ -367,6 +370,7 @@ create table erp_cursors (
   erp_error text,
   erp_seen_at timestamptz,
   pass_run_id uuid,
+  erp_down_at timestamptz,
   constraint erp_cursors_entity_check check (entity in ('orders', 'customers')),
   constraint erp_cursors_cursor_check check (char_length(cursor) <= 4000),
   constraint erp_cursors_erp_error_check check (char_length(erp_error) <= 2000)
@@ -378,6 +382,7 @@ comment on column erp_cursors.cursor is 'Where the next import goes on, in the w
 comment on column erp_cursors.cursor_at is 'Up to when the ERP''s changes are in.';
 comment on column erp_cursors.caught_up_at is 'When an import last came to the end of what the ERP had.';
 comment on column erp_cursors.pass_run_id is 'The run that started the current pass of the cursor; null between passes.';
+comment on column erp_cursors.erp_down_at is 'Since when the ERP does not answer; null while it does.';
 
 insert into erp_cursors (entity) values ('customers'), ('orders');
 

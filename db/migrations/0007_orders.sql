@@ -25,6 +25,7 @@ create table customers (
   updated_at timestamptz not null default now(),
   search_words text collate "C" not null
     generated always as (words_text(erp_customer_number, name, contact_name, email, city)) stored,
+  erased_at timestamptz,
   constraint customers_erp_customer_number_key unique (erp_customer_number),
   constraint customers_erp_customer_number_check check (
     char_length(erp_customer_number) between 1 and 50 and erp_customer_number ~ '^[[:print:]]+$'
@@ -129,6 +130,9 @@ comment on column customers.updated_at is '@list 8
 @searchIndex filter sort';
 comment on column customers.search_words is '@internal
 The normalised text that word searches compare.';
+comment on column customers.erased_at is '@mutations off
+@title Anonymised
+When the personal data was erased; the import from the ERP does not restore it.';
 comment on constraint customers_erp_customer_number_key on customers is
   'A customer with this ERP number exists already.';
 comment on constraint customers_erp_customer_number_check on customers is
@@ -197,6 +201,7 @@ create table orders (
   updated_at timestamptz not null default now(),
   search_words text collate "C" not null
     generated always as (words_text(erp_order_number, customer_name, customer_reference, delivery_name)) stored,
+  erased_at timestamptz,
   constraint orders_erp_order_number_key unique (erp_order_number),
   constraint orders_erp_order_number_check check (
     char_length(erp_order_number) between 1 and 50 and erp_order_number ~ '^[[:print:]]+$'
@@ -360,6 +365,8 @@ comment on column orders.created_at is '@searchIndex filter sort';
 comment on column orders.updated_at is '@searchIndex filter sort';
 comment on column orders.search_words is '@internal
 The normalised text that word searches compare.';
+comment on column orders.erased_at is '@internal
+When the personal data was erased; the import does not restore it, even if the order has another customer later.';
 comment on constraint orders_erp_order_number_key on orders is 'An order with this ERP number exists already.';
 comment on constraint orders_erp_order_number_check on orders is
   'must be 1 to 50 printable characters without spaces at its ends';
@@ -479,4 +486,55 @@ comment on constraint order_lines_warehouse_check on order_lines is 'must be 100
 comment on constraint order_lines_erp_warehouse_check on order_lines is 'must be 100 characters at most';
 comment on constraint order_lines_order_id_fkey on order_lines is '@foreignFieldName lines
 @behavior +manyRelation:resource:list';
-comment on constraint order_lines_product_id_fkey on order_lines is '@behavior +singularRelation:resource:single';
+comment on constraint order_lines_product_id_fkey on order_lines is '@foreignConnectionFieldName orderLines
+@behavior +singularRelation:resource:single +manyRelation:resource:connection';
+
+-- Notes of the office about customers, whom only the ERP changes.
+create table customer_notes (
+  id uuid primary key default uuidv7(),
+  customer_id uuid not null references customers on delete cascade,
+  body text not null,
+  author_user_id uuid references users on delete set null,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  constraint customer_notes_body_check check (body ~ '\S' and char_length(body) <= 10000)
+);
+create index customer_notes_created_at_idx on customer_notes (created_at desc, id desc);
+create index customer_notes_customer_id_idx on customer_notes (customer_id, created_at desc, id desc);
+create index customer_notes_author_user_id_idx on customer_notes (author_user_id);
+create index customer_notes_body_search_idx on customer_notes using gin (search_text(body) extensions.gin_trgm_ops);
+comment on table customer_notes is '@group Sales 22
+@label body created_at
+@title Customer notes
+@read customers.read
+@create customers.update
+@update customers.update
+@delete customers.update
+@mutations create update delete
+@audit CustomerNote
+@auditReads
+@connection
+@defaultOrder created_at desc
+What the office knows about a customer in addition to the values of the ERP.';
+comment on column customer_notes.customer_id is '@list 2
+@title Customer
+The customer.';
+comment on column customer_notes.body is '@personal customer_id
+@title Note
+@list 1
+@widget long
+@search word
+The text.';
+comment on column customer_notes.author_user_id is '@mutations off
+@list 3
+@title Author
+Who wrote the note first; null when the user was deleted.';
+comment on column customer_notes.created_at is '@title Written
+@list 4';
+comment on constraint customer_notes_body_check on customer_notes is 'must be 1 to 10000 characters, not only spaces';
+comment on constraint customer_notes_customer_id_fkey on customer_notes is '@forwardBehavior +singularRelation:resource:single
+@fieldName customer
+@backwardBehavior +manyRelation:resource:connection
+@foreignConnectionFieldName notes';
+comment on constraint customer_notes_author_user_id_fkey on customer_notes is '@forwardBehavior +singularRelation:resource:single
+@fieldName author';

@@ -131,6 +131,7 @@ create table export_jobs (
   file_key text,
   queue_job_id bigint,
   query text,
+  entity text collate "C",
   constraint export_jobs_state_check check (state in ('queued', 'running', 'completed', 'failed', 'cancelled', 'expired')),
   constraint export_jobs_file_check check ((state = 'completed') = (file_key is not null)),
   constraint export_jobs_format_check check (format in ('xlsx', 'csv', 'jsonl'))
@@ -194,6 +195,8 @@ The job in the queue.';
 comment on column export_jobs.query is 'The search whose rows it holds; null where its products were named.';
 comment on column export_jobs.created_at is '@list 1
 @title Asked for';
+comment on column export_jobs.entity is '@list off
+The name of the exported list, such as `orders`; null for an export of products by a template.';
 comment on constraint export_jobs_state_check on export_jobs is
   'must be queued, running, completed, failed, cancelled or expired';
 comment on constraint export_jobs_file_check on export_jobs is 'names a file when it is completed, and only then';
@@ -209,6 +212,25 @@ create table export_job_products (
 comment on table export_job_products is '@internal
 @audit off because the job itself is recorded
 The products of an export in their order, while it has not ended.';
+
+create table export_job_lists (
+  job_id uuid primary key references export_jobs on delete cascade,
+  table_name text not null,
+  tables text[] not null,
+  is_by_template boolean not null,
+  statement text not null,
+  statement_values jsonb not null,
+  columns jsonb not null
+);
+comment on table export_job_lists is '@internal
+@audit off because the job itself is recorded
+What an export of a list reads, while it has not ended.';
+comment on column export_job_lists.table_name is 'The table of the list.';
+comment on column export_job_lists.tables is 'All tables that its columns read.';
+comment on column export_job_lists.is_by_template is 'Whether a template was chosen, which may have been deleted since.';
+comment on column export_job_lists.statement is 'The compiled search, with the columns as text.';
+comment on column export_job_lists.statement_values is 'The parameters of the statement.';
+comment on column export_job_lists.columns is 'The columns of the file, in the order of the statement, with the tables that each reads.';
 
 create table export_slots (
   queue_job_id bigint primary key,

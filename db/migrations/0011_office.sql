@@ -1,0 +1,545 @@
+-- The days of the office: bookings, absences, feeds for calendar programs, and the handbook.
+create type resource_kind as enum ('ROOM', 'VEHICLE', 'EQUIPMENT', 'TASTING_SET');
+comment on type resource_kind is 'What a resource is.';
+create type resource_booking_status as enum ('BOOKED', 'CANCELLED');
+comment on type resource_booking_status is 'Whether a booking holds its resource.';
+
+create table resources (
+  id uuid primary key default uuidv7(),
+  name text collate display_order not null,
+  kind resource_kind not null,
+  location text,
+  capacity integer,
+  color text,
+  description text,
+  is_active boolean not null default true,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  constraint resources_name_check check (is_label(name, 200)),
+  constraint resources_location_check check (is_label(location, 200)),
+  constraint resources_capacity_check check (capacity between 1 and 100000),
+  constraint resources_color_check check (color ~ '^#[0-9A-F]{6}$'),
+  constraint resources_description_check check (char_length(description) <= 5000)
+);
+create unique index resources_name_key on resources (name_key(name));
+comment on table resources is '@group Office 55
+@read login
+@create resources.update
+@update resources.update
+@delete resources.update
+@mutations create update delete
+@audit Resource
+@defaultOrder name, id
+@label name location
+A room, vehicle, piece of equipment or tasting set that staff can book.';
+comment on column resources.name is '@list 1
+Unique without regard to case.';
+comment on column resources.kind is '@list 2
+What the resource is.';
+comment on column resources.location is '@list 3
+Where it is.';
+comment on column resources.capacity is '@list 4
+The largest number of people.';
+comment on column resources.color is '@title Colour
+@widget color
+Its colour in calendars, as `#RRGGBB`.';
+comment on column resources.description is '@widget long
+What colleagues should know about it.';
+comment on column resources.is_active is '@list 5
+@title In use
+Whether it can be booked.';
+comment on constraint resources_name_check on resources is 'must be 1 to 200 visible characters without spaces at its ends';
+comment on constraint resources_location_check on resources is 'must be 1 to 200 visible characters without spaces at its ends';
+comment on constraint resources_capacity_check on resources is 'must be 1 to 100000';
+comment on constraint resources_color_check on resources is 'must be a colour such as #7A0019';
+comment on constraint resources_description_check on resources is 'must be 5000 characters at most';
+comment on index resources_name_key is 'A resource of this name exists already.';
+
+create table resource_bookings (
+  id uuid primary key default uuidv7(),
+  resource_id uuid not null references resources on delete restrict,
+  booked_by_user_id uuid not null references users on delete restrict,
+  booked_by_name text not null,
+  title text collate display_order not null,
+  starts_at timestamptz not null,
+  ends_at timestamptz not null,
+  attendees integer,
+  note text,
+  status resource_booking_status not null default 'BOOKED',
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  repeat_weeks integer,
+  repeat_until date,
+  series_id uuid,
+  constraint resource_bookings_title_check check (is_label(title, 200)),
+  constraint resource_bookings_booked_by_name_check check (char_length(booked_by_name) between 1 and 320),
+  constraint resource_bookings_ends_at_check check (ends_at > starts_at and ends_at - starts_at <= interval '31 days'),
+  constraint resource_bookings_attendees_check check (attendees between 1 and 100000),
+  constraint resource_bookings_note_check check (char_length(note) <= 5000),
+  constraint resource_bookings_repeat_weeks_check check (repeat_weeks in (1, 2)),
+  constraint resource_bookings_series_check check (num_nulls(repeat_weeks, repeat_until, series_id) in (0, 3)),
+  -- Deferrable, because moving a series by its own interval overlaps its other bookings within the statement.
+  constraint resource_bookings_overlap_excl
+    exclude using gist (resource_id with =, tstzrange(starts_at, ends_at) with &&) where (status = 'BOOKED') deferrable
+);
+create index resource_bookings_starts_at_idx on resource_bookings (starts_at desc, id desc);
+create index resource_bookings_resource_id_idx on resource_bookings (resource_id, starts_at desc);
+create index resource_bookings_booked_by_user_id_idx on resource_bookings (booked_by_user_id);
+create index resource_bookings_title_idx on resource_bookings using gin (search_text(title) extensions.gin_trgm_ops);
+create index resource_bookings_series_id_idx on resource_bookings (series_id, starts_at);
+comment on table resource_bookings is '@group Office 56
+@title Bookings
+@titleOne Booking
+@read login
+@audit ResourceBooking
+@connection
+@filter from endsAt:>$value
+@filter to startsAt:<$value
+@filter resourceId resourceId:$value
+@defaultOrder starts_at desc
+@label title
+A booking of a resource. Two bookings of one resource never overlap.';
+comment on column resource_bookings.booked_by_user_id is '@mutations off
+@list off
+@title User
+Who booked the resource.';
+comment on column resource_bookings.booked_by_name is '@personal booked_by_user_id
+@mutations off
+@list 5
+@title Booked by
+The name of the person who booked it, at that time; without one, their e-mail address before the @. Every reader of the booking sees it.';
+comment on column resource_bookings.title is '@list 1
+@search word
+What it is booked for.';
+comment on column resource_bookings.resource_id is '@list 2';
+comment on column resource_bookings.starts_at is '@list 3
+@title From
+When the booking begins.';
+comment on column resource_bookings.ends_at is '@list 4
+@title Until
+When the booking ends, at most 31 days after it begins.';
+comment on column resource_bookings.attendees is 'How many people come, no more than the capacity of the resource.';
+comment on column resource_bookings.note is '@widget long
+For colleagues.';
+comment on column resource_bookings.status is '@mutations off
+@list 6
+@tone BOOKED ok
+@tone CANCELLED bad
+Whether the booking holds its resource.';
+comment on column resource_bookings.repeat_weeks is '@mutations create
+@title Repeat every
+@unit weeks
+The interval of a series in weeks, 1 or 2.';
+comment on column resource_bookings.repeat_until is '@mutations create
+@title Repeat until
+The last day of a series.';
+comment on column resource_bookings.series_id is '@mutations off
+@title Series
+The id that the bookings of one series share.';
+comment on constraint resource_bookings_title_check on resource_bookings is
+  'must be 1 to 200 visible characters without spaces at its ends';
+comment on constraint resource_bookings_booked_by_name_check on resource_bookings is 'must be 1 to 320 characters';
+comment on constraint resource_bookings_ends_at_check on resource_bookings is 'must be in order and 31 days apart at most';
+comment on constraint resource_bookings_attendees_check on resource_bookings is 'must be 1 to 100000';
+comment on constraint resource_bookings_note_check on resource_bookings is 'must be 5000 characters at most';
+comment on constraint resource_bookings_repeat_weeks_check on resource_bookings is 'must be 1 or 2';
+comment on constraint resource_bookings_series_check on resource_bookings is 'must be given with the others of a series';
+comment on constraint resource_bookings_overlap_excl on resource_bookings is 'The resource is booked at that time already.';
+comment on constraint resource_bookings_resource_id_fkey on resource_bookings is '@forwardBehavior +singularRelation:resource:single
+@notNull
+@backwardBehavior +manyRelation:resource:connection
+@foreignConnectionFieldName bookings';
+comment on constraint resource_bookings_booked_by_user_id_fkey on resource_bookings is '@forwardBehavior +singularRelation:resource:single
+@fieldName bookedBy';
+
+-- Absences of staff, and the public holidays that are no working days.
+create type absence_type as enum ('VACATION', 'SICK', 'PARENTAL', 'TRAINING', 'OTHER');
+comment on type absence_type is 'Why somebody is absent.';
+create type absence_status as enum ('REQUESTED', 'APPROVED', 'DECLINED', 'CANCELLED');
+comment on type absence_status is 'How far an absence is: it is requested until somebody decides on it or its owner cancels it.';
+
+create table public_holidays (
+  id uuid primary key default uuidv7(),
+  holiday_on date not null,
+  name text collate display_order not null,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  constraint public_holidays_name_check check (is_label(name, 200))
+);
+create unique index public_holidays_holiday_on_key on public_holidays (holiday_on);
+comment on table public_holidays is '@group Office 59
+@read login
+@create absences.update
+@update absences.update
+@delete absences.update
+@mutations create update delete
+@audit PublicHoliday
+@defaultOrder holiday_on
+@label name holiday_on
+A day on which nobody works, so that it is no working day of an absence.';
+comment on column public_holidays.holiday_on is '@title Day
+@list 1
+Unique.';
+comment on column public_holidays.name is '@list 2
+What is celebrated.';
+comment on constraint public_holidays_name_check on public_holidays is
+  'must be 1 to 200 visible characters without spaces at its ends';
+comment on index public_holidays_holiday_on_key is 'There is a public holiday on this day already.';
+
+create table absences (
+  id uuid primary key default uuidv7(),
+  user_id uuid not null references users on delete restrict,
+  type absence_type not null,
+  starts_on date not null,
+  ends_on date not null,
+  starts_half_day boolean not null default false,
+  ends_half_day boolean not null default false,
+  note text,
+  status absence_status not null default 'REQUESTED',
+  decided_by_user_id uuid references users on delete set null,
+  decided_at timestamptz,
+  decision_note text,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  constraint absences_ends_on_check check (ends_on >= starts_on and ends_on - starts_on <= 730),
+  constraint absences_half_days_check check (starts_on < ends_on or not (starts_half_day and ends_half_day)),
+  constraint absences_note_check check (char_length(note) <= 5000),
+  constraint absences_decision_note_check check (char_length(decision_note) <= 5000),
+  constraint absences_overlap_excl exclude using gist (
+    user_id with =,
+    tsrange(
+      starts_on + case when starts_half_day then time '12:00' else time '00:00' end,
+      ends_on + case when ends_half_day then time '12:00' else time '24:00' end
+    ) with &&
+  ) where (status in ('REQUESTED', 'APPROVED'))
+);
+create index absences_starts_on_idx on absences (starts_on desc, id desc);
+create index absences_user_id_idx on absences (user_id, starts_on desc);
+create index absences_decided_by_user_id_idx on absences (decided_by_user_id);
+comment on table absences is '@group Office 57
+@read login
+@owner user_id
+@audit Absence
+@connection
+@filter from endsOn:>=$value
+@filter to startsOn:<=$value
+@filter userId userId:$value
+@filter departmentId user.departmentId:$value
+@filter status status:$value
+@defaultOrder starts_on desc
+@label type starts_on
+A time in which somebody does not work. Callers see their own, with `absences.read` or `absences.update` those of everybody. Two absences of one person never overlap.';
+comment on column absences.user_id is '@mutations off
+@list 1
+@title Person
+Who is absent.';
+comment on column absences.type is '@list 2
+Why.';
+comment on column absences.starts_on is '@list 3
+@title From
+The first day.';
+comment on column absences.ends_on is '@list 4
+@title Until
+The last day.';
+comment on column absences.starts_half_day is '@title From noon
+Whether the first day is absent from noon only.';
+comment on column absences.ends_half_day is '@title Until noon
+Whether the last day is absent until noon only.';
+comment on column absences.note is '@personal user_id
+@widget long
+For those who decide.';
+comment on column absences.status is '@mutations off
+@list 5
+@tone REQUESTED info
+@tone APPROVED ok
+@tone DECLINED bad
+How far it is.';
+comment on column absences.decided_by_user_id is '@mutations off
+@title Decided by
+Who approved or declined it.';
+comment on column absences.decided_at is '@mutations off
+When that was.';
+comment on column absences.decision_note is '@personal user_id
+@mutations off
+@widget long
+What was said about the decision.';
+comment on constraint absences_ends_on_check on absences is 'must be in order and two years apart at most';
+comment on constraint absences_half_days_check on absences is 'leave nothing of a single day: set one of them';
+comment on constraint absences_note_check on absences is 'must be 5000 characters at most';
+comment on constraint absences_decision_note_check on absences is 'must be 5000 characters at most';
+comment on constraint absences_overlap_excl on absences is 'There is another absence at that time already.';
+comment on constraint absences_user_id_fkey on absences is '@forwardBehavior +singularRelation:resource:single
+@fieldName user';
+comment on constraint absences_decided_by_user_id_fkey on absences is '@forwardBehavior +singularRelation:resource:single
+@fieldName decidedBy';
+
+create table away_periods (
+  id uuid primary key references absences on delete cascade,
+  user_id uuid not null references users on delete restrict,
+  name text collate display_order not null,
+  starts_on date not null,
+  ends_on date not null,
+  starts_half_day boolean not null,
+  ends_half_day boolean not null
+);
+create index away_periods_starts_on_idx on away_periods (starts_on desc, id desc);
+create index away_periods_ends_on_idx on away_periods (ends_on);
+create index away_periods_user_id_idx on away_periods (user_id);
+create index away_periods_name_idx on away_periods using gin (search_text(name) extensions.gin_trgm_ops);
+comment on table away_periods is '@group Office 58
+@title Away
+@titleOne Period away
+@read login
+@audit off because it only copies approved absences
+@connection
+@defaultOrder starts_on desc
+Who is away and when, without the reason: a copy of each approved absence for all colleagues.';
+comment on column away_periods.name is '@personal user_id
+@search word
+@list 1
+The name of the person, at the time of the decision.';
+comment on column away_periods.user_id is '@list off
+@title Person
+Who is away.';
+comment on column away_periods.starts_on is '@list 2
+@title From
+The first day.';
+comment on column away_periods.ends_on is '@list 3
+@title Until
+The last day.';
+comment on column away_periods.starts_half_day is '@title From noon
+@list 4
+Whether the first day is free from noon only.';
+comment on column away_periods.ends_half_day is '@title Until noon
+@list 5
+Whether the last day is free until noon only.';
+comment on constraint away_periods_user_id_fkey on away_periods is '@forwardBehavior +singularRelation:resource:single
+@fieldName user';
+
+create type absence_day as (
+  day date,
+  period_id uuid,
+  user_id uuid,
+  name text,
+  is_half boolean
+);
+comment on type absence_day is 'A working day on which somebody is away.';
+comment on column absence_day.day is '@notNull
+The day.';
+comment on column absence_day.period_id is '@notNull
+The period that it belongs to.';
+comment on column absence_day.user_id is '@notNull
+Who is away.';
+comment on column absence_day.name is '@notNull
+Their name.';
+comment on column absence_day.is_half is '@notNull
+Whether only half of the day.';
+
+create type absence_balance as (
+  type absence_type,
+  requested_days numeric,
+  approved_days numeric
+);
+comment on type absence_balance is 'The working days of a year that somebody is absent for one reason.';
+comment on column absence_balance.type is '@notNull
+The reason.';
+comment on column absence_balance.requested_days is '@notNull
+Nobody has decided on these yet.';
+comment on column absence_balance.approved_days is '@notNull
+These are approved.';
+
+-- Feeds for calendar programs.
+
+create table calendar_feeds (
+  id uuid primary key default uuidv7(),
+  user_id uuid not null references users on delete cascade,
+  name text collate display_order not null,
+  token_hash bytea not null,
+  last_used_at timestamptz,
+  revoked_at timestamptz,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  constraint calendar_feeds_token_hash_key unique (token_hash),
+  constraint calendar_feeds_name_check check (is_label(name, 100))
+);
+create index calendar_feeds_user_id_idx on calendar_feeds (user_id, created_at desc, id desc);
+comment on table calendar_feeds is '@group Office 60
+@read login
+@owner user_id
+@audit CalendarFeed id except last_used_at
+@defaultOrder created_at desc, id desc
+A secret address that serves the bookings, absences and campaigns of its owner to calendar programs.';
+comment on column calendar_feeds.user_id is '@internal
+Whose calendar it is.';
+comment on column calendar_feeds.name is '@list 1
+The program that reads it, such as "Phone".';
+comment on column calendar_feeds.token_hash is '@secret
+SHA-256 of the secret in the address.';
+comment on column calendar_feeds.created_at is '@list 2';
+comment on column calendar_feeds.last_used_at is '@list 3
+When it was last read, to the minute; null before the first read.';
+comment on column calendar_feeds.revoked_at is '@list 4
+@title Revoked
+When it was revoked; null for an active feed.';
+comment on constraint calendar_feeds_name_check on calendar_feeds is
+  'must be 1 to 100 visible characters without spaces at its ends';
+
+-- The handbook: pages in a tree, with all their versions.
+create table documentation_pages (
+  id uuid primary key default uuidv7(),
+  title text collate display_order not null,
+  slug text collate "C" not null default '',
+  body text not null default '',
+  parent_id uuid references documentation_pages on delete restrict,
+  position integer not null default 0,
+  tags text[] not null default '{}',
+  is_published boolean not null default false,
+  is_built_in boolean not null default false,
+  author_user_id uuid references users on delete set null,
+  updated_by_user_id uuid references users on delete set null,
+  version integer not null default 1,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  search_vector tsvector not null default '',
+  constraint documentation_pages_slug_check check (slug ~ '^[a-z0-9]+(-[a-z0-9]+)*$' and char_length(slug) <= 100),
+  constraint documentation_pages_title_check check (is_label(title, 200)),
+  constraint documentation_pages_body_check check (octet_length(body) <= 200000),
+  constraint documentation_pages_tags_check check (cardinality(tags) <= 20 and char_length(array_to_string(tags, '')) <= 1000)
+);
+create unique index documentation_pages_slug_key on documentation_pages (slug);
+create index documentation_pages_parent_id_idx on documentation_pages (parent_id, position, title, id);
+create index documentation_pages_order_idx on documentation_pages (title, id);
+create index documentation_pages_position_idx on documentation_pages (position, title, id);
+create index documentation_pages_author_user_id_idx on documentation_pages (author_user_id);
+create index documentation_pages_updated_by_user_id_idx on documentation_pages (updated_by_user_id);
+create index documentation_pages_title_idx on documentation_pages using gin (search_text(title) extensions.gin_trgm_ops);
+create index documentation_pages_search_idx on documentation_pages using gin (search_vector);
+comment on table documentation_pages is '@group Office 53
+@title Handbook
+@titleOne Page
+@read login
+@create documentation.update
+@update documentation.update
+@delete documentation.update
+@mutations create update delete
+@owner author_user_id
+@audit DocumentationPage id except search_vector
+@connection
+@searchCollection documentation
+@searchTitle Handbook
+@searchOnly is_published
+@searchSort title
+@defaultOrder position, title, id
+@label title
+A handbook page. Every login can read published pages. Drafts are visible to their author and to holders of `documentation.update`.';
+comment on column documentation_pages.slug is '@title Address
+@searchIndex filter
+The page''s name in links, such as `leave-rules`. It defaults to a form of the title. Earlier addresses redirect to the page.';
+comment on column documentation_pages.title is '@list 1
+@searchIndex searchable sort
+@search word
+Its heading.';
+comment on column documentation_pages.body is '@list off
+@searchIndex searchable
+@widget markdown
+The text in Markdown, at most 200 kB. HTML is shown as text. A link to another page is `[text](leave-rules)`.';
+comment on column documentation_pages.parent_id is '@list 2
+@title Below
+The parent page; null for a page at the top.';
+comment on column documentation_pages.position is 'Its position among the pages with the same parent.';
+comment on column documentation_pages.tags is '@list 3
+@searchIndex searchable facet
+Search terms, at most 20.';
+comment on column documentation_pages.is_published is '@list 4
+@title Published
+Whether every login can read it.';
+comment on column documentation_pages.is_built_in is '@mutations off
+@title Of the product
+Whether the page is part of the product and read-only.';
+comment on column documentation_pages.author_user_id is '@mutations off
+@list 5
+@title Author
+The author of the first version.';
+comment on column documentation_pages.updated_by_user_id is '@mutations off
+@title Changed by
+The author of the latest version.';
+comment on column documentation_pages.version is '@mutations off
+The number of its latest version.';
+comment on column documentation_pages.updated_at is '@list 6';
+comment on column documentation_pages.search_vector is '@internal
+The words of title, tags and body, in Danish and English.';
+comment on constraint documentation_pages_slug_check on documentation_pages is
+  'must be 1 to 100 lowercase letters and digits, with single hyphens between them';
+comment on constraint documentation_pages_title_check on documentation_pages is
+  'must be 1 to 200 visible characters without spaces at its ends';
+comment on constraint documentation_pages_body_check on documentation_pages is 'must be 200 kB at most';
+comment on constraint documentation_pages_tags_check on documentation_pages is 'must be 20 words at most, of 1000 characters together';
+comment on index documentation_pages_slug_key is 'A page with this address exists already.';
+comment on constraint documentation_pages_parent_id_fkey on documentation_pages is '@forwardBehavior +singularRelation:resource:single
+@fieldName parent
+@backwardBehavior +manyRelation:resource:connection
+@foreignConnectionFieldName children';
+comment on constraint documentation_pages_author_user_id_fkey on documentation_pages is '@forwardBehavior +singularRelation:resource:single
+@fieldName author';
+comment on constraint documentation_pages_updated_by_user_id_fkey on documentation_pages is '@forwardBehavior +singularRelation:resource:single
+@fieldName updatedBy';
+
+create table documentation_versions (
+  id uuid primary key default uuidv7(),
+  page_id uuid not null references documentation_pages on delete cascade,
+  number integer not null,
+  title text collate display_order not null,
+  body text not null,
+  author_user_id uuid references users on delete set null,
+  created_at timestamptz not null default now()
+);
+create unique index documentation_versions_page_id_number_key on documentation_versions (page_id, number desc);
+create index documentation_versions_author_user_id_idx on documentation_versions (author_user_id);
+comment on table documentation_versions is '@title Versions
+@titleOne Version
+@read documentation.update
+@create documentation.update
+@root off
+@audit DocumentationVersion
+@defaultOrder number desc
+@label number title
+A version of a handbook page.';
+comment on column documentation_versions.number is '@list 1
+Its number, from 1.';
+comment on column documentation_versions.title is '@list 2
+The heading of this version.';
+comment on column documentation_versions.body is '@list off
+@widget markdown
+The text of this version.';
+comment on column documentation_versions.author_user_id is '@list 3
+@title Author
+The author; null for a page of the product.';
+comment on column documentation_versions.created_at is '@list 4';
+comment on index documentation_versions_page_id_number_key is 'The page has a version of this number already.';
+comment on constraint documentation_versions_page_id_fkey on documentation_versions is '@forwardBehavior +singularRelation:resource:single
+@fieldName page
+@backwardBehavior +manyRelation:resource:connection
+@foreignConnectionFieldName versions';
+comment on constraint documentation_versions_author_user_id_fkey on documentation_versions is '@forwardBehavior +singularRelation:resource:single
+@fieldName author';
+
+create table documentation_slugs (
+  slug text collate "C" primary key,
+  page_id uuid not null
+);
+create index documentation_slugs_page_id_idx on documentation_slugs (page_id);
+comment on column documentation_slugs.page_id is 'The page, which may be deleted: a restored page has its earlier addresses again.';
+comment on table documentation_slugs is '@internal
+@audit off because the change of the address is recorded
+The earlier addresses of pages.';
+
+create type documentation_match as (page_id uuid, slug text, title text, excerpt text);
+comment on type documentation_match is 'A search result of the handbook.';
+comment on column documentation_match.page_id is '@notNull
+The page.';
+comment on column documentation_match.slug is '@notNull
+Its address.';
+comment on column documentation_match.title is '@notNull
+Its heading.';
+comment on column documentation_match.excerpt is '@notNull
+An excerpt around the match.';
