@@ -181,7 +181,7 @@ test("every login finds the published pages of the handbook, and drafts are not 
   const { scopedApiKey, collectionName } = await search.config("documentation", nobody.token);
   const documents = search.client(scopedApiKey).collections<{ title: string }>(collectionName);
   const titles = async (q: string) => {
-    const parameters = { q, query_by: "title,body,tags" };
+    const parameters = { q, query_by: "title,body,tags", num_typos: 0 };
     const found = await documents
       .documents()
       .search(parameters)

@@ -86,7 +86,7 @@ test("writes times in the time zone and the locale of the recipient", async () =
   );
   await db.pool.query("select queue_notification_mails()");
   await waitFor("the mail", () => mailed(id));
-  expect(server.mailsTo("dorte@example.com")[0]?.text).toContain("\n6. mar. 2027 03.30\n");
+  expect(server.mailsTo("dorte@example.com")[0]?.text).toContain("\n6. mar. 2027, 03.30\n");
 });
 
 test("retries after a temporary rejection and gives up after a permanent one", async () => {

@@ -20,8 +20,8 @@ export const enginePlants: Plant[] = [
     violations: [
       "table planted: another table has the tag @searchCollection products as well",
       "table planted: has the tag @searchCollection and no field; add the tag @searchIndex to a column",
-      'table planted: the tag @searchSort is "note"; it names one column that has `sort` in its @searchIndex, and may end in `desc`',
       'table planted: the tag @searchOnly is "note"; it names a column of type boolean',
+      'table planted: the tag @searchSort is "note"; it names one column that has `sort` in its @searchIndex, and may end in `desc`',
     ],
   },
   {
