@@ -230,8 +230,8 @@ comment on type erp_sync_run_kind is 'What is read from the ERP. IMPORT: what ch
 create type erp_sync_run_status as enum ('QUEUED', 'RUNNING', 'RETRYING', 'SUCCEEDED', 'FAILED', 'CANCELLED');
 comment on type erp_sync_run_status is 'How far a run is. RETRYING: it failed for now, and goes on where it was after a while; FAILED: it was given up.';
 
-create type export_field_kind as enum ('TEXT', 'INTEGER', 'DECIMAL', 'BOOLEAN', 'DATE', 'DATETIME', 'URL', 'IMAGE');
-comment on type export_field_kind is 'What a field is in a workbook''s cell; an IMAGE fits into forms only.';
+create type export_field_kind as enum ('TEXT', 'INTEGER', 'DECIMAL', 'BOOLEAN', 'DATE', 'DATETIME', 'URL', 'IMAGE', 'JSON');
+comment on type export_field_kind is 'What a field is in a workbook''s cell; an IMAGE fits into forms only, and JSON is text, except in JSON Lines.';
 
 create type export_field_view as (
   field text,
@@ -9346,12 +9346,14 @@ AS $function$
       when b.oid in ('numeric'::regtype, 'real'::regtype, 'double precision'::regtype) then 'DECIMAL'
       when b.oid = 'date'::regtype then 'DATE'
       when b.oid in ('timestamptz'::regtype, 'timestamp'::regtype) then 'DATETIME'
+      when b.oid in ('json'::regtype, 'jsonb'::regtype) then 'JSON'
       when t.typcategory = 'S' and export_reading.name ~ '(^|_)url$' then 'URL'
       else 'TEXT'
     end::export_field_kind,
     case
       when b.oid in ('boolean'::regtype, 'timestamptz'::regtype, 'text'::regtype) then '%s'
       when b.oid = 'timestamp'::regtype then '%s at time zone ''UTC'''
+      when b.oid in ('json'::regtype, 'jsonb'::regtype) then 'to_jsonb(%s)::text'
       when t.typcategory = 'A' then 'array_to_string(%s, '', '')'
       else '(%s)::text'
     end

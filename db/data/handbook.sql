@@ -876,6 +876,7 @@ retries, expiry, permissions and the audit log. None needs more memory for more 
 | decimals, prices | exact digits, with a point | string with exact digits, as in the API |
 | dates, moments | `2026-01-31`, `2026-01-31T12:34:56.789Z` | the same, as strings |
 | true, false | `true`, `false` | `true`, `false` |
+| JSON | its text | the value itself |
 | null | nothing between the commas, as for an empty text | `null` |
 
 - CSV follows RFC 4180: commas, CRLF, quotes where needed, a heading.

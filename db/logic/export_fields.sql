@@ -9,12 +9,14 @@ create or replace function export_reading(type oid, name text, out kind export_f
       when b.oid in ('numeric'::regtype, 'real'::regtype, 'double precision'::regtype) then 'DECIMAL'
       when b.oid = 'date'::regtype then 'DATE'
       when b.oid in ('timestamptz'::regtype, 'timestamp'::regtype) then 'DATETIME'
+      when b.oid in ('json'::regtype, 'jsonb'::regtype) then 'JSON'
       when t.typcategory = 'S' and export_reading.name ~ '(^|_)url$' then 'URL'
       else 'TEXT'
     end::export_field_kind,
     case
       when b.oid in ('boolean'::regtype, 'timestamptz'::regtype, 'text'::regtype) then '%s'
       when b.oid = 'timestamp'::regtype then '%s at time zone ''UTC'''
+      when b.oid in ('json'::regtype, 'jsonb'::regtype) then 'to_jsonb(%s)::text'
       when t.typcategory = 'A' then 'array_to_string(%s, '', '')'
       else '(%s)::text'
     end

@@ -1,8 +1,8 @@
 -- Exports: templates, the jobs that write the files, and the list of all files in the object store.
 create type export_template_kind as enum ('FORM', 'TABLE');
 comment on type export_template_kind is 'A FORM is a sheet about one row, a TABLE has a line for each.';
-create type export_field_kind as enum ('TEXT', 'INTEGER', 'DECIMAL', 'BOOLEAN', 'DATE', 'DATETIME', 'URL', 'IMAGE');
-comment on type export_field_kind is 'What a field is in a workbook''s cell; an IMAGE fits into forms only.';
+create type export_field_kind as enum ('TEXT', 'INTEGER', 'DECIMAL', 'BOOLEAN', 'DATE', 'DATETIME', 'URL', 'IMAGE', 'JSON');
+comment on type export_field_kind is 'What a field is in a workbook''s cell; an IMAGE fits into forms only, and JSON is text, except in JSON Lines.';
 
 create table export_workbooks (
   id uuid primary key default uuidv7(),

@@ -42,7 +42,8 @@ export async function writeCsv({ columns, rows, output, signal }: TextTable): Pr
 function csvCell(value: CellValue | undefined, kind: CellKind): string {
   if (value === null || value === undefined) return "";
   if (value instanceof Date) return value.toISOString();
-  return kind === "text" || kind === "url" ? escapeFormula(String(value)) : String(value);
+  const isText = kind === "text" || kind === "url" || kind === "json";
+  return isText ? escapeFormula(String(value)) : String(value);
 }
 
 function escapeFormula(text: string): string {
@@ -52,14 +53,19 @@ function escapeFormula(text: string): string {
 /** Writes one JSON object per line, with values as in the API. Returns the number of rows. */
 export async function writeJsonLines(table: TextTable): Promise<number> {
   const { columns, rows, output, signal } = table;
+  // Of two columns with the same field, the last counts.
+  const places = new Map(columns.map(({ field }, index) => [field, index]));
   let count = 0;
   async function* lines() {
     const pause = pacer();
     for await (const row of rows) {
       await pause();
       count++;
-      const entries = columns.map(({ field }, index) => [field, jsonValue(row[index])]);
-      yield `${JSON.stringify(Object.fromEntries(entries))}\n`;
+      const entries = [...places].map(
+        ([field, index]) =>
+          `${JSON.stringify(field)}:${jsonText(row[index], columns[index]?.kind)}`,
+      );
+      yield `{${entries.join(",")}}\n`;
     }
   }
   await pipeline(lines, output, { signal });
@@ -67,6 +73,8 @@ export async function writeJsonLines(table: TextTable): Promise<number> {
 }
 
 /** Decimals are strings already; integers beyond JavaScript's safe range become strings, like the API's BigInt. */
-function jsonValue(value: CellValue | undefined): CellValue {
-  return typeof value === "bigint" ? String(value) : (value ?? null);
+function jsonText(value: CellValue | undefined, kind: CellKind | undefined): string {
+  // Parsing it would lose digits of numbers.
+  if (kind === "json" && typeof value === "string") return value;
+  return JSON.stringify(typeof value === "bigint" ? String(value) : (value ?? null));
 }

@@ -7,7 +7,7 @@ import { isHidden } from "./columns.ts";
 import { tagText, titleOf } from "./labels.ts";
 
 /** How the writers of exports write a value. */
-type CellKind = "TEXT" | "INTEGER" | "DECIMAL" | "BOOLEAN" | "DATE" | "DATETIME";
+type CellKind = "TEXT" | "INTEGER" | "DECIMAL" | "BOOLEAN" | "DATE" | "DATETIME" | "JSON";
 
 /** A column of an exported list. */
 export interface ListColumn {
@@ -77,9 +77,10 @@ function ownColumns(build: GraphileBuild.Build, table: PgResource): Map<string, 
     const title = tagText(attribute.extensions?.tags, "title") ?? titleOf(field);
     const column = sql.identifier(attributeName);
     columns.set(field, {
-      ...{ field, title, kind: known ? kindOf(known) : "TEXT", tables: [table.name] },
+      ...{ field, title, kind: known ? kindOf(known) : "JSON", tables: [table.name] },
       description: attribute.description ?? null,
-      read: (row) => (known ? cellOf(known, known.read(row)) : sql`(${row}.${column})::text`),
+      read: (row) =>
+        known ? cellOf(known, known.read(row)) : sql`to_jsonb(${row}.${column})::text`,
     });
   }
   for (const [field, known] of searched)

@@ -112,6 +112,7 @@ const DEFAULT_WIDTHS: Readonly<Record<CellKind, number>> = {
   boolean: 10,
   date: 12,
   datetime: 20,
+  json: 40,
 };
 /** Space for the filter button. */
 const BUTTON = 4;

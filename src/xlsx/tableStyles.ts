@@ -19,6 +19,7 @@ const DEFAULT_FORMATS: Readonly<Record<CellKind, string>> = {
   boolean: "General",
   date: "yyyy-mm-dd",
   datetime: "yyyy-mm-dd hh:mm:ss",
+  json: "General",
 };
 /** Built-in formats need no entry. */
 const BUILT_IN: Readonly<Record<string, number>> = {

@@ -5,7 +5,16 @@
 export type CellValue = string | number | bigint | boolean | Date | null;
 
 /** The type of a column or field, which determines how values are written. */
-export type CellKind = "text" | "integer" | "decimal" | "boolean" | "date" | "datetime" | "url";
+export type CellKind =
+  | "text"
+  | "integer"
+  | "decimal"
+  | "boolean"
+  | "date"
+  | "datetime"
+  | "url"
+  /** The text of a JSON value. */
+  | "json";
 
 /** The type of a template placeholder. */
 export type FieldKind = CellKind | "image";

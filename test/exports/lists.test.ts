@@ -94,6 +94,21 @@ describe("createListExport", () => {
     ]);
   });
 
+  test("writes JSON as such in JSON Lines, with all digits", async () => {
+    const { pool } = exports.service.database;
+    await pool.query(
+      `insert into audit_log (operation, entity_type, entity_id, after) values ('UPDATE', 'Planted', '1', '{"amount": 12345678901234567890.50, "text": "a\\nb"}')`,
+    );
+    const { id } = await start({
+      ...{ entity: "auditLogs", query: "entityType:Planted", format: "JSONL" },
+      columns: ["entityType", "after", "before"],
+    });
+    await exports.reaches(id, ["completed"], reader.token);
+    expect((await exports.bytes(id, reader.token)).toString()).toBe(
+      '{"entityType":"Planted","after":{"text": "a\\nb", "amount": 12345678901234567890.50},"before":null}\n',
+    );
+  });
+
   test("records the export, and the reads of audited lists and related rows", async () => {
     const { id } = await start({ entity: "orders", columns: ["customer.name"] });
     const { rows } = await exports.service.database.pool.query(
