@@ -7,22 +7,30 @@ export interface RowCursor<T> {
   close(): void;
 }
 
-/** A cursor over `rows` that closes them when the signal is aborted, also during a pending read. */
+/**
+ * A cursor over `rows` that closes them when the signal is aborted. A pending read then fails at once, so that its caller
+ * releases what it holds, even if the source never answers.
+ */
 export function rowCursor<T>(rows: AsyncIterable<T>, signal: AbortSignal): RowCursor<T> {
   const source = rows[Symbol.asyncIterator]();
   let ahead: IteratorResult<T, unknown> | undefined;
   let closed = false;
+  let endPending: (reason: Error) => void = () => {};
   const close = () => {
     if (closed) return;
     closed = true;
     signal.removeEventListener("abort", close);
     // Ignored, because the error that caused the close is already reported.
     source.return?.().catch(() => {});
+    endPending(new Error("The rows are closed", { cause: signal.reason }));
   };
   signal.addEventListener("abort", close, { once: true });
   const pull = async (): Promise<IteratorResult<T, unknown>> => {
     signal.throwIfAborted();
-    const result = await source.next();
+    const result = await new Promise<IteratorResult<T, unknown>>((resolve, reject) => {
+      endPending = reject;
+      source.next().then(resolve, reject);
+    });
     signal.throwIfAborted();
     return result;
   };
