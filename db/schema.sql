@@ -1404,9 +1404,13 @@ create table campaigns (
 );
 alter table campaigns enable row level security, force row level security;
 CREATE INDEX campaigns_author_user_id_idx ON campaigns USING btree (author_user_id);
+CREATE INDEX campaigns_created_at_idx ON campaigns USING btree (created_at, id);
 CREATE INDEX campaigns_due_idx ON campaigns USING btree (scheduled_at) WHERE status = 'SCHEDULED'::campaign_status;
+CREATE INDEX campaigns_medium_idx ON campaigns USING btree (medium, id);
 CREATE INDEX campaigns_product_id_idx ON campaigns USING btree (product_id);
 CREATE INDEX campaigns_scheduled_at_idx ON campaigns USING btree (scheduled_at DESC, id);
+CREATE INDEX campaigns_status_idx ON campaigns USING btree (status, id);
+CREATE INDEX campaigns_title_idx ON campaigns USING btree (title, id);
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON campaigns FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
 CREATE TRIGGER _200_check BEFORE UPDATE ON campaigns FOR EACH ROW EXECUTE FUNCTION tg_campaigns__check();
 CREATE TRIGGER _500_queue_start AFTER INSERT OR UPDATE OF status, scheduled_at ON campaigns FOR EACH ROW WHEN (new.status = 'SCHEDULED'::campaign_status) EXECUTE FUNCTION tg_campaigns__queue_start();
@@ -1483,7 +1487,8 @@ How far the campaign is.';
 comment on column campaigns.created_at is '@searchIndex filter sort';
 comment on column campaigns.updated_at is '@searchIndex filter sort';
 
-comment on constraint campaigns_author_user_id_fkey on campaigns is '@forwardFollows parent
+comment on constraint campaigns_author_user_id_fkey on campaigns is '@searchIndex name searchable
+@forwardFollows parent
 @fieldName author
 @notNull
 @foreignConnectionFieldName campaigns
@@ -1492,7 +1497,8 @@ comment on constraint campaigns_color_check on campaigns is 'must be a colour su
 comment on constraint campaigns_note_check on campaigns is 'must be 20000 characters at most';
 comment on constraint campaigns_price_check on campaigns is 'must be 1 to 64 visible characters';
 
-comment on constraint campaigns_product_id_fkey on campaigns is '@forwardFollows parent
+comment on constraint campaigns_product_id_fkey on campaigns is '@searchIndex name searchable
+@forwardFollows parent
 @foreignConnectionFieldName campaigns
 @behavior +singularRelation:resource:single +manyRelation:resource:connection';
 comment on constraint campaigns_title_check on campaigns is 'must be 1 to 300 visible characters';
@@ -1800,6 +1806,7 @@ grant select (xmin, id, name, description, created_at, updated_at) on department
 
 comment on table departments is '@group People 53
 @read departments.read
+@create departments.update
 @update departments.update
 @audit Department
 @defaultOrder name
@@ -2494,7 +2501,7 @@ create table export_jobs (
   constraint export_jobs_pkey PRIMARY KEY (id),
   constraint export_jobs_state_check CHECK (state = ANY (ARRAY['queued'::text, 'running'::text, 'completed'::text, 'failed'::text, 'cancelled'::text, 'expired'::text])),
   constraint export_jobs_template_id_fkey FOREIGN KEY (template_id) REFERENCES export_templates(id) ON DELETE SET NULL,
-  constraint export_jobs_token_id_fkey FOREIGN KEY (token_id) REFERENCES api_tokens(id) ON DELETE CASCADE,
+  constraint export_jobs_token_id_fkey FOREIGN KEY (token_id) REFERENCES api_tokens(id) ON DELETE SET NULL,
   constraint export_jobs_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
 );
 alter table export_jobs enable row level security, force row level security;
@@ -4076,6 +4083,7 @@ CREATE INDEX products_vintage_idx ON products USING btree (vintage, id);
 CREATE INDEX products_vintage_name_idx ON products USING btree (vintage, name, id);
 CREATE INDEX products_wine_type_id_idx ON products USING btree (wine_type_id);
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON products FOR EACH ROW EXECUTE FUNCTION tg__timestamps('search_words');
+CREATE TRIGGER _700_search_campaigns_product_id_update AFTER UPDATE ON products REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_changed('campaigns', 'to', 'product_id', 'id', 'name');
 CREATE TRIGGER _700_search_emptied AFTER TRUNCATE ON products FOR EACH STATEMENT EXECUTE FUNCTION tg__search_emptied('products');
 CREATE TRIGGER _700_search_products_delete AFTER DELETE ON products REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_own('products');
 CREATE TRIGGER _700_search_products_insert AFTER INSERT ON products REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_own('products');
@@ -5148,7 +5156,10 @@ create table users (
   constraint users_time_zone_check CHECK (is_time_zone(time_zone))
 );
 alter table users enable row level security, force row level security;
+CREATE INDEX users_created_at_idx ON users USING btree (created_at, id);
 CREATE INDEX users_department_id_idx ON users USING btree (department_id);
+CREATE INDEX users_email_idx ON users USING btree (email, id);
+CREATE INDEX users_name_idx ON users USING btree (name, id);
 CREATE UNIQUE INDEX users_email_key ON users USING btree (name_key(email));
 CREATE TRIGGER _050_normalize_names BEFORE INSERT OR UPDATE ON users FOR EACH ROW EXECUTE FUNCTION tg__normalize_names('email');
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON users FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
@@ -5159,6 +5170,7 @@ CREATE TRIGGER _500_end_logins AFTER UPDATE OF is_active ON users FOR EACH ROW W
 CREATE TRIGGER _500_forget_login_codes AFTER UPDATE OF is_active ON users FOR EACH ROW WHEN (old.is_active AND NOT new.is_active) EXECUTE FUNCTION tg_users__forget_login_codes();
 CREATE TRIGGER _500_keep_active AFTER INSERT OR UPDATE OF is_active ON users FOR EACH ROW EXECUTE FUNCTION tg_users__keep_active();
 CREATE TRIGGER _500_notification_preferences AFTER INSERT ON users REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg_users__notification_preferences();
+CREATE TRIGGER _700_search_campaigns_author_user_id_update AFTER UPDATE ON users REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_changed('campaigns', 'to', 'author_user_id', 'id', 'name');
 CREATE TRIGGER _800_audit_delete AFTER DELETE ON users REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('User', 'id');
 CREATE TRIGGER _800_audit_insert AFTER INSERT ON users REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('User', 'id');
 CREATE TRIGGER _800_audit_update AFTER UPDATE ON users REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('User', 'id');
@@ -8354,6 +8366,20 @@ end;
 $function$;
 comment on function end_export(uuid,text,text) is 'Ends an export without a file.';
 
+CREATE OR REPLACE FUNCTION end_list_exports()
+ RETURNS void
+ LANGUAGE sql
+AS $function$
+  select schedule_file_deletion(array(
+    select j.file_key from export_jobs j where j.entity is not null and j.entity <> 'products' and j.state = 'completed'
+  ));
+  update export_jobs j set state = 'expired', file_key = null
+  where j.entity is not null and j.entity <> 'products' and j.state = 'completed';
+  select end_export(j.id, 'failed', 'Personal data was erased meanwhile: request the export again')
+  from export_jobs j where j.entity is not null and j.entity <> 'products' and j.state in ('queued', 'running')
+$function$;
+comment on function end_list_exports() is 'Ends exports of lists, whose files may hold personal data that is being erased.';
+
 CREATE OR REPLACE FUNCTION end_lost_ai_answer(answer_id uuid, parts jsonb)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -8679,6 +8705,7 @@ begin
     delete from search_watch_notices n where n.row_id::text = any (v_ids);
   end loop;
   perform set_config('office.erasing', '', true);
+  perform end_list_exports();
   insert into audit_log (
     id, actor_user_id, operation, entity_type, entity_id, correlation_id, ip_address, user_agent, metadata
   )
@@ -13157,6 +13184,7 @@ AS $function$
 declare
   v_audit audit_log;
   v_rows jsonb;
+  v_all jsonb;
   v_left jsonb;
   v_type text;
   v_count integer := 0;
@@ -13184,6 +13212,7 @@ begin
     group by 1
   ) as d
   where exists (select from restorable_table(d.entity_type));
+  v_all := v_rows;
   perform set_config('office.restoring', 'on', true);
   -- A type whose rows refer to rows of another type is retried after the others.
   loop
@@ -13209,6 +13238,8 @@ begin
     end if;
     v_rows := v_left;
   end loop;
+  perform restore_references(v_audit, t.entity_type, array(select r ->> 'id' from jsonb_array_elements(v_all -> t.entity_type) as r))
+  from jsonb_object_keys(v_all) as t(entity_type);
   perform set_config('office.restoring', '', true);
   if v_count = 0 then
     perform fail('OF409', format('The %s exists already', v_audit.entity_type), '{"path": ["auditLogId"]}');
@@ -13249,6 +13280,34 @@ grant execute on function restore_documentation_version(uuid) to office_api;
 comment on function restore_documentation_version(uuid) is '@guard login documentation.update
 @action
 Restores the title and body of this version as a new version, and returns the new version.';
+
+CREATE OR REPLACE FUNCTION restore_references(deleted audit_log, entity_type text, ids text[])
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  v_reference record;
+begin
+  for v_reference in
+    select k.conrelid::regclass as relation, a.attname, coalesce(c.tags ->> 'auditName', camel_case(a.attname)) as name,
+      substring(t.tags ->> 'audit' from '^(?!off\y)\w+') as entity_type
+    from restorable_table(restore_references.entity_type) as r
+      join pg_constraint k on k.confrelid = r.relation and k.contype = 'f' and k.confdeltype = 'n' and cardinality(k.conkey) = 1
+      join pg_attribute a on a.attrelid = k.conrelid and a.attnum = k.conkey[1]
+      cross join lateral table_tags(k.conrelid) as t(tags)
+      cross join lateral comment_tags(col_description(a.attrelid, a.attnum)) as c(tags)
+    where not t.tags ->> 'audit' ~ '^off\y'
+  loop
+    -- lint: allow function-body because the table is one that refers to the restored rows
+    execute format(
+      'update %1$s t set %2$I = (a.before ->> $1)::uuid from audit_log a
+       where a.created_at = $2 and a.correlation_id is not distinct from $3 and a.operation = ''UPDATE'' and a.entity_type = $4
+         and a.entity_id = t.id::text and a.before ->> $1 = any ($5) and a.after ->> $1 is null and t.%2$I is null',
+      v_reference.relation, v_reference.attname)
+    using v_reference.name, deleted.created_at, deleted.correlation_id, v_reference.entity_type, restore_references.ids;
+  end loop;
+end;
+$function$;
 
 CREATE OR REPLACE FUNCTION restore_rows(entity_type text, rows jsonb)
  RETURNS integer
@@ -14468,7 +14527,7 @@ AS $function$
   -- All uses of @searchIndex; the tag of a foreign key yields one row for each column.
   tagged as (
     select 'column ' || c.oid::regclass || '.' || a.attname || ': ' as what, c.oid as relation, a.atttypid as type, t.tags ->> 'searchIndex' as tag,
-      t.tags ?| array['secret', 'internal'] as hidden, null::oid as other, true as is_there
+      t.tags ?| array['secret', 'internal'] as hidden, null::oid as other, true as is_there, false as follows
     from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
       join pg_description d on d.classoid = 'pg_class'::regclass and d.objoid = c.oid and d.objsubid = a.attnum,
       lateral (select comment_tags(d.description)) as t(tags)
@@ -14476,14 +14535,14 @@ AS $function$
     union all
     select 'foreign key ' || k.conname || ' on ' || k.conrelid::regclass || ', ' || coalesce(e.part[1], 'nothing') || ': ', k.conrelid, r.atttypid,
       e.part[2], coalesce(comment_tags(col_description(k.confrelid, r.attnum)) ?| array['secret', 'internal'], false), k.confrelid,
-      r.attnum is not null
+      r.attnum is not null, coalesce(t.tags ->> 'forwardFollows', '') = 'parent'
     from pg_constraint k join pg_description d on d.classoid = 'pg_constraint'::regclass and d.objoid = k.oid
       cross join lateral (select comment_tags(d.description)) as t(tags)
       cross join lateral (select regexp_match(btrim(l), '^(\w+)\s*(.*)$') from string_to_table(t.tags ->> 'searchIndex', ',') as l) as e(part)
       left join pg_attribute r on r.attrelid = k.confrelid and r.attname = e.part[1] and r.attnum > 0 and not r.attisdropped
     where k.connamespace = current_schema()::regnamespace and t.tags ? 'searchIndex'
     union all
-    select 'function ' || p.oid::regprocedure || ': ', c.oid, p.prorettype, t.tags ->> 'searchIndex', false, null, true
+    select 'function ' || p.oid::regprocedure || ': ', c.oid, p.prorettype, t.tags ->> 'searchIndex', false, null, true, false
     from described_functions p left join pg_class c on c.reltype = p.proargtypes[0] and p.pronargs = 1
       cross join lateral (select p.tags) as t(tags)
     where t.tags ? 'searchIndex'
@@ -14547,7 +14606,7 @@ AS $function$
   select s.what || 'shows rows of ' || s.other::regclass || ' to those who may search, and these need not hold ' || key
     from said s join collections c on c.relation = s.relation,
       regexp_split_to_table(coalesce(nullif(btrim(table_tags(s.other) ->> 'read'), ''), 'any permission'), '[\s,]+') as key
-    where s.other is not null and s.is_there and key <> all (c.keys)
+    where s.other is not null and s.is_there and not s.follows and key <> all (c.keys)
   union all
   select 'function ' || p.oid::regprocedure || ': the tag @searchFrom names ' || l || '; write <table>.<column>, a column that refers to its row'
     from described_functions p left join pg_class c on c.reltype = p.proargtypes[0],

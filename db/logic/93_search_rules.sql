@@ -14,7 +14,7 @@ create or replace function search_rule_violations() returns setof text as $$
   -- All uses of @searchIndex; the tag of a foreign key yields one row for each column.
   tagged as (
     select 'column ' || c.oid::regclass || '.' || a.attname || ': ' as what, c.oid as relation, a.atttypid as type, t.tags ->> 'searchIndex' as tag,
-      t.tags ?| array['secret', 'internal'] as hidden, null::oid as other, true as is_there
+      t.tags ?| array['secret', 'internal'] as hidden, null::oid as other, true as is_there, false as follows
     from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
       join pg_description d on d.classoid = 'pg_class'::regclass and d.objoid = c.oid and d.objsubid = a.attnum,
       lateral (select comment_tags(d.description)) as t(tags)
@@ -22,14 +22,14 @@ create or replace function search_rule_violations() returns setof text as $$
     union all
     select 'foreign key ' || k.conname || ' on ' || k.conrelid::regclass || ', ' || coalesce(e.part[1], 'nothing') || ': ', k.conrelid, r.atttypid,
       e.part[2], coalesce(comment_tags(col_description(k.confrelid, r.attnum)) ?| array['secret', 'internal'], false), k.confrelid,
-      r.attnum is not null
+      r.attnum is not null, coalesce(t.tags ->> 'forwardFollows', '') = 'parent'
     from pg_constraint k join pg_description d on d.classoid = 'pg_constraint'::regclass and d.objoid = k.oid
       cross join lateral (select comment_tags(d.description)) as t(tags)
       cross join lateral (select regexp_match(btrim(l), '^(\w+)\s*(.*)$') from string_to_table(t.tags ->> 'searchIndex', ',') as l) as e(part)
       left join pg_attribute r on r.attrelid = k.confrelid and r.attname = e.part[1] and r.attnum > 0 and not r.attisdropped
     where k.connamespace = current_schema()::regnamespace and t.tags ? 'searchIndex'
     union all
-    select 'function ' || p.oid::regprocedure || ': ', c.oid, p.prorettype, t.tags ->> 'searchIndex', false, null, true
+    select 'function ' || p.oid::regprocedure || ': ', c.oid, p.prorettype, t.tags ->> 'searchIndex', false, null, true, false
     from described_functions p left join pg_class c on c.reltype = p.proargtypes[0] and p.pronargs = 1
       cross join lateral (select p.tags) as t(tags)
     where t.tags ? 'searchIndex'
@@ -93,7 +93,7 @@ create or replace function search_rule_violations() returns setof text as $$
   select s.what || 'shows rows of ' || s.other::regclass || ' to those who may search, and these need not hold ' || key
     from said s join collections c on c.relation = s.relation,
       regexp_split_to_table(coalesce(nullif(btrim(table_tags(s.other) ->> 'read'), ''), 'any permission'), '[\s,]+') as key
-    where s.other is not null and s.is_there and key <> all (c.keys)
+    where s.other is not null and s.is_there and not s.follows and key <> all (c.keys)
   union all
   select 'function ' || p.oid::regprocedure || ': the tag @searchFrom names ' || l || '; write <table>.<column>, a column that refers to its row'
     from described_functions p left join pg_class c on c.reltype = p.proargtypes[0],

@@ -103,6 +103,7 @@ begin
     delete from search_watch_notices n where n.row_id::text = any (v_ids);
   end loop;
   perform set_config('office.erasing', '', true);
+  perform end_list_exports();
   insert into audit_log (
     id, actor_user_id, operation, entity_type, entity_id, correlation_id, ip_address, user_agent, metadata
   )

@@ -201,6 +201,18 @@ end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function fail_export is 'Records a failed attempt and its reason, final or to be retried.';
 
+-- The files hold what could be read when they were written.
+create or replace function end_list_exports() returns void as $$
+  select schedule_file_deletion(array(
+    select j.file_key from export_jobs j where j.entity is not null and j.entity <> 'products' and j.state = 'completed'
+  ));
+  update export_jobs j set state = 'expired', file_key = null
+  where j.entity is not null and j.entity <> 'products' and j.state = 'completed';
+  select end_export(j.id, 'failed', 'Personal data was erased meanwhile: request the export again')
+  from export_jobs j where j.entity is not null and j.entity <> 'products' and j.state in ('queued', 'running')
+$$ language sql volatile;
+comment on function end_list_exports is 'Ends exports of lists, whose files may hold personal data that is being erased.';
+
 -- Handles expired files, exports of lost workers and workbooks that no template uses.
 create or replace function reconcile_exports() returns table (expired integer, given_up integer, unused_workbooks integer) as $$
 declare

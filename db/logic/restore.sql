@@ -94,10 +94,37 @@ begin
 end;
 $$ language plpgsql volatile;
 
+-- Sets references to restored rows again that the same transaction had emptied, such as the department of its members.
+create or replace function restore_references(deleted audit_log, entity_type text, ids text[]) returns void as $$
+declare
+  v_reference record;
+begin
+  for v_reference in
+    select k.conrelid::regclass as relation, a.attname, coalesce(c.tags ->> 'auditName', camel_case(a.attname)) as name,
+      substring(t.tags ->> 'audit' from '^(?!off\y)\w+') as entity_type
+    from restorable_table(restore_references.entity_type) as r
+      join pg_constraint k on k.confrelid = r.relation and k.contype = 'f' and k.confdeltype = 'n' and cardinality(k.conkey) = 1
+      join pg_attribute a on a.attrelid = k.conrelid and a.attnum = k.conkey[1]
+      cross join lateral table_tags(k.conrelid) as t(tags)
+      cross join lateral comment_tags(col_description(a.attrelid, a.attnum)) as c(tags)
+    where not t.tags ->> 'audit' ~ '^off\y'
+  loop
+    -- lint: allow function-body because the table is one that refers to the restored rows
+    execute format(
+      'update %1$s t set %2$I = (a.before ->> $1)::uuid from audit_log a
+       where a.created_at = $2 and a.correlation_id is not distinct from $3 and a.operation = ''UPDATE'' and a.entity_type = $4
+         and a.entity_id = t.id::text and a.before ->> $1 = any ($5) and a.after ->> $1 is null and t.%2$I is null',
+      v_reference.relation, v_reference.attname)
+    using v_reference.name, deleted.created_at, deleted.correlation_id, v_reference.entity_type, restore_references.ids;
+  end loop;
+end;
+$$ language plpgsql volatile;
+
 create or replace function restore(audit_log_id uuid, together boolean default true) returns integer as $$
 declare
   v_audit audit_log;
   v_rows jsonb;
+  v_all jsonb;
   v_left jsonb;
   v_type text;
   v_count integer := 0;
@@ -125,6 +152,7 @@ begin
     group by 1
   ) as d
   where exists (select from restorable_table(d.entity_type));
+  v_all := v_rows;
   perform set_config('office.restoring', 'on', true);
   -- A type whose rows refer to rows of another type is retried after the others.
   loop
@@ -150,6 +178,8 @@ begin
     end if;
     v_rows := v_left;
   end loop;
+  perform restore_references(v_audit, t.entity_type, array(select r ->> 'id' from jsonb_array_elements(v_all -> t.entity_type) as r))
+  from jsonb_object_keys(v_all) as t(entity_type);
   perform set_config('office.restoring', '', true);
   if v_count = 0 then
     perform fail('OF409', format('The %s exists already', v_audit.entity_type), '{"path": ["auditLogId"]}');

@@ -128,6 +128,7 @@ create table departments (
 create unique index departments_name_key on departments (name_key(name));
 comment on table departments is '@group People 53
 @read departments.read
+@create departments.update
 @update departments.update
 @audit Department
 @defaultOrder name
@@ -169,6 +170,9 @@ create table users (
 );
 create unique index users_email_key on users (name_key(email));
 create index users_department_id_idx on users (department_id);
+create index users_name_idx on users (name, id);
+create index users_email_idx on users (email, id);
+create index users_created_at_idx on users (created_at, id);
 comment on table users is '@group People 50
 @label name email
 @read users.read

@@ -29,6 +29,10 @@ create index campaigns_product_id_idx on campaigns (product_id);
 create index campaigns_author_user_id_idx on campaigns (author_user_id);
 create index campaigns_scheduled_at_idx on campaigns (scheduled_at desc, id);
 create index campaigns_due_idx on campaigns (scheduled_at) where status = 'SCHEDULED';
+create index campaigns_title_idx on campaigns (title, id);
+create index campaigns_status_idx on campaigns (status, id);
+create index campaigns_medium_idx on campaigns (medium, id);
+create index campaigns_created_at_idx on campaigns (created_at, id);
 comment on table campaigns is '@group Marketing 30
 @searchCollection campaigns
 @searchSort scheduled_at desc
@@ -79,10 +83,12 @@ comment on constraint campaigns_vintage_check on campaigns is 'must be a year fr
 comment on constraint campaigns_color_check on campaigns is 'must be a colour such as #7A0019';
 comment on constraint campaigns_note_check on campaigns is 'must be 20000 characters at most';
 comment on constraint campaigns_price_check on campaigns is 'must be 1 to 64 visible characters';
-comment on constraint campaigns_product_id_fkey on campaigns is '@forwardFollows parent
+comment on constraint campaigns_product_id_fkey on campaigns is '@searchIndex name searchable
+@forwardFollows parent
 @foreignConnectionFieldName campaigns
 @behavior +singularRelation:resource:single +manyRelation:resource:connection';
-comment on constraint campaigns_author_user_id_fkey on campaigns is '@forwardFollows parent
+comment on constraint campaigns_author_user_id_fkey on campaigns is '@searchIndex name searchable
+@forwardFollows parent
 @fieldName author
 @notNull
 @foreignConnectionFieldName campaigns

@@ -111,7 +111,7 @@ comment on constraint export_template_columns_template_id_fkey on export_templat
 create table export_jobs (
   id uuid primary key default uuidv7(),
   user_id uuid not null references users on delete cascade,
-  token_id uuid references api_tokens on delete cascade,
+  token_id uuid references api_tokens on delete set null,
   template_id uuid references export_templates on delete set null,
   source text not null,
   format text not null default 'xlsx',

@@ -144,6 +144,28 @@ describe("anonymiseCustomer", () => {
     expect(await tablesWith("Jakobsen")).toEqual([]);
   });
 
+  test("ends exports of lists, whose files may hold the data, and keeps those of products", async () => {
+    const id = await makeCustomer("Slettet Vin");
+    const { userId } = await service.login([]);
+    const job = (entity: string | null, state: string) =>
+      sql<{ id: string }>(
+        `insert into export_jobs (user_id, source, entity, state, total_rows, file_key)
+         values ($1, 'File', $2, $3, 1, case $3 when 'completed' then gen_random_uuid()::text end) returning id`,
+        [userId, entity, state],
+      );
+    const jobs = [
+      await job("customers", "completed"),
+      await job("auditLogs", "running"),
+      await job(null, "completed"),
+    ];
+    expect((await anonymiseCustomer(id)).errors).toBeUndefined();
+    const states = await sql<{ state: string }>(
+      "select state from export_jobs where id = any ($1) order by id",
+      [jobs.map(([row]) => row!.id)],
+    );
+    expect(states.map(({ state }) => state)).toEqual(["expired", "failed", "completed"]);
+  });
+
   test("leaves no note to be restored", async () => {
     const id = await makeCustomer("Thomsen");
     const notes = '{ deletions(entityType: "CustomerNote", limit: 200) { label } }';

@@ -12,7 +12,14 @@ beforeAll(async () => {
     [
       ...["products.read", "products.create", "products.update"],
       ...["campaigns.read", "campaigns.create", "campaigns.delete"],
-      ...["resources.update", "reviewers.read", "reviewers.create", "documentation.update"],
+      ...[
+        "departments.read",
+        "departments.update",
+        "resources.update",
+        "reviewers.read",
+        "reviewers.create",
+        "documentation.update",
+      ],
     ],
     "anna@example.com",
   );
@@ -162,6 +169,25 @@ describe("restore with together", () => {
         ],
       },
     });
+  });
+
+  test("restores a department with its members, except those who have another one since", async () => {
+    const [id, other] = [
+      await make("Department", { name: `Cellar ${randomUUID()}` }),
+      await make("Department", { name: `Sales ${randomUUID()}` }),
+    ];
+    const [member, mover] = [await service.login([]), await service.login([])];
+    const move = (userId: string, department: string) =>
+      sql("update users set department_id = $2 where id = $1", [userId, department]);
+    for (const { userId } of [member, mover]) await move(userId, id);
+    await remove("Department", id);
+    await move(mover.userId, other);
+    expect((await restore(await deletionOf(id), true)).data).toEqual({ restore: 1 });
+    expect(
+      await sql("select department_id from users where id = any ($1) order by id", [
+        [member.userId, mover.userId],
+      ]),
+    ).toEqual([{ department_id: id }, { department_id: other }]);
   });
 
   test("restores values that other rows did not have", async () => {

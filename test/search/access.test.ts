@@ -356,6 +356,36 @@ What is noted.';
   });
 });
 
+test("campaigns are found by the names of their product and author", async () => {
+  const { pool } = search.service.database;
+  const { rows } = await pool.query<{ id: string }>(
+    "insert into products (erp_product_number, name) values ('S-1', 'Grattamacco') returning id",
+  );
+  await pool.query("update users set name = 'Dorthe Winther' where id = $1", [search.staff.userId]);
+  await pool.query(
+    `insert into campaigns (title, product_id, author_user_id, price, medium, scheduled_at)
+     values ('Bolgheri days', $1, $2, '99 kr', 'EMAIL', '2031-10-01')`,
+    [rows[0]?.id, search.staff.userId],
+  );
+  const { scopedApiKey, collectionName } = await search.config("campaigns");
+  const documents = search.client(scopedApiKey).collections<{ title: string }>(collectionName);
+  const finds = (q: string) =>
+    waitFor(`${q} to find the campaign`, async () => {
+      const parameters = { q, query_by: "productName,authorName", num_typos: 0 };
+      const { hits } = await documents
+        .documents()
+        .search(parameters)
+        .catch(() => ({ hits: [] }));
+      return hits?.some(({ document }) => document.title === "Bolgheri days");
+    });
+  await finds("grattamacco");
+  await finds("winther");
+  await pool.query("update products set name = 'Ornellaia' where id = $1", [rows[0]?.id]);
+  await finds("ornellaia");
+  await pool.query("delete from campaigns where title = 'Bolgheri days'");
+  await pool.query("delete from products where id = $1", [rows[0]?.id]);
+});
+
 test("the assistant searches with its user's key, corrects misspellings, and reports an unreachable engine", async () => {
   const { service, staff } = search;
   const { errors } = await service.ask(
