@@ -94,6 +94,16 @@ describe("the owner of an export", () => {
     });
   });
 
+  test("stays with the user of an API token that is removed", async () => {
+    const { service } = exports;
+    const owner = await service.login(needed);
+    const { token, tokenId } = await insertApiToken(service.database, owner.userId);
+    const { id } = await exports.start(priceList, ids.slice(0, 1), token);
+    await exports.reaches(id, ["completed"], token);
+    await service.database.pool.query("delete from api_tokens where id = $1", [tokenId]);
+    expect((await exports.download(id, owner.token)).status).toBe(200);
+  });
+
   test("needs the permissions of each step, with the published messages", async () => {
     const { service } = exports;
     const input = { templateId: priceList, productIds: ids.slice(0, 1) };
