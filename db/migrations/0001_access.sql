@@ -200,9 +200,9 @@ comment on column users.invitations_closed_at is '@internal
 When the user was first activated, or deactivated before that; no invitation activates the user from then on.';
 comment on column users.updated_at is '@list 5
 @title Changed';
-comment on column users.time_zone is 'The user''s time zone, such as `Europe/Copenhagen`; null for the time zone of the office.';
+comment on column users.time_zone is 'The user''s time zone, such as `Europe/Copenhagen`. Without one, that of the office counts.';
 comment on constraint users_time_zone_check on users is 'must be the name of a time zone, such as Europe/Copenhagen';
-comment on column users.locale is 'The user''s locale, such as `da-DK`, for the form of dates and numbers; null for the locale of the office.';
+comment on column users.locale is 'The user''s locale, such as `da-DK`, for the form of dates and numbers. Without one, that of the office counts.';
 comment on constraint users_locale_check on users is 'must be the name of a locale, such as da-DK';
 comment on column users.erased_at is '@mutations off
 @title Anonymised
