@@ -239,12 +239,12 @@ comment on function cancel_resource_booking is '@guard login
 Gives the resource free again. One''s own booking that is not over; those of others with `resourcebookings.update`.';
 
 create or replace function free_resources(
-  starts_at timestamptz, ends_at timestamptz, kind resource_kind default null, capacity integer default null
+  "from" timestamptz, "to" timestamptz, kind resource_kind default null, capacity integer default null
 ) returns setof resources as $$
 begin
   perform require_full_login();
-  if free_resources.ends_at <= free_resources.starts_at then
-    perform fail('OF400', 'endsAt must be after startsAt', '{"path": ["endsAt"]}');
+  if free_resources."to" <= free_resources."from" then
+    perform fail('OF400', 'to must be after from', '{"path": ["to"]}');
   end if;
   return query
   select r.* from resources r
@@ -253,14 +253,14 @@ begin
     and not exists (
       select from resource_bookings b
       where b.resource_id = r.id and b.status = 'BOOKED'
-        and tstzrange(b.starts_at, b.ends_at) && tstzrange(free_resources.starts_at, free_resources.ends_at)
+        and tstzrange(b.starts_at, b.ends_at) && tstzrange(free_resources."from", free_resources."to")
     )
   order by r.name, r.id;
 end;
 $$ language plpgsql stable security definer set search_path from current;
 comment on function free_resources is '@guard login
-@argument starts_at The beginning of the time in question.
-@argument ends_at Its end.
+@argument from The beginning of the time in question.
+@argument to Its end.
 @argument kind Only resources of this kind.
 @argument capacity Only resources for at least so many people.
 The resources that nobody has booked in that time, by name.';

@@ -276,7 +276,7 @@ test("freeResources lists the resources that nobody has booked, by kind and capa
   const free = async (more = "", from = "10:00", to = "12:00") => {
     const { data, errors } = await ask(
       `query ($from: DateTime!, $to: DateTime!) {
-         freeResources(startsAt: $from, endsAt: $to, kind: TASTING_SET ${more}) { id } }`,
+         freeResources(from: $from, to: $to, kind: TASTING_SET ${more}) { id } }`,
       { from: at(from, day), to: at(to, day) },
       bert.token,
     );
@@ -290,14 +290,13 @@ test("freeResources lists the resources that nobody has booked, by kind and capa
   expect(new Set(await free("", "13:00", "14:00"))).toEqual(new Set([small, large]));
   await cancel(id);
   expect(new Set(await free())).toEqual(new Set([small, large]));
-  const wrong = await ask(
-    `query ($at: DateTime!) { freeResources(startsAt: $at, endsAt: $at) { id } }`,
-    { at: at("10:00") },
-  );
+  const wrong = await ask(`query ($at: DateTime!) { freeResources(from: $at, to: $at) { id } }`, {
+    at: at("10:00"),
+  });
   expect(refusal(wrong)).toEqual({
     code: "BAD_USER_INPUT",
-    message: "endsAt must be after startsAt",
-    path: ["endsAt"],
+    message: "to must be after from",
+    path: ["to"],
   });
 });
 
@@ -328,7 +327,7 @@ test("scoped tokens are refused, unscoped ones pass", async () => {
     "{ resources { id } }",
     `{ resource(id: "${resourceId}") { id } }`,
     "{ resourceBookings { nodes { id } } }",
-    `{ freeResources(startsAt: "${at("10:00")}", endsAt: "${at("11:00")}") { id } }`,
+    `{ freeResources(from: "${at("10:00")}", to: "${at("11:00")}") { id } }`,
   ]) {
     expect(refusal(await ask(query, {}, scoped))).toMatchObject({ code: "FORBIDDEN", message });
     expect((await ask(query, {}, unscoped)).errors).toBeUndefined();

@@ -169,7 +169,7 @@ export const preparations: Readonly<Record<string, Preparation>> = {
         '{"type": "SICK", "startsOn": "2040-04-02", "endsOn": "2040-04-02"}'::jsonb) as variables`,
   },
   freeResources: {
-    sql: `select jsonb_build_object('startsAt', now(), 'endsAt', now() + interval '1 hour') as variables`,
+    sql: `select jsonb_build_object('from', now(), 'to', now() + interval '1 hour') as variables`,
   },
   markNotificationRead: onNew(notification),
   notification: onNew(notification),
