@@ -235,7 +235,7 @@ declare
   v_user_id uuid := coalesce(absence_balances.user_id, current_user_id());
 begin
   perform require_full_login();
-  if v_user_id <> current_user_id() then
+  if v_user_id <> current_user_id() and not has_any_permission('absences.read', 'absences.update') then
     perform require_permission('absences.read');
   end if;
   if absence_balances.year not between 1900 and 2200 then
@@ -257,7 +257,7 @@ end;
 $$ language plpgsql stable;
 comment on function absence_balances is '@guard login
 @argument year The calendar year.
-@argument user_id Whose; the caller by default. Others need `absences.read`.
+@argument user_id Whose; the caller by default. Others need `absences.read` or `absences.update`.
 The working days of a year that somebody is absent, by reason.';
 
 grant execute on function create_absence, enter_absence, update_absence, cancel_absence, approve_absence, decline_absence,
