@@ -4,6 +4,14 @@ create or replace function user_name(user_id uuid) returns text as $$
 $$ language sql stable;
 comment on function user_name is 'The display name of a user: the name, or the e-mail address before the @.';
 
+-- Every login sees the names of colleagues, also in bookings and periods away.
+create or replace function colleague_name(user_id uuid) returns text as $$
+  select user_name(u.id) from users u where u.id = colleague_name.user_id and is_login()
+$$ language sql stable security definer set search_path from current;
+comment on function colleague_name is '@behavior -*
+The display name of a user, also for logins without `users.read`; null for scoped tokens and without a user.';
+grant execute on function colleague_name to office_api;
+
 create or replace function office_time_zone() returns text as $$
   select coalesce((select s.time_zone from office_settings s), 'UTC')
 $$ language sql stable;

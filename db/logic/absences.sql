@@ -24,6 +24,32 @@ comment on function absences_working_days is '@computed
 The number of working days: Monday to Friday without public holidays, half days as halves.';
 grant execute on function absences_working_days to office_api;
 
+create or replace function absences_user_name(absence absences) returns text as $$
+  select colleague_name(absence.user_id)
+$$ language sql stable;
+comment on function absences_user_name is '@computed
+@title Person
+@list 1
+The name of the person; without one, their e-mail address before the @. Every reader of the absence sees it.';
+
+-- Readers of absences need not be able to read users.
+create or replace function absent_department_id(user_id uuid) returns uuid as $$
+  select u.department_id from users u
+  where u.id = absent_department_id.user_id and is_login()
+    and (u.id = current_user_id() or has_any_permission('absences.read', 'absences.update'))
+$$ language sql stable security definer set search_path from current;
+comment on function absent_department_id is '@behavior -*
+The department of a user, for callers who see the absences of that user; null for others.';
+
+create or replace function absences_department_id(absence absences) returns uuid as $$
+  select absent_department_id(absence.user_id)
+$$ language sql stable;
+comment on function absences_department_id is '@computed
+@list off
+@title Department
+The id of the department that the person has now. Every reader of the absence sees it.';
+grant execute on function absences_user_name, absent_department_id, absences_department_id to office_api;
+
 create or replace function tg_absences__away() returns trigger as $$
 begin
   delete from away_periods w where w.id = new.id;

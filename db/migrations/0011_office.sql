@@ -224,14 +224,14 @@ comment on table absences is '@group Office 57
 @filter from endsOn:>=$value
 @filter to startsOn:<=$value
 @filter userId userId:$value
-@filter departmentId user.departmentId:$value
+@filter departmentId departmentId:$value
 @filter status status:$value
 @defaultOrder starts_on desc
 @label type starts_on
 A time in which somebody does not work. Callers see their own, with `absences.read` or `absences.update` those of everybody. Two absences of one person never overlap.';
 comment on column absences.user_id is '@mutations off
-@list 1
-@title Person
+@list off
+@title User
 Who is absent.';
 comment on column absences.type is '@list 2
 Why.';

@@ -70,12 +70,14 @@ const guardsOfPlugins: Record<string, string> = {
 
 /** Security definer functions without a permission check, with the reason. */
 const unguarded: Record<string, string> = {
+  absent_department_id: "checks that the caller sees the absences of the user",
   awaits_first_user: "tells login pages whether anybody is there",
   conflicting_change: "locks a row that the caller sees",
   last_change:
     "names who changed a row, for conflicting_change, which has checked that the caller sees it",
   locked_version: "locks a row, for conflicting_change",
   record_history: "reads for RecordHistoryPlugin, which has checked that the caller sees the row",
+  colleague_name: "names a colleague, as periods away do, to every login",
   colleagues_department_id: "tells callers their own department",
   end_session: "ends the caller's own session, where there is one",
   fail: "raises",

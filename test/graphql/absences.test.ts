@@ -263,6 +263,38 @@ describe("an absence", () => {
   });
 });
 
+describe("readers of absences without `users.read`", () => {
+  const find = async (token: string, args: string) => {
+    const { data, errors } = await ask(
+      `{ absences(${args}) { nodes { userName departmentId user { id } } } }`,
+      {},
+      token,
+    );
+    expect(errors).toBeUndefined();
+    return data.absences.nodes as unknown[];
+  };
+
+  test("find the absences of a department with the names of its people", async () => {
+    const anna = await person();
+    const bert = await person("Bert");
+    const { rows } = await service.database.pool.query<{ id: string }>(
+      "insert into departments (name) values ('Cellar') returning id",
+    );
+    const departmentId = rows[0]!.id;
+    await service.database.pool.query(
+      "update users set department_id = $1, name = 'Anna Cellar' where id = $2",
+      [departmentId, anna.userId],
+    );
+    await requested({}, anna.token);
+    await requested({}, bert.token);
+    const found = [{ userName: "Anna Cellar", departmentId, user: null }];
+    for (const { token } of [reader, boss])
+      expect(await find(token, `departmentId: "${departmentId}"`)).toEqual(found);
+    expect(await find(reader.token, `query: "userName:\\"Anna Cellar\\""`)).toEqual(found);
+    expect(await find(bert.token, `departmentId: "${departmentId}"`)).toEqual([]);
+  });
+});
+
 test("every login sees who is away and when, once it is approved, and nothing more", async () => {
   const anna = await person();
   const { token } = await person("Bert");
