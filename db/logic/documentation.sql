@@ -14,6 +14,31 @@ create or replace function documentation_page_id(slug text) returns uuid as $$
 $$ language sql stable;
 comment on function documentation_page_id is 'The id of the page with this current or earlier address.';
 
+create or replace function documentation_pages_author_name(page documentation_pages) returns text as $$
+  select colleague_name(page.author_user_id)
+$$ language sql stable;
+comment on function documentation_pages_author_name is '@computed
+@list 5
+@title Author
+The name of the author of the first version; null for a page of the product.';
+
+create or replace function documentation_pages_updated_by_name(page documentation_pages) returns text as $$
+  select colleague_name(page.updated_by_user_id)
+$$ language sql stable;
+comment on function documentation_pages_updated_by_name is '@computed
+@title Changed by
+The name of the author of the latest version; null for a page of the product.';
+
+create or replace function documentation_versions_author_name(version documentation_versions) returns text as $$
+  select colleague_name(version.author_user_id)
+$$ language sql stable;
+comment on function documentation_versions_author_name is '@computed
+@list 3
+@title Author
+The name of the author; null for a page of the product.';
+grant execute on function documentation_pages_author_name, documentation_pages_updated_by_name, documentation_versions_author_name
+to office_api;
+
 -- Checks links `[text](address)` outside of code. Links with a scheme, a path or only an anchor are not links to pages.
 create or replace function check_documentation_links(body text, own_slug text) returns void as $$
 declare

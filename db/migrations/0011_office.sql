@@ -457,11 +457,12 @@ comment on column documentation_pages.is_built_in is '@mutations off
 @title Of the product
 Whether the page is part of the product and read-only.';
 comment on column documentation_pages.author_user_id is '@mutations off
-@list 5
-@title Author
+@list off
+@title Author (user)
 The author of the first version.';
 comment on column documentation_pages.updated_by_user_id is '@mutations off
-@title Changed by
+@list off
+@title Changed by (user)
 The author of the latest version.';
 comment on column documentation_pages.version is '@mutations off
 The number of its latest version.';
@@ -511,8 +512,8 @@ The heading of this version.';
 comment on column documentation_versions.body is '@list off
 @widget markdown
 The text of this version.';
-comment on column documentation_versions.author_user_id is '@list 3
-@title Author
+comment on column documentation_versions.author_user_id is '@list off
+@title Author (user)
 The author; null for a page of the product.';
 comment on column documentation_versions.created_at is '@list 4';
 comment on index documentation_versions_page_id_number_key is 'The page has a version of this number already.';

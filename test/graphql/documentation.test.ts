@@ -95,6 +95,31 @@ describe("a page", () => {
     expect(rows).toEqual([{ operation: "CREATE", title: "Leave rules", vector: false }]);
   });
 
+  test("names its author and the author of its latest version to every reader", async () => {
+    const { id } = await made();
+    await update(id, { body: "New." });
+    const names = async (pageId: string) => {
+      const { data, errors } = await ask(
+        "query ($id: ID!) { documentationPage(id: $id) { authorName updatedByName author { id } } }",
+        { id: pageId },
+        reader.token,
+      );
+      expect(errors).toBeUndefined();
+      return data.documentationPage as unknown;
+    };
+    expect(await names(id)).toEqual({
+      authorName: "writer",
+      updatedByName: "writer",
+      author: null,
+    });
+    const ofProduct = await bySlug("query-language");
+    expect(await names(ofProduct!.id)).toEqual({
+      authorName: null,
+      updatedByName: null,
+      author: null,
+    });
+  });
+
   test("is hidden from readers while it is a draft", async () => {
     const title = `Draft ${randomUUID()}`;
     const { id, slug } = await made({ title, isPublished: false });
@@ -270,7 +295,7 @@ describe("versions", () => {
     await update(page.id, { position: 4 });
     const versions = async (token = writer.token) =>
       ask(
-        `query ($id: ID!) { documentationPage(id: $id) { version versions { nodes { id number title body author { id } } } } }`,
+        `query ($id: ID!) { documentationPage(id: $id) { version versions { nodes { id number title body authorName author { id } } } } }`,
         { id: page.id },
         token,
       );
@@ -281,10 +306,12 @@ describe("versions", () => {
         nodes: [
           {
             ...{ id: expect.any(String), number: 2, title: "Opening hours", body: "Nine to five." },
+            authorName: "other",
             author: { id: other.userId },
           },
           {
             ...{ id: expect.any(String), number: 1, title: "Opening hours", body: "Ten to five." },
+            authorName: "writer",
             author: { id: writer.userId },
           },
         ],
