@@ -39,19 +39,33 @@ The name of the author; null for a page of the product.';
 grant execute on function documentation_pages_author_name, documentation_pages_updated_by_name, documentation_versions_author_name
 to office_api;
 
--- Checks links `[text](address)` outside of code. Links with a scheme, a path or only an anchor are not links to pages.
+create or replace function without_code(markdown text) returns text as $$
+  -- One expression for each kind of fence: with alternatives it would be greedy.
+  select regexp_replace(regexp_replace(regexp_replace(without_code.markdown, '```.*?```', '', 'g'), '~~~.*?~~~', '', 'g'),
+    '`[^`\n]*`', '', 'g')
+$$ language sql immutable;
+
+-- Links with a scheme, a path or only an anchor are not links to pages. No repetition in the expressions matches the
+-- beginning of another link, so that they take linear time.
+create or replace function documentation_links(markdown text) returns table (slug text) as $$
+  select distinct coalesce(m[1], m[2])
+  from without_code(documentation_links.markdown) as t(text),
+    (values
+      ('\]\(\s*', '(?:\s*\)|\s+["''(])'),
+      ('^ {0,3}(?:> {0,4})*\[(?!\^)[^][\n]+\]:[ \t]*\n?[ \t]*', '(?:\s*$|\s+["''(])')
+    ) as link(beginning, ending),
+    regexp_matches(t.text,
+      link.beginning || '(?:<(?:\./)?([A-Za-z0-9_-]+)(?:#[^<>\n]*)?>|(?:\./)?([A-Za-z0-9_-]+)(?:#[^()\s<>]*)?)' || link.ending,
+      'gn') as m
+$$ language sql immutable;
+comment on function documentation_links is
+  'The addresses of pages in links `[text](address "title")` and definitions `[label]: address` outside of code.';
+
 create or replace function check_documentation_links(body text, own_slug text) returns void as $$
 declare
   v_broken text;
 begin
-  select l.slug into v_broken
-  from (
-    select distinct m[1] as slug
-    -- One expression for each kind of fence: with alternatives it would be greedy.
-    from string_to_table(regexp_replace(regexp_replace(regexp_replace(check_documentation_links.body, '```.*?```', '', 'g'),
-        '~~~.*?~~~', '', 'g'), '`[^`\n]*`', '', 'g'), E'\n') as line,
-      regexp_matches(line, '\]\(([A-Za-z0-9_-]+)(?:#[^)\s]*)?\)', 'g') as m
-  ) as l
+  select l.slug into v_broken from documentation_links(check_documentation_links.body) as l
   where l.slug <> check_documentation_links.own_slug and documentation_page_id(l.slug) is null
   order by l.slug limit 1;
   if found then

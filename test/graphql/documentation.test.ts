@@ -223,6 +223,31 @@ describe("links", () => {
     expect(refusal(await update(id, { body: "[x](nowhere)" })).code).toBe("BAD_USER_INPUT");
   });
 
+  test.each([
+    '[x](nowhere "title")',
+    "[x](nowhere 'title')",
+    "[x](nowhere\n(title))",
+    "[x](<nowhere>)",
+    "[x](<nowhere#a part>)",
+    "[x]( nowhere )",
+    "[x](./nowhere)",
+    "[x][r]\n\n[r]: nowhere",
+    '[r]\n\n  [r]: <./nowhere#part> "title"',
+    "> [r]: nowhere",
+  ])("are checked in the form %j", async (body) => {
+    const { slug } = await made({ slug: `form-${randomUUID()}` });
+    expect(refusal(await create({ body })).message).toBe(
+      "body links to nowhere, but no page has this address",
+    );
+    await made({ body: body.replace("nowhere", slug) });
+  });
+
+  test("are not found in text that only resembles them", async () => {
+    await made({
+      body: "[1](see also), `[r]: nowhere`\n\n[note]: nowhere to go\n\n[^1]: nowhere\n\n```\n[r]: nowhere\n```",
+    });
+  });
+
   test("with a scheme or path, and in code, are not checked", async () => {
     await made({
       body: "[web](https://example.com/a-b), [list](/admin/orders), [part](#here), `[code](nowhere)`\n\n```md\n[block](nowhere)\n```",
@@ -242,7 +267,10 @@ describe("links", () => {
   });
 
   test("are checked in linear time", async () => {
-    for (const text of ["[a](", "```a ", "~~~a ", "~~~a ```b ", "`a", "[a](b) "]) {
+    for (const text of [
+      ...["[a](", "```a ", "~~~a ", "~~~a ```b ", "`a", "[a](b) "],
+      ...["](a#", "](<a#", '](a "', "]( ", "\n[r]: a", "\n[r]: <a#", "[r][", "\n> > >", "\n[r]:\n"],
+    ]) {
       const started = performance.now();
       await create({ body: text.repeat(Math.floor(199_000 / text.length)) });
       expect(performance.now() - started).toBeLessThan(3_000);

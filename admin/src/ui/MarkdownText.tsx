@@ -2,14 +2,12 @@ import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import ReactMarkdown, { type Components } from "react-markdown";
 import remarkGfm from "remark-gfm";
-
-/** Links without a scheme or path lead to pages of the handbook. */
-const pageAddress = /^([A-Za-z0-9_-]+)(?:#.*)?$/;
+import { pageSlug } from "./pageSlug.ts";
 
 const components: Components = {
   a({ href = "", children }) {
-    const [, slug] = pageAddress.exec(href) ?? [];
-    if (slug !== undefined)
+    const slug = pageSlug(href);
+    if (slug !== null)
       return (
         <Link to="/handbook/$slug" params={{ slug }}>
           {children}
