@@ -187,10 +187,61 @@ comment on function documentation_page_by_slug is '@guard login
 @argument slug The current or an earlier address. The `slug` of the result is the current one.
 The page with this address; null when the caller can see no such page.';
 
+create or replace function any_word(query tsquery) returns tsquery as $$
+  select string_agg(m[1], ' | ')::tsquery from regexp_matches(querytree(any_word.query), '(''(?:[^'']|'''')+'')', 'g') as m
+$$ language sql stable;
+comment on function any_word is 'A search for any word of another search but those that it excludes.';
+
+-- Longer words are rarer. A stem can end in an E or I that the word lacks: hope for hoping, parti for party.
+create or replace function word_beginnings(query tsquery) returns setof text as $$
+  select '(?i)(?:^|\W)' || regexp_replace(regexp_replace(word, '(..)[ei]$', '\1'), '([][\\^$.|?*+(){}])', '\\\1', 'g')
+  from unnest(tsvector_to_array(replace(any_word(word_beginnings.query)::text, ' | ', ' ')::tsvector)) as word
+  order by length(word) desc, word limit 6
+$$ language sql stable;
+comment on function word_beginnings is 'Regular expressions for the beginnings of the longest words of a search.';
+
+-- Three parts for each beginning, because it can be that of another word. `regexp_instr` would find all matches first.
+create or replace function matching_parts(body text, query tsquery) returns setof text as $$
+declare
+  v_beginning text;
+  v_rest text;
+  v_at integer;
+begin
+  for v_beginning in select * from word_beginnings(matching_parts.query) loop
+    v_rest := matching_parts.body;
+    for n in 1 .. 3 loop
+      v_at := strpos(v_rest, substring(v_rest from v_beginning));
+      exit when v_at is null;
+      return next substr(v_rest, greatest(v_at - 300, 1), least(v_at, 301) + 1700);
+      v_rest := regexp_replace(substr(v_rest, v_at + 1700), '^\S{1,100}', '');
+    end loop;
+  end loop;
+end;
+$$ language plpgsql stable;
+comment on function matching_parts is 'Parts of a text of at most 2001 characters that can contain a word of a search.';
+
+create or replace function documentation_excerpt(body text, danish tsquery, english tsquery) returns text as $$
+  select ts_headline(coalesce(f.language, 'pg_catalog.simple'), coalesce(f.part, left(documentation_excerpt.body, 2000)),
+    coalesce(f.query, ''), 'StartSel="", StopSel="", MaxWords=30, MinWords=10, MaxFragments=2, FragmentDelimiter=" … "')
+  from (select) as one left join lateral (
+    select l.language, p.part, case when t.words @@ l.query then l.query else l.any_word end as query
+    from matching_parts(documentation_excerpt.body, danish || english) with ordinality as p(part, place),
+      (values ('pg_catalog.danish'::regconfig, danish, any_word(danish)), ('pg_catalog.english', english, any_word(english)))
+        as l(language, query, any_word),
+      -- The offset keeps the planner from computing the words twice.
+      lateral (select to_tsvector(l.language, p.part) as words offset 0) as t
+    where t.words @@ l.any_word
+    order by t.words @@ l.query desc, p.place limit 1
+  ) as f on true
+$$ language sql stable;
+comment on function documentation_excerpt is
+  'The text around the words of a search: a part with all of them if one is found; the beginning where the body has none.';
+grant execute on function any_word, word_beginnings, matching_parts, documentation_excerpt to office_api;
+
 create or replace function search_documentation(text text, first integer default 20) returns setof documentation_match as $$
 declare
-  v_query tsquery := websearch_to_tsquery('pg_catalog.danish', left(search_documentation.text, 1000))
-    || websearch_to_tsquery('pg_catalog.english', left(search_documentation.text, 1000));
+  v_danish tsquery := websearch_to_tsquery('pg_catalog.danish', left(search_documentation.text, 1000));
+  v_english tsquery := websearch_to_tsquery('pg_catalog.english', left(search_documentation.text, 1000));
 begin
   perform require_full_login();
   if search_documentation.first not between 1 and 50 then
@@ -199,12 +250,13 @@ begin
     perform fail('OF400', 'text must be 1000 characters at most', '{"path": ["text"]}');
   end if;
   return query
-  select p.id, p.slug, p.title, ts_headline('pg_catalog.english', left(p.body, 20000), v_query,
-    'StartSel="", StopSel="", MaxWords=30, MinWords=10, MaxFragments=2, FragmentDelimiter=" … "')
-  from documentation_pages p
-  where p.search_vector @@ v_query
-  order by ts_rank(p.search_vector, v_query) desc, p.title, p.id
-  limit search_documentation.first;
+  select p.id, p.slug, p.title, documentation_excerpt(p.body, v_danish, v_english)
+  from (
+    select d.* from documentation_pages d
+    where d.search_vector @@ (v_danish || v_english)
+    order by ts_rank(d.search_vector, v_danish || v_english) desc, d.title, d.id
+    limit search_documentation.first
+  ) as p;
 end;
 $$ language plpgsql stable;
 comment on function search_documentation is '@guard login

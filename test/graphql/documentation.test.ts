@@ -394,6 +394,42 @@ describe("the search", () => {
     expect(await find("!!! & | ( :*")).toEqual([]);
   });
 
+  describe("shows the text around a match far down", () => {
+    const filler = "The wine of the house is stored with care and nobody drinks it before noon. ";
+    const word = `zz${randomUUID().replaceAll("-", "").replace(/\d/g, "x")}`;
+    beforeAll(async () => {
+      const match = `Vi åbner flaskerne til smagningerne i kælderen. Bottles were ${word} emptied at parties.`;
+      await made({ body: `${filler.repeat(900)}\n\n${match}\n\n${filler.repeat(1300)}` });
+    });
+    test.each([
+      ["a Danish form", `kælder ${word}`, "smagningerne i kælderen"],
+      ["an English form", `party ${word}`, "emptied at parties"],
+      ["a phrase after its first word", `"${word} emptied"`, `were ${word} emptied`],
+      ["a word after frequent ones", `wine house noon ${word}`, word],
+      ["a word without an excluded one", `${word} -nowhere`, word],
+    ])("of %s", async (_what, text, shown) => {
+      const [found] = await find(text);
+      expect(found?.excerpt).toContain(shown);
+      expect(found?.excerpt.length).toBeLessThan(600);
+    });
+  });
+
+  test("shows the beginning of a page that matches by its title only", async () => {
+    const word = `zz${randomUUID().replaceAll("-", "").replace(/\d/g, "x")}`;
+    await made({ title: `Title ${word}`, body: "Glasses are in the cupboard." });
+    expect((await find(word))[0]?.excerpt).toBe("Glasses are in the cupboard.");
+  });
+
+  test("takes bounded time for long pages", async () => {
+    const word = `zz${randomUUID().replaceAll("-", "").replace(/\d/g, "x")}`;
+    const beginnings = Array.from({ length: 12 }, (_, index) => word.slice(0, 30 - index));
+    for (let n = 0; n < 10; n++)
+      await made({ tags: [...beginnings, `${n}`], body: `${word} `.repeat(5_000) });
+    const started = performance.now();
+    expect(await find(beginnings.join(" "))).toHaveLength(10);
+    expect(performance.now() - started).toBeLessThan(3_000);
+  });
+
   test("limits the text and the number of results", async () => {
     expect(
       refusal(await ask(`{ searchDocumentation(text: "a", first: 51) { slug } }`, {})).message,
