@@ -18,7 +18,9 @@ async function main(): Promise<void> {
     throw new DemoError(`No service runs with the data folder ${dataDir}: start it with npm start`);
   const started = performance.now();
   const client = makeDemoClient(url, await logIn(makeDemoClient(url), values.as));
-  const filled = await fillDemo(client, new Date());
+  const filled = await fillDemo(client, new Date(), async (email) =>
+    makeDemoClient(url, await devLogin(makeDemoClient(url), email)),
+  );
   const seconds = ((performance.now() - started) / 1000).toFixed(1);
   console.log(await report(client, { ...filled, url, seconds }));
 }
@@ -32,16 +34,19 @@ async function logIn(client: DemoClient, email: string = administrator.email): P
     )
     .catch(() => null);
   if (first) return first.session.token;
-  const again = await client
-    .ask<{ session: { token: string } }>(
-      "mutation ($email: String!) { session: devLogin(email: $email) { token } }",
-      { email },
-    )
-    .catch(() => null);
-  if (again) return again.session.token;
+  const again = await devLogin(client, email).catch(() => null);
+  if (again !== null) return again;
   throw new DemoError(
     `The service has users, but not ${email}: name a Superadmin by npm run demo -- --as you@example.com`,
   );
+}
+
+async function devLogin(client: DemoClient, email: string): Promise<string> {
+  const { session } = await client.ask<{ session: { token: string } }>(
+    "mutation ($email: String!) { session: devLogin(email: $email) { token } }",
+    { email },
+  );
+  return session.token;
 }
 
 interface Counts {

@@ -3,7 +3,15 @@ import { demoCampaigns } from "./campaigns.ts";
 import type { DemoClient } from "./client.ts";
 import { demoPages } from "./handbook.ts";
 import { demoProducts } from "./products.ts";
-import { demoAbsences, demoBookings, demoNotes, demoWatches, resources } from "./office.ts";
+import {
+  demoAbsences,
+  demoBookings,
+  demoFeeds,
+  demoNotes,
+  demoRequests,
+  demoWatches,
+  resources,
+} from "./office.ts";
 import { administrator, departments, roles, users } from "./staff.ts";
 
 /** What a run of the demo added; 0 for what was there. */
@@ -19,6 +27,7 @@ export interface Added {
   absences: number;
   pages: number;
   watches: number;
+  feeds: number;
   orders: number;
   notes: number;
 }
@@ -37,10 +46,14 @@ const importPatienceMs = 20_000;
 /** As many orders show every kind of import issue. */
 const enoughOrders = 200;
 
-/** Adds the demo data that is missing, by the name of each thing; existing rows stay as they are. */
+/**
+ * Adds the demo data that is missing, by the name of each thing; existing rows stay as they are. `clientOf` logs a user
+ * of the demo in.
+ */
 export async function fillDemo(
   client: DemoClient,
   now: Date,
+  clientOf: (email: string) => Promise<DemoClient>,
 ): Promise<{ added: Added; orderImport: OrderImport | null }> {
   const departmentsAdded = await addNamed(client, "departments", "Department", departments);
   const rolesAdded = await addNamed(client, "roles", "Role", roles);
@@ -53,9 +66,10 @@ export async function fillDemo(
     templates: await addNamed(client, "exportTemplates", "ExportTemplate", templates),
     resources: await addNamed(client, "resources", "Resource", resources),
     bookings: await addBookings(client, now),
-    absences: await addAbsences(client, now),
+    absences: await addAbsences(client, now, clientOf),
     pages: await addPages(client),
     watches: await addNamed(client, "searchWatches", "SearchWatch", demoWatches),
+    feeds: await addNamed(client, "calendarFeeds", "CalendarFeed", demoFeeds),
   };
   const { orders, orderImport } = await importOrders(client);
   const notes = await addNotes(client);
@@ -204,8 +218,12 @@ async function addBookings(client: DemoClient, now: Date): Promise<number> {
   return countBookings();
 }
 
-/** Enters the absences of the demo where there are none. Returns the number of new ones. */
-async function addAbsences(client: DemoClient, now: Date): Promise<number> {
+/** Enters and requests the absences of the demo where there are none. Returns the number of new ones. */
+async function addAbsences(
+  client: DemoClient,
+  now: Date,
+  clientOf: (email: string) => Promise<DemoClient>,
+): Promise<number> {
   const { absences, users: people } = await client.ask<{
     absences: { totalCount: number };
     users: { id: string; email: string }[];
@@ -213,17 +231,39 @@ async function addAbsences(client: DemoClient, now: Date): Promise<number> {
     "{ absences(first: 0, includeTotalCount: true) { totalCount } users(first: 250) { id email } }",
   );
   if (absences.totalCount > 0) return 0;
-  const dayAfter = (days: number) =>
-    new Date(now.getTime() + days * 86_400_000).toISOString().slice(0, 10);
   for (const [email, type, inDays, more] of demoAbsences)
     await client.ask(
       "mutation ($userId: ID!, $input: EnterAbsenceInput!) { enterAbsence(userId: $userId, input: $input) { id } }",
       {
         userId: people.find((one) => one.email === email)?.id,
-        input: { type, startsOn: dayAfter(inDays), endsOn: dayAfter(inDays + more) },
+        input: { type, ...daysFrom(now, inDays, more) },
       },
     );
-  return demoAbsences.length;
+  for (const [email, type, inDays, more, refusal] of demoRequests) {
+    const input = { type, ...daysFrom(now, inDays, more) };
+    const id = await requestAbsence(await clientOf(email), input);
+    if (refusal !== null)
+      await client.ask(
+        "mutation ($id: ID!, $note: String) { declineAbsence(id: $id, note: $note) { id } }",
+        { id, note: refusal },
+      );
+  }
+  return demoAbsences.length + demoRequests.length;
+}
+
+function daysFrom(now: Date, inDays: number, more: number): { startsOn: string; endsOn: string } {
+  const dayAfter = (days: number) =>
+    new Date(now.getTime() + days * 86_400_000).toISOString().slice(0, 10);
+  return { startsOn: dayAfter(inDays), endsOn: dayAfter(inDays + more) };
+}
+
+/** Returns the id of the new absence, of which approvers are notified. */
+async function requestAbsence(client: DemoClient, input: object): Promise<string> {
+  const { createAbsence } = await client.ask<{ createAbsence: { id: string } }>(
+    "mutation ($input: CreateAbsenceInput!) { createAbsence(input: $input) { id } }",
+    { input },
+  );
+  return createAbsence.id;
 }
 
 /** Writes a note about each of the first customers that has none. Returns the number of new ones. */

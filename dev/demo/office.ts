@@ -5,6 +5,15 @@ export const demoAbsences = [
   ["david@wine.example", "PARENTAL", 12, 27],
 ] as const;
 
+/** Absences that users request, with the note with which the administrator declines them; null for undecided ones. */
+export const demoRequests = [
+  ["emma@wine.example", "VACATION", 20, 4, null],
+  ["bo@wine.example", "OTHER", 5, 0, "We count the stock on that day."],
+] as const;
+
+/** The calendar feeds of the administrator. */
+export const demoFeeds = [{ name: "Phone" }];
+
 /** The resources of the demo. */
 export const resources = [
   {

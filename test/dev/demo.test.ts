@@ -69,6 +69,7 @@ async function contents() {
     ["departments", "roles", "users", "products", "product_prices", "product_images"]
       .concat(["product_ratings", "campaigns", "export_templates", "orders", "invitations"])
       .concat(["resources", "resource_bookings", "absences", "documentation_pages"])
+      .concat(["customer_notes", "calendar_feeds", "notifications"])
       .map(
         (table) =>
           `select '${table}' as table, count(*)::integer as rows, max(updated_at) as changed from ${table}`,
@@ -94,7 +95,7 @@ test("the banner of an empty service mentions the demo and the database", () => 
 test("fills an empty service", async () => {
   const outcome = await runDemo();
   expect(outcome.output).toContain(
-    "5 users, 200 products, 10 campaigns, 1 template, 5 resources, 15 bookings, 3 absences, 3 pages, 2 watches",
+    "5 users, 200 products, 10 campaigns, 1 template, 5 resources, 15 bookings, 5 absences, 3 pages, 2 watches, 1 feed",
   );
   expect(outcome.code).toBe(0);
   if (!outcome.output.includes("200 orders.")) process.stdout.write(outcome.output + output);
@@ -131,6 +132,32 @@ test("fills an empty service", async () => {
   expect(data.exportTemplates.map(({ name }: { name: string }) => name)).toContain(
     "Restaurant list",
   );
+});
+
+test("adds absences in each state, notes, a calendar feed and a notification", async () => {
+  const { data, errors } = await askAt(
+    url,
+    `{ absences { nodes { status userName decisionNote } }
+       customerNotes { nodes { body } }
+       calendarFeeds { name revokedAt }
+       notifications(unreadOnly: true) { nodes { kind title } } }`,
+    { token: await logIn("astrid@wine.example") },
+  );
+  expect(errors).toBeUndefined();
+  const count = (status: string) =>
+    data.absences.nodes.filter((absence: { status: string }) => absence.status === status).length;
+  expect(["APPROVED", "REQUESTED", "DECLINED"].map(count)).toEqual([3, 1, 1]);
+  expect(data.absences.nodes).toContainEqual({
+    status: "DECLINED",
+    userName: "Bo Kjær",
+    decisionNote: "We count the stock on that day.",
+  });
+  expect(data.customerNotes.nodes).toHaveLength(2);
+  expect(data.calendarFeeds).toEqual([{ name: "Phone", revokedAt: null }]);
+  expect(data.notifications.nodes).toContainEqual({
+    kind: "ABSENCE_REQUESTED",
+    title: expect.stringContaining("Emma Friis asks for an absence: vacation"),
+  });
 });
 
 test("lets each of its users log in", async () => {
