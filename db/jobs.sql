@@ -302,16 +302,16 @@ comment on function office_jobs.leave is
   'Unregisters a stopping worker and requeues its unfinished jobs without counting the attempt. Returns their number.';
 
 -- Each worker calls this several times a second. A test run's schema can be dropped at the same time.
-create or replace function office_jobs.queue_changed_searches(main_tenant text) returns void as $$
+create or replace function office_jobs.queue_changes(main_tenant text, with_search boolean) returns void as $$
 declare
   v_tenant text;
 begin
-  execute format('select %I.queue_changed_search()', queue_changed_searches.main_tenant);
+  execute format('select %I.queue_changes($1)', queue_changes.main_tenant) using queue_changes.with_search;
   for v_tenant in select a.tenant from office_jobs.tenants a
   loop
     begin
-      if to_regprocedure(format('%I.queue_changed_search()', v_tenant)) is not null then
-        execute format('select %I.queue_changed_search()', v_tenant);
+      if to_regprocedure(format('%I.queue_changes(boolean)', v_tenant)) is not null then
+        execute format('select %I.queue_changes($1)', v_tenant) using queue_changes.with_search;
       end if;
     exception when undefined_table or undefined_function or invalid_schema_name or internal_error then
       null;
@@ -319,8 +319,8 @@ begin
   end loop;
 end;
 $$ language plpgsql volatile security definer set search_path = office_jobs, pg_temp;
-comment on function office_jobs.queue_changed_searches is
-  'Queues the delivery of search changes for the live schema and all test runs that have any.';
+comment on function office_jobs.queue_changes is
+  'Queues the jobs for changes of watched rows and for the search engine, in the live schema and all test runs that have any.';
 
 -- All other code reads the tables of the queue by this view and these functions.
 create or replace view office_jobs.queue with (security_invoker = true) as

@@ -65,19 +65,21 @@ comment on function queue_search_indexing is
 grant execute on function queue_search_indexing to office_worker;
 
 -- Each worker calls this several times a second without waiting for locks. A waiting or running job of this key
--- delivers all changes; a failed one does not.
-create or replace function queue_changed_search() returns boolean as $$
+-- handles all changes; a failed one does not.
+create or replace function queue_changes(with_search boolean) returns void as $$
 begin
-  -- Uses the index, which skips delivered rows that are not vacuumed yet.
-  if (select o.id from search_outbox o order by o.id limit 1) is null or is_queued('index_search', 'changes') then
-    return false;
+  -- The lookups use the index, which skips deleted rows that are not vacuumed yet.
+  if with_search and (select o.id from search_outbox o order by o.id limit 1) is not null and not is_queued('index_search', 'changes') then
+    perform queue_search_indexing();
   end if;
-  perform queue_search_indexing();
-  return true;
+  if (select c.id from watched_changes c order by c.id limit 1) is not null and not is_queued('run_watches', 'changes') then
+    perform queue_job('run_watches', '{}', 'changes', null, 5);
+  end if;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function queue_changed_search is 'Queues the delivery of changes when the outbox is not empty; returns whether a job was added.';
-grant execute on function queue_changed_search to office_worker;
+comment on function queue_changes is
+  'Queues the evaluation of search watches when rows have changed, and with a search engine the delivery of its changes.';
+grant execute on function queue_changes to office_worker;
 
 create or replace function ensure_search_trigger(
   relation regclass, collection text, name text, event text, arguments text[] default '{}'

@@ -22,6 +22,8 @@ export const constants = {
     heartbeatMs: 4_000,
     /** Only for jobs whose time comes: new jobs are announced by `notify`. */
     pollMs: 2_000,
+    /** Changes must be searchable, and watches evaluated, within two seconds. */
+    changePollMs: 200,
     /** A job handles a whole import or export in one statement at times. */
     statementTimeoutMs: 10 * minuteMs,
   },

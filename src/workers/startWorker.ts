@@ -20,11 +20,11 @@ import { loadTracing } from "../telemetry/loadTracing.ts";
 import { tracing } from "../telemetry/tracing.ts";
 import type { Heartbeat } from "./queue/heartbeat.ts";
 import { createHeartbeat } from "./queue/heartbeat.ts";
+import { pollChanges } from "./queue/changePoll.ts";
 import { crontab, taskList, tasks } from "./tasks.ts";
 import { observeJobs } from "./queue/jobMetrics.ts";
 import { trackRunningJobs } from "./queue/runningJobs.ts";
 import { queueLogger } from "./queue/queueLogger.ts";
-import { watchSearch } from "../search/searchWatch.ts";
 import type { TaskDefinition } from "./queue/defineTask.ts";
 
 const role = "office_worker";
@@ -66,11 +66,11 @@ export async function startWorker({
       "Set DATABASE_WORKER_URL or DATABASE_URL to the database with the jobs",
     ]);
   await requireSupportedVersion(url);
-  const { concurrency, heartbeatMs, pollMs, statementTimeoutMs } = config.worker;
+  const { concurrency, heartbeatMs, pollMs, changePollMs, statementTimeoutMs } = config.worker;
   await loadTracing(config.telemetry, "worker");
   const heartbeatTimeoutMs = maxMissedHeartbeats * heartbeatMs;
   const ended = Promise.withResolvers<Error>();
-  // Two connections for each job, and one each for the listener, the schedule and the search watch.
+  // Two connections for each job, and one each for the listener, the schedule and the change poll.
   const jobsPool = poolFor(url, role, concurrency * 2 + 3, {
     answerMs: statementTimeoutMs + answerMarginMs,
     statement_timeout: statementTimeoutMs,
@@ -160,8 +160,15 @@ export async function startWorker({
           ...{ process: "worker", host, port, setting: "METRICS_PORT + 1 =" },
           ...{ mayMove: !config.production, registry, systems, log },
         });
-  const searchWatch = config.search.nodes === undefined ? null : watchSearch(jobsPool, tenant, log);
-  if (searchWatch)
+  const hasSearch = config.search.nodes !== undefined;
+  const changePoll = pollChanges({
+    pool: jobsPool,
+    tenant,
+    intervalMs: changePollMs,
+    hasSearch,
+    log,
+  });
+  if (hasSearch)
     await jobsPool
       .query(`select "${tenant}".queue_search_indexing(true)`)
       .catch((error: unknown) => log.warn({ err: error }, "search check not queued"));
@@ -175,7 +182,7 @@ export async function startWorker({
     ended: ended.promise,
     async stop() {
       stopping = true;
-      const watched = searchWatch?.stop();
+      const polled = changePoll.stop();
       const idle = runner.stop().catch((error: unknown) => {
         log.warn({ err: error }, "queue runner stop failed");
       });
@@ -183,7 +190,7 @@ export async function startWorker({
       const count = await heartbeat.leave();
       if (count > 0) log.warn({ count }, "unfinished jobs requeued");
       await operations?.stop();
-      await waitAtMost(Promise.resolve(watched), 1000);
+      await waitAtMost(polled, 1000);
       await waitAtMost(endPools(pools), 1000);
       await tracing()?.stop();
     },

@@ -8,9 +8,13 @@ import { endWorkers, startWorkerProcess } from "../helpers/workers/workerProcess
 let service: Service;
 let anna: { token: string; userId: string; roleId: string };
 
+/** The tests of evaluations queue the job themselves. */
+const withoutPoll = { constants: { worker: { changePollMs: 3_600_000 } } };
+const startWorkerWithoutPoll = () => startWorkerProcess(service.database.url, {}, withoutPoll);
+
 beforeAll(async () => {
   service = await startService();
-  await startWorkerProcess(service.database.url);
+  await startWorkerWithoutPoll();
   anna = await person();
 });
 afterAll(async () => {
@@ -94,6 +98,15 @@ async function makeProducts(region: string, ...names: string[]): Promise<string[
 }
 const move = (id: string, region: string) =>
   sql("update products set region = $2 where id = $1", [id, region]);
+
+/** Lets the scheduled runs wait, so that a test sees only those that a change causes. */
+const delaySchedule = () =>
+  sql(
+    `create function public.delay_schedule() returns trigger language plpgsql as
+       $$ begin new.run_at := now() + interval '1 day'; return new; end $$;
+     create trigger delay_schedule before insert or update on graphile_worker._private_jobs for each row
+       when (new.key like '%:run_watches:schedule') execute function public.delay_schedule()`,
+  );
 
 describe("a watch", () => {
   test("reports new rows and rows that start to match once", async () => {
@@ -472,7 +485,7 @@ test("records each event once when the worker is killed", async () => {
   // Watches of other tests slow this test down.
   await sql("delete from search_watches");
   const region = randomUUID();
-  const first = await startWorkerProcess(service.database.url);
+  const first = await startWorkerWithoutPoll();
   const id = await watching({ query: `region:"${region}"` });
   const count = 2_500;
   await sql(
@@ -487,7 +500,7 @@ test("records each event once when the worker is killed", async () => {
   first.signal("SIGKILL");
   await first.exited;
   expect(await left()).toBeGreaterThan(0);
-  await startWorkerProcess(service.database.url);
+  await startWorkerWithoutPoll();
   await waitFor("the rest to be done", async () => (await left()) === 0);
   await run();
   const rows = await sql<{ match_count: number }>(
@@ -495,4 +508,15 @@ test("records each event once when the worker is killed", async () => {
     [id],
   );
   expect(rows).toEqual([{ match_count: count }]);
+});
+
+test("notifies the owner of a change without a queued job", async () => {
+  const region = randomUUID();
+  const id = await watching({ query: `region:"${region}"` });
+  await endWorkers();
+  await delaySchedule();
+  await startWorkerProcess(service.database.url);
+  await makeProducts(region, "Seen by the poll");
+  await waitFor("the notification", async () => (await delivered(id)).length > 0, 20_000);
+  expect(await delivered(id)).toEqual([["“Cheap”: 1 row", "New: Seen by the poll"]]);
 });
