@@ -84,19 +84,21 @@ create or replace function next_watched_changes(row_limit integer, is_first bool
 declare
   v_changes jsonb;
   v_changed text[];
+  v_count integer;
   v_is_marked boolean;
 begin
   if next_watched_changes.is_first then
     update search_watches w set is_ready = false, ready_after = null
     from users u
     where u.id = w.user_id and w.is_ready and (w.is_paused or not u.is_active);
-    delete from watched_changes c where not is_watched(c.table_name);
+    -- A call of `is_watched` would be one statement for each row.
+    delete from watched_changes c where not exists (select from search_watches w where w.table_name = c.table_name);
   end if;
   update search_watches w set ready_after = case when w.ready_after = '0' then pg_current_xact_id()::text else '0' end
   where not w.is_ready and not w.is_paused
     and (w.ready_after is null or w.ready_after = '0' or w.ready_after::xid8 > pg_snapshot_xmax(pg_current_snapshot()));
   v_is_marked := found;
-  select jsonb_agg(to_jsonb(c) order by c.id), array_agg(distinct c.table_name) into v_changes, v_changed
+  select jsonb_agg(to_jsonb(c) order by c.id), array_agg(distinct c.table_name), count(*) into v_changes, v_changed, v_count
   -- Includes all pending changes of a row, so that a new row and its related rows are one event.
   from watched_changes c
   where (c.table_name, c.row_id) in (
@@ -107,6 +109,8 @@ begin
   return jsonb_build_object(
     'changes', coalesce(v_changes, '[]'),
     'isMarked', v_is_marked,
+    'hasMore', v_count >= next_watched_changes.row_limit
+      and v_count < (select count(*) from (select from watched_changes limit v_count + 1) as c),
     'watches', (
       select coalesce(jsonb_agg(watch_to_run(w) order by w.user_id, w.table_name, w.id), '[]')
       from (

@@ -2,7 +2,7 @@ import type pg from "pg";
 
 /**
  * Counts the statements on tables that PostgreSQL runs during `work`, those inside functions and triggers too, without its own
- * checks of foreign keys. The client must be a superuser's, within a transaction.
+ * checks of foreign keys. The client must be a superuser's.
  */
 export async function countStatements(
   client: pg.ClientBase,
@@ -15,7 +15,7 @@ export async function countStatements(
     ["auto_explain.log_level", "notice"],
     ["auto_explain.log_parameter_max_length", "0"],
   ])
-    await client.query("select set_config($1, $2, true)", [name, value]);
+    await client.query("select set_config($1, $2, false)", [name, value]);
   let count = 0;
   const listen = ({ message = "" }: { message?: string }) => {
     // Functions that only compute, as in an indexed expression, have a plan too, but touch no table.
@@ -28,7 +28,7 @@ export async function countStatements(
     await work();
   } finally {
     client.off("notice", listen);
-    await client.query("select set_config('auto_explain.log_min_duration', '-1', true)");
+    await client.query("select set_config('auto_explain.log_min_duration', '-1', false)");
   }
   return count;
 }

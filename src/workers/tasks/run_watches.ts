@@ -38,6 +38,8 @@ interface Batch {
   watches: Watch[];
   /** Whether watches without a baseline were registered, which are evaluated in the next batch. */
   isMarked: boolean;
+  /** Whether the batch is full and does not hold all changes. */
+  hasMore: boolean;
 }
 
 /** An id and a name. */
@@ -61,7 +63,7 @@ export const runWatches = defineTask(z.strictObject({}), async (context) => {
       ]),
     );
     const [{ batch }] = rows as [{ batch: Batch }];
-    const { changes, watches, isMarked } = batch;
+    const { changes, watches, isMarked, hasMore } = batch;
     if (changes.length > 0 || watches.length > 0) {
       const { results, seen } = await evaluate(context, changes, watches);
       await inTenant((client) =>
@@ -73,7 +75,7 @@ export const runWatches = defineTask(z.strictObject({}), async (context) => {
       );
       log.info({ changes: changes.length, watches: watches.length }, "search watches compared");
     }
-    if (changes.length < batchSize && !isMarked && watches.every(({ isReady }) => isReady)) break;
+    if (!hasMore && !isMarked && watches.every(({ isReady }) => isReady)) break;
   }
   await notifyOwners(context);
 });
