@@ -110,14 +110,21 @@ $$ language plpgsql volatile security definer set search_path = office_jobs, pg_
 comment on function office_jobs.beat is
   'Records a worker''s heartbeat. Returns `new` (unknown or removed as dead), `late` (the worker or the database was away) or `steady`.';
 
--- Updates the `jobs` row that users see. An error in one tenant must not stop the release of other jobs.
+-- Updates the `jobs` row that users see. A failed job that no user started is reported to the operators. An error in one
+-- tenant must not stop the release of other jobs.
 create or replace function office_jobs.notify_job_owner(
   tenant text, job_id bigint, state text, attempts integer, error text
 ) returns void as $$
+declare
+  v_records integer;
 begin
   if to_regprocedure(format('%I.record_job(bigint, text, integer, integer, text, timestamptz)', notify_job_owner.tenant)) is not null then
-    execute format('select %I.record_job($1, $2, $3, null, $4)', notify_job_owner.tenant)
+    execute format('select %I.record_job($1, $2, $3, null, $4)', notify_job_owner.tenant) into v_records
       using notify_job_owner.job_id, notify_job_owner.state, notify_job_owner.attempts, notify_job_owner.error;
+    if notify_job_owner.state = 'FAILED' and v_records = 0 then
+      execute format('select %I.notify_of_failed_task(q.task, q.id, $2) from office_jobs.queue q where q.id = $1', notify_job_owner.tenant)
+        using notify_job_owner.job_id, notify_job_owner.error;
+    end if;
   end if;
 exception when others then
   raise warning 'state of job % was not recorded in tenant %: %', notify_job_owner.job_id, notify_job_owner.tenant, sqlerrm;

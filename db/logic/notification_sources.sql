@@ -29,6 +29,17 @@ comment on function tg_jobs__notify is 'Notifies a user when a job that they sta
 select ensure_trigger('jobs', '_500_notify', 'after update of state on %TABLE% for each row when
   (new.state = ''FAILED'' and old.state <> new.state) execute function tg_jobs__notify()');
 
+create or replace function notify_of_failed_task(task text, queue_job_id bigint, reason text) returns void as $$
+begin
+  perform notify_users(holders_of('settings.update'), 'JOB_FAILED', format('The task %s failed', task),
+    concat_ws(E'\n', left(without_tokens(reason), 1000), format('Search the log of the workers for job %s.', queue_job_id)),
+    -- The prefix separates it from failures of a job that the recipient started.
+    subject_key => 'task:' || task);
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function notify_of_failed_task is 'Notifies holders of `settings.update` when a job that no user started fails permanently.';
+grant execute on function notify_of_failed_task to office_worker;
+
 create or replace function tg_invitations__notify() returns trigger as $$
 begin
   perform notify_users(array_remove(array[new.invited_by_user_id], current_user_id()), 'INVITATION_ACCEPTED', format('%s accepted your invitation', new.email), null,

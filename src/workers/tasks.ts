@@ -58,24 +58,26 @@ export const tasks: Readonly<Record<string, TaskDefinition>> = {
   sweep_test_tenants: sweepTestTenants,
 };
 
+const everyMinute = "* * * * *";
+
 /** The schedule (UTC) of the main tenant. `missedMs`: how far back a run missed by all workers is made up. */
 const schedule: readonly { task: string; match: string; missedMs: number }[] = [
   // Starts the campaigns whose own job was missed.
-  { task: "start_campaigns", match: "* * * * *", missedMs: 0 },
-  { task: "run_watches", match: "* * * * *", missedMs: 0 },
-  { task: "schedule_notifications", match: "* * * * *", missedMs: 0 },
-  { task: "seal_audit_log", match: "* * * * *", missedMs: 0 },
+  { task: "start_campaigns", match: everyMinute, missedMs: 0 },
+  { task: "run_watches", match: everyMinute, missedMs: 0 },
+  { task: "schedule_notifications", match: everyMinute, missedMs: 0 },
+  { task: "seal_audit_log", match: everyMinute, missedMs: 0 },
   { task: "expire_invitations", match: "*/5 * * * *", missedMs: 0 },
   { task: "settle_jobs", match: "*/10 * * * *", missedMs: 0 },
   // The task itself determines which imports are due, in the configured time zone.
-  { task: "erp_schedule", match: "* * * * *", missedMs: 0 },
+  { task: "erp_schedule", match: everyMinute, missedMs: 0 },
   { task: "clean_exports", match: "*/5 * * * *", missedMs: 0 },
-  { task: "settle_assistant", match: "* * * * *", missedMs: 0 },
+  { task: "settle_assistant", match: everyMinute, missedMs: 0 },
   { task: "clean_assistant", match: "*/10 * * * *", missedMs: 0 },
   // Retries failed deletions, and deletes each file a second time.
   { task: "remove_files", match: "*/5 * * * *", missedMs: 0 },
   // Delivers missed changes and restores what the engine has lost.
-  { task: "check_search", match: "* * * * *", missedMs: 0 },
+  { task: "check_search", match: everyMinute, missedMs: 0 },
   { task: "verify_search", match: "10 3 * * *", missedMs: 0 },
   { task: "sweep_test_tenants", match: "17 * * * *", missedMs: 0 },
   { task: "remove_old_idempotency_keys", match: "37 * * * *", missedMs: 0 },
@@ -102,6 +104,11 @@ export function crontab(tenant: string): CronItem[] {
     match,
     identifier: `${tenant}:${task}`,
     payload: { tenant, input: {} },
-    options: { backfillPeriod: missedMs, maxAttempts: 5, jobKey: `${tenant}:${task}:schedule` },
+    options: {
+      backfillPeriod: missedMs,
+      // The next run resets the attempts of a waiting job. All attempts must fit before it, or the task never fails.
+      maxAttempts: match === everyMinute ? 4 : 5,
+      jobKey: `${tenant}:${task}:schedule`,
+    },
   }));
 }

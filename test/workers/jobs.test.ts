@@ -177,6 +177,92 @@ describe("when a worker dies", () => {
   });
 });
 
+describe("a job that no user started", () => {
+  let operator: string;
+  beforeEach(async () => {
+    const { rows } = await database.pool.query<{ id: string }>(
+      `with u as (insert into users (email, is_active) values (gen_random_uuid() || '@example.com', true) returning id)
+       insert into user_roles (user_id, role_id) select u.id, r.id from u, roles r where r.is_system returning user_id as id`,
+    );
+    operator = rows[0]?.id ?? "";
+    await database.pool.query("delete from notifications");
+  });
+  const queue = async (task: string, input: object) => {
+    const { rows } = await database.pool.query<{ id: string }>(
+      "select queue_job($1, $2, gen_random_uuid()::text, null, 2) as id",
+      [task, JSON.stringify(input)],
+    );
+    return rows[0]!.id;
+  };
+  const notified = async () => {
+    const { rows } = await database.pool.query(
+      "select kind, title, body, occurrences from notifications where user_id = $1",
+      [operator],
+    );
+    return rows as { kind: string; title: string; body: string; occurrences: number }[];
+  };
+  const untilNotified = (occurrences = 1) =>
+    waitFor(
+      "the notification",
+      async () => (await notified()).some((row) => row.occurrences === occurrences),
+      30_000,
+    );
+
+  test("notifies holders of settings.update after its last attempt only", async () => {
+    await startWorkerProcess(database.url);
+    const id = await queue("test_end", { how: "error", message: "secret" });
+    await waitFor("the first attempt", async () => {
+      const job = await queued(id);
+      return job?.attempts === 1 && job.locked_at === null;
+    });
+    expect(await notified()).toEqual([]);
+    await own.runNow(id);
+    await untilNotified();
+    expect(await notified()).toEqual([
+      {
+        kind: "JOB_FAILED",
+        title: "The task test_end failed",
+        body: `The job failed unexpectedly; see the log (given up after 2 attempts)\nSearch the log of the workers for job ${id}.`,
+        occurrences: 1,
+      },
+    ]);
+  });
+
+  test("merges the failures of one task", async () => {
+    await startWorkerProcess(database.url);
+    for (const occurrences of [1, 2]) {
+      await queue("test_end", { how: "giveUp", message: "There is no such wine" });
+      await untilNotified(occurrences);
+    }
+    expect(await notified()).toMatchObject([
+      { body: expect.stringMatching(/^There is no such wine\n/), occurrences: 2 },
+    ]);
+  });
+
+  test("notifies them when its workers died repeatedly", async () => {
+    const gate = await startGate();
+    try {
+      await queue("test_gate", { name: "unowned", gate: gate.url });
+      for (const deaths of [1, 2]) {
+        const worker = await startWorkerProcess(database.url);
+        await waitFor(`visit ${deaths}`, () => gate.visits.length === deaths);
+        worker.signal("SIGKILL");
+        await worker.exited;
+      }
+      await startWorkerProcess(database.url);
+      await untilNotified();
+      expect(await notified()).toMatchObject([
+        {
+          title: "The task test_gate failed",
+          body: expect.stringMatching(/^Its worker died: the job failed\n/),
+        },
+      ]);
+    } finally {
+      await gate.close();
+    }
+  });
+});
+
 describe("an ended job", () => {
   const fail = async () => {
     const id = await own.start(

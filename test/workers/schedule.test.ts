@@ -27,6 +27,16 @@ describe("the task list", () => {
   });
 });
 
+test("a task of each minute uses all its attempts before its next run", () => {
+  const backoffSeconds = (attempt: number) => Math.exp(attempt);
+  for (const { match, options, task } of crontab("wine")) {
+    if (match !== "* * * * *") continue;
+    const retries = Array.from({ length: (options?.maxAttempts ?? 25) - 1 }, (_, n) => n + 1);
+    const lastSecond = retries.reduce((sum, attempt) => sum + backoffSeconds(attempt), 0);
+    expect({ task, inTime: lastSecond < 45 }).toEqual({ task, inTime: true });
+  }
+});
+
 describe("the scheduled tasks", () => {
   let db: QueueDatabase;
   let worker: WorkerProcess;

@@ -5,7 +5,7 @@ import { JobProblem } from "./JobProblem.ts";
 import type { JobScope } from "./ownership.ts";
 import { failOwnedJob, requeueJob } from "./ownership.ts";
 
-/** The status of a job that its users see. For a job that no user started, only the queue is updated. */
+/** The status of a job that its users see. A job that no user started has none, and operators are notified when it fails. */
 export interface JobRecord {
   /** Writes the final status in the transaction that ends the job; a reason marks the job as failed. */
   settle(client: pg.ClientBase, reason?: string): Promise<void>;
@@ -32,17 +32,24 @@ export async function beginRecord(
   const write = async (client: pg.ClientBase, state: string, rest: readonly unknown[]) => {
     if (someone) await client.query(`select ${record}`, [job.id, state, ...rest]);
   };
+  const writeFailure = async (client: pg.ClientBase, reason: string) => {
+    if (someone) await write(client, "FAILED", [null, null, reason, null]);
+    else
+      await client.query("select notify_of_failed_task($1, $2, $3)", [
+        job.task_identifier,
+        job.id,
+        reason,
+      ]);
+  };
   return {
     settle: (client, reason) =>
-      write(client, reason === undefined ? "SUCCEEDED" : "FAILED", [
-        null,
-        null,
-        reason ?? null,
-        null,
-      ]),
+      reason === undefined
+        ? write(client, "SUCCEEDED", [null, null, null, null])
+        : writeFailure(client, reason),
     async fail(error) {
       const { notBeforeMs, message } = explain(error, scope.correlationId);
-      if (!someone && notBeforeMs === 0) return;
+      // The queue's count is not used: adding a job with the key of a running job sets its attempts to the maximum.
+      const reason = `${message} (given up after ${count(job.attempts)})`;
       await failOwnedJob(
         helpers,
         scope,
@@ -50,14 +57,7 @@ export async function beginRecord(
         (client, { attempts, max_attempts, next_attempt_at }) =>
           attempts < max_attempts
             ? write(client, "QUEUED", [attempts, max_attempts, message, next_attempt_at])
-            : write(client, "FAILED", [
-                // The queue's count is not used: adding a job with the key of a running job sets its attempts to the
-                // maximum.
-                null,
-                null,
-                `${message} (given up after ${count(job.attempts)})`,
-                null,
-              ]),
+            : writeFailure(client, reason),
         notBeforeMs,
       );
     },
