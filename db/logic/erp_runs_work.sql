@@ -134,18 +134,25 @@ comment on function delete_erp_cursors is 'Makes the next import start over, whi
 
 create or replace function finish_erp_run(run_id uuid) returns void as $$
 declare
-  v_before integer;
-  v_now integer := (select count(*) from order_import_causes c where c.order_count > 0);
+  v_before erp_sync_runs;
+  v_run erp_sync_runs;
 begin
-  select r.open_issue_groups into v_before from erp_sync_runs r
+  select r.* into v_before from erp_sync_runs r
   where r.open_issue_groups is not null order by r.finished_at desc, r.id desc limit 1;
   -- The first run after an upgrade finds issues that earlier runs caused.
-  v_before := coalesce(v_before, case when not exists (select from erp_sync_runs r where r.status = 'SUCCEEDED') then 0 end);
+  if not found and not exists (select from erp_sync_runs r where r.status = 'SUCCEEDED') then
+    v_before.open_issue_groups := 0;
+    v_before.open_issue_orders := 0;
+  end if;
   update erp_sync_runs r set
-    status = 'SUCCEEDED', finished_at = clock_timestamp(), error = null, orders_total = r.orders_done, open_issue_groups = v_now
-  where r.id = finish_erp_run.run_id and r.status = 'RUNNING';
+    status = 'SUCCEEDED', finished_at = clock_timestamp(), error = null, orders_total = r.orders_done,
+    (open_issue_groups, open_issue_orders) = (
+      select count(*), least(coalesce(sum(c.order_count), 0), 2147483647) from order_import_causes c where c.order_count > 0
+    )
+  where r.id = finish_erp_run.run_id and r.status = 'RUNNING'
+  returning r.* into v_run;
   if found then
-    perform notify_of_import_issues(v_before, v_now, run_id);
+    perform notify_of_import_issues(v_before, v_run);
   end if;
   perform refresh_import_causes();
 end;

@@ -113,12 +113,17 @@ comment on function tg_sessions__notify is 'Notifies a user of a login from a ne
 select ensure_trigger('sessions', '_500_notify', 'after insert on %TABLE% for each row when
   (new.ip_address is not null) execute function tg_sessions__notify()');
 
-create or replace function notify_of_import_issues(groups_before integer, groups_now integer, run_id uuid) returns void as $$
+create or replace function notify_of_import_issues(run_before erp_sync_runs, run_now erp_sync_runs) returns void as $$
+declare
+  v_groups integer := run_now.open_issue_groups - run_before.open_issue_groups;
+  v_orders integer := run_now.open_issue_orders - run_before.open_issue_orders;
 begin
-  if groups_now > groups_before then
+  if v_groups > 0 or v_orders > 0 then
     perform notify_users(holders_of('erpsync.read'), 'IMPORT_ISSUES',
-      format('%s new groups of import issues', groups_now - groups_before),
-      format('%s groups are open since the last import.', groups_now), 'ErpSyncRun', run_id::text, '');
+      case when v_groups > 0 then format('New groups of import issues: %s', v_groups)
+        else format('More orders with import issues: %s', v_orders) end,
+      format('Open groups after the last import: %s. Affected orders: %s.', run_now.open_issue_groups, run_now.open_issue_orders),
+      'ErpSyncRun', run_now.id::text, '');
   end if;
 end;
 $$ language plpgsql volatile;

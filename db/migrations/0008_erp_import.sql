@@ -243,6 +243,7 @@ create table erp_sync_runs (
   updated_at timestamptz not null default now(),
   cancelled_by_user_id uuid references users on delete set null,
   open_issue_groups integer,
+  open_issue_orders integer,
   constraint erp_sync_runs_error_check check (char_length(error) <= 2000)
 );
 create index erp_sync_runs_queued_at_idx on erp_sync_runs (queued_at, id);
@@ -308,6 +309,8 @@ comment on column erp_sync_runs.job_id is '@internal
 The job in the queue.';
 comment on column erp_sync_runs.cancelled_by_user_id is 'Who cancelled it; null for a run that nobody cancelled.';
 comment on column erp_sync_runs.open_issue_groups is 'The number of groups of import issues that were open when the run ended; null before.';
+comment on column erp_sync_runs.open_issue_orders is
+  'The sum of the orders of these groups when the run ended; null before. An order counts once for each of its groups.';
 comment on constraint erp_sync_runs_error_check on erp_sync_runs is 'must be 2000 characters at most';
 comment on constraint erp_sync_runs_requested_by_user_id_fkey on erp_sync_runs is '@behavior -*';
 

@@ -408,35 +408,56 @@ describe("Notifications are created for", () => {
     ]);
   });
 
+  /** Ends an import with groups of open issues, given by the numbers of their orders. */
+  const finishImport = async (...groups: number[]) => {
+    await sql("delete from order_import_causes");
+    await sql(
+      `insert into order_import_causes (kind, code, key, order_count, occurrences, first_seen_at, last_seen_at)
+       select 'MAPPING', 'vat_code.unmapped', n::text, orders, 1, now(), now()
+       from unnest($1::integer[]) with ordinality as g(orders, n)`,
+      [groups],
+    );
+    const [run] = await sql<{ id: string }>(
+      "insert into erp_sync_runs (kind, status) values ('IMPORT', 'RUNNING') returning id",
+    );
+    await sql("select finish_erp_run($1)", [run!.id]);
+    return run!.id;
+  };
+
   test("additional groups of import issues", async () => {
     const reader = await person(["erpsync.read"]);
     const other = await person();
-    const finish = async (groups: number) => {
-      await sql("delete from order_import_causes");
-      await sql(
-        `insert into order_import_causes (kind, code, key, order_count, occurrences, first_seen_at, last_seen_at)
-         select 'MAPPING', 'vat_code.unmapped', n::text, 1, 1, now(), now() from generate_series(1, $1) as n`,
-        [groups],
-      );
-      const [run] = await sql<{ id: string }>(
-        "insert into erp_sync_runs (kind, status) values ('IMPORT', 'RUNNING') returning id",
-      );
-      await sql("select finish_erp_run($1)", [run!.id]);
-      return run!.id;
-    };
-    await finish(2);
-    await finish(1);
-    const last = await finish(4);
+    await finishImport(1, 1);
+    await finishImport(1);
+    const last = await finishImport(1, 1, 1, 1);
     expect(await inbox(reader.token)).toMatchObject([
       {
         kind: "IMPORT_ISSUES",
-        title: "3 new groups of import issues",
-        body: "4 groups are open since the last import.",
+        title: "New groups of import issues: 3",
+        body: "Open groups after the last import: 4. Affected orders: 4.",
         entityId: last,
         occurrences: 2,
       },
     ]);
     expect(await inbox(other.token)).toEqual([]);
+  });
+
+  test("a group of import issues that affects more orders", async () => {
+    await finishImport(3);
+    const reader = await person(["erpsync.read"]);
+    await finishImport(3);
+    expect(await inbox(reader.token)).toEqual([]);
+    await finishImport(3_000);
+    expect(await inbox(reader.token)).toMatchObject([
+      {
+        kind: "IMPORT_ISSUES",
+        title: "More orders with import issues: 2997",
+        body: "Open groups after the last import: 1. Affected orders: 3000.",
+        occurrences: 1,
+      },
+    ]);
+    await finishImport(2_999);
+    expect(await inbox(reader.token)).toMatchObject([{ occurrences: 1 }]);
   });
 
   test("outages of ten minutes, once per outage", async () => {
