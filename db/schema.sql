@@ -643,15 +643,15 @@ comment on table absences is '@group Office 57
 @filter from endsOn:>=$value
 @filter to startsOn:<=$value
 @filter userId userId:$value
-@filter departmentId user.departmentId:$value
+@filter departmentId departmentId:$value
 @filter status status:$value
 @defaultOrder starts_on desc
 @label type starts_on
 A time in which somebody does not work. Callers see their own, with `absences.read` or `absences.update` those of everybody. Two absences of one person never overlap.';
 
 comment on column absences.user_id is '@mutations off
-@list 1
-@title Person
+@list off
+@title User
 Who is absent.';
 
 comment on column absences.type is '@list 2
@@ -1940,12 +1940,13 @@ comment on column documentation_pages.is_built_in is '@mutations off
 Whether the page is part of the product and read-only.';
 
 comment on column documentation_pages.author_user_id is '@mutations off
-@list 5
-@title Author
+@list off
+@title Author (user)
 The author of the first version.';
 
 comment on column documentation_pages.updated_by_user_id is '@mutations off
-@title Changed by
+@list off
+@title Changed by (user)
 The author of the latest version.';
 
 comment on column documentation_pages.version is '@mutations off
@@ -2035,8 +2036,8 @@ comment on column documentation_versions.body is '@list off
 @widget markdown
 The text of this version.';
 
-comment on column documentation_versions.author_user_id is '@list 3
-@title Author
+comment on column documentation_versions.author_user_id is '@list off
+@title Author (user)
 The author; null for a page of the product.';
 comment on column documentation_versions.created_at is '@list 4';
 
@@ -2339,6 +2340,7 @@ create table erp_sync_runs (
   updated_at timestamp with time zone not null default now(),
   cancelled_by_user_id uuid,
   open_issue_groups integer,
+  open_issue_orders integer,
   constraint erp_sync_runs_cancelled_by_user_id_fkey FOREIGN KEY (cancelled_by_user_id) REFERENCES users(id) ON DELETE SET NULL,
   constraint erp_sync_runs_error_check CHECK (char_length(error) <= 2000),
   constraint erp_sync_runs_pkey PRIMARY KEY (id),
@@ -2363,7 +2365,7 @@ create policy erp_sync_runs_owner on erp_sync_runs for all to office_owner
 
 create policy erp_sync_runs_read on erp_sync_runs for select to office_api
   using (( SELECT has_permission('erpsync.read'::text) AS has_permission));
-grant select (xmin, id, kind, status, requested_by_user_id, erp_order_number, orders_total, orders_done, orders_created, orders_updated, orders_unchanged, orders_missing, customers_done, failures, attempts, error, queued_at, started_at, retry_at, finished_at, "position", job_id, created_at, updated_at, cancelled_by_user_id, open_issue_groups) on erp_sync_runs to office_api;
+grant select (xmin, id, kind, status, requested_by_user_id, erp_order_number, orders_total, orders_done, orders_created, orders_updated, orders_unchanged, orders_missing, customers_done, failures, attempts, error, queued_at, started_at, retry_at, finished_at, "position", job_id, created_at, updated_at, cancelled_by_user_id, open_issue_groups, open_issue_orders) on erp_sync_runs to office_api;
 
 comment on table erp_sync_runs is '@group Operations 61
 @title Imports
@@ -2426,6 +2428,7 @@ comment on column erp_sync_runs.job_id is '@internal
 The job in the queue.';
 comment on column erp_sync_runs.cancelled_by_user_id is 'Who cancelled it; null for a run that nobody cancelled.';
 comment on column erp_sync_runs.open_issue_groups is 'The number of groups of import issues that were open when the run ended; null before.';
+comment on column erp_sync_runs.open_issue_orders is 'The sum of the orders of these groups when the run ended; null before. An order counts once for each of its groups.';
 comment on constraint erp_sync_runs_error_check on erp_sync_runs is 'must be 2000 characters at most';
 comment on constraint erp_sync_runs_requested_by_user_id_fkey on erp_sync_runs is '@behavior -*';
 
@@ -5231,8 +5234,8 @@ The department that the user belongs to.';
 
 comment on column users.invitations_closed_at is '@internal
 When the user was first activated, or deactivated before that; no invitation activates the user from then on.';
-comment on column users.time_zone is 'The user''s time zone, such as `Europe/Copenhagen`; null for the time zone of the office.';
-comment on column users.locale is 'The user''s locale, such as `da-DK`, for the form of dates and numbers; null for the locale of the office.';
+comment on column users.time_zone is 'The user''s time zone, such as `Europe/Copenhagen`. Without one, that of the office counts.';
+comment on column users.locale is 'The user''s locale, such as `da-DK`, for the form of dates and numbers. Without one, that of the office counts.';
 
 comment on column users.erased_at is '@mutations off
 @title Anonymised
@@ -5350,7 +5353,7 @@ declare
   v_user_id uuid := coalesce(absence_balances.user_id, current_user_id());
 begin
   perform require_full_login();
-  if v_user_id <> current_user_id() then
+  if v_user_id <> current_user_id() and not has_any_permission('absences.read', 'absences.update') then
     perform require_permission('absences.read');
   end if;
   if absence_balances.year not between 1900 and 2200 then
@@ -5374,7 +5377,7 @@ grant execute on function absence_balances(integer,uuid) to office_api;
 
 comment on function absence_balances(integer,uuid) is '@guard login
 @argument year The calendar year.
-@argument user_id Whose; the caller by default. Others need `absences.read`.
+@argument user_id Whose; the caller by default. Others need `absences.read` or `absences.update`.
 The working days of a year that somebody is absent, by reason.';
 
 CREATE OR REPLACE FUNCTION absence_to_change(id uuid, is_decision boolean)
@@ -5401,6 +5404,34 @@ begin
 end;
 $function$;
 
+CREATE OR REPLACE FUNCTION absences_department_id(absence absences)
+ RETURNS uuid
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select absent_department_id(absence.user_id)
+$function$;
+grant execute on function absences_department_id(absences) to office_api;
+
+comment on function absences_department_id(absences) is '@computed
+@list off
+@title Department
+The id of the department that the person has now. Every reader of the absence sees it.';
+
+CREATE OR REPLACE FUNCTION absences_user_name(absence absences)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select colleague_name(absence.user_id)
+$function$;
+grant execute on function absences_user_name(absences) to office_api;
+
+comment on function absences_user_name(absences) is '@computed
+@title Person
+@list 1
+The name of the person; without one, their e-mail address before the @. Every reader of the absence sees it.';
+
 CREATE OR REPLACE FUNCTION absences_working_days(absence absences)
  RETURNS numeric
  LANGUAGE sql
@@ -5414,6 +5445,21 @@ comment on function absences_working_days(absences) is '@computed
 @list 6
 @notNull
 The number of working days: Monday to Friday without public holidays, half days as halves.';
+
+CREATE OR REPLACE FUNCTION absent_department_id(user_id uuid)
+ RETURNS uuid
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+  select u.department_id from users u
+  where u.id = absent_department_id.user_id and is_login()
+    and (u.id = current_user_id() or has_any_permission('absences.read', 'absences.update'))
+$function$;
+grant execute on function absent_department_id(uuid) to office_api;
+
+comment on function absent_department_id(uuid) is '@behavior -*
+The department of a user, for callers who see the absences of that user; null for others.';
 
 CREATE OR REPLACE FUNCTION act_as(user_id uuid)
  RETURNS void
@@ -5773,6 +5819,16 @@ end;
 $function$;
 grant execute on function answer_ai_approval(text,uuid,boolean) to office_api;
 comment on function answer_ai_approval(text,uuid,boolean) is 'Approves or denies a proposed change, once; an expired one stays unapproved.';
+
+CREATE OR REPLACE FUNCTION any_word(query tsquery)
+ RETURNS tsquery
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select string_agg(m[1], ' | ')::tsquery from regexp_matches(querytree(any_word.query), '(''(?:[^'']|'''')+'')', 'g') as m
+$function$;
+grant execute on function any_word(tsquery) to office_api;
+comment on function any_word(tsquery) is 'A search for any word of another search but those that it excludes.';
 
 CREATE OR REPLACE FUNCTION api_tokens_lock()
  RETURNS bigint
@@ -6823,14 +6879,7 @@ AS $function$
 declare
   v_broken text;
 begin
-  select l.slug into v_broken
-  from (
-    select distinct m[1] as slug
-    -- One expression for each kind of fence: with alternatives it would be greedy.
-    from string_to_table(regexp_replace(regexp_replace(regexp_replace(check_documentation_links.body, '```.*?```', '', 'g'),
-        '~~~.*?~~~', '', 'g'), '`[^`\n]*`', '', 'g'), E'\n') as line,
-      regexp_matches(line, '\]\(([A-Za-z0-9_-]+)(?:#[^)\s]*)?\)', 'g') as m
-  ) as l
+  select l.slug into v_broken from documentation_links(check_documentation_links.body) as l
   where l.slug <> check_documentation_links.own_slug and documentation_page_id(l.slug) is null
   order by l.slug limit 1;
   if found then
@@ -6974,6 +7023,19 @@ grant execute on function claim_idempotency_key(bytea,bytea) to office_api;
 
 comment on function claim_idempotency_key(bytea,bytea) is '@behavior -*
 The state of a key: `new` (held by this transaction), `busy` (held by another), or `done` with the stored response. Fails for a different request, and when the response may not be shown.';
+
+CREATE OR REPLACE FUNCTION colleague_name(user_id uuid)
+ RETURNS text
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+  select user_name(u.id) from users u where u.id = colleague_name.user_id and is_login()
+$function$;
+grant execute on function colleague_name(uuid) to office_api;
+
+comment on function colleague_name(uuid) is '@behavior -*
+The display name of a user, also for logins without `users.read`; null for scoped tokens and without a user.';
 
 CREATE OR REPLACE FUNCTION colleagues_department_id()
  RETURNS uuid
@@ -8062,6 +8124,44 @@ $function$;
 grant execute on function dev_login(text,bytea,integer,integer) to office_api;
 comment on function dev_login(text,bytea,integer,integer) is 'Opens a session for an active user, or records the refusal and returns no row. Available outside production only.';
 
+CREATE OR REPLACE FUNCTION documentation_excerpt(body text, danish tsquery, english tsquery)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select ts_headline(coalesce(f.language, 'pg_catalog.simple'), coalesce(f.part, left(documentation_excerpt.body, 2000)),
+    coalesce(f.query, ''), 'StartSel="", StopSel="", MaxWords=30, MinWords=10, MaxFragments=2, FragmentDelimiter=" … "')
+  from (select) as one left join lateral (
+    select l.language, p.part, case when t.words @@ l.query then l.query else l.any_word end as query
+    from matching_parts(documentation_excerpt.body, danish || english) with ordinality as p(part, place),
+      (values ('pg_catalog.danish'::regconfig, danish, any_word(danish)), ('pg_catalog.english', english, any_word(english)))
+        as l(language, query, any_word),
+      -- The offset keeps the planner from computing the words twice.
+      lateral (select to_tsvector(l.language, p.part) as words offset 0) as t
+    where t.words @@ l.any_word
+    order by t.words @@ l.query desc, p.place limit 1
+  ) as f on true
+$function$;
+grant execute on function documentation_excerpt(text,tsquery,tsquery) to office_api;
+comment on function documentation_excerpt(text,tsquery,tsquery) is 'The text around the words of a search: a part with all of them if one is found; the beginning where the body has none.';
+
+CREATE OR REPLACE FUNCTION documentation_links(markdown text)
+ RETURNS TABLE(slug text)
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select distinct coalesce(m[1], m[2])
+  from without_code(documentation_links.markdown) as t(text),
+    (values
+      ('\]\(\s*', '(?:\s*\)|\s+["''(])'),
+      ('^ {0,3}(?:> {0,4})*\[(?!\^)[^][\n]+\]:[ \t]*\n?[ \t]*', '(?:\s*$|\s+["''(])')
+    ) as link(beginning, ending),
+    regexp_matches(t.text,
+      link.beginning || '(?:<(?:\./)?([A-Za-z0-9_-]+)(?:#[^<>\n]*)?>|(?:\./)?([A-Za-z0-9_-]+)(?:#[^()\s<>]*)?)' || link.ending,
+      'gn') as m
+$function$;
+comment on function documentation_links(text) is 'The addresses of pages in links `[text](address "title")` and definitions `[label]: address` outside of code.';
+
 CREATE OR REPLACE FUNCTION documentation_page_by_slug(slug text)
  RETURNS documentation_pages
  LANGUAGE plpgsql
@@ -8097,6 +8197,33 @@ AS $function$
 $function$;
 comment on function documentation_page_id(text) is 'The id of the page with this current or earlier address.';
 
+CREATE OR REPLACE FUNCTION documentation_pages_author_name(page documentation_pages)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select colleague_name(page.author_user_id)
+$function$;
+grant execute on function documentation_pages_author_name(documentation_pages) to office_api;
+
+comment on function documentation_pages_author_name(documentation_pages) is '@computed
+@list 5
+@title Author
+The name of the author of the first version; null for a page of the product.';
+
+CREATE OR REPLACE FUNCTION documentation_pages_updated_by_name(page documentation_pages)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select colleague_name(page.updated_by_user_id)
+$function$;
+grant execute on function documentation_pages_updated_by_name(documentation_pages) to office_api;
+
+comment on function documentation_pages_updated_by_name(documentation_pages) is '@computed
+@title Changed by
+The name of the author of the latest version; null for a page of the product.';
+
 CREATE OR REPLACE FUNCTION documentation_version(id uuid)
  RETURNS documentation_versions
  LANGUAGE plpgsql
@@ -8113,6 +8240,20 @@ grant execute on function documentation_version(uuid) to office_api;
 comment on function documentation_version(uuid) is '@guard login documentation.update
 @nullable
 A version of a handbook page; null for an unknown id.';
+
+CREATE OR REPLACE FUNCTION documentation_versions_author_name(version documentation_versions)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select colleague_name(version.author_user_id)
+$function$;
+grant execute on function documentation_versions_author_name(documentation_versions) to office_api;
+
+comment on function documentation_versions_author_name(documentation_versions) is '@computed
+@list 3
+@title Author
+The name of the author; null for a page of the product.';
 
 CREATE OR REPLACE FUNCTION documentation_words(language regconfig, page documentation_pages)
  RETURNS tsvector
@@ -9664,18 +9805,25 @@ CREATE OR REPLACE FUNCTION finish_erp_run(run_id uuid)
  SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
-  v_before integer;
-  v_now integer := (select count(*) from order_import_causes c where c.order_count > 0);
+  v_before erp_sync_runs;
+  v_run erp_sync_runs;
 begin
-  select r.open_issue_groups into v_before from erp_sync_runs r
+  select r.* into v_before from erp_sync_runs r
   where r.open_issue_groups is not null order by r.finished_at desc, r.id desc limit 1;
   -- The first run after an upgrade finds issues that earlier runs caused.
-  v_before := coalesce(v_before, case when not exists (select from erp_sync_runs r where r.status = 'SUCCEEDED') then 0 end);
+  if not found and not exists (select from erp_sync_runs r where r.status = 'SUCCEEDED') then
+    v_before.open_issue_groups := 0;
+    v_before.open_issue_orders := 0;
+  end if;
   update erp_sync_runs r set
-    status = 'SUCCEEDED', finished_at = clock_timestamp(), error = null, orders_total = r.orders_done, open_issue_groups = v_now
-  where r.id = finish_erp_run.run_id and r.status = 'RUNNING';
+    status = 'SUCCEEDED', finished_at = clock_timestamp(), error = null, orders_total = r.orders_done,
+    (open_issue_groups, open_issue_orders) = (
+      select count(*), least(coalesce(sum(c.order_count), 0), 2147483647) from order_import_causes c where c.order_count > 0
+    )
+  where r.id = finish_erp_run.run_id and r.status = 'RUNNING'
+  returning r.* into v_run;
   if found then
-    perform notify_of_import_issues(v_before, v_now, run_id);
+    perform notify_of_import_issues(v_before, v_run);
   end if;
   perform refresh_import_causes();
 end;
@@ -9765,7 +9913,7 @@ AS $function$
 $function$;
 comment on function format_problem(export_templates,text) is 'The reason why a template cannot be exported in a format; null when it can.';
 
-CREATE OR REPLACE FUNCTION free_resources(starts_at timestamp with time zone, ends_at timestamp with time zone, kind resource_kind DEFAULT NULL::resource_kind, capacity integer DEFAULT NULL::integer)
+CREATE OR REPLACE FUNCTION free_resources("from" timestamp with time zone, "to" timestamp with time zone, kind resource_kind DEFAULT NULL::resource_kind, capacity integer DEFAULT NULL::integer)
  RETURNS SETOF resources
  LANGUAGE plpgsql
  STABLE SECURITY DEFINER
@@ -9773,8 +9921,8 @@ CREATE OR REPLACE FUNCTION free_resources(starts_at timestamp with time zone, en
 AS $function$
 begin
   perform require_full_login();
-  if free_resources.ends_at <= free_resources.starts_at then
-    perform fail('OF400', 'endsAt must be after startsAt', '{"path": ["endsAt"]}');
+  if free_resources."to" <= free_resources."from" then
+    perform fail('OF400', 'to must be after from', '{"path": ["to"]}');
   end if;
   return query
   select r.* from resources r
@@ -9783,7 +9931,7 @@ begin
     and not exists (
       select from resource_bookings b
       where b.resource_id = r.id and b.status = 'BOOKED'
-        and tstzrange(b.starts_at, b.ends_at) && tstzrange(free_resources.starts_at, free_resources.ends_at)
+        and tstzrange(b.starts_at, b.ends_at) && tstzrange(free_resources."from", free_resources."to")
     )
   order by r.name, r.id;
 end;
@@ -9791,8 +9939,8 @@ $function$;
 grant execute on function free_resources(timestamp with time zone,timestamp with time zone,resource_kind,integer) to office_api;
 
 comment on function free_resources(timestamp with time zone,timestamp with time zone,resource_kind,integer) is '@guard login
-@argument starts_at The beginning of the time in question.
-@argument ends_at Its end.
+@argument from The beginning of the time in question.
+@argument to Its end.
 @argument kind Only resources of this kind.
 @argument capacity Only resources for at least so many people.
 The resources that nobody has booked in that time, by name.';
@@ -11077,6 +11225,30 @@ begin
 end;
 $function$;
 
+CREATE OR REPLACE FUNCTION matching_parts(body text, query tsquery)
+ RETURNS SETOF text
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  v_beginning text;
+  v_rest text;
+  v_at integer;
+begin
+  for v_beginning in select * from word_beginnings(matching_parts.query) loop
+    v_rest := matching_parts.body;
+    for n in 1 .. 3 loop
+      v_at := strpos(v_rest, substring(v_rest from v_beginning));
+      exit when v_at is null;
+      return next substr(v_rest, greatest(v_at - 300, 1), least(v_at, 301) + 1700);
+      v_rest := regexp_replace(substr(v_rest, v_at + 1700), '^\S{1,100}', '');
+    end loop;
+  end loop;
+end;
+$function$;
+grant execute on function matching_parts(text,tsquery) to office_api;
+comment on function matching_parts(text,tsquery) is 'Parts of a text of at most 2001 characters that can contain a word of a search.';
+
 CREATE OR REPLACE FUNCTION may_search(keys text[])
  RETURNS boolean
  LANGUAGE sql
@@ -11209,19 +11381,21 @@ AS $function$
 declare
   v_changes jsonb;
   v_changed text[];
+  v_count integer;
   v_is_marked boolean;
 begin
   if next_watched_changes.is_first then
     update search_watches w set is_ready = false, ready_after = null
     from users u
     where u.id = w.user_id and w.is_ready and (w.is_paused or not u.is_active);
-    delete from watched_changes c where not is_watched(c.table_name);
+    -- A call of `is_watched` would be one statement for each row.
+    delete from watched_changes c where not exists (select from search_watches w where w.table_name = c.table_name);
   end if;
   update search_watches w set ready_after = case when w.ready_after = '0' then pg_current_xact_id()::text else '0' end
   where not w.is_ready and not w.is_paused
     and (w.ready_after is null or w.ready_after = '0' or w.ready_after::xid8 > pg_snapshot_xmax(pg_current_snapshot()));
   v_is_marked := found;
-  select jsonb_agg(to_jsonb(c) order by c.id), array_agg(distinct c.table_name) into v_changes, v_changed
+  select jsonb_agg(to_jsonb(c) order by c.id), array_agg(distinct c.table_name), count(*) into v_changes, v_changed, v_count
   -- Includes all pending changes of a row, so that a new row and its related rows are one event.
   from watched_changes c
   where (c.table_name, c.row_id) in (
@@ -11232,6 +11406,8 @@ begin
   return jsonb_build_object(
     'changes', coalesce(v_changes, '[]'),
     'isMarked', v_is_marked,
+    'hasMore', v_count >= next_watched_changes.row_limit
+      and v_count < (select count(*) from (select from watched_changes limit v_count + 1) as c),
     'watches', (
       select coalesce(jsonb_agg(watch_to_run(w) order by w.user_id, w.table_name, w.id), '[]')
       from (
@@ -11277,15 +11453,36 @@ AS $function$
 $function$;
 comment on function notification_kinds() is 'The kinds with a preference. A search watch has its own channels.';
 
-CREATE OR REPLACE FUNCTION notify_of_import_issues(groups_before integer, groups_now integer, run_id uuid)
+CREATE OR REPLACE FUNCTION notify_of_failed_task(task text, queue_job_id bigint, reason text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+begin
+  perform notify_users(holders_of('settings.update'), 'JOB_FAILED', format('The task %s failed', task),
+    concat_ws(E'\n', left(without_tokens(reason), 1000), format('Search the log of the workers for job %s.', queue_job_id)),
+    -- The prefix separates it from failures of a job that the recipient started.
+    subject_key => 'task:' || task);
+end;
+$function$;
+grant execute on function notify_of_failed_task(text,bigint,text) to office_worker;
+comment on function notify_of_failed_task(text,bigint,text) is 'Notifies holders of `settings.update` when a job that no user started fails permanently.';
+
+CREATE OR REPLACE FUNCTION notify_of_import_issues(run_before erp_sync_runs, run_now erp_sync_runs)
  RETURNS void
  LANGUAGE plpgsql
 AS $function$
+declare
+  v_groups integer := run_now.open_issue_groups - run_before.open_issue_groups;
+  v_orders integer := run_now.open_issue_orders - run_before.open_issue_orders;
 begin
-  if groups_now > groups_before then
+  if v_groups > 0 or v_orders > 0 then
     perform notify_users(holders_of('erpsync.read'), 'IMPORT_ISSUES',
-      format('%s new groups of import issues', groups_now - groups_before),
-      format('%s groups are open since the last import.', groups_now), 'ErpSyncRun', run_id::text, '');
+      case when v_groups > 0 then format('New groups of import issues: %s', v_groups)
+        else format('More orders with import issues: %s', v_orders) end,
+      format('Open groups after the last import: %s. Affected orders: %s.', run_now.open_issue_groups, run_now.open_issue_orders),
+      'ErpSyncRun', run_now.id::text, '');
   end if;
 end;
 $function$;
@@ -11928,23 +12125,24 @@ end;
 $function$;
 comment on function protect_views() is 'Applies the tag @read to all views, including those created in `logic`.';
 
-CREATE OR REPLACE FUNCTION queue_changed_search()
- RETURNS boolean
+CREATE OR REPLACE FUNCTION queue_changes(with_search boolean)
+ RETURNS void
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 begin
-  -- Uses the index, which skips delivered rows that are not vacuumed yet.
-  if (select o.id from search_outbox o order by o.id limit 1) is null or is_queued('index_search', 'changes') then
-    return false;
+  -- The lookups use the index, which skips deleted rows that are not vacuumed yet.
+  if with_search and (select o.id from search_outbox o order by o.id limit 1) is not null and not is_queued('index_search', 'changes') then
+    perform queue_search_indexing();
   end if;
-  perform queue_search_indexing();
-  return true;
+  if (select c.id from watched_changes c order by c.id limit 1) is not null and not is_queued('run_watches', 'changes') then
+    perform queue_job('run_watches', '{}', 'changes', null, 5);
+  end if;
 end;
 $function$;
-grant execute on function queue_changed_search() to office_worker;
-comment on function queue_changed_search() is 'Queues the delivery of changes when the outbox is not empty; returns whether a job was added.';
+grant execute on function queue_changes(boolean) to office_worker;
+comment on function queue_changes(boolean) is 'Queues the evaluation of search watches when rows have changed, and with a search engine the delivery of its changes.';
 
 CREATE OR REPLACE FUNCTION queue_erp_run(kind erp_sync_run_kind, erp_order_number text DEFAULT NULL::text)
  RETURNS erp_sync_job_handle
@@ -14318,8 +14516,8 @@ CREATE OR REPLACE FUNCTION search_documentation(text text, first integer DEFAULT
  STABLE
 AS $function$
 declare
-  v_query tsquery := websearch_to_tsquery('pg_catalog.danish', left(search_documentation.text, 1000))
-    || websearch_to_tsquery('pg_catalog.english', left(search_documentation.text, 1000));
+  v_danish tsquery := websearch_to_tsquery('pg_catalog.danish', left(search_documentation.text, 1000));
+  v_english tsquery := websearch_to_tsquery('pg_catalog.english', left(search_documentation.text, 1000));
 begin
   perform require_full_login();
   if search_documentation.first not between 1 and 50 then
@@ -14328,12 +14526,13 @@ begin
     perform fail('OF400', 'text must be 1000 characters at most', '{"path": ["text"]}');
   end if;
   return query
-  select p.id, p.slug, p.title, ts_headline('pg_catalog.english', left(p.body, 20000), v_query,
-    'StartSel="", StopSel="", MaxWords=30, MinWords=10, MaxFragments=2, FragmentDelimiter=" … "')
-  from documentation_pages p
-  where p.search_vector @@ v_query
-  order by ts_rank(p.search_vector, v_query) desc, p.title, p.id
-  limit search_documentation.first;
+  select p.id, p.slug, p.title, documentation_excerpt(p.body, v_danish, v_english)
+  from (
+    select d.* from documentation_pages d
+    where d.search_vector @@ (v_danish || v_english)
+    order by ts_rank(d.search_vector, v_danish || v_english) desc, d.title, d.id
+    limit search_documentation.first
+  ) as p;
 end;
 $function$;
 grant execute on function search_documentation(text,integer) to office_api;
@@ -17637,6 +17836,16 @@ AS $function$
 $function$;
 comment on function watch_version(search_watches) is 'Changes with the search and the owner of a watch.';
 
+CREATE OR REPLACE FUNCTION without_code(markdown text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  -- One expression for each kind of fence: with alternatives it would be greedy.
+  select regexp_replace(regexp_replace(regexp_replace(without_code.markdown, '```.*?```', '', 'g'), '~~~.*?~~~', '', 'g'),
+    '`[^`\n]*`', '', 'g')
+$function$;
+
 CREATE OR REPLACE FUNCTION without_personal(changed jsonb, names text[])
  RETURNS jsonb
  LANGUAGE sql
@@ -17654,6 +17863,18 @@ AS $function$
   select regexp_replace(value, 'bo[salc]_[A-Za-z0-9_-]{20,}', '[left out]', 'g')
 $function$;
 comment on function without_tokens(text) is 'Replaces everything that looks like a session or API token.';
+
+CREATE OR REPLACE FUNCTION word_beginnings(query tsquery)
+ RETURNS SETOF text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select '(?i)(?:^|\W)' || regexp_replace(regexp_replace(word, '(..)[ei]$', '\1'), '([][\\^$.|?*+(){}])', '\\\1', 'g')
+  from unnest(tsvector_to_array(replace(any_word(word_beginnings.query)::text, ' | ', ' ')::tsvector)) as word
+  order by length(word) desc, word limit 6
+$function$;
+grant execute on function word_beginnings(tsquery) to office_api;
+comment on function word_beginnings(tsquery) is 'Regular expressions for the beginnings of the longest words of a search.';
 
 CREATE OR REPLACE FUNCTION word_columns()
  RETURNS TABLE(relation regclass, attribute name)
@@ -18382,10 +18603,16 @@ CREATE OR REPLACE FUNCTION office_jobs.notify_job_owner(tenant text, job_id bigi
  RETURNS void
  LANGUAGE plpgsql
 AS $function$
+declare
+  v_records integer;
 begin
   if to_regprocedure(format('%I.record_job(bigint, text, integer, integer, text, timestamptz)', notify_job_owner.tenant)) is not null then
-    execute format('select %I.record_job($1, $2, $3, null, $4)', notify_job_owner.tenant)
+    execute format('select %I.record_job($1, $2, $3, null, $4)', notify_job_owner.tenant) into v_records
       using notify_job_owner.job_id, notify_job_owner.state, notify_job_owner.attempts, notify_job_owner.error;
+    if notify_job_owner.state = 'FAILED' and v_records = 0 then
+      execute format('select %I.notify_of_failed_task(q.task, q.id, $2) from office_jobs.queue q where q.id = $1', notify_job_owner.tenant)
+        using notify_job_owner.job_id, notify_job_owner.error;
+    end if;
   end if;
 exception when others then
   raise warning 'state of job % was not recorded in tenant %: %', notify_job_owner.job_id, notify_job_owner.tenant, sqlerrm;
@@ -18405,7 +18632,7 @@ AS $function$
 $function$;
 comment on function office_jobs.postpone(bigint,text,timestamp with time zone,integer) is 'Delays the next attempt of a failing job; returns its state after the failure, and no row when the worker has lost the job.';
 
-CREATE OR REPLACE FUNCTION office_jobs.queue_changed_searches(main_tenant text)
+CREATE OR REPLACE FUNCTION office_jobs.queue_changes(main_tenant text, with_search boolean)
  RETURNS void
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -18414,12 +18641,12 @@ AS $function$
 declare
   v_tenant text;
 begin
-  execute format('select %I.queue_changed_search()', queue_changed_searches.main_tenant);
+  execute format('select %I.queue_changes($1)', queue_changes.main_tenant) using queue_changes.with_search;
   for v_tenant in select a.tenant from office_jobs.tenants a
   loop
     begin
-      if to_regprocedure(format('%I.queue_changed_search()', v_tenant)) is not null then
-        execute format('select %I.queue_changed_search()', v_tenant);
+      if to_regprocedure(format('%I.queue_changes(boolean)', v_tenant)) is not null then
+        execute format('select %I.queue_changes($1)', v_tenant) using queue_changes.with_search;
       end if;
     exception when undefined_table or undefined_function or invalid_schema_name or internal_error then
       null;
@@ -18427,7 +18654,7 @@ begin
   end loop;
 end;
 $function$;
-comment on function office_jobs.queue_changed_searches(text) is 'Queues the delivery of search changes for the live schema and all test runs that have any.';
+comment on function office_jobs.queue_changes(text,boolean) is 'Queues the jobs for changes of watched rows and for the search engine, in the live schema and all test runs that have any.';
 
 CREATE OR REPLACE FUNCTION office_jobs.release_dead(silence interval)
  RETURNS TABLE(job_id bigint, task text, tenant text, correlation_id text, worker text, given_up boolean)

@@ -497,7 +497,8 @@ Nobody decides on an absence of their own. An absence is decided once; an approv
 ## Who is away
 
 `absences(from: "2027-07-01", to: "2027-07-31")` lists those that have a day in July; `userId`, `departmentId` and
-`status` narrow it further, `query` by any other field.
+`status` narrow it further, `query` by any other field. `departmentId` is the department that the person has now.
+`userName` is their name; `user`, with their address, needs `users.read`, except for the caller''s own absences.
 
 Colleagues without a permission see who is away and when, not why. `awayPeriods` lists approved absences by person and
 days; `awayDays` lists who is away on each working day:
@@ -516,7 +517,7 @@ is away on the day of the campaign, both in the office''s time zone.
 `workingDays` of an absence counts Monday to Friday without public holidays, half days as halves. `publicHolidays` are
 rows: those of Denmark from 2025 to 2030 come with a new database, `createPublicHoliday` and its companions need
 `absences.update`. `absenceBalances(year: 2027)` adds the working days of a year by type, requested and approved; those
-of another person (`userId`) need `absences.read`.
+of another person (`userId`) need `absences.read` or `absences.update`.
 
 Days are dates without a time zone.', 2),
   ('bookings', 'Bookings', 'For callers of the API and office staff. After this page you can book a room, a vehicle or a tasting set, find a free
@@ -534,7 +535,7 @@ booked already stays. A resource with bookings cannot be deleted.
 `freeResources` lists the resources that nobody has booked in a time, by name:
 
 ```graphql
-{ freeResources(startsAt: "2027-03-15T10:00:00Z", endsAt: "2027-03-15T12:00:00Z", kind: ROOM, capacity: 6) { id name location } }
+{ freeResources(from: "2027-03-15T10:00:00Z", to: "2027-03-15T12:00:00Z", kind: ROOM, capacity: 6) { id name location } }
 ```
 
 ## Book, change and cancel
@@ -611,9 +612,9 @@ Notifications are kept for 60 days.
 | kind | recipients | when |
 | --- | --- | --- |
 | `EXPORT_COMPLETED`, `EXPORT_FAILED` | the user who started the export | the export ends; not for exports of API tokens |
-| `JOB_FAILED` | the user who started the job | the job fails permanently |
+| `JOB_FAILED` | the user who started the job; for a job without an owner, such as a scheduled task, holders of `settings.update` | the job fails permanently; failures of one task are merged |
 | `INVITATION_ACCEPTED`, `INVITATION_UNDELIVERABLE` | the inviter | the invitation is accepted, or its mail fails permanently |
-| `IMPORT_ISSUES` | holders of `erpsync.read` | an import ends with more groups of issues than the previous one |
+| `IMPORT_ISSUES` | holders of `erpsync.read` | an import ends with more groups of issues, or more affected orders, than the previous one |
 | `ERP_DOWN` | holders of `erpsync.read` | the ERP has been unreachable for ten minutes; once for each outage |
 | `SEARCH_DOWN` | holders of `settings.update` | the search engine has accepted no change for ten minutes; once for each outage |
 | `ABSENCE_REQUESTED` | holders of `absences.update` | a colleague requests an absence |
@@ -673,7 +674,7 @@ mutation { createSearchWatch(input: { name: "Cheap Barolo", entity: "products",
 | `entity` | the name of a list that the caller can read and whose changes are in the audit log: `products`, `orders`, `users` |
 | `query` | a search in the [query language](query-language); at most 10,000 matching rows; no relative times such as `today` |
 | `events` | `CREATED`: a new row matches; `MATCHES`: an existing row starts to match; `LEAVES`: a row stops matching; `CHANGED`: a matching row changed |
-| `delivery` | `AT_ONCE`: within two minutes; `DAILY`: at 08:00; `WEEKLY`: on Mondays at 08:00, in the user''s time zone |
+| `delivery` | `AT_ONCE`: within seconds; `DAILY`: at 08:00; `WEEKLY`: on Mondays at 08:00, in the user''s time zone |
 | `channels` | `INBOX`, `EMAIL`: a [notification](notifications) of the kind `WATCH_MATCHED`, with up to ten names |
 
 `searchWatches` lists the watches of the caller, at most 50, with `matchCount` (events) and `lastMatchAt`.
@@ -683,17 +684,22 @@ mutation { createSearchWatch(input: { name: "Cheap Barolo", entity: "products",
   counted. Deleted rows cause no event. Deliveries of lists whose reads are audited, such as users, are in the audit log.
 - Events are not recorded while a watch is paused (`isPaused`) or its owner is inactive. After a pause, or a change of
   `query`, the first evaluation creates a new baseline without events.
-- Changes of related rows are detected for products, orders, customers and campaigns. For other lists only changes of the
-  rows themselves are detected.
+- A change of a related row is detected when the search engine shows it in a field of the list
+  (`@searchFrom`, or `@searchIndex` on a foreign key). For products these are all prices, and the name and color of the
+  wine type. Otherwise a row is compared only when the row itself changes: a search of orders by the name of the customer
+  does not see a renamed customer.
 - When a search fails, such as after its column was dropped, the service pauses the watch and sets `problem`.
 
 ## How it works
 
 The audit triggers write the ids of changed rows of watched tables to `watched_changes`, in the changing transaction. The
-job `run_watches` runs each minute. It reads a batch of changes, runs the compiled search of each affected watch as its
-owner, and compares the matching rows with those of the last evaluation. One transaction records the events and removes
-the changes from the queue, so no event is lost or repeated when a worker dies. `npm run bench -- watches` measures the
-cost: 1,000 watches slow down a write of 1,000 products by about 5 %, and their evaluation takes about 7 seconds.', 5),
+workers poll this table five times a second and queue the job `run_watches` when it has rows. The schedule queues the job
+each minute as well, for daily and weekly deliveries. The job reads a batch of changes, runs the compiled search of each
+affected watch as its owner, and compares the matching rows with those of the last evaluation. One transaction records the
+events and removes the changes from the queue, so no event is lost or repeated when a worker dies.
+
+`npm run bench -- watches` measures the cost: 1,000 watches slow down a write of 1,000 products by about 5 %, and their
+evaluation takes about 7 seconds.', 5),
   ('handbook', 'The handbook', 'For callers of the API and office staff. After this page you can read, search and write handbook pages.
 
 Everything here needs a session or an API token without scopes; tokens with scopes are refused. In the console it is
@@ -703,6 +709,7 @@ under **Office**.
 
 `documentationPages` lists the pages in order. `documentationPage(id:)` reads one, with `parent` and `children`. Every
 login can read published pages. Drafts are visible to their author and to holders of `documentation.update`.
+`authorName` and `updatedByName` are names that every reader sees; `author` and `updatedBy` need `users.read`.
 
 ```graphql
 { documentationPageBySlug(slug: "query-language") { id slug title body }
@@ -711,7 +718,7 @@ login can read published pages. Drafts are visible to their author and to holder
 
 `documentationPageBySlug` also accepts an earlier address; the `slug` of the result is the current one.
 `searchDocumentation` searches title, tags and body with Danish and English word forms, best match first. It accepts
-`"a phrase"`, `-word` for pages without the word, and `or`. Words in the `query` of the list search titles only. Published
+`"a phrase"`, `-word` for pages without the word, and `or`. `excerpt` is the text around the words. Words in the `query` of the list search titles only. Published
 pages are also in the search engine, as the collection `documentation`.
 
 The pages about the product are read-only.
@@ -723,7 +730,9 @@ The pages about the product are read-only.
 - `slug` is the address of the page in links, by default a form of the title. It is unique. After a change the earlier
   address redirects to the page until another page uses it.
 - `body` is Markdown with tables, at most 200 kB. HTML is shown as text; pictures are not shown. The target of a link to
-  another page is its address. Saving fails when no page has this address. Links with a scheme or a path are not checked.
+  another page is its address. Saving fails when no page has this address. This holds for all forms of links: with a
+  title, in angle brackets, after `./`, and in definitions of reference links. Links with a scheme or another path are
+  not checked.
 - `parentId` is the parent page; `position` orders pages with the same parent. The tree has ten levels at most. A page with
   children cannot be deleted.
 - `isPublished` makes the page visible to every login.
