@@ -686,7 +686,7 @@ mutation { createSearchWatch(input: { name: "Cheap Barolo", entity: "products",
   `query`, the first evaluation creates a new baseline without events.
 - A change of a related row is detected when the search engine shows it in a field of the list
   (`@searchFrom`, or `@searchIndex` on a foreign key). For products these are all prices, and the name and color of the
-  wine type. Otherwise a row is compared only when the row itself changes: a search of orders by the name of the customer
+  wine type; for campaigns the names of the product and the author. Otherwise a row is compared only when the row itself changes: a search of orders by the name of the customer
   does not see a renamed customer.
 - When a search fails, such as after its column was dropped, the service pauses the watch and sets `problem`.
 
