@@ -55,8 +55,8 @@ describe("a document beyond the limits", () => {
       done = true;
       await health;
       expect(Math.min(...times)).toBeLessThan(100);
-      // A server that works on such a document stands still for seconds.
-      expect(Math.max(...beats)).toBeLessThan(1_000);
+      // A server that works on such a document stands still for seconds each time; a busy machine may do so once.
+      expect(beats.filter((ms) => ms >= 1_000).length).toBeLessThan(2);
     },
   );
 
