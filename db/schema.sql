@@ -2711,7 +2711,9 @@ comment on table export_templates is '@group Exports 41
 What an export looks like: columns of the service''s own layout, or an uploaded workbook.';
 comment on column export_templates.name is 'Unique without regard to case.';
 comment on column export_templates.description is 'What the template is for.';
-comment on column export_templates.entity is 'The name of the list whose rows it shows, such as `orders`.';
+
+comment on column export_templates.entity is '@title List
+The name of the list whose rows it shows, such as `orders`.';
 comment on column export_templates.kind is 'Whether it takes one row or several.';
 comment on constraint export_templates_description_check on export_templates is 'must be 500 characters at most';
 comment on constraint export_templates_name_check on export_templates is 'must be 1 to 100 visible characters without spaces at its ends';
@@ -5415,7 +5417,7 @@ grant execute on function absences_department_id(absences) to office_api;
 
 comment on function absences_department_id(absences) is '@computed
 @list off
-@title Department
+@title Department ID
 The id of the department that the person has now. Every reader of the absence sees it.';
 
 CREATE OR REPLACE FUNCTION absences_user_name(absence absences)
