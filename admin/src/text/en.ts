@@ -80,8 +80,7 @@ export const en = {
     up: "Move left",
     down: "Move right",
     count: (count: number) => formatNumber(count),
-    found: (count: number) =>
-      count === 1 ? "1 row found" : `${formatNumber(count)} rows found`,
+    found: (count: number) => (count === 1 ? "1 row found" : `${formatNumber(count)} rows found`),
     empty: (title: string) => `No ${title.toLowerCase()} yet`,
     emptyMayCreate: (one: string) =>
       `Press n, or the button above, to make the first ${one.toLowerCase()}.`,
