@@ -4565,6 +4565,7 @@ create table role_permissions (
 );
 alter table role_permissions enable row level security, force row level security;
 CREATE INDEX role_permissions_permission_id_idx ON role_permissions USING btree (permission_id);
+CREATE TRIGGER _400_restore BEFORE INSERT ON role_permissions FOR EACH ROW WHEN (is_restoring()) EXECUTE FUNCTION tg_role_permissions__restore();
 CREATE TRIGGER _500_touch_roles_delete AFTER DELETE ON role_permissions REFERENCING OLD TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION tg_role_permissions__touch_roles();
 CREATE TRIGGER _500_touch_roles_insert AFTER INSERT ON role_permissions REFERENCING NEW TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION tg_role_permissions__touch_roles();
 CREATE TRIGGER _500_touch_roles_update_from AFTER UPDATE ON role_permissions REFERENCING OLD TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION tg_role_permissions__touch_roles();
@@ -4584,11 +4585,12 @@ create policy role_permissions_owner on role_permissions for all to office_owner
   with check (true);
 
 create policy role_permissions_read on role_permissions for select to office_api
-  using (( SELECT has_permission('roles.read'::text) AS has_permission));
+  using (( SELECT has_any_permission(VARIADIC ARRAY['roles.read'::text, 'roles.update'::text]) AS has_any_permission));
 grant select (xmin, role_id, permission_id, created_at) on role_permissions to office_api;
 
 comment on table role_permissions is '@internal
 @read roles.read
+@create roles.update
 @audit RolePermission role_id
 Which role holds which permission.';
 
@@ -4622,11 +4624,12 @@ create policy roles_owner on roles for all to office_owner
   with check (true);
 
 create policy roles_read on roles for select to office_api
-  using (( SELECT has_permission('roles.read'::text) AS has_permission));
+  using (( SELECT has_any_permission(VARIADIC ARRAY['roles.read'::text, 'roles.create'::text]) AS has_any_permission));
 grant select (xmin, id, name, description, is_system, created_at, updated_at) on roles to office_api;
 
 comment on table roles is '@group People 51
 @read roles.read
+@create roles.create
 @audit Role
 @auditReads
 @defaultOrder name
@@ -5111,6 +5114,7 @@ create table user_roles (
 );
 alter table user_roles enable row level security, force row level security;
 CREATE INDEX user_roles_role_id_idx ON user_roles USING btree (role_id);
+CREATE TRIGGER _400_restore BEFORE INSERT ON user_roles FOR EACH ROW WHEN (is_restoring()) EXECUTE FUNCTION tg_user_roles__restore();
 CREATE TRIGGER _500_touch_users_delete AFTER DELETE ON user_roles REFERENCING OLD TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION tg_user_roles__touch_users();
 CREATE TRIGGER _500_touch_users_insert AFTER INSERT ON user_roles REFERENCING NEW TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION tg_user_roles__touch_users();
 CREATE TRIGGER _500_touch_users_update_from AFTER UPDATE ON user_roles REFERENCING OLD TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION tg_user_roles__touch_users();
@@ -5127,7 +5131,7 @@ create policy user_roles_owner on user_roles for all to office_owner
   with check (true);
 
 create policy user_roles_read on user_roles for select to office_api
-  using (( SELECT has_permission('users.read'::text) AS has_permission));
+  using (( SELECT has_any_permission(VARIADIC ARRAY['users.read'::text, 'users.update'::text]) AS has_any_permission));
 
 create policy user_roles_self on user_roles for select to office_api
   using ((user_id = ( SELECT current_user_id() AS current_user_id)));
@@ -5135,6 +5139,7 @@ grant select (xmin, user_id, role_id, created_at) on user_roles to office_api;
 
 comment on table user_roles is '@internal
 @read users.read
+@create users.update
 @audit UserRole user_id
 Which user holds which role.';
 
@@ -8024,7 +8029,7 @@ begin
     perform fail('OF400', 'limit must be from 1 to 200', '{"path": ["limit"]}');
   end if;
   select coalesce(array_agg(t.entity_type order by t.entity_type), '{}') into v_types from restorable_tables() t
-  where t.permissions || coalesce(t.reads, t.permissions[1]) <@ current_permissions() and not (t.needs_login and is_scoped());
+  where t.is_listed and t.permissions || coalesce(t.reads, t.permissions[1]) <@ current_permissions() and not (t.needs_login and is_scoped());
   if deletions.entity_type is not null and deletions.entity_type <> all (v_types) then
     perform fail('OF400', case when v_types = '{}' then 'entityType must be left out: you may restore nothing'
       else 'entityType must be one of ' || array_to_string(v_types, ', ') end, '{"path": ["entityType"]}');
@@ -13362,12 +13367,13 @@ AS $function$
 $function$;
 
 CREATE OR REPLACE FUNCTION restorable_tables()
- RETURNS TABLE(entity_type text, relation regclass, permissions text[], reads text, needs_login boolean, labels text[])
+ RETURNS TABLE(entity_type text, relation regclass, permissions text[], reads text, needs_login boolean, is_listed boolean, labels text[])
  LANGUAGE sql
  STABLE
 AS $function$
   select substring(t.tags ->> 'audit' from '^(\w+)'), c.oid::regclass, regexp_split_to_array(btrim(t.tags ->> 'create'), '[\s,]+'),
     nullif(t.tags ->> 'read', 'login'), t.tags ?| array['login', 'session'] or t.tags ->> 'read' = 'login',
+    not t.tags ? 'internal',
     array_remove(array[camel_case(substring(t.tags ->> 'label' from '^\w+')), 'name', 'title', 'email', 'number', 'key'], null)
   from pg_class c, lateral table_tags(c.oid) as t(tags)
   where c.relnamespace = current_schema()::regnamespace and c.relkind = 'r' and t.tags ? 'create'
@@ -13518,6 +13524,8 @@ declare
   v_left_out text[];
   v_columns text;
   v_names jsonb;
+  v_key text;
+  v_deleted_key text;
   v_count integer;
 begin
   select * into v_table from restorable_table(restore_rows.entity_type);
@@ -13536,13 +13544,17 @@ begin
     and exists (
       select from jsonb_array_elements(restore_rows.rows) as r(deleted)
       where r.deleted ? coalesce(t.tags ->> 'auditName', camel_case(a.attname)));
+  select string_agg('t.' || quote_ident(a.attname), ', ' order by a.attnum), string_agg('r.' || quote_ident(a.attname), ', ' order by a.attnum)
+  into v_key, v_deleted_key
+  from pg_index i join pg_attribute a on a.attrelid = i.indrelid and a.attnum = any (i.indkey::smallint[])
+  where i.indrelid = v_table.relation and i.indisprimary;
   -- lint: allow function-body because the table is that of the audit rows
   execute format(
     'insert into %1$s (%2$s) select %2$s from jsonb_populate_recordset(null::%1$s, (
        select jsonb_agg((select jsonb_object_agg(n.key, r.value -> n.value) from jsonb_each_text($2) as n where r.value ? n.value))
        from jsonb_array_elements($1) as r)) as r
-     where not exists (select from %1$s t where t.id = r.id)',
-    v_table.relation, v_columns) using restore_rows.rows, v_names;
+     where not exists (select from %1$s t where (%3$s) = (%4$s))',
+    v_table.relation, v_columns, v_key, v_deleted_key) using restore_rows.rows, v_names;
   get diagnostics v_count = row_count;
   return v_count;
 end;
@@ -16596,6 +16608,18 @@ end;
 $function$;
 comment on function tg_resource_bookings__notify() is 'Notifies the booker when another user changes or cancels the booking.';
 
+CREATE OR REPLACE FUNCTION tg_role_permissions__restore()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform changeable_role(new.role_id) where exists (select from roles r where r.id = new.role_id);
+  perform require_grantable(array(select p.key from permissions p where p.id = new.permission_id));
+  return new;
+end;
+$function$;
+comment on function tg_role_permissions__restore() is 'Rejects restored permissions that the caller does not hold, and those of system roles.';
+
 CREATE OR REPLACE FUNCTION tg_role_permissions__touch_roles()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -16642,6 +16666,20 @@ begin
 end;
 $function$;
 comment on function tg_sessions__notify() is 'Notifies a user of a login from a new address.';
+
+CREATE OR REPLACE FUNCTION tg_user_roles__restore()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if new.user_id = current_user_id() then
+    perform require_full_login();
+  end if;
+  perform require_grantable(role_keys(array[new.role_id]));
+  return new;
+end;
+$function$;
+comment on function tg_user_roles__restore() is 'Rejects restored roles of users whose permissions the caller does not hold.';
 
 CREATE OR REPLACE FUNCTION tg_user_roles__touch_users()
  RETURNS trigger

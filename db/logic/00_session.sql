@@ -108,3 +108,8 @@ create or replace function without_tokens(value text) returns text as $$
   select regexp_replace(value, 'bo[salc]_[A-Za-z0-9_-]{20,}', '[left out]', 'g')
 $$ language sql immutable parallel safe;
 comment on function without_tokens is 'Replaces everything that looks like a session or API token.';
+
+create or replace function is_restoring() returns boolean as $$
+  select coalesce(current_setting('office.restoring', true), '') = 'on'
+$$ language sql stable;
+comment on function is_restoring is 'Whether `restore` inserts the rows.';

@@ -217,6 +217,31 @@ from (values ('role_permissions', 'roles'), ('user_roles', 'users')) as t(name, 
 select ensure_trigger('permissions', '_500_keep_user_keys', 'after update on %TABLE% referencing new table as changed_rows
   for each statement execute function tg_permissions__keep_user_keys()');
 
+-- `restore` inserts rows without `create_role` and `set_user_roles`, so the same rules are checked here.
+create or replace function tg_role_permissions__restore() returns trigger as $$
+begin
+  perform changeable_role(new.role_id) where exists (select from roles r where r.id = new.role_id);
+  perform require_grantable(array(select p.key from permissions p where p.id = new.permission_id));
+  return new;
+end;
+$$ language plpgsql volatile;
+comment on function tg_role_permissions__restore is 'Rejects restored permissions that the caller does not hold, and those of system roles.';
+select ensure_trigger('role_permissions', '_400_restore',
+  'before insert on %TABLE% for each row when (is_restoring()) execute function tg_role_permissions__restore()');
+
+create or replace function tg_user_roles__restore() returns trigger as $$
+begin
+  if new.user_id = current_user_id() then
+    perform require_full_login();
+  end if;
+  perform require_grantable(role_keys(array[new.role_id]));
+  return new;
+end;
+$$ language plpgsql volatile;
+comment on function tg_user_roles__restore is 'Rejects restored roles of users whose permissions the caller does not hold.';
+select ensure_trigger('user_roles', '_400_restore',
+  'before insert on %TABLE% for each row when (is_restoring()) execute function tg_user_roles__restore()');
+
 create or replace function create_role(input new_role) returns roles as $$
 declare
   v_role roles;

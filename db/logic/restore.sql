@@ -2,9 +2,10 @@
 
 -- The tables whose deleted rows can be restored. Rows with files are not, because their files are deleted with them.
 create or replace function restorable_tables()
-returns table (entity_type text, relation regclass, permissions text[], reads text, needs_login boolean, labels text[]) as $$
+returns table (entity_type text, relation regclass, permissions text[], reads text, needs_login boolean, is_listed boolean, labels text[]) as $$
   select substring(t.tags ->> 'audit' from '^(\w+)'), c.oid::regclass, regexp_split_to_array(btrim(t.tags ->> 'create'), '[\s,]+'),
     nullif(t.tags ->> 'read', 'login'), t.tags ?| array['login', 'session'] or t.tags ->> 'read' = 'login',
+    not t.tags ? 'internal',
     array_remove(array[camel_case(substring(t.tags ->> 'label' from '^\w+')), 'name', 'title', 'email', 'number', 'key'], null)
   from pg_class c, lateral table_tags(c.oid) as t(tags)
   where c.relnamespace = current_schema()::regnamespace and c.relkind = 'r' and t.tags ? 'create'
@@ -25,7 +26,7 @@ begin
     perform fail('OF400', 'limit must be from 1 to 200', '{"path": ["limit"]}');
   end if;
   select coalesce(array_agg(t.entity_type order by t.entity_type), '{}') into v_types from restorable_tables() t
-  where t.permissions || coalesce(t.reads, t.permissions[1]) <@ current_permissions() and not (t.needs_login and is_scoped());
+  where t.is_listed and t.permissions || coalesce(t.reads, t.permissions[1]) <@ current_permissions() and not (t.needs_login and is_scoped());
   if deletions.entity_type is not null and deletions.entity_type <> all (v_types) then
     perform fail('OF400', case when v_types = '{}' then 'entityType must be left out: you may restore nothing'
       else 'entityType must be one of ' || array_to_string(v_types, ', ') end, '{"path": ["entityType"]}');
@@ -51,11 +52,6 @@ comment on function deletions is '@guard principal
 The rows deleted in the last seven days that the caller may restore, newest first. Rows with files are not among them.';
 grant execute on function deletions to office_api;
 
-create or replace function is_restoring() returns boolean as $$
-  select coalesce(current_setting('office.restoring', true), '') = 'on'
-$$ language sql stable;
-comment on function is_restoring is 'Whether `restore` inserts the rows.';
-
 -- Inserts all rows of one type in one statement. Columns that the audit log leaves out, and columns that were added after the
 -- deletion, get their defaults.
 create or replace function restore_rows(entity_type text, rows jsonb) returns integer as $$
@@ -64,6 +60,8 @@ declare
   v_left_out text[];
   v_columns text;
   v_names jsonb;
+  v_key text;
+  v_deleted_key text;
   v_count integer;
 begin
   select * into v_table from restorable_table(restore_rows.entity_type);
@@ -82,13 +80,17 @@ begin
     and exists (
       select from jsonb_array_elements(restore_rows.rows) as r(deleted)
       where r.deleted ? coalesce(t.tags ->> 'auditName', camel_case(a.attname)));
+  select string_agg('t.' || quote_ident(a.attname), ', ' order by a.attnum), string_agg('r.' || quote_ident(a.attname), ', ' order by a.attnum)
+  into v_key, v_deleted_key
+  from pg_index i join pg_attribute a on a.attrelid = i.indrelid and a.attnum = any (i.indkey::smallint[])
+  where i.indrelid = v_table.relation and i.indisprimary;
   -- lint: allow function-body because the table is that of the audit rows
   execute format(
     'insert into %1$s (%2$s) select %2$s from jsonb_populate_recordset(null::%1$s, (
        select jsonb_agg((select jsonb_object_agg(n.key, r.value -> n.value) from jsonb_each_text($2) as n where r.value ? n.value))
        from jsonb_array_elements($1) as r)) as r
-     where not exists (select from %1$s t where t.id = r.id)',
-    v_table.relation, v_columns) using restore_rows.rows, v_names;
+     where not exists (select from %1$s t where (%3$s) = (%4$s))',
+    v_table.relation, v_columns, v_key, v_deleted_key) using restore_rows.rows, v_names;
   get diagnostics v_count = row_count;
   return v_count;
 end;

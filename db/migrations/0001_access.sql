@@ -91,6 +91,7 @@ create table roles (
 create unique index roles_name_key on roles (name_key(name));
 comment on table roles is '@group People 51
 @read roles.read
+@create roles.create
 @audit Role
 @auditReads
 @defaultOrder name
@@ -113,6 +114,7 @@ create table role_permissions (
 create index role_permissions_permission_id_idx on role_permissions (permission_id);
 comment on table role_permissions is '@internal
 @read roles.read
+@create roles.update
 @audit RolePermission role_id
 Which role holds which permission.';
 
@@ -247,6 +249,7 @@ create table user_roles (
 create index user_roles_role_id_idx on user_roles (role_id);
 comment on table user_roles is '@internal
 @read users.read
+@create users.update
 @audit UserRole user_id
 Which user holds which role.';
 

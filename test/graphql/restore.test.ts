@@ -249,6 +249,110 @@ describe("restore with together", () => {
   });
 });
 
+describe("restore of a role", () => {
+  /** A role of the permission `reviewers.read` with one user, deleted by a Superadmin. */
+  async function deletedRole() {
+    const admin = await service.login(
+      [
+        "roles.read",
+        "roles.create",
+        "roles.update",
+        "roles.delete",
+        "users.update",
+        "reviewers.read",
+      ],
+      `admin-${randomUUID()}@example.com`,
+    );
+    const { data } = await ask(
+      `mutation ($input: CreateRoleInput!) { createRole(input: $input) { id } }`,
+      { input: { name: `Readers ${randomUUID()}`, permissionKeys: ["reviewers.read"] } },
+      admin.token,
+    );
+    const id = data.createRole.id as string;
+    const holder = await service.login([], `holder-${randomUUID()}@example.com`);
+    await sql("insert into user_roles (user_id, role_id) values ($1, $2)", [holder.userId, id]);
+    const { errors } = await ask(
+      "mutation ($id: ID!) { deleteRole(id: $id) }",
+      { id },
+      admin.token,
+    );
+    expect(errors).toBeUndefined();
+    const [row] = await sql<{ id: string }>(
+      "select id from audit_log where entity_id = $1 and entity_type = 'Role' and operation = 'DELETE'",
+      [id],
+    );
+    return { id, admin, holder, deletion: row!.id };
+  }
+  const permissionsOf = async (userId: string) =>
+    (await sql<{ keys: string[] }>("select user_permissions($1) as keys", [userId]))[0]!.keys;
+
+  test("gives it back its permissions and users", async () => {
+    const { id, admin, holder, deletion } = await deletedRole();
+    expect(await permissionsOf(holder.userId)).toEqual([]);
+    const { data } = await ask("{ deletions { auditLogId entityType } }", {}, admin.token);
+    expect(data.deletions[0]).toEqual({ auditLogId: deletion, entityType: "Role" });
+    expect((await restore(deletion, true, admin.token)).data).toEqual({ restore: 3 });
+    expect(await permissionsOf(holder.userId)).toEqual(["reviewers.read"]);
+    expect((await ask("{ reviewers { id } }", {}, holder.token)).errors).toBeUndefined();
+    const audited = await sql(
+      "select entity_type from audit_log where operation = 'CREATE' and coalesce(after ->> 'roleId', entity_id) = $1 and actor_user_id = $2 and created_at > (select created_at from audit_log where id = $3) order by 1",
+      [id, admin.userId, deletion],
+    );
+    expect(audited.map(({ entity_type }: { entity_type?: string }) => entity_type)).toEqual([
+      "Role",
+      "RolePermission",
+      "UserRole",
+    ]);
+  });
+
+  test("rejects callers who do not hold its permissions, or who may not give roles to users", async () => {
+    const { id, deletion } = await deletedRole();
+    const weak = await service.login(["roles.create", "roles.update", "users.update"]);
+    expect(refusal(await restore(deletion, true, weak.token))).toEqual({
+      code: "FORBIDDEN",
+      message: "You cannot grant what you do not hold: reviewers.read",
+    });
+    const noUsers = await service.login(["roles.create", "roles.update", "reviewers.read"]);
+    expect(refusal(await restore(deletion, true, noUsers.token)).code).toBe("FORBIDDEN");
+    const creator = await service.login(["roles.create", "users.update", "reviewers.read"]);
+    expect(refusal(await restore(deletion, true, creator.token)).code).toBe("FORBIDDEN");
+    expect(await sql("select from roles where id = $1", [id])).toEqual([]);
+  });
+
+  test("rejects permissions of a role that the caller does not hold, restored alone", async () => {
+    const { holder } = await deletedRole();
+    const [lost] = await sql<{ id: string }>(
+      "select id from audit_log where entity_type = 'UserRole' and operation = 'DELETE' and entity_id = $1",
+      [holder.userId],
+    );
+    const all = await service.login(["users.update", "reviewers.read"]);
+    expect(refusal(await restore(lost!.id, false, all.token))).toEqual({
+      code: "CONFLICT",
+      message: "The UserRole cannot be restored: a row that it refers to was deleted",
+    });
+    const { data } = await ask(
+      `mutation ($input: CreateRoleInput!) { createRole(input: $input) { id } }`,
+      { input: { name: `Two ${randomUUID()}`, permissionKeys: ["reviewers.read"] } },
+      (await service.login(["roles.create", "reviewers.read"])).token,
+    );
+    const roleId = data.createRole.id as string;
+    await sql("insert into user_roles (user_id, role_id) values ($1, $2)", [holder.userId, roleId]);
+    await sql("delete from user_roles where user_id = $1", [holder.userId]);
+    const [taken] = await sql<{ id: string }>(
+      "select id from audit_log where entity_type = 'UserRole' and operation = 'DELETE' and before ->> 'roleId' = $1",
+      [roleId],
+    );
+    const weak = await service.login(["users.update"]);
+    expect(refusal(await restore(taken!.id, false, weak.token))).toEqual({
+      code: "FORBIDDEN",
+      message: "You cannot grant what you do not hold: reviewers.read",
+    });
+    expect(await permissionsOf(holder.userId)).toEqual([]);
+    expect((await restore(taken!.id, false, all.token)).data).toEqual({ restore: 1 });
+    expect(await permissionsOf(holder.userId)).toEqual(["reviewers.read"]);
+  });
+});
+
 describe("deletions", () => {
   const list = (token: string, args = "") =>
     ask(
