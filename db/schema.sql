@@ -4877,6 +4877,7 @@ CREATE INDEX search_watches_due_at_idx ON search_watches USING btree (due_at);
 CREATE INDEX search_watches_table_name_idx ON search_watches USING btree (table_name);
 CREATE INDEX search_watches_user_id_idx ON search_watches USING btree (user_id, name, id);
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON search_watches FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
+CREATE TRIGGER _400_restore BEFORE INSERT ON search_watches FOR EACH ROW WHEN (is_restoring()) EXECUTE FUNCTION tg_search_watches__restore();
 CREATE TRIGGER _800_audit_delete AFTER DELETE ON search_watches REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('SearchWatch', 'id', 'match_count', 'statement_values', 'table_name', 'ids_at', 'last_match_at', 'seen_statement', 'due_at', 'statement', 'is_ready', 'ready_after');
 CREATE TRIGGER _800_audit_insert AFTER INSERT ON search_watches REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('SearchWatch', 'id', 'match_count', 'statement_values', 'table_name', 'ids_at', 'last_match_at', 'seen_statement', 'due_at', 'statement', 'is_ready', 'ready_after');
 CREATE TRIGGER _800_audit_update AFTER UPDATE ON search_watches REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('SearchWatch', 'id', 'match_count', 'statement_values', 'table_name', 'ids_at', 'last_match_at', 'seen_statement', 'due_at', 'statement', 'is_ready', 'ready_after');
@@ -4891,6 +4892,7 @@ grant select (xmin, id, user_id, name, entity, query, events, delivery, channels
 
 comment on table search_watches is '@group Office 54
 @read login
+@create login
 @owner user_id
 @audit SearchWatch id except table_name statement statement_values seen_statement ids_at is_ready ready_after due_at last_match_at match_count
 @defaultOrder name, id
@@ -8029,7 +8031,7 @@ begin
     perform fail('OF400', 'limit must be from 1 to 200', '{"path": ["limit"]}');
   end if;
   select coalesce(array_agg(t.entity_type order by t.entity_type), '{}') into v_types from restorable_tables() t
-  where t.is_listed and t.permissions || coalesce(t.reads, t.permissions[1]) <@ current_permissions() and not (t.needs_login and is_scoped());
+  where t.is_listed and array_remove(t.permissions || t.reads, null) <@ current_permissions() and not (t.needs_login and is_scoped());
   if deletions.entity_type is not null and deletions.entity_type <> all (v_types) then
     perform fail('OF400', case when v_types = '{}' then 'entityType must be left out: you may restore nothing'
       else 'entityType must be one of ' || array_to_string(v_types, ', ') end, '{"path": ["entityType"]}');
@@ -8042,6 +8044,7 @@ begin
   where a.operation = 'DELETE' and a.created_at > now() - interval '7 days'
     and a.entity_type = any (case when deletions.entity_type is null then v_types else array[deletions.entity_type] end)
     and (deletions.entity_id is null or a.entity_id = deletions.entity_id)
+    and (t.owner is null or a.before ->> t.owner = current_user_id()::text)
     and not exists (select from audit_erasures e where e.audit_log_id = a.id)
   order by a.created_at desc, a.id desc
   limit deletions."limit";
@@ -10771,7 +10774,7 @@ AS $function$
   select k.kind, t.tag, t.value, t.pattern, t.repeats, t.instead
   from patterns p, lateral (values
     ('table view', 'read', '<permission>` or `@read login', p.keys, false, null),
-    ('table', 'create', '<permission>', p.keys, false, null),
+    ('table', 'create', '<permission>` or `@create login', p.keys, false, null),
     ('table', 'update', '<permission>', p.keys, false, null),
     ('table', 'delete', '<permission>', p.keys, false, null),
     ('table', 'mutations', 'create update delete', '^(create|update|delete)([\s,]+(create|update|delete))*$', false, null),
@@ -13289,6 +13292,18 @@ end;
 $function$;
 comment on function require_template(uuid,text,text) is 'The template of a new export, locked; fails when it shows another list or cannot be exported in the format.';
 
+CREATE OR REPLACE FUNCTION require_watch_limit()
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform from users u where u.id = current_user_id() for no key update;
+  if 50 <= (select count(*) from search_watches w where w.user_id = current_user_id()) then
+    perform fail('OF409', 'You have 50 search watches: delete one first');
+  end if;
+end;
+$function$;
+
 CREATE OR REPLACE FUNCTION resend_invitation(id uuid)
  RETURNS invitations
  LANGUAGE plpgsql
@@ -13359,21 +13374,22 @@ grant execute on function reserve_ai_cost(uuid,numeric,numeric,numeric) to offic
 comment on function reserve_ai_cost(uuid,numeric,numeric,numeric) is 'Reserves the wanted cost, or the rest of the caller''s daily budget; null when less than the minimum is left.';
 
 CREATE OR REPLACE FUNCTION restorable_table(entity_type text)
- RETURNS TABLE(relation regclass, permissions text[], needs_login boolean)
+ RETURNS TABLE(relation regclass, permissions text[], needs_login boolean, owner text)
  LANGUAGE sql
  STABLE
 AS $function$
-  select t.relation, t.permissions, t.needs_login from restorable_tables() t where t.entity_type = restorable_table.entity_type
+  select t.relation, t.permissions, t.needs_login, t.owner from restorable_tables() t where t.entity_type = restorable_table.entity_type
 $function$;
 
 CREATE OR REPLACE FUNCTION restorable_tables()
- RETURNS TABLE(entity_type text, relation regclass, permissions text[], reads text, needs_login boolean, is_listed boolean, labels text[])
+ RETURNS TABLE(entity_type text, relation regclass, permissions text[], reads text, needs_login boolean, is_listed boolean, owner text, labels text[])
  LANGUAGE sql
  STABLE
 AS $function$
-  select substring(t.tags ->> 'audit' from '^(\w+)'), c.oid::regclass, regexp_split_to_array(btrim(t.tags ->> 'create'), '[\s,]+'),
-    nullif(t.tags ->> 'read', 'login'), t.tags ?| array['login', 'session'] or t.tags ->> 'read' = 'login',
-    not t.tags ? 'internal',
+  select substring(t.tags ->> 'audit' from '^(\w+)'), c.oid::regclass,
+    array_remove(regexp_split_to_array(btrim(t.tags ->> 'create'), '[\s,]+'), 'login'),
+    nullif(t.tags ->> 'read', 'login'), t.tags ?| array['login', 'session'] or 'login' in (t.tags ->> 'read', t.tags ->> 'create'),
+    not t.tags ? 'internal', case when t.tags ->> 'create' = 'login' then camel_case(substring(t.tags ->> 'owner' from '^\w+')) end,
     array_remove(array[camel_case(substring(t.tags ->> 'label' from '^\w+')), 'name', 'title', 'email', 'number', 'key'], null)
   from pg_class c, lateral table_tags(c.oid) as t(tags)
   where c.relnamespace = current_schema()::regnamespace and c.relkind = 'r' and t.tags ? 'create'
@@ -13403,6 +13419,7 @@ begin
   if not found or not exists (
     select from restorable_table(v_audit.entity_type) t
     where t.permissions <@ current_permissions() and not (t.needs_login and is_scoped())
+      and (t.owner is null or v_audit.before ->> t.owner = current_user_id()::text)
   ) then
     perform fail('OF404', 'There is no deletion of the last seven days with this id that you may undo', '{"path": ["auditLogId"]}');
   end if;
@@ -13410,14 +13427,13 @@ begin
   select jsonb_object_agg(d.entity_type, d.rows) into v_rows
   from (
     select a.entity_type, jsonb_agg(a.before order by a.id) as rows
-    from audit_log a
-    where a.operation = 'DELETE' and case when restore.together
+    from audit_log a join restorable_tables() t on t.entity_type = a.entity_type
+    where (t.owner is null or a.before ->> t.owner = current_user_id()::text) and a.operation = 'DELETE' and case when restore.together
       then a.created_at = v_audit.created_at and a.correlation_id is not distinct from v_audit.correlation_id
       else a.id = v_audit.id and a.created_at = v_audit.created_at end
       and not exists (select from audit_erasures e where e.audit_log_id = a.id)
     group by 1
-  ) as d
-  where exists (select from restorable_table(d.entity_type));
+  ) as d;
   v_all := v_rows;
   perform set_config('office.restoring', 'on', true);
   -- A type whose rows refer to rows of another type is retried after the others.
@@ -13532,7 +13548,9 @@ begin
   if v_table.needs_login then
     perform require_full_login();
   end if;
-  perform require_all_permissions(variadic v_table.permissions);
+  if v_table.permissions <> '{}' then
+    perform require_all_permissions(variadic v_table.permissions);
+  end if;
   v_left_out := regexp_split_to_array(substring(table_tags(v_table.relation) ->> 'audit' from '\yexcept\s+(.+)$'), '\s+');
   select string_agg(quote_ident(a.attname), ', ' order by a.attnum),
     jsonb_object_agg(a.attname, coalesce(t.tags ->> 'auditName', camel_case(a.attname)))
@@ -13908,10 +13926,7 @@ declare
 begin
   perform require_full_login();
   if save_search_watch.id is null then
-    perform from users u where u.id = current_user_id() for no key update;
-    if 50 <= (select count(*) from search_watches w where w.user_id = current_user_id()) then
-      perform fail('OF409', 'You have 50 search watches: delete one first');
-    end if;
+    perform require_watch_limit();
     insert into search_watches (user_id, name, entity, query, table_name, statement, statement_values, seen_statement,
       ids_at, events, delivery, channels, is_paused)
     select current_user_id(), coalesce(trim_to_null(n.name), ''), n.entity, n.query, n.table_name, n.statement, n.statement_values, n.seen_statement,
@@ -13929,7 +13944,7 @@ begin
   v_watch := jsonb_populate_record(v_old, given_values(save_search_watch.input, array(select jsonb_object_keys(save_search_watch.input)),
     array['name', 'query', 'events', 'delivery', 'channels', 'is_paused']));
   update search_watches w set
-    name = coalesce(trim_to_null(v_watch.name), ''), query = v_watch.query, statement = v_watch.statement,
+    name = coalesce(trim_to_null(v_watch.name), ''), query = v_watch.query, table_name = v_watch.table_name, statement = v_watch.statement,
     statement_values = v_watch.statement_values, seen_statement = v_watch.seen_statement, ids_at = v_watch.ids_at,
     events = v_watch.events, delivery = v_watch.delivery, channels = v_watch.channels, is_paused = v_watch.is_paused,
     problem = case when v_watch.query <> v_old.query or not v_watch.is_paused then null else v_old.problem end,
@@ -14121,7 +14136,7 @@ AS $function$
   select 'table ' || t.name || ': the tag @' || tag || ' names the unknown permission ' || key
     from tables t, unnest(array['read', 'create', 'update', 'delete']) as tag,
       regexp_split_to_table(btrim(t.tags ->> tag), '[\s,]+') as key
-    where t.tags ->> tag ~ '\S' and key not in (select k.key from known_keys k) and not (tag = 'read' and t.tags ->> tag = 'login')
+    where t.tags ->> tag ~ '\S' and key not in (select k.key from known_keys k) and not (tag in ('read', 'create') and t.tags ->> tag = 'login')
   union all
   select 'table ' || t.name || ': the tag @summary names the unknown column ' || column_name
     from tables t, regexp_split_to_table(btrim(t.tags ->> 'summary'), '[\s,]+') as column_name
@@ -14130,6 +14145,9 @@ AS $function$
   select 'table ' || t.name || ': the tag @mutations offers ' || verb || ' but @' || verb || ' names no permission'
     from tables t, regexp_split_to_table(btrim(t.tags ->> 'mutations'), '[\s,]+') as verb
     where t.relkind in ('r', 'p') and verb in ('create', 'update', 'delete') and not t.tags ? verb
+  union all
+  select 'table ' || name || ': has the tag @create login, which takes @owner and no `@mutations create`; create rows by a function that writes the owner' from tables
+    where tags ->> 'create' = 'login' and (not tags ? 'owner' or tags ->> 'mutations' ~ '\ycreate\y')
   union all
   select 'column ' || table_name || '.' || attname || ': has no description; add `comment on column`' from columns
     where not relispartition and not table_tags ? 'internal'
@@ -16633,6 +16651,24 @@ begin
 end;
 $function$;
 comment on function tg_role_permissions__touch_roles() is 'Updates `updated_at` of roles whose permissions change, and the keys of their holders.';
+
+CREATE OR REPLACE FUNCTION tg_search_watches__restore()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform require_watch_limit();
+  new.table_name := '';
+  new.statement := '';
+  new.statement_values := '[]';
+  new.seen_statement := '';
+  new.ids_at := 0;
+  new.is_paused := true;
+  new.problem := 'Restored, and not evaluated until you resume it';
+  return new;
+end;
+$function$;
+comment on function tg_search_watches__restore() is 'Pauses a restored watch. Resuming it compiles the search.';
 
 CREATE OR REPLACE FUNCTION tg_sessions__last_login()
  RETURNS trigger

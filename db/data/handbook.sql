@@ -688,7 +688,9 @@ mutation { createSearchWatch(input: { name: "Cheap Barolo", entity: "products",
   (`@searchFrom`, or `@searchIndex` on a foreign key). For products these are all prices, and the name and color of the
   wine type; for campaigns the names of the product and the author. Otherwise a row is compared only when the row itself changes: a search of orders by the name of the customer
   does not see a renamed customer.
-- When a search fails, such as after its column was dropped, the service pauses the watch and sets `problem`.
+- When a search fails, such as after its column was dropped, the service pauses the watch and sets `problem`. Resuming it
+  (`isPaused: false`) compiles the search again.
+- A deleted watch can be restored by its owner for seven days. It is paused then.
 
 ## How it works
 

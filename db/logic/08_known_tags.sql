@@ -9,7 +9,7 @@ create or replace function known_tags() returns table (kind text, tag text, valu
   select k.kind, t.tag, t.value, t.pattern, t.repeats, t.instead
   from patterns p, lateral (values
     ('table view', 'read', '<permission>` or `@read login', p.keys, false, null),
-    ('table', 'create', '<permission>', p.keys, false, null),
+    ('table', 'create', '<permission>` or `@create login', p.keys, false, null),
     ('table', 'update', '<permission>', p.keys, false, null),
     ('table', 'delete', '<permission>', p.keys, false, null),
     ('table', 'mutations', 'create update delete', '^(create|update|delete)([\s,]+(create|update|delete))*$', false, null),

@@ -75,7 +75,7 @@ create or replace function schema_violations() returns setof text as $$
   select 'table ' || t.name || ': the tag @' || tag || ' names the unknown permission ' || key
     from tables t, unnest(array['read', 'create', 'update', 'delete']) as tag,
       regexp_split_to_table(btrim(t.tags ->> tag), '[\s,]+') as key
-    where t.tags ->> tag ~ '\S' and key not in (select k.key from known_keys k) and not (tag = 'read' and t.tags ->> tag = 'login')
+    where t.tags ->> tag ~ '\S' and key not in (select k.key from known_keys k) and not (tag in ('read', 'create') and t.tags ->> tag = 'login')
   union all
   select 'table ' || t.name || ': the tag @summary names the unknown column ' || column_name
     from tables t, regexp_split_to_table(btrim(t.tags ->> 'summary'), '[\s,]+') as column_name
@@ -84,6 +84,9 @@ create or replace function schema_violations() returns setof text as $$
   select 'table ' || t.name || ': the tag @mutations offers ' || verb || ' but @' || verb || ' names no permission'
     from tables t, regexp_split_to_table(btrim(t.tags ->> 'mutations'), '[\s,]+') as verb
     where t.relkind in ('r', 'p') and verb in ('create', 'update', 'delete') and not t.tags ? verb
+  union all
+  select 'table ' || name || ': has the tag @create login, which takes @owner and no `@mutations create`; create rows by a function that writes the owner' from tables
+    where tags ->> 'create' = 'login' and (not tags ? 'owner' or tags ->> 'mutations' ~ '\ycreate\y')
   union all
   select 'column ' || table_name || '.' || attname || ': has no description; add `comment on column`' from columns
     where not relispartition and not table_tags ? 'internal'

@@ -1,11 +1,13 @@
 -- Undoes deletions from the audit log.
 
 -- The tables whose deleted rows can be restored. Rows with files are not, because their files are deleted with them.
+-- Where every login may create rows, only the owner of a row may restore it.
 create or replace function restorable_tables()
-returns table (entity_type text, relation regclass, permissions text[], reads text, needs_login boolean, is_listed boolean, labels text[]) as $$
-  select substring(t.tags ->> 'audit' from '^(\w+)'), c.oid::regclass, regexp_split_to_array(btrim(t.tags ->> 'create'), '[\s,]+'),
-    nullif(t.tags ->> 'read', 'login'), t.tags ?| array['login', 'session'] or t.tags ->> 'read' = 'login',
-    not t.tags ? 'internal',
+returns table (entity_type text, relation regclass, permissions text[], reads text, needs_login boolean, is_listed boolean, owner text, labels text[]) as $$
+  select substring(t.tags ->> 'audit' from '^(\w+)'), c.oid::regclass,
+    array_remove(regexp_split_to_array(btrim(t.tags ->> 'create'), '[\s,]+'), 'login'),
+    nullif(t.tags ->> 'read', 'login'), t.tags ?| array['login', 'session'] or 'login' in (t.tags ->> 'read', t.tags ->> 'create'),
+    not t.tags ? 'internal', case when t.tags ->> 'create' = 'login' then camel_case(substring(t.tags ->> 'owner' from '^\w+')) end,
     array_remove(array[camel_case(substring(t.tags ->> 'label' from '^\w+')), 'name', 'title', 'email', 'number', 'key'], null)
   from pg_class c, lateral table_tags(c.oid) as t(tags)
   where c.relnamespace = current_schema()::regnamespace and c.relkind = 'r' and t.tags ? 'create'
@@ -13,8 +15,8 @@ returns table (entity_type text, relation regclass, permissions text[], reads te
     and not exists (select from pg_attribute a where a.attrelid = c.oid and a.attname = 'file_key' and not a.attisdropped)
 $$ language sql stable;
 
-create or replace function restorable_table(entity_type text) returns table (relation regclass, permissions text[], needs_login boolean) as $$
-  select t.relation, t.permissions, t.needs_login from restorable_tables() t where t.entity_type = restorable_table.entity_type
+create or replace function restorable_table(entity_type text) returns table (relation regclass, permissions text[], needs_login boolean, owner text) as $$
+  select t.relation, t.permissions, t.needs_login, t.owner from restorable_tables() t where t.entity_type = restorable_table.entity_type
 $$ language sql stable;
 
 create or replace function deletions(entity_type text default null, entity_id text default null, "limit" integer default 50) returns setof deletion as $$
@@ -26,7 +28,7 @@ begin
     perform fail('OF400', 'limit must be from 1 to 200', '{"path": ["limit"]}');
   end if;
   select coalesce(array_agg(t.entity_type order by t.entity_type), '{}') into v_types from restorable_tables() t
-  where t.is_listed and t.permissions || coalesce(t.reads, t.permissions[1]) <@ current_permissions() and not (t.needs_login and is_scoped());
+  where t.is_listed and array_remove(t.permissions || t.reads, null) <@ current_permissions() and not (t.needs_login and is_scoped());
   if deletions.entity_type is not null and deletions.entity_type <> all (v_types) then
     perform fail('OF400', case when v_types = '{}' then 'entityType must be left out: you may restore nothing'
       else 'entityType must be one of ' || array_to_string(v_types, ', ') end, '{"path": ["entityType"]}');
@@ -39,6 +41,7 @@ begin
   where a.operation = 'DELETE' and a.created_at > now() - interval '7 days'
     and a.entity_type = any (case when deletions.entity_type is null then v_types else array[deletions.entity_type] end)
     and (deletions.entity_id is null or a.entity_id = deletions.entity_id)
+    and (t.owner is null or a.before ->> t.owner = current_user_id()::text)
     and not exists (select from audit_erasures e where e.audit_log_id = a.id)
   order by a.created_at desc, a.id desc
   limit deletions."limit";
@@ -68,7 +71,9 @@ begin
   if v_table.needs_login then
     perform require_full_login();
   end if;
-  perform require_all_permissions(variadic v_table.permissions);
+  if v_table.permissions <> '{}' then
+    perform require_all_permissions(variadic v_table.permissions);
+  end if;
   v_left_out := regexp_split_to_array(substring(table_tags(v_table.relation) ->> 'audit' from '\yexcept\s+(.+)$'), '\s+');
   select string_agg(quote_ident(a.attname), ', ' order by a.attnum),
     jsonb_object_agg(a.attname, coalesce(t.tags ->> 'auditName', camel_case(a.attname)))
@@ -139,6 +144,7 @@ begin
   if not found or not exists (
     select from restorable_table(v_audit.entity_type) t
     where t.permissions <@ current_permissions() and not (t.needs_login and is_scoped())
+      and (t.owner is null or v_audit.before ->> t.owner = current_user_id()::text)
   ) then
     perform fail('OF404', 'There is no deletion of the last seven days with this id that you may undo', '{"path": ["auditLogId"]}');
   end if;
@@ -146,14 +152,13 @@ begin
   select jsonb_object_agg(d.entity_type, d.rows) into v_rows
   from (
     select a.entity_type, jsonb_agg(a.before order by a.id) as rows
-    from audit_log a
-    where a.operation = 'DELETE' and case when restore.together
+    from audit_log a join restorable_tables() t on t.entity_type = a.entity_type
+    where (t.owner is null or a.before ->> t.owner = current_user_id()::text) and a.operation = 'DELETE' and case when restore.together
       then a.created_at = v_audit.created_at and a.correlation_id is not distinct from v_audit.correlation_id
       else a.id = v_audit.id and a.created_at = v_audit.created_at end
       and not exists (select from audit_erasures e where e.audit_log_id = a.id)
     group by 1
-  ) as d
-  where exists (select from restorable_table(d.entity_type));
+  ) as d;
   v_all := v_rows;
   perform set_config('office.restoring', 'on', true);
   -- A type whose rows refer to rows of another type is retried after the others.

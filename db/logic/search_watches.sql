@@ -7,6 +7,33 @@ end;
 $$ language plpgsql volatile;
 comment on function drop_watch_notices is 'Discards the pending events of a watch.';
 
+create or replace function require_watch_limit() returns void as $$
+begin
+  perform from users u where u.id = current_user_id() for no key update;
+  if 50 <= (select count(*) from search_watches w where w.user_id = current_user_id()) then
+    perform fail('OF409', 'You have 50 search watches: delete one first');
+  end if;
+end;
+$$ language plpgsql volatile;
+
+-- The audit log does not hold the compiled search.
+create or replace function tg_search_watches__restore() returns trigger as $$
+begin
+  perform require_watch_limit();
+  new.table_name := '';
+  new.statement := '';
+  new.statement_values := '[]';
+  new.seen_statement := '';
+  new.ids_at := 0;
+  new.is_paused := true;
+  new.problem := 'Restored, and not evaluated until you resume it';
+  return new;
+end;
+$$ language plpgsql volatile;
+comment on function tg_search_watches__restore is 'Pauses a restored watch. Resuming it compiles the search.';
+select ensure_trigger('search_watches', '_400_restore',
+  'before insert on %TABLE% for each row when (is_restoring()) execute function tg_search_watches__restore()');
+
 create or replace function save_search_watch(id uuid, input jsonb) returns uuid as $$
 declare
   v_watch search_watches;
@@ -14,10 +41,7 @@ declare
 begin
   perform require_full_login();
   if save_search_watch.id is null then
-    perform from users u where u.id = current_user_id() for no key update;
-    if 50 <= (select count(*) from search_watches w where w.user_id = current_user_id()) then
-      perform fail('OF409', 'You have 50 search watches: delete one first');
-    end if;
+    perform require_watch_limit();
     insert into search_watches (user_id, name, entity, query, table_name, statement, statement_values, seen_statement,
       ids_at, events, delivery, channels, is_paused)
     select current_user_id(), coalesce(trim_to_null(n.name), ''), n.entity, n.query, n.table_name, n.statement, n.statement_values, n.seen_statement,
@@ -35,7 +59,7 @@ begin
   v_watch := jsonb_populate_record(v_old, given_values(save_search_watch.input, array(select jsonb_object_keys(save_search_watch.input)),
     array['name', 'query', 'events', 'delivery', 'channels', 'is_paused']));
   update search_watches w set
-    name = coalesce(trim_to_null(v_watch.name), ''), query = v_watch.query, statement = v_watch.statement,
+    name = coalesce(trim_to_null(v_watch.name), ''), query = v_watch.query, table_name = v_watch.table_name, statement = v_watch.statement,
     statement_values = v_watch.statement_values, seen_statement = v_watch.seen_statement, ids_at = v_watch.ids_at,
     events = v_watch.events, delivery = v_watch.delivery, channels = v_watch.channels, is_paused = v_watch.is_paused,
     problem = case when v_watch.query <> v_old.query or not v_watch.is_paused then null else v_old.problem end,

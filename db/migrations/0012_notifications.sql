@@ -158,6 +158,7 @@ create index search_watches_table_name_idx on search_watches (table_name);
 create index search_watches_due_at_idx on search_watches (due_at);
 comment on table search_watches is '@group Office 54
 @read login
+@create login
 @owner user_id
 @audit SearchWatch id except table_name statement statement_values seen_statement ids_at is_ready ready_after due_at last_match_at match_count
 @defaultOrder name, id

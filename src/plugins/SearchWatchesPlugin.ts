@@ -95,9 +95,14 @@ export const SearchWatchesPlugin: GraphileConfig.Plugin = extendSchema((build) =
     client: PgClient,
     { id, input, requestContext }: Request,
   ): Promise<Compiled | undefined> {
-    if (input.query == null) return undefined;
-    const entity = input.entity ?? (await entityOf(client, id));
-    return entity === null ? undefined : compile(entity, input.query, requestContext);
+    // Resuming compiles the search again: it may have failed, or the watch may be restored.
+    if (input.query == null && input["isPaused"] !== false) return undefined;
+    const watch = id === null ? undefined : await watchOf(client, id);
+    const entity = input.entity ?? watch?.entity;
+    const query = input.query ?? watch?.query;
+    return entity === undefined || query === undefined
+      ? undefined
+      : compile(entity, query, requestContext);
   }
 
   const saved = (args: FieldArgs, $id: Step<string> | null) =>
@@ -171,7 +176,7 @@ export const SearchWatchesPlugin: GraphileConfig.Plugin = extendSchema((build) =
         """
         channels: [SearchWatchChannel!]
         """
-        Whether it is paused. Events during a pause are not reported later.
+        Whether it is paused. Events during a pause are not reported later. False also checks the search again.
         """
         isPaused: Boolean
       }
@@ -231,13 +236,16 @@ function isWatchable({ codec, extensions, name }: PgResource): boolean {
   );
 }
 
-/** The list of a watch of the caller; null for an unknown watch, which `save_search_watch` rejects. */
-async function entityOf(client: PgClient, id: string | null): Promise<string | null> {
-  const { rows } = await client.query<{ entity: string }>({
-    text: "select entity from search_watches where id = $1",
+/** The search of a watch of the caller; undefined for an unknown watch, which `save_search_watch` rejects. */
+async function watchOf(
+  client: PgClient,
+  id: string,
+): Promise<{ entity: string; query: string } | undefined> {
+  const { rows } = await client.query<{ entity: string; query: string }>({
+    text: "select entity, query from search_watches where id = $1",
     values: [id],
   });
-  return rows[0]?.entity ?? null;
+  return rows[0];
 }
 
 async function checkSize(

@@ -61,11 +61,8 @@ async function run(): Promise<void> {
     return rows.length === 0;
   });
 }
-/** A watch with a baseline. */
-async function watching(input: Record<string, unknown>, token = anna.token): Promise<string> {
-  const { data, errors } = await create(input, token);
-  expect(errors).toBeUndefined();
-  const { id } = data.createSearchWatch as { id: string };
+/** Waits until a watch has a baseline. */
+async function baseline(id: string): Promise<void> {
   await waitFor("the watch to know its rows", async () => {
     await run();
     const [row] = await sql<{ is_ready: boolean }>(
@@ -74,6 +71,13 @@ async function watching(input: Record<string, unknown>, token = anna.token): Pro
     );
     return row?.is_ready;
   });
+}
+/** A watch with a baseline. */
+async function watching(input: Record<string, unknown>, token = anna.token): Promise<string> {
+  const { data, errors } = await create(input, token);
+  expect(errors).toBeUndefined();
+  const { id } = data.createSearchWatch as { id: string };
+  await baseline(id);
   return id;
 }
 const delivered = async (id: string) =>
@@ -209,14 +213,7 @@ describe("a watch", () => {
       await makeProducts(region, "While asleep");
       await run();
       await sql(`${wake} where id = $1`, [only]);
-      await waitFor("the watch to wake", async () => {
-        await run();
-        const [row] = await sql<{ is_ready: boolean }>(
-          "select is_ready from search_watches where id = $1",
-          [id],
-        );
-        return row?.is_ready;
-      });
+      await baseline(id);
       await makeProducts(region, "After it");
       await run();
       expect(await delivered(id)).toEqual([["“Cheap”: 1 row", "New: After it"]]);
@@ -320,6 +317,33 @@ describe("a watch", () => {
     });
   });
 
+  test("is restored by its owner, paused until it is resumed", async () => {
+    const owner = await person(["products.read"]);
+    const region = randomUUID();
+    const id = await watching({ query: `region:"${region}"` }, owner.token);
+    await ask("mutation ($id: ID!) { deleteSearchWatch(id: $id) }", { id }, owner.token);
+    const { data } = await ask("{ deletions { auditLogId entityId label } }", {}, owner.token);
+    const deletion = data.deletions[0].auditLogId as string;
+    expect(data.deletions[0]).toMatchObject({ entityId: id, label: "Cheap" });
+    const restore = (token: string) =>
+      ask("mutation ($id: ID!) { restore(auditLogId: $id) }", { id: deletion }, token);
+    const scoped = await insertApiToken(service.database, owner.userId, ["products.read"]);
+    for (const { token } of [anna, scoped])
+      expect(refusal(await restore(token)).code).toBe("NOT_FOUND");
+    expect((await restore(owner.token)).data).toEqual({ restore: 1 });
+    expect(await sql("select is_paused, problem from search_watches where id = $1", [id])).toEqual([
+      { is_paused: true, problem: "Restored, and not evaluated until you resume it" },
+    ]);
+    await run();
+    expect((await update(id, { isPaused: false }, owner.token)).data.updateSearchWatch).toEqual(
+      expect.objectContaining({ isPaused: false, problem: null }),
+    );
+    await baseline(id);
+    await makeProducts(region, "After it");
+    await run();
+    expect(await delivered(id)).toEqual([["“Cheap”: 1 row", "New: After it"]]);
+  });
+
   test("creates a new baseline after a change of its query", async () => {
     const [first, second] = [randomUUID(), randomUUID()];
     await makeProducts(second, "There already");
@@ -327,14 +351,7 @@ describe("a watch", () => {
     expect(
       (await update(id, { query: `region:"${second}"`, name: "Other" })).errors,
     ).toBeUndefined();
-    await waitFor("the watch to know its rows", async () => {
-      await run();
-      const [row] = await sql<{ is_ready: boolean }>(
-        "select is_ready from search_watches where id = $1",
-        [id],
-      );
-      return row?.is_ready;
-    });
+    await baseline(id);
     await makeProducts(second, "Later");
     await makeProducts(first, "Not any more");
     await run();
