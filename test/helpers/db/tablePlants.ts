@@ -59,6 +59,13 @@ export const tablePlants: Plant[] = [
     violations: ["table planted: the tag @mutations offers create but @create names no permission"],
   },
   {
+    what: "rows that every login creates for anybody",
+    sql: retag("@read products.read\n@create login\n@audit Planted\nA table."),
+    violations: [
+      "table planted: has the tag @create login, which takes @owner and no `@mutations create`; create rows by a function that writes the owner",
+    ],
+  },
+  {
     what: "a column without a description",
     sql: "comment on column planted.note is null",
     violations: ["column planted.note: has no description; add `comment on column`"],
