@@ -259,7 +259,8 @@ comment on type export_template_kind is 'A FORM is a sheet about one row, a TABL
 create type handed_over as (
   campaigns integer,
   bookings integer,
-  watches integer
+  watches integer,
+  templates integer
 );
 comment on type handed_over is 'The numbers of rows that a handover transferred.';
 
@@ -271,6 +272,9 @@ Bookings.';
 
 comment on column handed_over.watches is '@notNull
 Search watches.';
+
+comment on column handed_over.templates is '@notNull
+Export templates.';
 
 create type import_cause_change as (
   kind order_import_issue_kind,
@@ -2675,14 +2679,17 @@ create table export_templates (
   entity text collate "C" not null default 'products'::text,
   kind export_template_kind not null,
   workbook_id uuid,
+  owner_user_id uuid,
   created_at timestamp with time zone not null default now(),
   updated_at timestamp with time zone not null default now(),
   constraint export_templates_description_check CHECK (char_length(description) <= 500),
   constraint export_templates_name_check CHECK (is_label(name, 100)),
+  constraint export_templates_owner_user_id_fkey FOREIGN KEY (owner_user_id) REFERENCES users(id) ON DELETE SET NULL,
   constraint export_templates_pkey PRIMARY KEY (id),
   constraint export_templates_workbook_id_fkey FOREIGN KEY (workbook_id) REFERENCES export_workbooks(id) ON DELETE RESTRICT
 );
 alter table export_templates enable row level security, force row level security;
+CREATE INDEX export_templates_owner_user_id_idx ON export_templates USING btree (owner_user_id);
 CREATE INDEX export_templates_workbook_id_idx ON export_templates USING btree (workbook_id);
 CREATE UNIQUE INDEX export_templates_name_key ON export_templates USING btree (name_key(name));
 CREATE TRIGGER _050_normalize_names BEFORE INSERT OR UPDATE ON export_templates FOR EACH ROW EXECUTE FUNCTION tg__normalize_names('name');
@@ -2697,7 +2704,7 @@ create policy export_templates_owner on export_templates for all to office_owner
 
 create policy export_templates_read on export_templates for select to office_api
   using (( SELECT has_any_permission(VARIADIC ARRAY['exports.read'::text, 'exporttemplates.update'::text]) AS has_any_permission));
-grant select (xmin, id, name, description, entity, kind, workbook_id, created_at, updated_at) on export_templates to office_api;
+grant select (xmin, id, name, description, entity, kind, workbook_id, owner_user_id, created_at, updated_at) on export_templates to office_api;
 
 comment on table export_templates is '@group Exports 41
 @title Templates
@@ -2715,6 +2722,9 @@ comment on column export_templates.description is 'What the template is for.';
 comment on column export_templates.entity is '@title List
 The name of the list whose rows it shows, such as `orders`.';
 comment on column export_templates.kind is 'Whether it takes one row or several.';
+
+comment on column export_templates.owner_user_id is '@internal
+Who takes care of the template: the user who created it, or who took it over.';
 comment on constraint export_templates_description_check on export_templates is 'must be 500 characters at most';
 comment on constraint export_templates_name_check on export_templates is 'must be 1 to 100 visible characters without spaces at its ends';
 
@@ -7500,8 +7510,8 @@ begin
   if (v_input ? 'columns') = (v_input ? 'workbookId') then
     perform fail('OF400', 'A template has either columns or a workbookId', '{"path": ["input"]}');
   end if;
-  insert into export_templates (name, description, entity, kind)
-  values (coalesce(trim_to_null(v_input ->> 'name'), ''), trim_to_null(v_input ->> 'description'), v_input ->> 'entity',
+  insert into export_templates (owner_user_id, name, description, entity, kind)
+  values (current_user_id(), coalesce(trim_to_null(v_input ->> 'name'), ''), trim_to_null(v_input ->> 'description'), v_input ->> 'entity',
     (v_input ->> 'kind')::export_template_kind)
   returning * into v_template;
   if v_input ? 'columns' then
@@ -9560,6 +9570,19 @@ AS $function$
   end
 $function$;
 
+CREATE OR REPLACE FUNCTION export_templates_owner_name(template export_templates)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select colleague_name(template.owner_user_id)
+$function$;
+grant execute on function export_templates_owner_name(export_templates) to office_api;
+
+comment on function export_templates_owner_name(export_templates) is '@computed
+@title Owner
+The name of the user who takes care of the template: its creator, or who took it over. Null for scoped tokens and without one.';
+
 CREATE OR REPLACE FUNCTION fail(code text, message text, details jsonb DEFAULT '{}'::jsonb)
  RETURNS void
  LANGUAGE plpgsql
@@ -10014,6 +10037,8 @@ begin
   update resource_bookings b set booked_by_user_id = hand_over.to_user_id, booked_by_name = user_name(hand_over.to_user_id)
   where b.booked_by_user_id = hand_over.from_user_id and b.status = 'BOOKED' and b.ends_at > now();
   get diagnostics v_handed.bookings = row_count;
+  update export_templates t set owner_user_id = hand_over.to_user_id where t.owner_user_id = hand_over.from_user_id;
+  get diagnostics v_handed.templates = row_count;
   if 50 < (select count(*) from search_watches w where w.user_id in (hand_over.from_user_id, hand_over.to_user_id)) then
     perform fail('OF409', 'They would have more than 50 search watches: some must be deleted first', '{"path": ["toUserId"]}');
   end if;
@@ -10030,7 +10055,7 @@ grant execute on function hand_over(uuid,uuid) to office_api;
 comment on function hand_over(uuid,uuid) is '@guard login users.update
 @argument from_user_id The user who leaves.
 @argument to_user_id The active user who takes over.
-Transfers the open campaigns, future bookings and search watches of one user to another, such as before a deactivation.';
+Transfers the open campaigns, future bookings, export templates and search watches of one user to another, such as before a deactivation.';
 
 CREATE OR REPLACE FUNCTION has_any_permission(VARIADIC keys text[])
  RETURNS boolean

@@ -1,5 +1,13 @@
 -- Templates, defined by columns or by an uploaded workbook.
 
+create or replace function export_templates_owner_name(template export_templates) returns text as $$
+  select colleague_name(template.owner_user_id)
+$$ language sql stable;
+comment on function export_templates_owner_name is '@computed
+@title Owner
+The name of the user who takes care of the template: its creator, or who took it over. Null for scoped tokens and without one.';
+grant execute on function export_templates_owner_name to office_api;
+
 -- The database knows the fields of products only. For other lists the server has checked the fields and passes their
 -- titles as `defaultTitle`.
 create or replace function set_template_columns(template export_templates, columns jsonb) returns void as $$
@@ -74,8 +82,8 @@ begin
   if (v_input ? 'columns') = (v_input ? 'workbookId') then
     perform fail('OF400', 'A template has either columns or a workbookId', '{"path": ["input"]}');
   end if;
-  insert into export_templates (name, description, entity, kind)
-  values (coalesce(trim_to_null(v_input ->> 'name'), ''), trim_to_null(v_input ->> 'description'), v_input ->> 'entity',
+  insert into export_templates (owner_user_id, name, description, entity, kind)
+  values (current_user_id(), coalesce(trim_to_null(v_input ->> 'name'), ''), trim_to_null(v_input ->> 'description'), v_input ->> 'entity',
     (v_input ->> 'kind')::export_template_kind)
   returning * into v_template;
   if v_input ? 'columns' then

@@ -60,6 +60,8 @@ begin
   update resource_bookings b set booked_by_user_id = hand_over.to_user_id, booked_by_name = user_name(hand_over.to_user_id)
   where b.booked_by_user_id = hand_over.from_user_id and b.status = 'BOOKED' and b.ends_at > now();
   get diagnostics v_handed.bookings = row_count;
+  update export_templates t set owner_user_id = hand_over.to_user_id where t.owner_user_id = hand_over.from_user_id;
+  get diagnostics v_handed.templates = row_count;
   if 50 < (select count(*) from search_watches w where w.user_id in (hand_over.from_user_id, hand_over.to_user_id)) then
     perform fail('OF409', 'They would have more than 50 search watches: some must be deleted first', '{"path": ["toUserId"]}');
   end if;
@@ -74,5 +76,5 @@ $$ language plpgsql volatile security definer set search_path from current;
 comment on function hand_over is '@guard login users.update
 @argument from_user_id The user who leaves.
 @argument to_user_id The active user who takes over.
-Transfers the open campaigns, future bookings and search watches of one user to another, such as before a deactivation.';
+Transfers the open campaigns, future bookings, export templates and search watches of one user to another, such as before a deactivation.';
 grant execute on function hand_over to office_api;

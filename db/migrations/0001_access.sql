@@ -488,7 +488,7 @@ comment on column user_logins.user_id is 'The user.';
 comment on column user_logins.last_login_at is 'The time of the last login.';
 comment on constraint user_logins_user_id_fkey on user_logins is '@behavior -*';
 
-create type handed_over as (campaigns integer, bookings integer, watches integer);
+create type handed_over as (campaigns integer, bookings integer, watches integer, templates integer);
 comment on type handed_over is 'The numbers of rows that a handover transferred.';
 comment on column handed_over.campaigns is '@notNull
 Campaigns.';
@@ -496,6 +496,8 @@ comment on column handed_over.bookings is '@notNull
 Bookings.';
 comment on column handed_over.watches is '@notNull
 Search watches.';
+comment on column handed_over.templates is '@notNull
+Export templates.';
 
 -- API tokens: secrets that scripts send. A token acts for its owner, with all of the owner's permissions or with some
 -- of them.

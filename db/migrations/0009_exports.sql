@@ -42,6 +42,7 @@ create table export_templates (
   entity text collate "C" not null default 'products',
   kind export_template_kind not null,
   workbook_id uuid references export_workbooks on delete restrict,
+  owner_user_id uuid references users on delete set null,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
   constraint export_templates_name_check check (is_label(name, 100)),
@@ -49,6 +50,7 @@ create table export_templates (
 );
 create unique index export_templates_name_key on export_templates (name_key(name));
 create index export_templates_workbook_id_idx on export_templates (workbook_id);
+create index export_templates_owner_user_id_idx on export_templates (owner_user_id);
 comment on table export_templates is '@group Exports 41
 @title Templates
 @titleOne Template
@@ -64,6 +66,8 @@ comment on column export_templates.description is 'What the template is for.';
 comment on column export_templates.entity is '@title List
 The name of the list whose rows it shows, such as `orders`.';
 comment on column export_templates.kind is 'Whether it takes one row or several.';
+comment on column export_templates.owner_user_id is '@internal
+Who takes care of the template: the user who created it, or who took it over.';
 comment on constraint export_templates_name_check on export_templates is
   'must be 1 to 100 visible characters without spaces at its ends';
 comment on constraint export_templates_description_check on export_templates is 'must be 500 characters at most';

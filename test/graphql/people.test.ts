@@ -116,14 +116,24 @@ describe("who is away", () => {
 describe("handOver", () => {
   const handOver = (fromUserId: string, toUserId: string, token: string) =>
     ask(
-      `mutation ($from: ID!, $to: ID!) { handOver(fromUserId: $from, toUserId: $to) { campaigns bookings watches } }`,
+      `mutation ($from: ID!, $to: ID!) { handOver(fromUserId: $from, toUserId: $to) { campaigns bookings watches templates } }`,
       { from: fromUserId, to: toUserId },
       token,
     );
 
-  test("transfers open campaigns, future bookings and watches", async () => {
-    const boss = await person(["users.update"], "boss");
-    const [from, to] = [await person([], "leaver"), await person([], "heir")];
+  test("transfers open campaigns, future bookings, watches and templates", async () => {
+    const boss = await person(["users.update", "exporttemplates.update"], "boss");
+    const [from, to] = [
+      await person(["exporttemplates.update"], "leaver"),
+      await person([], "heir"),
+    ];
+    const created = await ask(
+      `mutation ($input: CreateExportTemplateInput!) { createExportTemplate(input: $input) { id ownerName } }`,
+      { input: { name: randomUUID(), kind: "TABLE", columns: [{ field: "name" }] } },
+      from.token,
+    );
+    expect(created.data.createExportTemplate.ownerName).toMatch(/^leaver-/);
+    const template = created.data.createExportTemplate.id as string;
     await sql(
       `insert into campaigns (title, price, author_user_id, medium, scheduled_at, status)
        select s::text, '1', $1, 'EMAIL', now(), s from unnest(enum_range(null::campaign_status)) s`,
@@ -145,7 +155,14 @@ describe("handOver", () => {
       campaigns: 4,
       bookings: 1,
       watches: 1,
+      templates: 1,
     });
+    const { data } = await ask(
+      "query ($id: ID!) { exportTemplate(id: $id) { ownerName } }",
+      { id: template },
+      (await person(["exports.read"], "reader")).token,
+    );
+    expect(data.exportTemplate.ownerName).toMatch(/^heir-/);
     const rows = await sql(
       `select booked_by_name, booked_by_user_id = $1 as heir from resource_bookings where title = 'Tasting' order by starts_at`,
       [to.userId],
