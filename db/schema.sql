@@ -5433,8 +5433,6 @@ $function$;
 grant execute on function absences_department_id(absences) to office_api;
 
 comment on function absences_department_id(absences) is '@computed
-@list off
-@title Department ID
 The id of the department that the person has now. Every reader of the absence sees it.';
 
 CREATE OR REPLACE FUNCTION absences_user_name(absence absences)

@@ -45,8 +45,6 @@ create or replace function absences_department_id(absence absences) returns uuid
   select absent_department_id(absence.user_id)
 $$ language sql stable;
 comment on function absences_department_id is '@computed
-@list off
-@title Department ID
 The id of the department that the person has now. Every reader of the absence sees it.';
 grant execute on function absences_user_name, absent_department_id, absences_department_id to office_api;
 

@@ -99,6 +99,8 @@ export function fieldsOf(
     const field = shown[name];
     if (!field || known.has(name) || field.args.some(isRequiredArgument)) return [];
     if (!isLeafType(getNamedType(field.type))) return [];
+    // People cannot read the id of another row, and only foreign keys become links.
+    if (getNamedType(field.type).name === "ID") return [];
     known.add(name);
     return [
       {
