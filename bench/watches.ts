@@ -99,7 +99,7 @@ async function addWatches(client: pg.Client, count: number): Promise<void> {
       count,
     ],
   );
-  await client.query("select queue_job('run_watches', '{}', 'saved', null, 5)");
+  await client.query("select queue_watches('saved')");
 }
 
 /** Moves 1,000 products to other regions in one call; returns its milliseconds. */

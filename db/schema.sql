@@ -12170,7 +12170,7 @@ begin
     perform queue_search_indexing();
   end if;
   if (select c.id from watched_changes c order by c.id limit 1) is not null and not is_queued('run_watches', 'changes') then
-    perform queue_job('run_watches', '{}', 'changes', null, 5);
+    perform queue_watches('changes');
   end if;
 end;
 $function$;
@@ -12315,6 +12315,14 @@ AS $function$
 $function$;
 grant execute on function queue_search_indexing(boolean) to office_worker;
 comment on function queue_search_indexing(boolean) is 'Queues the delivery of changes to the search engine; with `looks_around` also a comparison of the engine with the tables.';
+
+CREATE OR REPLACE FUNCTION queue_watches(key text)
+ RETURNS void
+ LANGUAGE sql
+AS $function$
+  select queue_job('run_watches', '{}', queue_watches.key, null, 5, 'watches')
+$function$;
+comment on function queue_watches(text) is 'Queues the evaluation of search watches, one job at a time.';
 
 CREATE OR REPLACE FUNCTION read_calendar_feed(token_hash bytea)
  RETURNS jsonb
@@ -13957,7 +13965,7 @@ begin
       coalesce(n.events, '{CREATED,MATCHES}'), coalesce(n.delivery, 'AT_ONCE'), coalesce(n.channels, '{INBOX}'), coalesce(n.is_paused, false)
     from jsonb_populate_record(null::search_watches, save_search_watch.input) as n
     returning * into v_watch;
-    perform queue_job('run_watches', '{}', 'saved', null, 5);
+    perform queue_watches('saved');
     return v_watch.id;
   end if;
   select * into v_old from search_watches w where w.id = save_search_watch.id and w.user_id = current_user_id() for update;
@@ -13976,7 +13984,7 @@ begin
   if v_watch.is_paused or v_watch.query <> v_old.query then
     perform drop_watch_notices(v_old.id);
   end if;
-  perform queue_job('run_watches', '{}', 'saved', null, 5);
+  perform queue_watches('saved');
   return v_old.id;
 end;
 $function$;

@@ -696,7 +696,7 @@ mutation { createSearchWatch(input: { name: "Cheap Barolo", entity: "products",
 
 The audit triggers write the ids of changed rows of watched tables to `watched_changes`, in the changing transaction. The
 workers poll this table five times a second and queue the job `run_watches` when it has rows. The schedule queues the job
-each minute as well, for daily and weekly deliveries. The job reads a batch of changes, runs the compiled search of each
+each minute as well, for daily and weekly deliveries. These jobs run one at a time. The job reads a batch of changes, runs the compiled search of each
 affected watch as its owner, and compares the matching rows with those of the last evaluation. One transaction records the
 events and removes the changes from the queue, so no event is lost or repeated when a worker dies.
 

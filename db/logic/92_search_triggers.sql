@@ -73,7 +73,7 @@ begin
     perform queue_search_indexing();
   end if;
   if (select c.id from watched_changes c order by c.id limit 1) is not null and not is_queued('run_watches', 'changes') then
-    perform queue_job('run_watches', '{}', 'changes', null, 5);
+    perform queue_watches('changes');
   end if;
 end;
 $$ language plpgsql volatile security definer set search_path from current;

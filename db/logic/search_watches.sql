@@ -1,4 +1,11 @@
 -- Search watches: saving and evaluation.
+
+-- Two jobs at a time would evaluate the same watches, and each would discard the results of the other.
+create or replace function queue_watches(key text) returns void as $$
+  select queue_job('run_watches', '{}', queue_watches.key, null, 5, 'watches')
+$$ language sql volatile;
+comment on function queue_watches is 'Queues the evaluation of search watches, one job at a time.';
+
 create or replace function drop_watch_notices(watch_id uuid) returns void as $$
 begin
   delete from search_watch_notices n where n.watch_id = drop_watch_notices.watch_id;
@@ -49,7 +56,7 @@ begin
       coalesce(n.events, '{CREATED,MATCHES}'), coalesce(n.delivery, 'AT_ONCE'), coalesce(n.channels, '{INBOX}'), coalesce(n.is_paused, false)
     from jsonb_populate_record(null::search_watches, save_search_watch.input) as n
     returning * into v_watch;
-    perform queue_job('run_watches', '{}', 'saved', null, 5);
+    perform queue_watches('saved');
     return v_watch.id;
   end if;
   select * into v_old from search_watches w where w.id = save_search_watch.id and w.user_id = current_user_id() for update;
@@ -68,7 +75,7 @@ begin
   if v_watch.is_paused or v_watch.query <> v_old.query then
     perform drop_watch_notices(v_old.id);
   end if;
-  perform queue_job('run_watches', '{}', 'saved', null, 5);
+  perform queue_watches('saved');
   return v_old.id;
 end;
 $$ language plpgsql volatile security definer set search_path from current;

@@ -60,11 +60,11 @@ export const tasks: Readonly<Record<string, TaskDefinition>> = {
 
 const everyMinute = "* * * * *";
 
-/** The schedule (UTC) of the main tenant. `missedMs`: how far back a run missed by all workers is made up. */
-const schedule: readonly { task: string; match: string; missedMs: number }[] = [
+/** The schedule (UTC) of the main tenant. `missedMs`: how far back a run missed by all workers is made up. Jobs of one `queue` run one at a time. */
+const schedule: readonly { task: string; match: string; missedMs: number; queue?: string }[] = [
   // Starts the campaigns whose own job was missed.
   { task: "start_campaigns", match: everyMinute, missedMs: 0 },
-  { task: "run_watches", match: everyMinute, missedMs: 0 },
+  { task: "run_watches", match: everyMinute, missedMs: 0, queue: "watches" },
   { task: "schedule_notifications", match: everyMinute, missedMs: 0 },
   { task: "seal_audit_log", match: everyMinute, missedMs: 0 },
   { task: "expire_invitations", match: "*/5 * * * *", missedMs: 0 },
@@ -99,7 +99,7 @@ export function taskList(
 
 /** The schedule for one main tenant. Each run is queued once, with any number of workers and after missed runs. */
 export function crontab(tenant: string): CronItem[] {
-  return schedule.map(({ task, match, missedMs }) => ({
+  return schedule.map(({ task, match, missedMs, queue }) => ({
     task,
     match,
     identifier: `${tenant}:${task}`,
@@ -109,6 +109,7 @@ export function crontab(tenant: string): CronItem[] {
       // The next run resets the attempts of a waiting job. All attempts must fit before it, or the task never fails.
       maxAttempts: match === everyMinute ? 4 : 5,
       jobKey: `${tenant}:${task}:schedule`,
+      ...(queue !== undefined && { queueName: `${tenant}:${queue}` }),
     },
   }));
 }

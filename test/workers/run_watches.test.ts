@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { crontab } from "../../src/workers/tasks.ts";
 import { insertApiToken } from "../helpers/apiToken.ts";
 import { type Answer, type Service, startService } from "../helpers/service.ts";
 import { waitFor } from "../helpers/waitFor.ts";
@@ -479,6 +480,28 @@ describe("saving a watch", () => {
     const own = await ask("{ searchWatches { id } }", {}, owner.token);
     expect(own.data.searchWatches).toHaveLength(49);
   });
+});
+
+test("jobs run one at a time, whatever starts them", async () => {
+  const client = await service.database.pool.connect();
+  try {
+    // Workers do not see jobs of an open transaction.
+    await client.query("begin");
+    await client.query("delete from watched_changes");
+    await client.query("select note_watched('products', array[gen_random_uuid()], true)");
+    await client.query("select queue_changes(false), queue_watches('saved')");
+    const { rows } = await client.query(
+      `select distinct q.queue_name from graphile_worker._private_jobs j
+         left join graphile_worker._private_job_queues q on q.id = j.job_queue_id
+       where j.key in ('backoffice:run_watches:changes', 'backoffice:run_watches:saved')`,
+    );
+    expect(rows).toEqual([{ queue_name: "backoffice:watches" }]);
+    const scheduled = crontab("backoffice").find(({ task }) => task === "run_watches");
+    expect(scheduled?.options?.queueName).toBe("backoffice:watches");
+  } finally {
+    await client.query("rollback");
+    client.release();
+  }
 });
 
 test("concurrent jobs record each event once", async () => {
