@@ -4843,6 +4843,7 @@ create table search_watch_rows (
   constraint search_watch_rows_watch_id_fkey FOREIGN KEY (watch_id) REFERENCES search_watches(id) ON DELETE CASCADE
 );
 alter table search_watch_rows enable row level security, force row level security;
+CREATE INDEX search_watch_rows_row_id_idx ON search_watch_rows USING btree (row_id);
 
 create policy search_watch_rows_owner on search_watch_rows for all to office_owner
   using (true)
@@ -12756,6 +12757,9 @@ CREATE OR REPLACE FUNCTION record_watched_changes(changes jsonb, results jsonb, 
  SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
+  v_changed jsonb;
+  v_current jsonb;
+  v_ids uuid[];
   v_count integer;
 begin
   -- A concurrent job may have recorded these changes and removed them.
@@ -12775,40 +12779,49 @@ begin
   using search_watches w, jsonb_array_elements(results) as r
   where w.id = (r ->> 'id')::uuid and o.watch_id = w.id and not w.is_ready;
 
+  select coalesce(jsonb_object_agg(c.table_name || '.' || c.row_id, jsonb_build_object('isNew', c.is_new, 'place', c.place)), '{}'),
+    array_agg(distinct c.row_id)
+  into v_changed, v_ids
+  from (
+    select c.table_name, c.row_id, bool_or(c.is_new) as is_new, min(c.id) as place
+    from jsonb_populate_recordset(null::watched_changes, changes) as c group by 1, 2
+  ) as c;
   -- Skips watches that changed since `next_watched_changes`.
-  with current_results as materialized (
-    select w.id, w.user_id || '.' || w.table_name as seen_key, w.is_ready, w.table_name, w.events, r -> 'matches' as matches
+  select coalesce(jsonb_object_agg(c.id, to_jsonb(c)), '{}') into v_current
+  from (
+    select w.id, w.is_ready, w.events, w.table_name, w.user_id || '.' || w.table_name as seen_key
     from jsonb_array_elements(results) as r join search_watches w on w.id = (r ->> 'id')::uuid
     where not r ? 'problem' and not w.is_paused and w.is_ready = (r ->> 'isReady')::boolean
       and watch_version(w) = r ->> 'version'
     for no key update of w
-  ),
-  changed as materialized (
-    select c.table_name, c.row_id, bool_or(c.is_new) as is_new, min(c.id) as place
-    from jsonb_populate_recordset(null::watched_changes, changes) as c group by 1, 2
-  ),
-  matching as materialized (
-    select c.id as watch_id, (m ->> 0)::uuid as row_id, m ->> 1 as name from current_results c, jsonb_array_elements(c.matches) as m
-  ),
-  seen_rows as materialized (
-    select k.key, (x ->> 0)::uuid as row_id, x ->> 1 as name from jsonb_each(record_watched_changes.seen) as k, jsonb_array_elements(k.value) as x
+  ) as c;
+
+  with matching as materialized (
+    select (r ->> 'id')::uuid as watch_id, (m ->> 0)::uuid as row_id, m ->> 1 as name, (w.watch ->> 'is_ready')::boolean as is_ready
+    from jsonb_array_elements(results) as r, lateral (select v_current -> (r ->> 'id')) as w(watch), jsonb_array_elements(r -> 'matches') as m
+    where w.watch is not null
   ),
   first_rows as (
-    insert into search_watch_rows (watch_id, row_id)
-    select m.watch_id, m.row_id from matching m join current_results c on c.id = m.watch_id where not c.is_ready
+    insert into search_watch_rows (watch_id, row_id) select m.watch_id, m.row_id from matching m where not m.is_ready
     on conflict do nothing
   ),
   made_ready as (
-    update search_watches w set is_ready = true from current_results c where w.id = c.id and not c.is_ready
+    update search_watches w set is_ready = true
+    from jsonb_each(v_current) as c where w.id = c.key::uuid and not (c.value ->> 'is_ready')::boolean
+  ),
+  known as materialized (
+    select o.watch_id, o.row_id from search_watch_rows o where o.row_id = any (v_ids)
   ),
   compared as materialized (
-    select c.id as watch_id, h.row_id, h.place, c.events, h.is_new, m.row_id is not null as matches, o.row_id is not null as matched,
-      coalesce(m.name, s.name) as name, m.row_id is not null or s.row_id is not null as is_visible
-    from current_results c join changed h on h.table_name = c.table_name
-      left join matching m on m.watch_id = c.id and m.row_id = h.row_id
-      left join search_watch_rows o on o.watch_id = c.id and o.row_id = h.row_id
-      left join seen_rows s on s.key = c.seen_key and s.row_id = h.row_id
-    where c.is_ready and (m.row_id is not null or o.row_id is not null)
+    select p.*, w.watch, h.change ->> 'place' as place, h.change -> 'isNew' = 'true' as is_new,
+      seen #>> array[w.watch ->> 'seen_key', p.row_id::text] as seen_name
+    from (
+      select watch_id, row_id, m.name, m.row_id is not null as matches, k.row_id is not null as matched
+      from (select m.* from matching m where m.is_ready) as m full join known k using (watch_id, row_id)
+    ) as p,
+      lateral (select v_current -> p.watch_id::text) as w(watch),
+      lateral (select v_changed -> ((w.watch ->> 'table_name') || '.' || p.row_id)) as h(change)
+    where (w.watch ->> 'is_ready')::boolean and h.change is not null
   ),
   added as (
     insert into search_watch_rows (watch_id, row_id) select p.watch_id, p.row_id from compared p where p.matches and not p.matched
@@ -12818,18 +12831,18 @@ begin
   ),
   new_events as (
     insert into search_watch_notices (watch_id, event, row_id, name)
-    select p.watch_id, e.event, p.row_id, left(coalesce(p.name, p.row_id::text), 200)
+    select p.watch_id, e.event::search_watch_event, p.row_id, left(coalesce(p.name, p.seen_name, p.row_id::text), 200)
     from compared p, lateral (
       select case
-        when p.matches and not p.matched and p.is_new and 'CREATED' = any (p.events) then 'CREATED'
+        when p.matches and not p.matched and p.is_new and p.watch -> 'events' ? 'CREATED' then 'CREATED'
         when p.matches and not p.matched then 'MATCHES'
         when p.matches then 'CHANGED'
         -- Invisible and deleted rows cause no event.
-        when p.is_visible then 'LEAVES'
-      end::search_watch_event as event
+        when p.seen_name is not null then 'LEAVES'
+      end as event
     ) as e
-    where e.event = any (p.events)
-    order by p.place
+    where p.watch -> 'events' ? e.event
+    order by p.place::bigint
     returning watch_id
   )
   update search_watches w set
@@ -15966,6 +15979,8 @@ declare
   v_left_out text[] := tg_argv[2:];
   v_names jsonb := '{}';
   v_is_watched boolean := v_key = 'id' and is_watched(tg_table_name);
+  v_before jsonb[];
+  v_after jsonb[];
 begin
   if strpos(array_to_string(v_left_out, ' '), '=') > 0 then
     select jsonb_object_agg(split_part(a, '=', 1), split_part(a, '=', 2)) into v_names
@@ -16003,11 +16018,13 @@ begin
         from jsonb_each(jsonb_strip_nulls(j.row)) as e where e.key <> all (v_left_out)
       ) as v(values);
   else
+    -- Both transition tables list a statement's rows in the same order. A join by key would be planned for the first
+    -- statement's row count and could become quadratic.
+    v_before := array(select to_jsonb(t) from old_rows as t);
+    v_after := array(select to_jsonb(t) from new_rows as t);
     if v_is_watched then
       perform note_watched(tg_table_name, array(
-        select (u.after ->> 'id')::uuid
-        from unnest(array(select to_jsonb(t) from old_rows as t), array(select to_jsonb(t) from new_rows as t)) as u(before, after)
-        where u.before <> u.after
+        select (u.after ->> 'id')::uuid from unnest(v_before, v_after) as u(before, after) where u.before <> u.after
       ), false);
     end if;
     insert into audit_log (
@@ -16016,9 +16033,7 @@ begin
     select current_user_id(), 'UPDATE', v_entity, u.before ->> v_key,
       nullif(current_setting('office.correlation_id', true), ''), nullif(current_setting('office.ip_address', true), ''),
       nullif(current_setting('office.user_agent', true), ''), v.before, v.after, audit_metadata()
-    -- Both transition tables list a statement's rows in the same order. A join by key would be planned for the first
-    -- statement's row count and could become quadratic.
-    from unnest(array(select to_jsonb(t) from old_rows as t), array(select to_jsonb(t) from new_rows as t)) as u(before, after),
+    from unnest(v_before, v_after) as u(before, after),
       lateral (
         select jsonb_object_agg(n.name, u.before -> a.key), jsonb_object_agg(n.name, a.value)
         from jsonb_each(u.after) as a, lateral (select coalesce(v_names ->> a.key, camel_case(a.key))) as n(name)

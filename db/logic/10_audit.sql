@@ -25,6 +25,8 @@ declare
   v_left_out text[] := tg_argv[2:];
   v_names jsonb := '{}';
   v_is_watched boolean := v_key = 'id' and is_watched(tg_table_name);
+  v_before jsonb[];
+  v_after jsonb[];
 begin
   if strpos(array_to_string(v_left_out, ' '), '=') > 0 then
     select jsonb_object_agg(split_part(a, '=', 1), split_part(a, '=', 2)) into v_names
@@ -62,11 +64,13 @@ begin
         from jsonb_each(jsonb_strip_nulls(j.row)) as e where e.key <> all (v_left_out)
       ) as v(values);
   else
+    -- Both transition tables list a statement's rows in the same order. A join by key would be planned for the first
+    -- statement's row count and could become quadratic.
+    v_before := array(select to_jsonb(t) from old_rows as t);
+    v_after := array(select to_jsonb(t) from new_rows as t);
     if v_is_watched then
       perform note_watched(tg_table_name, array(
-        select (u.after ->> 'id')::uuid
-        from unnest(array(select to_jsonb(t) from old_rows as t), array(select to_jsonb(t) from new_rows as t)) as u(before, after)
-        where u.before <> u.after
+        select (u.after ->> 'id')::uuid from unnest(v_before, v_after) as u(before, after) where u.before <> u.after
       ), false);
     end if;
     insert into audit_log (
@@ -75,9 +79,7 @@ begin
     select current_user_id(), 'UPDATE', v_entity, u.before ->> v_key,
       nullif(current_setting('office.correlation_id', true), ''), nullif(current_setting('office.ip_address', true), ''),
       nullif(current_setting('office.user_agent', true), ''), v.before, v.after, audit_metadata()
-    -- Both transition tables list a statement's rows in the same order. A join by key would be planned for the first
-    -- statement's row count and could become quadratic.
-    from unnest(array(select to_jsonb(t) from old_rows as t), array(select to_jsonb(t) from new_rows as t)) as u(before, after),
+    from unnest(v_before, v_after) as u(before, after),
       lateral (
         select jsonb_object_agg(n.name, u.before -> a.key), jsonb_object_agg(n.name, a.value)
         from jsonb_each(u.after) as a, lateral (select coalesce(v_names ->> a.key, camel_case(a.key))) as n(name)

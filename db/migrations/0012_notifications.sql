@@ -218,6 +218,7 @@ create table search_watch_rows (
   row_id uuid not null,
   primary key (watch_id, row_id)
 );
+create index search_watch_rows_row_id_idx on search_watch_rows (row_id);
 comment on table search_watch_rows is '@internal
 @audit off because it is derived data
 The rows that matched a watch at its last evaluation.';

@@ -87,14 +87,14 @@ async function evaluate(
   context: Context,
   changes: Batch["changes"],
   watches: readonly Watch[],
-): Promise<{ results: Result[]; seen: Record<string, Row[]> }> {
+): Promise<{ results: Result[]; seen: Record<string, Record<string, string>> }> {
   const { queryAsPrincipal, signal, log } = context;
   const changed = Map.groupBy(changes, ({ table_name }) => table_name);
   const idsOf = (table: string) => [
     ...new Set(changed.get(table)?.map(({ row_id }) => row_id) ?? []),
   ];
   const results: Result[] = [];
-  const seen: Record<string, Row[]> = {};
+  const seen: Record<string, Record<string, string>> = {};
   for (const [userId, own] of Map.groupBy(watches, (watch) => watch.userId)) {
     const principal = principalOf((own as [Watch])[0]);
     const evaluateWatches = (some: readonly Watch[]) =>
@@ -120,7 +120,12 @@ async function evaluate(
     const named = own.filter(({ needsNames, isReady }) => needsNames && isReady);
     // The watch that was saved last knows the present label of the table.
     for (const [table, some] of Map.groupBy(named, tableOf) as Map<string, [Watch, ...Watch[]]>)
-      seen[`${userId}.${table}`] = await seenRows(context, some.at(-1) ?? some[0], idsOf(table));
+      seen[`${userId}.${table}`] = Object.fromEntries(
+        (await seenRows(context, some.at(-1) ?? some[0], idsOf(table))).map(([id, name]) => [
+          id,
+          name ?? id,
+        ]),
+      );
   }
   return { results, seen };
 }
