@@ -520,6 +520,38 @@ test("concurrent jobs record each event once", async () => {
   expect(rows).toEqual([{ match_count: 900 }]);
 });
 
+test("compares many watches with many rows in time for their matches, without statistics", async () => {
+  const [watches, rows] = [200, 1_000];
+  const client = await service.database.pool.connect();
+  try {
+    await client.query("begin; set local statement_timeout = '20s'");
+    await client.query(
+      `delete from search_watches; delete from watched_changes;
+       insert into search_watches (user_id, name, entity, query, table_name, statement, statement_values, seen_statement, ids_at, is_ready)
+       select '${anna.userId}', 'Watch ' || n, 'products', 'x', 'products', '', '[]', '', 0, true from generate_series(1, ${watches}) n;
+       insert into watched_changes (table_name, row_id, is_new)
+       select 'products', gen_random_uuid(), true from generate_series(1, ${rows});
+       insert into search_watch_rows (watch_id, row_id) select w.id, c.row_id from search_watches w, watched_changes c where c.id % 10 = 0`,
+    );
+    // Every watch matches a fifth of the rows, half of them for the first time.
+    const { rows: recorded } = await client.query<{ count: number }>(
+      `select record_watched_changes(
+         (select jsonb_agg(to_jsonb(c)) from watched_changes c),
+         (select jsonb_agg(jsonb_build_object('id', w.id, 'isReady', true, 'version', watch_version(w), 'matches', m.found)) from search_watches w,
+           (select jsonb_agg(jsonb_build_array(c.row_id, 'Wine')) as found from watched_changes c where c.id % 5 = 0) as m),
+         '{}') as count`,
+    );
+    expect(recorded).toEqual([{ count: watches }]);
+    const { rows: events } = await client.query(
+      "select event, count(*)::integer as count from search_watch_notices group by 1",
+    );
+    expect(events).toEqual([{ event: "CREATED", count: (watches * rows) / 10 }]);
+  } finally {
+    await client.query("rollback");
+    client.release();
+  }
+});
+
 test("records each event once when the worker is killed", async () => {
   await endWorkers();
   // Watches of other tests slow this test down.
