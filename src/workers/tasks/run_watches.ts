@@ -9,6 +9,8 @@ import type { JobPrincipal } from "../queue/queryAsPrincipal.ts";
 const batchSize = 1_000;
 /** Due watches in one step. */
 const dueSize = 200;
+/** A job has two connections. */
+const ownersAtOnce = 2;
 const maxReason = 300;
 
 interface Watch {
@@ -95,7 +97,7 @@ async function evaluate(
   ];
   const results: Result[] = [];
   const seen: Record<string, Record<string, string>> = {};
-  for (const [userId, own] of Map.groupBy(watches, (watch) => watch.userId)) {
+  async function evaluateOwner(userId: string, own: readonly Watch[]): Promise<void> {
     const principal = principalOf((own as [Watch])[0]);
     const evaluateWatches = (some: readonly Watch[]) =>
       queryAsPrincipal(principal, async (client) => {
@@ -127,6 +129,14 @@ async function evaluate(
         ]),
       );
   }
+
+  const owners = Map.groupBy(watches, (watch) => watch.userId).entries();
+  const work = async () => {
+    for (const [userId, own] of owners) await evaluateOwner(userId, own);
+  };
+  // No evaluation may run on when the job has failed.
+  const ended = await Promise.allSettled(Array.from({ length: ownersAtOnce }, work));
+  for (const end of ended) if (end.status === "rejected") throw end.reason;
   return { results, seen };
 }
 
