@@ -8528,15 +8528,22 @@ comment on function end_export(uuid,text,text) is 'Ends an export without a file
 
 CREATE OR REPLACE FUNCTION end_list_exports()
  RETURNS void
- LANGUAGE sql
+ LANGUAGE plpgsql
 AS $function$
-  select schedule_file_deletion(array(
-    select j.file_key from export_jobs j where j.entity is not null and j.entity <> 'products' and j.state = 'completed'
-  ));
-  update export_jobs j set state = 'expired', file_key = null
-  where j.entity is not null and j.entity <> 'products' and j.state = 'completed';
-  select end_export(j.id, 'failed', 'Personal data was erased meanwhile: request the export again')
-  from export_jobs j where j.entity is not null and j.entity <> 'products' and j.state in ('queued', 'running')
+declare
+  v_job export_jobs;
+begin
+  for v_job in
+    select * from export_jobs j
+    where j.entity <> 'products' and j.state in ('queued', 'running', 'completed') order by j.id for update
+  loop
+    if v_job.state = 'completed' then
+      perform expire_export(v_job);
+    else
+      perform end_export(v_job.id, 'failed', 'Personal data was erased meanwhile: request the export again');
+    end if;
+  end loop;
+end;
 $function$;
 comment on function end_list_exports() is 'Ends exports of lists, whose files may hold personal data that is being erased.';
 
@@ -9284,6 +9291,17 @@ end;
 $function$;
 grant execute on function expire_conversation_ai_approvals(text) to office_api;
 comment on function expire_conversation_ai_approvals(text) is 'Expires the open proposals of a conversation when it continues without them; returns their ids.';
+
+CREATE OR REPLACE FUNCTION expire_export(job export_jobs)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  update export_jobs j set state = 'expired', file_key = null where j.id = job.id;
+  perform schedule_file_deletion(array[job.file_key]);
+end;
+$function$;
+comment on function expire_export(export_jobs) is 'Deletes the file of a completed export.';
 
 CREATE OR REPLACE FUNCTION expire_invitations()
  RETURNS integer
@@ -12383,8 +12401,7 @@ begin
   for v_job in
     select * from export_jobs j where j.state = 'completed' and j.expires_at <= now() for update skip locked
   loop
-    update export_jobs j set state = 'expired', file_key = null where j.id = v_job.id;
-    perform schedule_file_deletion(array[v_job.file_key]);
+    perform expire_export(v_job);
     reconcile_exports.expired := reconcile_exports.expired + 1;
   end loop;
   for v_job in

@@ -201,16 +201,31 @@ end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function fail_export is 'Records a failed attempt and its reason, final or to be retried.';
 
--- The files hold what could be read when they were written.
+create or replace function expire_export(job export_jobs) returns void as $$
+begin
+  update export_jobs j set state = 'expired', file_key = null where j.id = job.id;
+  perform schedule_file_deletion(array[job.file_key]);
+end;
+$$ language plpgsql volatile;
+comment on function expire_export is 'Deletes the file of a completed export.';
+
+-- The lock waits for a worker that completes its export at this moment.
 create or replace function end_list_exports() returns void as $$
-  select schedule_file_deletion(array(
-    select j.file_key from export_jobs j where j.entity is not null and j.entity <> 'products' and j.state = 'completed'
-  ));
-  update export_jobs j set state = 'expired', file_key = null
-  where j.entity is not null and j.entity <> 'products' and j.state = 'completed';
-  select end_export(j.id, 'failed', 'Personal data was erased meanwhile: request the export again')
-  from export_jobs j where j.entity is not null and j.entity <> 'products' and j.state in ('queued', 'running')
-$$ language sql volatile;
+declare
+  v_job export_jobs;
+begin
+  for v_job in
+    select * from export_jobs j
+    where j.entity <> 'products' and j.state in ('queued', 'running', 'completed') order by j.id for update
+  loop
+    if v_job.state = 'completed' then
+      perform expire_export(v_job);
+    else
+      perform end_export(v_job.id, 'failed', 'Personal data was erased meanwhile: request the export again');
+    end if;
+  end loop;
+end;
+$$ language plpgsql volatile;
 comment on function end_list_exports is 'Ends exports of lists, whose files may hold personal data that is being erased.';
 
 -- Handles expired files, exports of lost workers and workbooks that no template uses.
@@ -223,8 +238,7 @@ begin
   for v_job in
     select * from export_jobs j where j.state = 'completed' and j.expires_at <= now() for update skip locked
   loop
-    update export_jobs j set state = 'expired', file_key = null where j.id = v_job.id;
-    perform schedule_file_deletion(array[v_job.file_key]);
+    perform expire_export(v_job);
     reconcile_exports.expired := reconcile_exports.expired + 1;
   end loop;
   for v_job in
