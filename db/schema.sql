@@ -2716,12 +2716,19 @@ comment on table export_templates is '@group Exports 41
 @audit ExportTemplate
 @defaultOrder name
 What an export looks like: columns of the service''s own layout, or an uploaded workbook.';
-comment on column export_templates.name is 'Unique without regard to case.';
-comment on column export_templates.description is 'What the template is for.';
 
-comment on column export_templates.entity is '@title List
+comment on column export_templates.name is '@list 1
+Unique without regard to case.';
+
+comment on column export_templates.description is '@list 2
+What the template is for.';
+
+comment on column export_templates.entity is '@list 3
+@title List
 The name of the list whose rows it shows, such as `orders`.';
-comment on column export_templates.kind is 'Whether it takes one row or several.';
+
+comment on column export_templates.kind is '@list 4
+Whether it takes one row or several.';
 
 comment on column export_templates.owner_user_id is '@internal
 Who takes care of the template: the user who created it, or who took it over.';
@@ -9598,6 +9605,7 @@ grant execute on function export_templates_owner_name(export_templates) to offic
 
 comment on function export_templates_owner_name(export_templates) is '@computed
 @title Owner
+@list 5
 The name of the user who takes care of the template: its creator, or who took it over. Null for scoped tokens and without one.';
 
 CREATE OR REPLACE FUNCTION fail(code text, message text, details jsonb DEFAULT '{}'::jsonb)

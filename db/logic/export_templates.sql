@@ -5,6 +5,7 @@ create or replace function export_templates_owner_name(template export_templates
 $$ language sql stable;
 comment on function export_templates_owner_name is '@computed
 @title Owner
+@list 5
 The name of the user who takes care of the template: its creator, or who took it over. Null for scoped tokens and without one.';
 grant execute on function export_templates_owner_name to office_api;
 

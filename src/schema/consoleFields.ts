@@ -68,7 +68,11 @@ export function fieldsOf(
     // Intervals, ranges and composite values are objects: the console has no cell for them.
     if (!isLeafType(getNamedType(field.type))) return [];
     const tags = attribute.extensions?.tags as Tags | undefined;
-    const reference = references.get(attributeName) ?? null;
+    const reference = references.get(attributeName);
+    const onCreate = useOf(inputs.create[name]);
+    const onUpdate = useOf(inputs.update[name]);
+    // People cannot read the id of a row that no list shows; they may have to write one.
+    if (reference === null && onCreate === "NO" && onUpdate === "NO") return [];
     const constant = build.inflection.constantCase(attributeName);
     return [
       {
@@ -83,12 +87,12 @@ export function fieldsOf(
           : attribute.codec.name === "timetz"
             ? ("TEXT" as const)
             : kindOf(field.type),
-        reference,
+        reference: reference ?? null,
         isInputOnly: false,
         maxLength: attribute.extensions?.maxLength ?? null,
         defaultValue: defaultOf(field, attribute.extensions?.defaultText),
-        onCreate: useOf(inputs.create[name]),
-        onUpdate: useOf(inputs.update[name]),
+        onCreate,
+        onUpdate,
         orderBy: orders.filter((order) => order.replace(/_(ASC|DESC)$/, "") === constant),
         searchName: searched.has(name) ? name : null,
         place: placeInList(tags, attributeName),
@@ -99,7 +103,7 @@ export function fieldsOf(
     const field = shown[name];
     if (!field || known.has(name) || field.args.some(isRequiredArgument)) return [];
     if (!isLeafType(getNamedType(field.type))) return [];
-    // People cannot read the id of another row, and only foreign keys become links.
+    // Only foreign keys become links.
     if (getNamedType(field.type).name === "ID") return [];
     known.add(name);
     return [

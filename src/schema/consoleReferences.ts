@@ -20,13 +20,13 @@ export interface Parent extends EntityParent {
   graphqlField: GraphQLField<unknown, unknown>;
 }
 
-/** The references of a table by the column that holds them. */
+/** The references of a table by the column that holds them; null where no list shows the other table. */
 export function referencesOf(
   build: GraphileBuild.Build,
   table: Table,
   listed: Named,
-): Map<string, EntityReference> {
-  const found = new Map<string, EntityReference>();
+): Map<string, EntityReference | null> {
+  const found = new Map<string, EntityReference | null>();
   for (const [relationName, relation] of relations(build, table)) {
     const { remoteResource, localAttributes, remoteAttributes, isReferencee, isUnique } = relation;
     const [column] = localAttributes;
@@ -34,7 +34,11 @@ export function referencesOf(
     const entity = listed.get(remoteResource as Table)?.name;
     if (isReferencee === true || !isUnique || localAttributes.length !== 1 || column === undefined)
       continue;
-    if (entity === undefined || key === undefined) continue;
+    if (key === undefined) continue;
+    if (entity === undefined) {
+      if (!found.has(column)) found.set(column, null);
+      continue;
+    }
     const { nameField, detailField, colorField } = labelFields(build, remoteResource as Table);
     found.set(column, {
       entity,

@@ -144,7 +144,7 @@ test("aborted uploads leak no memory", async () => {
     return memoryMb();
   };
   // The first rounds let the runtime allocate memory that it keeps.
-  for (let turn = 0; turn < 3; turn++) await round();
+  for (let turn = 0; turn < 8; turn++) await round();
   const before = await round();
   let after = before;
   for (let turn = 0; turn < 3; turn++) after = await round();

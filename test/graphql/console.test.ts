@@ -178,6 +178,15 @@ describe("the catalogue of the console", () => {
     expect(named(reader.entities, "users")?.actions).toEqual([]);
   });
 
+  test("leaves out ids of rows that no list shows, unless they can be written", async () => {
+    const { entities } = await catalogueFor(await allPermissions(database));
+    const namesOf = (entity: string) => named(entities, entity)?.fields.map(({ name }) => name);
+    expect(namesOf("exportJobs")).not.toContain("tokenId");
+    expect(namesOf("absences")).not.toContain("departmentId");
+    expect(namesOf("absences")).toContain("userId");
+    expect(namesOf("exportTemplates")).toContain("workbookId");
+  });
+
   test("finds mutations that functions make", async () => {
     const { entities } = await catalogueFor(await allPermissions(database));
     const fieldsOf = (name: string) => {
