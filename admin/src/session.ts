@@ -6,7 +6,7 @@ import { ApiError, isUnauthenticated } from "./api/errors.ts";
 import { type Catalogue, Entities } from "./meta/catalogue.ts";
 import { setLocale } from "./text/locale.ts";
 
-/** `ended`: the service no longer knows the session, while a page is open. */
+/** `ended`: the session expired or was revoked while a page is open. */
 type SessionState = "open" | "ended";
 
 let state: SessionState = "open";
@@ -35,7 +35,7 @@ function noteError(error: unknown): void {
 export const queryClient = new QueryClient({
   queryCache: new QueryCache({
     onError: (error, query) => {
-      // Without a catalogue there is no page to keep: the login page shows instead.
+      // Without a catalogue no page is open, so the login page is shown instead of the dialog.
       if (query.queryKey[0] !== "console") noteError(error);
     },
     onSuccess: (_data, query) => {
@@ -45,11 +45,11 @@ export const queryClient = new QueryClient({
   mutationCache: new MutationCache({ onError: noteError }),
   defaultOptions: {
     queries: {
-      // Only the server's silence says that it is away; requests never wait in a queue that nobody sees.
+      // By default the library pauses requests while the browser reports being offline, and shows no error.
       networkMode: "always",
       staleTime: 30_000,
       refetchOnWindowFocus: true,
-      // The service's refusals are final; only silence is worth another try.
+      // An ApiError is a response; only requests without a response are retried.
       retry: (count, error) => !(error instanceof ApiError) && count < 2,
     },
     mutations: { retry: false, networkMode: "always" },
@@ -63,17 +63,17 @@ function keptCatalogue(): Catalogue | null {
     const text = localStorage.getItem(catalogueKey);
     if (text === null) return null;
     const kept = JSON.parse(text) as { build: string; catalogue: Catalogue };
-    // A catalogue of another build may have another shape.
+    // A catalogue cached by another build may have another format.
     return kept.build === build ? kept.catalogue : null;
   } catch {
     return null;
   }
 }
 
-/** The address of this script, which changes with its content. */
+/** The URL of this script, which contains a hash of its content. */
 const build = import.meta.url;
 
-/** Asks for the catalogue; the kept one is used where the service says that it is current. */
+/** Fetches the catalogue, or uses the cached one when the service confirms that it is current. */
 export async function fetchEntities(signal: AbortSignal): Promise<Entities> {
   const kept = keptCatalogue();
   const { me, console: fresh } = await ask<{
@@ -91,11 +91,11 @@ function keep(value: { build: string; catalogue: Catalogue }): void {
   try {
     localStorage.setItem(catalogueKey, JSON.stringify(value));
   } catch {
-    // Storage is full or switched off: the next start asks for all of it.
+    // Storage is full or disabled: the next start fetches the whole catalogue.
   }
 }
 
-/** Forgets what the browser keeps of the person who logs out. */
+/** Removes the cached data of the user who logs out. */
 export function forgetSession(): void {
   localStorage.removeItem(catalogueKey);
   queryClient.clear();

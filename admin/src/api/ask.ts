@@ -2,11 +2,11 @@ import { ApiError, type ApiErrorDetail, UnreachableError } from "./errors.ts";
 
 export interface AskOptions {
   signal?: AbortSignal | undefined;
-  /** Repeating the request with the same key changes nothing twice. */
+  /** A repeated request with the same key takes effect once. */
   idempotencyKey?: string;
-  /** Sets the session cookie from the answer of a login mutation. */
+  /** For login mutations: the response sets the session cookie. */
   opensSession?: boolean;
-  /** Arrives even when the page is closed right after. */
+  /** The request is sent even when the page is closed immediately afterwards. */
   outlivesPage?: boolean;
 }
 
@@ -26,13 +26,13 @@ interface WireAnswer<T> {
   errors?: WireError[];
 }
 
-/** The server's state as the last requests saw it. */
+/** Whether the server responded to the last request. */
 type Reachability = "reachable" | "away";
 type Listener = (state: Reachability) => void;
 const listeners = new Set<Listener>();
 let reachability: Reachability = "reachable";
 
-/** Calls `listener` when the server goes away and when it is back. Returns how to stop. */
+/** Calls `listener` when the server stops responding and when it responds again. Returns a function that unsubscribes. */
 export function onReachability(listener: Listener): () => void {
   listeners.add(listener);
   return () => void listeners.delete(listener);
@@ -48,7 +48,7 @@ function note(state: Reachability): void {
 
 /**
  * Sends one GraphQL operation with the session cookie.
- * @throws ApiError when the answer holds errors, UnreachableError when none came.
+ * @throws ApiError when the response contains errors, UnreachableError when there is no response
  */
 export async function ask<T>(
   query: string,
@@ -87,7 +87,7 @@ async function send(request: RequestInit): Promise<Response> {
     note("away");
     throw new UnreachableError(error);
   }
-  // A proxy in front of a server that is away, or a server that is stopping.
+  // Sent by a proxy whose server does not respond, or by a server that shuts down.
   if ([502, 503, 504].includes(response.status)) {
     note("away");
     throw new UnreachableError(new Error(`status ${response.status}`));

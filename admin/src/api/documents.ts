@@ -1,14 +1,14 @@
 import type { Entity, EntityField, EntityParent } from "../meta/catalogue.ts";
 
-// This file and recordDocuments.ts are the only ones that write GraphQL text from the catalogue. Names come from the service, and are checked here all the same:
-// nothing else than a name can get into a document.
+// Only this file and recordDocuments.ts build GraphQL documents from the catalogue. Names from the service are validated
+// here, so that they cannot inject other GraphQL syntax.
 
 export function name(text: string): string {
   if (!/^[A-Za-z_]\w*$/.test(text)) throw new Error(`"${text}" is no GraphQL name`);
   return text;
 }
 
-/** The fields that show `field`: itself, or the row that it refers to by its id and name. */
+/** The selections that show `field`: the field itself and, for a reference, the other row's id and name. */
 function selection({ name: own, reference, isInputOnly }: EntityField): string[] {
   const self = isInputOnly ? [] : [name(own)];
   if (reference?.field == null) return self;
@@ -25,7 +25,7 @@ export function selections(entity: Entity, fields: readonly EntityField[]): stri
   const always = [entity.nameField, entity.detailField, entity.colorField].filter(
     (field) => field !== null,
   );
-  // Every row has an `id` for the console, also where another column is the key; a key of several columns is none.
+  // The console identifies rows by `id`, an alias where the key is another column. A key of several columns is not used.
   const key =
     entity.keyField === null
       ? []
@@ -35,7 +35,7 @@ export function selections(entity: Entity, fields: readonly EntityField[]): stri
   return unique([...key, ...always.map(name), ...fields.flatMap(selection)]).join(" ");
 }
 
-/** One page of rows, with the count of all that match when `$count` says so. */
+/** Selects one page of rows and, if `$count` is true, the number of all matching rows. */
 export function listDocument(
   entity: Entity,
   fields: readonly EntityField[],
@@ -58,7 +58,7 @@ export function pagesOf(entity: Entity): string {
   return name(entity.pagesField);
 }
 
-/** Rows below the row of `upper` that `$query` finds: one page of a connection, or all of a list. */
+/** Selects child rows of the row of `upper` that `$query` finds: one page of a connection or a whole list. */
 export function rowsBelowDocument(
   entity: Entity,
   upper: Entity,
@@ -79,7 +79,7 @@ export const suggestionsDocument = `query Suggestions($entity: String!, $text: S
   suggestions(entity: $entity, text: $text, first: 8) { id name detail color }
 }`;
 
-/** The rows that `query` names by their keys, 50 at most. */
+/** Selects rows by key, at most 50. */
 export const suggestionsByKeyDocument = `query Referred($entity: String!, $query: String!) {
   suggestions(entity: $entity, text: "", query: $query, first: 50) { id name detail color }
 }`;
@@ -106,7 +106,7 @@ export const listExportDocument = `mutation Export($input: CreateListExportInput
   job: createListExport(input: $input) { id __typename }
 }`;
 
-/** The templates of a list by name; `$query` names the list. */
+/** Selects the export templates of a list, ordered by name; `$query` restricts them to the list. */
 export const listTemplatesDocument = `query Templates($query: String!) {
   templates: exportTemplates(query: $query) { id name kind }
 }`;

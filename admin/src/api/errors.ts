@@ -1,23 +1,23 @@
-/** One error of a GraphQL answer, as far as the console uses it. */
+/** The parts of a GraphQL error that the console uses. */
 export interface ApiErrorDetail {
   message: string;
   code: string;
-  /** The place of the field in the arguments, such as `["input", "name"]`. */
+  /** The path of the field in the arguments, such as `["input", "name"]`. */
   path: readonly (string | number)[];
-  /** Where a query text is wrong: its first character and how many. */
+  /** For a syntax error in a query: its position, counted from 1, and its length. */
   position: number | null;
   length: number | null;
   conflict: Conflict | null;
 }
 
-/** What stands in the database when somebody else saved first. */
+/** The latest change of the row, when another user saved it first. */
 export interface Conflict {
   current: Record<string, unknown> | null;
   changedAt: string | null;
   changedBy: { name: string | null } | null;
 }
 
-/** The service refused or failed. */
+/** The service responded with errors. */
 export class ApiError extends Error {
   readonly errors: readonly ApiErrorDetail[];
   readonly correlationId: string | null;
@@ -34,7 +34,7 @@ export class ApiError extends Error {
   }
 }
 
-/** No answer came: the server is away, or the network is. */
+/** There was no response: the server or the network is down. */
 export class UnreachableError extends Error {
   constructor(cause: unknown) {
     super("The server does not answer.", { cause });

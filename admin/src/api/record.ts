@@ -6,7 +6,7 @@ import { recordBelowDocument, recordDocument } from "./recordDocuments.ts";
 import { addReferredRows } from "./referredRows.ts";
 import type { Page } from "./rows.ts";
 
-/** The row `id`, or null where it does not exist or the caller may not see it. */
+/** Fetches the row `id`; null when it does not exist or the caller may not read it. */
 export async function fetchRecord(
   entities: Entities,
   entity: Entity,
@@ -30,10 +30,10 @@ async function recordListed(entity: Entity, id: string, signal?: AbortSignal): P
   return answer.row ?? answer.page?.nodes[0] ?? null;
 }
 
-/** The most rows of a connection that one request returns. */
+/** The maximum page size of a connection. */
 const batchSize = 250;
 
-/** Looks below the rows of other tables, which the query language finds by the row's key. */
+/** Fetches a row of a table without a root list through its parent rows, which a query finds by the row's key. */
 async function recordBelow(
   entities: Entities,
   entity: Entity,
@@ -45,7 +45,7 @@ async function recordBelow(
     if (!upper) continue;
     const document = recordBelowDocument(entity, upper, parent);
     const query = `${parent.field}.${entity.keyField}:${quoteValue(id)}`;
-    // A list comes whole. Connections of such tables take no query: their pages are looked through.
+    // A list returns all rows. Connections of such tables have no `query` argument, so all pages are searched.
     for (let offset = 0; ; offset += batchSize) {
       const answer = await ask<{ upper: { nodes: { rows: Row[] | Page }[] } }>(
         document,

@@ -1,7 +1,7 @@
 import type { Entity, EntityAction, EntityParent } from "../meta/catalogue.ts";
 import { name, pagesOf, selections } from "./documents.ts";
 
-// What only a record's page needs: it is loaded after the first list.
+// GraphQL documents that only the page of a record needs: a separate script that is loaded after the first list.
 
 const hasVersion = (entity: Entity): boolean =>
   entity.canUpdate?.takesVersion === true || entity.canDelete?.takesVersion === true;
@@ -11,7 +11,7 @@ function recordFields(entity: Entity): string {
   return hasVersion(entity) ? `${fields} rowVersion` : fields;
 }
 
-/** One row with all of its fields, and its version where the caller can change it. */
+/** Selects one row with all fields, and its version if the caller can change it. */
 export function recordDocument(entity: Entity): string {
   const fields = recordFields(entity);
   if (entity.recordField !== null)
@@ -52,7 +52,7 @@ function mutationOf(entity: Entity, verb: "canCreate" | "canUpdate") {
   return { ...mutation, inputType: mutation.inputType };
 }
 
-/** Rows with all fields below the row of `upper` that `$query` finds: all of a list, or one page of a connection. */
+/** Selects child rows with all fields, as `rowsBelowDocument` does: one page of a connection or a whole list. */
 export function recordBelowDocument(
   entity: Entity,
   upper: Entity,

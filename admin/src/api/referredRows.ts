@@ -5,10 +5,10 @@ import { ask } from "./ask.ts";
 import { suggestionsByKeyDocument } from "./documents.ts";
 import type { Suggestion } from "./suggestion.ts";
 
-/** The most that one request for suggestions returns. */
+/** The maximum number of suggestions per request. */
 const batchSize = 50;
 
-/** The names of rows by their keys, as far as the caller may see them. */
+/** The names of rows by key, without rows that the caller may not read. */
 export async function suggestionsByKey(
   { entity, keyField }: EntityReference,
   keys: readonly string[],
@@ -30,8 +30,8 @@ export async function suggestionsByKey(
 }
 
 /**
- * Adds the rows that `rows` refer to where the API has no field for them, by their keys: a table whose migration says nothing of
- * its relations shows names all the same. A row that the caller may not read stays an id.
+ * Looks up referenced rows by key where the API has no field for them, so that a table without declared relations also
+ * shows names. A row that the caller may not read is shown by its id.
  */
 export async function addReferredRows(
   entities: Entities,

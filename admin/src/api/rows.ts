@@ -11,32 +11,32 @@ import { ask } from "./ask.ts";
 import { listDocument, rowsBelowDocument } from "./documents.ts";
 import { addReferredRows } from "./referredRows.ts";
 
-/** The parent row of rows without a root list, such as the product of prices. */
+/** The parent row of rows without a root list, such as the product of its prices. */
 export interface Above {
   entity: Entity;
   id: string;
   parent: EntityParent;
 }
 
-/** Which rows are wanted. */
+/** The rows to fetch. */
 export interface RowsRequest {
   entity: Entity;
   columns: readonly EntityField[];
   order: readonly string[];
-  /** In the query language; empty for all. Rows below another row have none. */
+  /** A text in the query language; empty for all rows, and for child rows. */
   query: string;
   above: Above | null;
   first: number;
   offset: number;
-  /** Whether the count of all that match is wanted. */
+  /** Whether to count all matching rows. */
   count: boolean;
 }
 
 export interface RowsPage {
-  /** Null where no count was wanted. */
+  /** Null when no count was requested. */
   totalCount: number | null;
   nodes: Row[];
-  /** All rows, however many were wanted: the API has no pages of them. */
+  /** Whether `nodes` contains all rows, because the API has no pages of them. */
   isWhole: boolean;
 }
 
@@ -45,7 +45,7 @@ export interface Page {
   nodes: Row[];
 }
 
-/** How the rows of `other` that refer to the row `id` are asked for. */
+/** The request for the rows of `other` that refer to the row `id`. */
 export function relatedRows(
   entity: Entity,
   { by }: EntityRelation,
@@ -58,7 +58,7 @@ export function relatedRows(
   return { query: "", above: { entity, id, parent } };
 }
 
-/** One page of the rows of a table, with the names of the rows that they refer to. */
+/** Fetches one page of rows with the names of the rows that they refer to. */
 export async function fetchRows(
   entities: Entities,
   request: RowsRequest,
@@ -68,7 +68,7 @@ export async function fetchRows(
   const page = await (request.above === null
     ? fetchListed(request, signal)
     : fetchBelow(request, request.above, signal));
-  // Without a key the place in the list has to do.
+  // Rows without a key are identified by their position in the list.
   if (entity.keyField === null)
     for (const [index, row] of page.nodes.entries()) row.id = String(offset + index);
   await addReferredRows(entities, columns, page.nodes, signal);

@@ -1,4 +1,4 @@
-/** A row as typing ahead shows it. */
+/** A row as autocompletion shows it. */
 export interface Suggestion {
   id: string;
   name: string;
