@@ -10,7 +10,7 @@ import { Failure } from "./ui/Failure.tsx";
 import { SecretDialog } from "./ui/SecretDialog.tsx";
 import { Toasts } from "./ui/Toasts.tsx";
 
-/** The login page, or the console when a user is logged in. */
+/** Shows the login page, or the console when a user is logged in. */
 export function App(): ReactNode {
   const entities = useQuery({
     queryKey: ["console"],

@@ -2,11 +2,11 @@ import { useSyncExternalStore } from "react";
 
 export type Theme = "system" | "light" | "dark";
 
-/** What the console keeps in the browser about its look. Never data. */
+/** Display preferences in the browser's storage. Must not contain data of the service. */
 interface Preferences {
   theme: Theme;
   singleKeys: boolean;
-  /** Chosen columns and their widths, by list. */
+  /** Columns and their widths by list. */
   lists: Record<string, ListPreference>;
 }
 
@@ -34,7 +34,7 @@ export function setPreferences(change: Partial<Preferences>): void {
   try {
     localStorage.setItem(key, JSON.stringify(preferences));
   } catch {
-    // Without storage they hold until the page is closed.
+    // Without storage, preferences last until the page is closed.
   }
   applyTheme();
   for (const listener of listeners) listener();

@@ -8,12 +8,12 @@ import { Frame } from "./frame/Frame.tsx";
 import { ListPage } from "./generic/list/ListPage.tsx";
 import { TodayPage } from "./pages/TodayPage.tsx";
 
-/** The state of a list, all of which is its address. */
+/** The state of a list; all of it is in the URL. */
 export interface ListSearch {
   q?: string;
   order?: string;
   cols?: string;
-  /** `entity/id` of the row in the drawer. */
+  /** The rows in drawers as `entity/id`, separated by commas. */
   open?: string;
 }
 
@@ -49,7 +49,7 @@ export const listRoute = createRoute({
 export const newRoute = createRoute({
   getParentRoute: () => root,
   path: "$entity/new",
-  // Values of fields that the new row starts with, such as the row it is made for.
+  // Initial values of the new row's fields, such as its parent row.
   validateSearch: (search: Record<string, unknown>): Record<string, string | undefined> =>
     only(Object.keys(search), search),
   component: lazyRouteComponent(() => import("./generic/record/NewPage.tsx"), "NewPage"),
@@ -68,7 +68,7 @@ const handbookRoute = createRoute({
   component: lazyRouteComponent(() => import("./pages/HandbookPage.tsx"), "HandbookPage"),
 });
 
-/** Plain addresses: every value is text, and stands as it is. */
+/** Parses and writes search parameters as plain strings; the router's default is JSON. */
 function parseSearch(search: string): Record<string, string> {
   return Object.fromEntries(new URLSearchParams(search));
 }
@@ -77,7 +77,7 @@ function stringifySearch(search: Record<string, unknown>): string {
   const parameters = new URLSearchParams();
   for (const [key, value] of Object.entries(search))
     if (typeof value === "string" && value !== "") parameters.set(key, value);
-  // Colons and commas of query texts stay readable.
+  // Colons and commas need no encoding and keep queries readable.
   const query = parameters.toString().replaceAll("%3A", ":").replaceAll("%2C", ",");
   return query === "" ? "" : `?${query}`;
 }

@@ -26,11 +26,11 @@ const loadPalette = async () => (await import("./Palette.tsx")).Palette;
 
 type Layer = "menu" | "keys" | "palette" | null;
 
-/** What every page stands in: the navigation beside it, and the dialogs that any page can open. */
+/** The layout around every page: the navigation, and the dialogs that any page can open. */
 export function Frame(): ReactNode {
   const [layer, showLayer] = useState<Layer>(null);
   const setLayer = useCallback((next: Layer) => {
-    // What is typed before the dialog has the focus is not meant for the page.
+    // Keys typed before the dialog has the focus must not trigger shortcuts of the page.
     pauseKeys(next !== null);
     showLayer(next);
   }, []);
@@ -46,7 +46,7 @@ export function Frame(): ReactNode {
 
   const keys = useMemo(() => {
     const goTo = (letter: string) => {
-      // Pressed within a second after g.
+      // The letter must follow `g` within a second.
       if (Date.now() - goes.current > 1_000) return false;
       goes.current = 0;
       if (letter === "t") void navigate({ to: "/" });
@@ -58,7 +58,7 @@ export function Frame(): ReactNode {
     const letters = Object.fromEntries(
       "abcdefghijklmnopqrstuvwxyz"
         .split("")
-        // Keys that pages use themselves; after g they count for the frame.
+        // `g` and `y` have handlers below.
         .filter((letter) => letter !== "g" && letter !== "y")
         .map((letter) => [letter, () => goTo(letter)]),
     );
@@ -80,11 +80,11 @@ export function Frame(): ReactNode {
     useMemo(() => ({ "Mod+k": () => setLayer("palette") }), [setLayer]),
     true,
   );
-  // The script of the palette is there before anybody asks for it.
+  // Preloads the palette, so that it opens without delay.
   useEffect(() => {
     whenIdle(() => void loadPalette().catch(() => undefined));
   }, []);
-  // The login may have happened in another tab.
+  // The user may have logged in in another tab.
   useEffect(() => {
     if (session !== "ended") return;
     const onFocus = () => void queryClient.refetchQueries({ queryKey: ["console"] });
@@ -141,7 +141,7 @@ export function Frame(): ReactNode {
   );
 }
 
-/** Says that the server is away, above the content. */
+/** Warns above the content that the server does not respond. */
 export function AwayBar(): ReactNode {
   const state = useSyncExternalStore(onReachability, currentReachability);
   return (

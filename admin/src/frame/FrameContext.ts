@@ -3,7 +3,7 @@ import { createContext, use } from "react";
 interface FrameActions {
   openMenu: () => void;
   openPalette: () => void;
-  /** Whether the next letter belongs to `g`. */
+  /** Whether `g` was pressed less than a second ago, so that the next letter completes its shortcut. */
   isGoing: () => boolean;
 }
 

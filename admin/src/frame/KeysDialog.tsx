@@ -8,7 +8,7 @@ interface KeysDialogProps {
   onOpenChange: (isOpen: boolean) => void;
 }
 
-/** Lists all keys, and switches those of a single letter off and on. */
+/** Lists all shortcuts, and enables or disables those of a single letter. */
 export function KeysDialog({ onOpenChange }: KeysDialogProps): ReactNode {
   const { singleKeys } = usePreferences();
   return (

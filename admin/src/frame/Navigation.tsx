@@ -14,21 +14,21 @@ import { Icon } from "../ui/icons.tsx";
 interface NavigationProps {
   onKeys: () => void;
   onPalette: () => void;
-  /** A link was followed. */
+  /** Called when the user follows a link. */
   onGo?: () => void;
 }
 
-/** The list below Today, with the number of unread rows. */
+/** The list that is shown below Today with its number of unread rows. */
 const inbox = "notifications";
 
-/** The lists under the headings of their tables, in the order of the catalogue. */
+/** The lists grouped by their tables' headings, in the order of the catalogue. */
 function groupsOf(entities: readonly Entity[]): [heading: string, entities: Entity[]][] {
   const groups = new Map<string, Entity[]>();
   for (const entity of entities) {
     const heading = entity.group ?? en.frame.other;
     groups.set(heading, [...(groups.get(heading) ?? []), entity]);
   }
-  // Tables that name no group come last.
+  // Tables without a group come last.
   const other = groups.get(en.frame.other);
   if (other && groups.delete(en.frame.other)) groups.set(en.frame.other, other);
   return [...groups];
@@ -92,7 +92,7 @@ export function Navigation({ onKeys, onPalette, onGo }: NavigationProps): ReactN
 }
 
 /**
- * The number of unread notifications. It is fetched again after changes and, at most once a minute, on navigation. A timer
+ * The number of unread notifications. It is refetched after changes and, at most once a minute, on navigation; a timer
  * would keep an idle session alive.
  */
 function UnreadCount(): ReactNode {
@@ -128,7 +128,7 @@ function Account({ onKeys }: { onKeys: () => void }): ReactNode {
   const logOut = async () => {
     await ask(logoutDocument);
     forgetSession();
-    // A new page, so that nothing of the session stays in memory.
+    // Reloads the page, so that no data of the session remains in memory.
     location.assign("/admin/");
   };
   const name = me.user.name ?? me.user.email;

@@ -8,18 +8,18 @@ import { useFrame } from "./FrameContext.ts";
 
 interface PageProps {
   title: string;
-  /** Above the title, such as the list that a row belongs to. */
+  /** Shown above the title, such as the list of the row. */
   before?: ReactNode;
-  /** Beside the title, such as a count. */
+  /** Shown beside the title, such as a count. */
   beside?: ReactNode;
   actions?: ReactNode;
   status?: ReactNode;
-  /** Fills the page instead of scrolling in it. */
+  /** Whether the content fills the page instead of scrolling in it. */
   isFilled?: boolean;
   children: ReactNode;
 }
 
-/** Header, content and status line of one page. */
+/** The layout of a page: header, content and status line. */
 export function Page({
   title,
   before,

@@ -19,10 +19,10 @@ import type { Suggestion } from "../api/suggestion.ts";
 import { useEntities } from "../meta/EntitiesContext.ts";
 import { en } from "../text/en.ts";
 
-/** Lists whose rows are searched as one types; each is a request. */
+/** The maximum number of lists searched for a text; each needs a request. */
 const maxSearched = 6;
 
-/** Ctrl K: goes to a list, or to a row of any list by its name. */
+/** The command palette (Ctrl K): opens a list, or a row of any list by name. */
 export function Palette({ onOpenChange }: { onOpenChange: (isOpen: boolean) => void }): ReactNode {
   return (
     <ModalOverlay className="overlay overlay-top" isDismissable isOpen onOpenChange={onOpenChange}>
@@ -68,7 +68,7 @@ function PaletteContent({ onClose }: { onClose: () => void }): ReactNode {
         <Input
           className="input"
           placeholder={en.palette.placeholder}
-          // The list below it is moved through from here.
+          // The arrow keys in this field move through the list below.
           role="combobox"
           aria-expanded
         />

@@ -1,11 +1,11 @@
 import { formatNumber } from "./locale.ts";
 
-/** Every text of the console. Another language is a file of the same type. */
+/** All texts of the console. A translation is a file of the same type. */
 export const en = {
   loading: "Loading",
   again: "Try again",
   cancel: "Cancel",
-  /** Beside an action that may itself be called Cancel. */
+  /** Used beside actions that may be named Cancel. */
   goBack: "Go back",
   close: "Close",
   yes: "Yes",

@@ -1,10 +1,10 @@
-/** The forms of dates and numbers in the user's locale. The words of the console are English. */
+/** Formats dates and numbers in the user's locale. The texts of the console are English. */
 interface Formats {
   locale: string;
   date: Intl.DateTimeFormat;
   time: Intl.DateTimeFormat;
   number: Intl.NumberFormat;
-  /** Decimals by the number of their digits after the point. */
+  /** Number formats by the number of decimal places. */
   decimals: Map<number, Intl.NumberFormat>;
 }
 
@@ -38,7 +38,7 @@ export function formatNumber(value: number): string {
   return formats.number.format(value);
 }
 
-/** A decimal as the service sends it, as text: grouped by thousands, with all of its digits. */
+/** Formats a decimal that the service sent as a string: with thousands separators and all digits. */
 export function formatDecimal(text: string): string {
   const match = /^-?\d+(?:\.(\d+))?$/.exec(text);
   if (!match) return text;
@@ -51,11 +51,11 @@ export function formatDecimal(text: string): string {
     });
     formats.decimals.set(digits, format);
   }
-  // As text, because a number would lose digits.
+  // Passed as a string, because a JavaScript number would lose digits.
   return format.format(text as Intl.StringNumericLiteral);
 }
 
-/** A typed number with a decimal point, where the locale writes a comma. */
+/** Converts a typed number from the locale's decimal separator to a decimal point. */
 export function withDecimalPoint(text: string): string {
   const separator = formats.number.formatToParts(0.5).find(({ type }) => type === "decimal")?.value;
   return separator === "," ? text.replace(/^([^.,]*),([^.,]*)$/, "$1.$2") : text;

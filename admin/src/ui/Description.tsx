@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 
-/** A description from the API, with names and values in backticks as code. */
+/** A description from the API; text in backticks is shown as code. */
 export function Description({ text }: { text: string }): ReactNode {
   return text
     .split("`")

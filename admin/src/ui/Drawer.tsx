@@ -5,14 +5,14 @@ import { Icon } from "./icons.tsx";
 import { KeyLayer } from "./keys.ts";
 
 interface DrawerProps {
-  /** What screen readers call it. */
+  /** The label for screen readers. */
   label: string;
-  /** Escape, or a click beside it. */
+  /** Called on Escape and on a click outside the drawer. */
   onClose: () => void;
   children: ReactNode;
 }
 
-/** A dialog at the right edge, over the page and over other drawers. The keys of its content work while it is the topmost. */
+/** A dialog at the right edge, above the page and other drawers. Its shortcuts work while it is the topmost dialog. */
 export function Drawer({ label, onClose, children }: DrawerProps): ReactNode {
   const layer = useRef<HTMLElement>(null);
   return (

@@ -3,7 +3,7 @@ import { Button } from "react-aria-components";
 import { ApiError } from "../api/errors.ts";
 import { en } from "../text/en.ts";
 
-/** An error in words, with the number of its request for those who look into the log. */
+/** Shows an error message with the request's correlation id, which finds it in the log. */
 export function Failure({
   error,
   title,

@@ -13,7 +13,7 @@ const components: Components = {
           {children}
         </Link>
       );
-    // Headings have no ids.
+    // Links to headings would lead nowhere, since headings have no ids.
     if (href.startsWith("#")) return <>{children}</>;
     return (
       <a href={href} target="_blank" rel="noopener noreferrer">
@@ -21,9 +21,9 @@ const components: Components = {
       </a>
     );
   },
-  // The page has an h1 already.
+  // The page already has an h1.
   h1: "h2",
-  // Other hosts would learn who reads the page.
+  // Loading a picture would reveal the reader's address to its host.
   img: ({ alt }) => <>{alt}</>,
 };
 

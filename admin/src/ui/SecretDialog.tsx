@@ -3,7 +3,7 @@ import { Button, Dialog, Heading, Modal, ModalOverlay } from "react-aria-compone
 import { en } from "../text/en.ts";
 
 interface Secret {
-  /** What it belongs to. */
+  /** The name of the row that the secret belongs to. */
   title: string;
   secret: string;
 }
@@ -11,7 +11,7 @@ interface Secret {
 let shown: Secret | null = null;
 const listeners = new Set<() => void>();
 
-/** Shows a secret that the service shows once. It stays until the person closes the dialog. */
+/** Shows a secret that the service returns only once, until the user closes the dialog. */
 export function showSecret(secret: Secret | null): void {
   shown = secret;
   for (const listener of listeners) listener();
@@ -70,7 +70,7 @@ export function SecretDialog(): ReactNode {
   );
 }
 
-/** Copies a text; returns the message to show. Browsers reject it without TLS or permission. */
+/** Copies a text; returns the message to show. Browsers refuse this without TLS or permission. */
 async function copy(text: string): Promise<string> {
   try {
     await navigator.clipboard.writeText(text);

@@ -24,7 +24,7 @@ export function dismissToast(id: number): void {
   set(toasts.filter((toast) => toast.id !== id));
 }
 
-/** Shows a line of text; those without an action go after some seconds. Returns its id. */
+/** Shows a message and returns its id. A message without an action disappears after some seconds. */
 export function showToast(
   text: string,
   options: { tone?: Toast["tone"]; action?: Toast["action"]; ms?: number } = {},
@@ -37,7 +37,7 @@ export function showToast(
   return id;
 }
 
-/** Does what the newest message offers, such as Undo; false where none offers anything. */
+/** Runs the action of the newest message, such as Undo; false when no message has an action. */
 function takeOffer(): boolean {
   const offer = toasts.findLast(({ action }) => action);
   if (!offer?.action) return false;

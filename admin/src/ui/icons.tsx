@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 
-/** Outlines on a field of 16 by 16. */
+/** SVG paths with a view box of 16 by 16. */
 const paths = {
   close: "m4 4 8 8m0-8-8 8",
   menu: "M2 4h12M2 8h12M2 12h12",

@@ -2,7 +2,7 @@ import { type RefObject, createContext, useContext, useLayoutEffect } from "reac
 import { currentPreferences } from "../preferences.ts";
 import { en } from "../text/en.ts";
 
-/** All keys of the console, as the dialog of `?` lists them. */
+/** All keyboard shortcuts, as the dialog of `?` lists them. */
 export const keyTable = [
   {
     title: en.keys.everywhere,
@@ -45,7 +45,7 @@ export const keyTable = [
   },
 ] as const satisfies readonly { title: string; keys: readonly (readonly [string, string])[] }[];
 
-/** Whether the key goes into a field. */
+/** Whether the key press is input to a field. */
 function isTyping(target: EventTarget | null): boolean {
   return (
     target instanceof HTMLElement &&
@@ -53,16 +53,16 @@ function isTyping(target: EventTarget | null): boolean {
   );
 }
 
-/** Name of a pressed key: `Mod+k` for Ctrl or ⌘, else the character. */
+/** The name of a pressed key: `Mod+k` with Ctrl or ⌘, otherwise the character. */
 export function keyName(event: KeyboardEvent): string {
   const mod = event.ctrlKey || event.metaKey ? "Mod+" : "";
   return `${mod}${event.key.length === 1 ? event.key.toLowerCase() : event.key}`;
 }
 
-/** A handler that returns false leaves the key to others. */
+/** A handler returns false when it did not handle the key. */
 type Handlers = Record<string, (event: KeyboardEvent) => unknown>;
 
-/** The dialog around a component; null on the page itself. Keys go to the topmost dialog only. */
+/** The dialog that contains a component; null on the page. Only the topmost dialog receives keys. */
 export const KeyLayer = createContext<RefObject<HTMLElement | null> | null>(null);
 
 /** The topmost dialog: the last one in the document. */
@@ -72,14 +72,14 @@ function topDialog(): Element | null {
 
 let isPaused = false;
 
-/** Switches the keys of pages and drawers off while a dialog opens and is open. */
+/** Disables the shortcuts of pages and drawers while a dialog opens and is open. */
 export function pauseKeys(paused: boolean): void {
   isPaused = paused;
 }
 
 /**
- * Handles the keys of the page, or of the drawer around the component, while it is the topmost layer; with `anywhere` also
- * beneath dialogs. Keys without Ctrl count only outside of fields, and can be switched off (WCAG 2.1.4).
+ * Handles the shortcuts of the page or drawer that contains the component, while that is the topmost layer; with
+ * `anywhere`, also below dialogs. Shortcuts without Ctrl are ignored in fields and can be disabled (WCAG 2.1.4).
  */
 export function useKeys(handlers: Handlers, anywhere = false): void {
   const layer = useContext(KeyLayer);

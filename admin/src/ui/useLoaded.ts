@@ -3,8 +3,8 @@ import { en } from "../text/en.ts";
 import { showToast } from "./Toasts.tsx";
 
 /**
- * A component of a script that is loaded when it is wanted; null until then. Unlike `React.lazy` it shows as soon as it is there:
- * React holds content that was suspended back for 300 ms. While the server is away a message says so, and the page stays.
+ * Loads a component's script on demand; null until it is loaded. `React.lazy` is not used because React shows suspended
+ * content up to 300 ms late. When loading fails, a message is shown and the page stays.
  */
 export function useLoaded<Component>(
   load: () => Promise<Component>,

@@ -1,4 +1,4 @@
-/** Runs something when the browser has nothing else to do, or soon where it cannot say so: Safari has no `requestIdleCallback`. */
+/** Calls a function when the browser is idle; in Safari, which has no `requestIdleCallback`, after a short delay. */
 export function whenIdle(run: () => void): void {
   if ("requestIdleCallback" in globalThis && typeof requestIdleCallback === "function")
     requestIdleCallback(run);
