@@ -10,7 +10,7 @@ interface ColumnsMenuProps {
   onColumns: (names: readonly string[] | undefined) => void;
 }
 
-/** Which fields the list shows, and in which order. */
+/** Lets the user choose the columns of a list and their order. */
 export function ColumnsMenu({ entity, columns, onColumns }: ColumnsMenuProps): ReactNode {
   const names = columns.map(({ name }) => name);
   const hidden = entity.fields.filter((field) => isColumn(field) && !names.includes(field.name));

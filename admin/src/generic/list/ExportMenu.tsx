@@ -20,10 +20,10 @@ interface ExportMenuProps {
 
 const formats = ["XLSX", "CSV", "JSONL"] as const;
 
-/** A format with the columns of the list, or a template. */
+/** The choice of the user: a format, with the columns of the list, or a template. */
 type Choice = { format: (typeof formats)[number] } | { templateId: string };
 
-/** Starts an export of the rows that the list finds in its order, with its columns or by a template. */
+/** Starts an export of the list's matching rows in its order, with its columns or with a template. */
 export function ExportMenu(props: ExportMenuProps): ReactNode {
   const { entity, columns, query, order, isOneRow } = props;
   const navigate = useNavigate();
@@ -37,7 +37,7 @@ export function ExportMenu(props: ExportMenuProps): ReactNode {
         {
           input: {
             entity: entity.name,
-            // An empty search exports nothing: all rows are asked for in so many words.
+            // The API rejects an empty query, so an export of all rows must request them explicitly.
             query: query === "" ? `${entity.keyField}:*` : query,
             orderBy: [...order],
             ...("templateId" in choice
@@ -53,7 +53,7 @@ export function ExportMenu(props: ExportMenuProps): ReactNode {
         void navigate({ to: "/$entity/$id", params: { entity: name, id: job.id }, search: {} });
       showToast(
         en.list.exported(entity.title),
-        // Absent for a caller without the permission to see exports.
+        // Absent when the caller may not read exports.
         exports && { action: { label: en.list.showExport, run: show(exports.name) } },
       );
     },
@@ -99,7 +99,7 @@ interface Template {
   kind: "FORM" | "TABLE";
 }
 
-/** The templates of a list; none for a caller who may not see them. */
+/** The export templates of a list; empty when the caller may not read them. */
 function useTemplates({ name }: Entity, isWanted: boolean): readonly Template[] {
   const { permissions } = useEntities().catalogue.me;
   const { data } = useQuery({
@@ -115,7 +115,7 @@ function useTemplates({ name }: Entity, isWanted: boolean): readonly Template[] 
   return data?.templates ?? [];
 }
 
-/** A reference shows the name of the other row. */
+/** The exported field of a column; for a reference, the name of the other row. */
 function exportedName({ name, reference }: EntityField): string {
   return reference === null || reference.field === null
     ? name

@@ -19,7 +19,7 @@ import { Icon } from "../../ui/icons.tsx";
 import { directionOf, nextOrder } from "./order.ts";
 import type { Rows } from "./useRows.ts";
 
-/** Rows beyond the visible ones. With the tallest window they keep the page below 80 rows. */
+/** Rows rendered above and below the visible ones: fewer than 80 rows in all, even in the tallest window. */
 const overscan = 6;
 const selectionWidth = 44;
 
@@ -39,25 +39,25 @@ interface GridProps {
   onOrder: (order: string | undefined) => void;
   onRange: (first: number, last: number) => void;
   onWidth: (field: string, width: number) => void;
-  /** Absent where rows have no key to find them by. */
+  /** Absent when rows have no key and so no page. */
   onOpen?: ((row: Row) => void) | undefined;
   onLook?: ((row: Row) => void) | undefined;
   handle?: React.Ref<GridHandle>;
 }
 
-/** Selected rows by id, or all that match the query. */
+/** The ids of the selected rows, or all rows that match the query. */
 export type Selection = ReadonlySet<string> | "all";
 
-/** 28, 36 or 44 pixels: the density and the kind of pointer decide. */
+/** The row height, 28, 36 or 44 pixels, depends on density and pointer type. */
 function rowHeight(): number {
   const height = getComputedStyle(document.documentElement).getPropertyValue("--row");
   return Number.parseInt(height, 10) || 36;
 }
 
-/** A virtual grid (ARIA `grid`) over any number of rows: only those in sight are in the page. */
+/** A virtual grid (ARIA `grid`), which renders only the visible rows. */
 export function Grid(props: GridProps): ReactNode {
   const { label, columns, widths, rows, order, selection, onSelection, onRange, onOpen } = props;
-  // Where the name is not among the columns, the first one stands for the row.
+  // The name column opens the row; without one, the first column does.
   const openedBy = (columns.find(({ name }) => name === props.nameField) ?? columns[0])?.name;
   const total = rows.total ?? 0;
   const scroller = useRef<HTMLDivElement>(null);
@@ -73,7 +73,7 @@ export function Grid(props: GridProps): ReactNode {
     getScrollElement: () => scroller.current,
     estimateSize: () => height,
     overscan,
-    // The sticky head covers the first row's height.
+    // The sticky header covers this height.
     scrollPaddingStart: 36,
     paddingStart: 36,
   });
@@ -87,7 +87,7 @@ export function Grid(props: GridProps): ReactNode {
     `${selectionWidth}px`,
     ...columns.map((field, index) => {
       const width = widths[field.name] ?? defaultWidth(field, props.nameField);
-      // The last column takes what is left.
+      // The last column takes the remaining width.
       return index === columns.length - 1 ? `minmax(${width}px, 1fr)` : `${width}px`;
     }),
   ].join(" ");
@@ -119,7 +119,7 @@ export function Grid(props: GridProps): ReactNode {
     virtualizer.scrollToIndex(next.row, { align });
   };
 
-  // A column out of sight comes into it, without moving the rows.
+  // Scrolls horizontally only, so that the rows do not move.
   useLayoutEffect(() => {
     const cell = document.getElementById(`${id}-${currentRow}-${currentColumn}`);
     const box = scroller.current;
@@ -274,7 +274,7 @@ interface CellOrLinkProps extends Pick<GridProps, "onOpen"> {
   openedBy: string | undefined;
 }
 
-/** The name of a row opens it by a click. */
+/** A cell; the name of a row is a link that opens the row. */
 function CellOrLink({ field, row, openedBy, onOpen }: CellOrLinkProps): ReactNode {
   if (field.name !== openedBy || !onOpen) return <Cell field={field} row={row} />;
   return (
@@ -345,7 +345,7 @@ function Head({
   );
 }
 
-/** The edge of a column, to drag. Widths can also be left to the console, so it needs no key. */
+/** The draggable edge of a column. It has no keyboard control because the default widths suffice. */
 function Sizer({ width, onWidth }: { width: number; onWidth: (width: number) => void }) {
   const start = useRef<{ x: number; width: number } | null>(null);
   return (

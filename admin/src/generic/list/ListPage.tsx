@@ -36,7 +36,7 @@ const loadRecordDrawers = async () => (await import("../record/RecordDrawer.tsx"
 export function ListPage(): ReactNode {
   const { entity: name } = useParams({ from: "/$entity" });
   const entity = useEntities().get(name);
-  // The key resets selection and position for another list.
+  // The React key resets selection and scroll position when the list changes.
   if (!entity) return <NoList name={name} />;
   return entity.listField === null ? (
     <ListBelow entity={entity} />
@@ -74,13 +74,13 @@ function List({ entity }: { entity: Entity }): ReactNode {
     range,
   });
 
-  // Without a key, no search would match every row.
+  // Exporting all rows needs a key, since its query is `key:*`.
   const mayExport =
     permissions.includes("exports.create") && entity.keyField !== null && (rows.total ?? 0) > 0;
   const ExportMenu = useLoaded(loadExportMenu, mayExport);
   const RecordDrawers = useLoaded(loadRecordDrawers, search.open !== undefined);
   const hasRows = rows.total !== undefined;
-  // Opening a row comes next: its script is there by then.
+  // Preloads the drawer, since users usually open a row next.
   useEffect(() => {
     if (hasRows) whenIdle(() => void loadRecordDrawers().catch(() => undefined));
   }, [hasRows]);

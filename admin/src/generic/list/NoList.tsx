@@ -5,7 +5,7 @@ import type { Entity } from "../../meta/catalogue.ts";
 import { useEntities } from "../../meta/EntitiesContext.ts";
 import { en } from "../../text/en.ts";
 
-/** The address names a list that the caller's catalogue does not have. */
+/** Shown when the URL names a list that is not in the caller's catalogue. */
 export function NoList({ name }: { name: string }): ReactNode {
   const closed = useEntities().closed(name);
   return (
@@ -18,7 +18,7 @@ export function NoList({ name }: { name: string }): ReactNode {
   );
 }
 
-/** A table whose rows show below rows of other tables only, such as prices with their products. */
+/** Shown for a table without a list, such as prices: its rows are shown with their parent rows. */
 export function ListBelow({ entity }: { entity: Entity }): ReactNode {
   return (
     <Page title={entity.title}>
@@ -32,7 +32,7 @@ export function ListBelow({ entity }: { entity: Entity }): ReactNode {
   );
 }
 
-/** A link to the list of a table, or to the lists that have its rows below theirs. */
+/** A link to the list of a table, or to the lists of its parent tables. */
 export function LinkToList({ entity }: { entity: Entity }): ReactNode {
   const entities = useEntities();
   const lists =

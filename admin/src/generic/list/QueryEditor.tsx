@@ -48,7 +48,7 @@ const marks = {
   punctuation: Decoration.mark({ class: "q-sign" }),
 };
 
-/** Colours the pieces of the query. */
+/** Highlights the syntax of the query. */
 const colours = ViewPlugin.fromClass(
   class {
     decorations: DecorationSet;
@@ -71,7 +71,7 @@ function decorate(state: EditorState): DecorationSet {
   return builder.finish();
 }
 
-/** The fields of the query language for a list; asked for once. */
+/** Fetches the searchable fields of a list, once per list. */
 function searchFields(entity: Entity): Promise<SearchField[]> {
   return queryClient.query({
     queryKey: ["searchFields", entity.name],
@@ -101,7 +101,7 @@ const kindNames: Record<string, string> = {
   ENUM: "one of",
 };
 
-/** Operators and words that a value of a kind can begin with. */
+/** Operators and words that can start a value of each kind. */
 const beginnings: Record<string, readonly string[]> = {
   BOOLEAN: ["true", "false"],
   INSTANT: ["today", "today-7d", ">=today-30d", "<today", "*"],
@@ -117,13 +117,13 @@ function fieldOptions(fields: readonly SearchField[]): Completion[] {
     detail: kindNames[kind] ?? "",
     apply: `${name}:`,
     type: "property",
-    // Fields of the list itself before those of related rows.
+    // Ranks the list's own fields above those of related rows.
     boost: -10 * (name.split(".").length - 1),
     ...(description === null ? {} : { info: description }),
   }));
 }
 
-/** Names of related rows for `wineType.name:`, values of enumerations, words for dates. */
+/** Completions of a value: names of related rows for `wineType.name:`, enumeration values, or words for dates. */
 async function valueOptions(
   entity: Entity,
   field: SearchField,
@@ -164,7 +164,7 @@ async function complete(
   return { from: place.from, options, filter: field.values.length > 0 };
 }
 
-/** Completes nothing while the service does not answer, which a dialog or a bar of the page says. */
+/** Returns no completions on errors of the service, which a dialog or a bar already shows. */
 async function completeOrNothing(
   entity: Entity,
   context: CompletionContext,
@@ -177,7 +177,7 @@ async function completeOrNothing(
   }
 }
 
-/** The query box with completion, colours, and errors at their place. */
+/** The query box with completion, syntax highlighting and marked errors. */
 export function QueryEditor({
   entity,
   text,
@@ -205,7 +205,7 @@ export function QueryEditor({
           EditorView.cspNonce.of(
             document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]')?.nonce ?? "",
           ),
-          // One line: what is pasted loses its breaks.
+          // A query is one line: rejects changes that would add another.
           EditorState.transactionFilter.of((transaction) =>
             transaction.newDoc.lines > 1 ? [] : transaction,
           ),
@@ -216,9 +216,9 @@ export function QueryEditor({
           autocompletion({
             override: [(context) => completeOrNothing(entity, context)],
             icons: false,
-            // As many as are seen without scrolling: the list itself takes no focus.
+            // Limited to what fits without scrolling, because the list of completions takes no focus.
             maxRenderedOptions: 12,
-            // A key right after the list has opened is meant for it.
+            // By default the completion list ignores keys in its first 75 ms.
             interactionDelay: 0,
             activateOnCompletion: ({ apply }) => typeof apply === "string" && apply.endsWith(":"),
           }),
@@ -249,7 +249,7 @@ export function QueryEditor({
             },
             {
               key: "Tab",
-              // While completions are asked for, the key is meant for them, not for leaving the field.
+              // While completions load, Tab must not leave the field.
               run: (target) =>
                 acceptCompletion(target) ||
                 correct(target) ||
@@ -264,7 +264,7 @@ export function QueryEditor({
       }),
     });
     view.current = editor;
-    /** Takes the name that the service suggests for the marked one. */
+    /** Replaces the marked name with the service's suggestion. */
     const correct = (target: EditorView): boolean => {
       const detail = callbacks.current.error?.errors[0];
       const name = detail ? suggestedName(detail.message) : null;
@@ -284,7 +284,7 @@ export function QueryEditor({
     };
   }, [entity]);
 
-  // Back and forward change the text of the address.
+  // Going back or forward changes the query in the URL.
   useEffect(() => {
     if (view.current && view.current.state.doc.toString() !== text) replace(view.current, text);
   }, [text]);

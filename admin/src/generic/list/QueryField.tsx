@@ -14,17 +14,17 @@ export interface QueryFieldHandle {
 
 export interface QueryFieldProps {
   entity: Entity;
-  /** The query of the address. */
+  /** The query in the URL. */
   text: string;
-  /** Why the service refused it. */
+  /** The error if the service rejected the query. */
   error: ApiError | null;
   onApply: (text: string) => void;
-  /** The arrow down leaves for the rows. */
+  /** Called when the user leaves the field for the rows, with Escape or arrow down. */
   onLeave: () => void;
   handle?: Ref<QueryFieldHandle>;
 }
 
-/** The query box: a plain field until the editor has been loaded, and as long as somebody types into that field. */
+/** The query box: a plain input until the editor is loaded, and until the user stops typing in it. */
 export function QueryField(props: QueryFieldProps): ReactNode {
   const { error } = props;
   const id = useId();

@@ -1,14 +1,14 @@
-/** The rows around the one that was opened from a list, in the list's order. */
+/** The rows near the one that was opened from a list, in the list's order. */
 let opened: { entity: string; ids: readonly string[] } | null = null;
 
-/** Rows kept before and after those in sight. */
+/** The number of rows stored before and after the visible ones. */
 export const neighbours = 50;
 
 export function rememberNeighbours(entity: string, ids: readonly string[]): void {
   opened = { entity, ids };
 }
 
-/** The row `step` places after the row `id` in the list from which it was opened; undefined where nothing is known. */
+/** The id of the row `step` places after the row `id` in the list from which it was opened; undefined when unknown. */
 export function neighbourOf(entity: string, id: string, step: number): string | undefined {
   if (opened?.entity !== entity) return undefined;
   const index = opened.ids.indexOf(id);

@@ -2,20 +2,20 @@ import type { EntityField } from "../../meta/catalogue.ts";
 
 export type Direction = "ascending" | "descending";
 
-/** The enumeration value that orders by `field`, such as `NAME_ASC`; undefined where no index orders it. */
+/** The value of `orderBy` for `field`, such as `NAME_ASC`; undefined when no index has that order. */
 export function orderOf(field: EntityField, direction: Direction): string | undefined {
   const suffix = direction === "ascending" ? "_ASC" : "_DESC";
   return field.orderBy.find((order) => order.endsWith(suffix));
 }
 
-/** How `order` sorts the column of `field`. */
+/** The direction in which `order` sorts the column of `field`. */
 export function directionOf(field: EntityField, order: readonly string[]): Direction | undefined {
   const first = order[0];
   if (first === undefined || !field.orderBy.includes(first)) return undefined;
   return first.endsWith("_ASC") ? "ascending" : "descending";
 }
 
-/** The order after a press on the column's title: ascending, descending, the list's own. */
+/** The order after a click on the column's title: ascending, then descending, then the list's default. */
 export function nextOrder(field: EntityField, order: readonly string[]): string | undefined {
   const direction = directionOf(field, order);
   if (direction === undefined) return orderOf(field, "ascending");

@@ -14,23 +14,23 @@ interface RowsOptions {
   order: readonly string[];
   /** The parent row, for tables without a root list. */
   above?: Above | null;
-  /** Indexes of the first and last row in sight. */
+  /** The indexes of the first and the last visible row. */
   range: readonly [first: number, last: number];
 }
 
 export interface Rows {
-  /** How many rows match; undefined until the first page has come. */
+  /** The number of matching rows; undefined until the first page is loaded. */
   total: number | undefined;
-  /** The row at `index`; undefined while it is loaded. */
+  /** The row at `index`; undefined until it is loaded. */
   rowAt: (index: number) => Row | undefined;
   isLoading: boolean;
-  /** The rows shown belong to the query before. */
+  /** Whether the shown rows are those of the previous query. */
   isStale: boolean;
   error: unknown;
   refetch: () => void;
 }
 
-/** Loads the pages around the rows in sight. The first page also counts; all others only fetch. */
+/** Loads the pages around the visible rows. Only the request for the first page counts all matches. */
 export function useRows({ entity, columns, query, order, above = null, range }: RowsOptions): Rows {
   const shape = columns.map(({ name }) => name).join();
   const entities = useEntities();
@@ -62,7 +62,7 @@ export function useRows({ entity, columns, query, order, above = null, range }: 
     gcTime: 120_000,
   });
   const first = useQuery({ ...optionsOf(0), placeholderData: keepPreviousData });
-  // Where a query is refused, the rows of the one before stay.
+  // When a query is rejected, the rows of the previous query remain.
   const [kept, setKept] = useState<RowsPage>();
   if (first.data && first.data !== kept) setKept(first.data);
   const shown = first.data ?? kept;
