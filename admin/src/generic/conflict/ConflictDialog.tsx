@@ -17,13 +17,13 @@ type Side = "mine" | "theirs";
 interface ConflictDialogProps {
   entity: Entity;
   conflict: ConflictState;
-  /** How a value is shown, such as the name of the row that an id refers to. */
+  /** Formats a value, such as an id as the name of its row. */
   show: (field: string, value: FormValue | undefined) => string;
   onChoose: (choices: ReadonlyMap<string, Side>) => void;
   onCancel: () => void;
 }
 
-/** Asks, for each field that two people changed, which value stands. */
+/** Lets the user choose between two values of each field with conflicting changes. */
 export function ConflictDialog({
   entity,
   conflict,

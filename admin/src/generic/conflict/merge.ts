@@ -1,4 +1,4 @@
-/** One field that two people changed to different values. */
+/** A field that this form and another user changed to different values. */
 export interface Clash<V> {
   field: string;
   base: V | undefined;
@@ -7,16 +7,16 @@ export interface Clash<V> {
 }
 
 export interface Merge<V> {
-  /** The values after both changes; fields that clash keep mine until someone has chosen. */
+  /** The merged values. A field in conflict has the value of `mine` until the user chooses. */
   values: Record<string, V>;
   clashes: Clash<V>[];
-  /** Fields that only they changed. */
+  /** Fields that only the other user changed. */
   taken: string[];
 }
 
 /**
- * Three-way merge of the fields of one row: what was loaded, what was typed, what stands in the database now.
- * Every change that nobody contradicts is in `values`.
+ * Merges the fields of a row three ways: `base` as loaded, `mine` as edited, `theirs` as now stored. `values` contains
+ * all changes without a conflict.
  */
 export function merge<V>(
   base: Readonly<Record<string, V>>,

@@ -40,13 +40,13 @@ interface HistoryPage {
 interface HistoryProps {
   entity: Entity;
   id: string;
-  /** Puts an old value into the form; absent where the caller may not change the row. */
+  /** Sets a field of the form to an old value; absent when the caller may not change the row. */
   onRestore?: (field: EntityField, value: unknown) => void;
-  /** Shows nothing in place of an error. */
+  /** Whether errors are not shown. */
   isOptional?: boolean;
 }
 
-/** The changes of one row, newest first. */
+/** Shows the changes of a row, newest first. */
 export function History({ entity, id, isOptional = false, onRestore }: HistoryProps): ReactNode {
   const history = useInfiniteQuery({
     queryKey: ["history", entity.name, id],
@@ -104,7 +104,7 @@ const sources: Record<string, string> = {
 const isDeletion = ({ operation }: Pick<RecordChange, "operation">): boolean =>
   operation.toUpperCase().startsWith("DELETE");
 
-/** Who, how and what, as one sentence. */
+/** Describes a change in one sentence. */
 function whoDid({ by, source, operation }: RecordChange): string {
   const nobody = source === "db" ? en.conflict.somebody : en.history.service;
   const who = by === null ? nobody : (by.name ?? en.history.nameless);
@@ -174,7 +174,7 @@ function Values({
 }
 
 function shown(field: EntityField | undefined, value: unknown): string {
-  // References come with the name of their row.
+  // A reference has the name of its row.
   if (typeof value === "object" && value !== null && "name" in value && "id" in value)
     return textOf(value.name) || textOf(value.id);
   return field ? formatWithUnit(field, value) : textOf(value) || en.none;

@@ -1,15 +1,15 @@
 import { diffWordsWithSpace } from "diff";
 
-/** A piece of text that both versions have, or only one. */
+/** A part of a text that occurs in both versions or in one. */
 export interface Piece {
   kind: "same" | "added" | "removed";
   text: string;
 }
 
-/** Texts that differ in more words than this are shown whole, one after the other. */
+/** Texts that differ in more words are shown in full, one after the other. */
 const maxChanges = 400;
 
-/** Differences of two texts, by words. */
+/** Compares two texts by words. */
 export function wordDifferences(before: string, after: string): Piece[] {
   const parts = diffWordsWithSpace(before, after, { maxEditLength: maxChanges });
   if (parts === undefined)

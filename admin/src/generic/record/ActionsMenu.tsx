@@ -24,11 +24,11 @@ import { useKeys } from "../../ui/keys.ts";
 interface ActionsMenuProps {
   entity: Entity;
   row: Row;
-  /** What people call the row. */
+  /** The displayed name of the row. */
   name: string;
 }
 
-/** What the caller may do with a row beyond changing and deleting it, such as activating a user. */
+/** The menu of the actions on a row that the caller may run, such as activating a user. */
 export function ActionsMenu({ entity, row, name }: ActionsMenuProps): ReactNode {
   const [isOpen, setOpen] = useState(false);
   const [asked, setAsked] = useState<EntityAction | null>(null);
@@ -38,7 +38,7 @@ export function ActionsMenu({ entity, row, name }: ActionsMenuProps): ReactNode 
     onSuccess: (_answer, { title }) => showToast(en.record.done(title, name)),
     onError: (error, { title }) =>
       showToast(`${en.record.notDone(title, name)}. ${error.message}`, { tone: "bad" }),
-    // Also after an error: it may say that the row has changed meanwhile.
+    // Also after an error, since its cause may be that the row has changed.
     onSettled: refetchRows,
   });
   const offered = entity.actions.filter((action) => isOffered(entity, action, row));
@@ -117,8 +117,8 @@ export function ActionsMenu({ entity, row, name }: ActionsMenuProps): ReactNode 
 }
 
 /**
- * Whether the action makes sense for the row as it is. A boolean or a field that the caller may not see does not hide
- * the action; another field counts as false when it is empty.
+ * Whether the action applies to the row in its present state. A null boolean, or a field that the caller may not see,
+ * does not hide the action; any other empty field counts as false.
  */
 function isOffered(entity: Entity, { onlyIf, unless }: EntityAction, row: Row): boolean {
   const isSet = (name: string): boolean | null => {

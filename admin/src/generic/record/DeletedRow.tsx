@@ -19,8 +19,8 @@ interface Deletion {
 }
 
 /**
- * The place of a row that is no longer there: its restoration for callers who may create such rows, and its history for holders
- * of `audit.read`. Nothing where the caller may see neither.
+ * Shown in place of a row that does not exist: a button to restore it for callers who may create such rows, and its
+ * history for callers with `audit.read`.
  */
 export function DeletedRow({ entity, id }: { entity: Entity; id: string }): ReactNode {
   const { data } = useQuery({

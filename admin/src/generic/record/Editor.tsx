@@ -17,21 +17,21 @@ import type { FormValue } from "./values.ts";
 export interface EditorProps {
   field: EntityField;
   value: FormValue;
-  /** The row as loaded; null while it is made. */
+  /** The loaded row; null for a new one. */
   row: Row | null;
   use: "NO" | "OPTIONAL" | "REQUIRED";
   error: string | undefined;
-  /** The value before, in words, when it was changed. */
+  /** The formatted value before the edit; absent when the field is unchanged. */
   before: string | undefined;
   readOnlyReason: string;
   onChange: (value: FormValue) => void;
   onRevert: () => void;
   onOpenReference?: ((entity: string, id: string) => void) | undefined;
-  /** Makes a row of another table, to be chosen here. */
+  /** Opens the form of a new row of the referenced table. */
   onNew: (wanted: NewRow) => void;
 }
 
-/** Label, editor, unit, hint and error of one field. */
+/** A field of a form: label, editor, unit, hint and error. */
 export function Editor(props: EditorProps): ReactNode {
   const { field, use, error, before } = props;
   const id = useId();
@@ -137,14 +137,14 @@ function ReadOnly({
   );
 }
 
-/** A value in full: a list shortens times to "2 hours ago". */
+/** Shows a value in full; lists shorten times to "2 hours ago". */
 function cellTextLong(field: EntityField, row: Row): string {
   return field.kind === "REFERENCE" ? cellText(field, row) : formatWithUnit(field, row[field.name]);
 }
 
 type ControlProps = EditorProps & { id: string; describedBy: string | undefined };
 
-/** The editor of a kind and widget. */
+/** The editor for the field's kind and widget. */
 function Control(props: ControlProps): ReactNode {
   const { field, value, id, describedBy, error, use, onChange } = props;
   const common = {
@@ -244,10 +244,10 @@ const Markdown = memo(function Markdown({ text }: { text: string }): ReactNode {
   return MarkdownText && <MarkdownText text={text} />;
 });
 
-/** The text as readers see it, when it is asked for. */
+/** A preview of a Markdown text, shown on request. */
 function Preview({ text }: { text: string }): ReactNode {
   const [isOpen, setOpen] = useState(false);
-  // Rendering a long text does not delay typing.
+  // Deferred, so that rendering a long text does not delay typing.
   const shown = useDeferredValue(text);
   return (
     <details onToggle={(event) => setOpen(event.currentTarget.open)}>
@@ -257,7 +257,7 @@ function Preview({ text }: { text: string }): ReactNode {
   );
 }
 
-/** Any number of the values of an enumeration. */
+/** The editor of a list of enumeration values. */
 function Choices({ field, value, describedBy, error, onChange }: ControlProps): ReactNode {
   const chosen = new Set(typeof value === "string" ? value.split("\n") : []);
   const toggle = (name: string) => {

@@ -17,14 +17,14 @@ interface FormFieldsProps {
   onNew: (wanted: NewRow) => void;
 }
 
-/** A form value in words. */
+/** Formats a form value as text. */
 export function showFormValue(field: EntityField, value: FormValue | undefined): string {
   if (value === undefined || value === "") return en.record.empty;
   if (field.kind === "BOOLEAN") return String(value) === "true" ? en.yes : en.no;
   return formatValue(field, value);
 }
 
-/** The editors of all fields, by section. */
+/** The editors of all fields, grouped by section. */
 export function FormFields({
   entity,
   row,
@@ -36,7 +36,7 @@ export function FormFields({
   const sections = new Map<string, EntityField[]>();
   for (const field of entity.fields) {
     const use = row ? field.onUpdate : field.onCreate;
-    // What the service fills in shows once the row is there.
+    // Fields that the service sets are shown after the row is created.
     if (row === null && use === "NO") continue;
     const section = field.section ?? "";
     sections.set(section, [...(sections.get(section) ?? []), field]);

@@ -9,7 +9,7 @@ import { SaveButton } from "./leaving.tsx";
 import { NewRowForm, useNewForm } from "./NewRow.tsx";
 import type { FormValues } from "./values.ts";
 
-/** The form of a new row. The address can fill in fields, such as the row that it is made for. */
+/** The page with the form of a new row. The URL can set initial values, such as the parent row. */
 export function NewPage(): ReactNode {
   const { entity: name } = useParams({ from: "/$entity/new" });
   const entity = useEntities().get(name);
@@ -47,7 +47,7 @@ function NewRecord({ entity }: { entity: Entity }): ReactNode {
         params: { entity: entity.name, id: row.id },
         search: {},
         replace: true,
-        // The edits are saved: there is nothing to ask about.
+        // Skips the question about unsaved edits, which are saved by now.
         ignoreBlocker: true,
       }),
   );

@@ -9,14 +9,14 @@ import { LeaveDialog, LeaveGuard, SaveButton } from "./leaving.tsx";
 import { type RecordForm, focusField, useRecordForm } from "./useRecordForm.ts";
 import type { FormValues } from "./values.ts";
 
-/** A row to be made without leaving the page. */
+/** A row to create in a drawer. */
 export interface NewRow {
   entity: Entity;
   initial: FormValues;
   onMade: (row: Row) => void;
 }
 
-/** Opens a drawer with the form of a new row over a form or a list. `drawer` is the address of the drawer around these. */
+/** Opens a drawer with the form of a new row. `drawer` is the address of the drawer that contains the caller. */
 export function useNewRow(drawer: string | undefined): {
   makeRow: (wanted: NewRow) => void;
   newRowDrawer: ReactNode;
@@ -56,7 +56,7 @@ function NewRowDrawer(props: NewRowDrawerProps): ReactNode {
   );
 }
 
-/** The form of a new row. Focuses the first field without an initial value. */
+/** The form state of a new row. Focuses the first field without an initial value. */
 export function useNewForm(
   entity: Entity,
   initial: FormValues,
@@ -78,7 +78,7 @@ interface NewRowFormProps {
   drawer?: string | undefined;
 }
 
-/** The fields of a new row, errors that belong to no field, and Ctrl S. */
+/** The form of a new row: its fields, errors that belong to no field, and the shortcut Ctrl S. */
 export function NewRowForm({ entity, form, drawer }: NewRowFormProps): ReactNode {
   const { makeRow, newRowDrawer } = useNewRow(drawer);
   const { save } = form;

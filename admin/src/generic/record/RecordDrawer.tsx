@@ -9,12 +9,12 @@ import { drawerOf, maxDrawers } from "./drawers.ts";
 import { RecordView } from "./RecordView.tsx";
 
 interface RecordDrawersProps {
-  /** The rows of the drawers, the lowest first, as {@link drawerOf} writes them; empty closes all. */
+  /** The rows in drawers from bottom to top, each as from {@link drawerOf}, separated by commas; empty without drawers. */
   path: string;
   onPath: (path: string) => void;
 }
 
-/** Rows over the page, over each other. */
+/** Shows rows in stacked drawers above the page. */
 export function RecordDrawers({ path, onPath }: RecordDrawersProps): ReactNode {
   const drawers = path === "" ? [] : path.split(",").slice(0, maxDrawers);
   return drawers.length > 0 && <RecordDrawer drawers={drawers} depth={1} onPath={onPath} />;
@@ -25,7 +25,7 @@ interface RecordDrawerProps extends Pick<RecordDrawersProps, "onPath"> {
   depth: number;
 }
 
-/** One row, with the drawers above it. References open in a drawer over it. */
+/** A drawer with one row, and the drawers above it. References open in a further drawer. */
 function RecordDrawer({ drawers, depth, onPath }: RecordDrawerProps): ReactNode {
   const here = drawers.slice(0, depth).join(",");
   const [name = "", key = ""] = (drawers[depth - 1] ?? "").split("/");

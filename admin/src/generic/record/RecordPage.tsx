@@ -8,7 +8,7 @@ import { RecordDrawers } from "./RecordDrawer.tsx";
 import { RecordView } from "./RecordView.tsx";
 import { rowAbove } from "./rowAbove.ts";
 
-/** The page of one row. */
+/** The page of a row. */
 export function RecordPage(): ReactNode {
   const { entity: name, id } = useParams({ from: "/$entity/$id" });
   const { tab, open } = useSearch({ from: "/$entity/$id" });

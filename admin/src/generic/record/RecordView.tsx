@@ -30,15 +30,15 @@ interface RecordViewProps {
   entity: Entity;
   id: string;
   tab: string;
-  /** The address of the drawer in which it stands; absent on a page. */
+  /** The address of the drawer that contains the view; absent on a page. */
   drawer?: string;
   onTab: (tab: string) => void;
   onOpen: (entity: string, id: string) => void;
-  /** Shows another row of the table in the same place. */
+  /** Shows another row of the table in the same page or drawer. */
   onStep: (id: string) => void;
-  /** The row will be deleted: the place that shows it goes. */
+  /** Called when the user deletes the row; closes the page or the drawer. */
   onGone: (row: Row) => void;
-  /** Puts title, actions and content into the page or the drawer. */
+  /** Renders title, actions and content in the page or the drawer. */
   frame: (parts: RecordParts) => ReactNode;
 }
 
@@ -50,7 +50,7 @@ export interface RecordParts {
   content: ReactNode;
 }
 
-/** One row: its fields, the rows that refer to it, its history. */
+/** Shows a row: its fields, the rows that refer to it, and its history. */
 export function RecordView(props: RecordViewProps): ReactNode {
   const { entity, id, frame } = props;
   const entities = useEntities();
@@ -89,12 +89,12 @@ export function RecordView(props: RecordViewProps): ReactNode {
 
 export function nameOf(entity: Entity, row: Row): string {
   const detail = entity.detailField === null ? "" : labelText(entity, row, entity.detailField);
-  // A row without a name, such as a user who has given none, goes by its detail. Nobody knows a row by its id.
+  // A row without a name, such as a user who has not entered one, is named by its detail, never by its id.
   const name = entity.nameField === entity.keyField ? "" : labelText(entity, row, entity.nameField);
   return name || detail || entity.titleOne;
 }
 
-/** A value that names a row, as people read it; empty without one. */
+/** The text of a field that names a row; empty when the field is empty. */
 function labelText(entity: Entity, row: Row, name: string): string {
   const value = row[name];
   const field = entity.fields.find((one) => one.name === name);
@@ -166,7 +166,7 @@ function LoadedRecord({
         if (isGoing()) return false;
         onTab("fields");
         const first = entity.fields.find((field) => field.onUpdate !== "NO");
-        // The form may be behind another tab.
+        // The form is not rendered while another tab is open.
         if (first && !focusFieldNow(first.name)) focusField(first.name);
         return true;
       },
@@ -178,7 +178,7 @@ function LoadedRecord({
   const detail = entity.detailField === null ? null : labelText(entity, row, entity.detailField);
   return frame({
     title: name,
-    // What stands for a missing name is not said twice.
+    // Not repeated when the detail is already the title.
     detail: detail === name ? null : detail,
     actions: (
       <>

@@ -26,18 +26,18 @@ interface ReferenceEditorProps extends EditorProps {
   id: string;
   describedBy: string | undefined;
   reference: EntityReference;
-  /** Takes the chosen row instead of `onChange`, and empties the field. */
+  /** If given, receives the chosen row instead of `onChange`, and the field is cleared. */
   onChosen?: (choice: Suggestion) => void;
 }
 
-/** The key of the choice that makes a row; no row has it. */
+/** The key of the choice "New …"; keys of rows have no leading space. */
 const newKey = " new";
 
-/** Puts the virtual focus on the first choice, so that Enter takes it. */
+/** Moves the virtual focus to the first choice, so that Enter selects it. */
 function FocusFirst({ first }: { first: string | null }): null {
   const state = useContext(ComboBoxStateContext);
   useEffect(() => {
-    // The list follows the choices a moment later, and could still begin with the one that makes a row.
+    // The list is updated after the choices and may still begin with the choice "New …".
     const isShown = first !== null && state?.collection.getFirstKey() === first;
     if (state?.isOpen === true && isShown && state.selectionManager.focusedKey === null)
       state.selectionManager.setFocusedKey(first);
@@ -45,7 +45,7 @@ function FocusFirst({ first }: { first: string | null }): null {
   return null;
 }
 
-/** Chooses a row of another table by typing the beginning of its name. The service searches. */
+/** A combobox for a row of another table. The service searches for the typed text. */
 export function ReferenceEditor({
   field,
   value,
@@ -63,10 +63,10 @@ export function ReferenceEditor({
   const referred = useEntities().get(reference.entity);
   const current = row && referredRow(field, row);
   const selected = typeof value === "string" && value !== "" ? value : null;
-  // Names of rows chosen in this form, which the loaded row does not know.
+  // The names of rows chosen in this form, which the loaded row does not contain.
   const [names, setNames] = useState<ReadonlyMap<string, string>>(new Map());
   const isKnown = selected === null || names.has(selected) || current?.id === selected;
-  // A new row can start with a reference of which only the key is known.
+  // The initial value of a new row's reference is a key without a name.
   const looked = useQuery({
     queryKey: ["referred", reference.entity, selected],
     queryFn: ({ signal }) => suggestionsByKey(reference, [selected ?? ""], signal),
@@ -79,7 +79,7 @@ export function ReferenceEditor({
         (current?.id === key ? current.name : (looked.data?.get(key)?.name ?? key)));
   const [text, setText] = useState(nameOf(selected));
   const [shownFor, setShownFor] = useState(selected);
-  // Reverting, or taking over somebody else's value, changes the choice from outside.
+  // The form changes the value when it is reverted or merged with another user's change.
   if (shownFor !== selected) {
     setShownFor(selected);
     setText(nameOf(selected));
@@ -87,7 +87,7 @@ export function ReferenceEditor({
   if (selected !== null && text === selected && nameOf(selected) !== selected)
     setText(nameOf(selected));
   const [isOpen, setOpen] = useState(false);
-  // Enter takes the first choice for what was typed, also when that is still on its way.
+  // The text for which Enter was pressed before its choices were loaded; the first of them is selected.
   const [taken, setTaken] = useState<string | null>(null);
   const wanted = text === nameOf(selected) ? "" : text.trim();
   const found = useQuery({
@@ -186,7 +186,7 @@ export function ReferenceEditor({
         onOpenChange={setOpen}
         onInputChange={(next) => {
           setText(next);
-          // Emptying the field takes the reference away.
+          // Clearing the field removes the reference.
           if (next === "" && selected !== null && use !== "REQUIRED") choose(null);
         }}
         onChange={(key) => {
@@ -202,7 +202,7 @@ export function ReferenceEditor({
           className="input"
           aria-describedby={describedBy}
           placeholder={en.record.choose}
-          // What is typed takes the place of the name that stands there, but not of what was typed before it.
+          // Typing replaces the name of the selected row, but not a text typed earlier.
           onFocus={(event) => text === nameOf(selected) && event.target.select()}
         />
         {wanted !== "" && isSettled && <FocusFirst first={offered[0]?.id ?? null} />}

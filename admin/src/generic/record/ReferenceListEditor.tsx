@@ -15,7 +15,7 @@ interface ReferenceListEditorProps extends EditorProps {
   reference: EntityReference;
 }
 
-/** Any number of rows of another table, such as the roles of a user: each can be taken away, others are typed. */
+/** The editor of a list of rows of another table, such as the roles of a user. */
 export function ReferenceListEditor(props: ReferenceListEditorProps): ReactNode {
   const { field, value, row, reference, onChange } = props;
   const entity = useEntities().get(reference.entity);
@@ -25,7 +25,7 @@ export function ReferenceListEditor(props: ReferenceListEditorProps): ReactNode 
   );
   const nameOf = (key: string) => names.get(key) ?? key;
   const add = (choice: Suggestion) => {
-    // Suggestions come with the table's own key; other references go by the name.
+    // The id of a suggestion is the table's key. References by another field use the name.
     const key = reference.keyField === entity?.keyField ? choice.id : choice.name;
     setNames(new Map([...names, [key, choice.name]]));
     if (!keys.includes(key)) onChange([...keys, key].join("\n"));

@@ -12,7 +12,7 @@ import { useRows } from "../list/useRows.ts";
 import type { NewRow } from "./NewRow.tsx";
 
 interface RelatedListProps {
-  /** The table of the row that the others refer to. */
+  /** The table of the record. */
   entity: Entity;
   relation: EntityRelation;
   id: string;
@@ -22,7 +22,7 @@ interface RelatedListProps {
 
 const nothingSelected: Selection = new Set<string>();
 
-/** Rows of another table that refer to the record: the list of that table, with the reference fixed. */
+/** A list of the rows of another table that refer to the record. */
 export function RelatedList(props: RelatedListProps): ReactNode {
   const { entity: referred, relation, id, onOpen, onNew } = props;
   const entity = useEntities().get(relation.entity);
@@ -34,7 +34,7 @@ export function RelatedList(props: RelatedListProps): ReactNode {
   const [range, setRange] = useState<readonly [number, number]>([0, 0]);
   const [order, setOrder] = useState<string | undefined>();
   const onRange = useCallback((first: number, last: number) => setRange([first, last]), []);
-  // The reference itself would say the same in every row.
+  // Omits the reference, whose value is the same in every row.
   const referring = relation.by.replace(/\.id$/, "");
   const columns = defaultColumns(entity).filter(
     ({ name, reference }) => name !== referring && reference?.field !== referring,

@@ -9,7 +9,7 @@ import { en } from "../../text/en.ts";
 import { showToast } from "../../ui/Toasts.tsx";
 import { recordKey } from "./useRecordForm.ts";
 
-/** Time to take a deletion back, in milliseconds. */
+/** The time in which a deletion can be undone. */
 const undoMs = 6_000;
 
 interface Deletion {
@@ -17,13 +17,13 @@ interface Deletion {
   row: Row;
   name: string;
   entities: Entities;
-  /** Goes to the rows that hinder the deletion. */
+  /** Opens the rows that prevent the deletion. */
   onShow: (relation: EntityRelation) => void;
 }
 
 const waiting = new Map<Deletion, ReturnType<typeof setTimeout>>();
 
-/** Deletes the row after some seconds, unless the person takes it back. A page that is closed deletes at once. */
+/** Deletes the row after some seconds unless the user undoes it. Closing the page deletes it at once. */
 export function deleteLater(deletion: Deletion): void {
   waiting.set(
     deletion,
@@ -64,7 +64,7 @@ async function carryOut(deletion: Deletion): Promise<void> {
   void queryClient.invalidateQueries({ queryKey: ["rows"] });
 }
 
-/** The rows that refer to the one that could not be deleted, as far as the caller may see them. */
+/** Finds rows visible to the caller that refer to the row that could not be deleted. */
 async function hindranceOf({
   entity,
   row,

@@ -1,6 +1,6 @@
-/** How many drawers stand over each other; what goes deeper opens as a page. */
+/** The maximum number of stacked drawers; further rows open as a page. */
 export const maxDrawers = 3;
 
-/** A row as the address of its drawer names it; rows of drawers over it follow after commas. */
+/** The part of the URL for a row in a drawer. */
 export const drawerOf = (entity: string, id: string): string =>
   `${entity}/${encodeURIComponent(id)}`;

@@ -21,15 +21,15 @@ export function SaveButton({ form }: { form: RecordForm }): ReactNode {
 
 interface LeaveGuardProps {
   form: RecordForm;
-  /** The address of the drawer around the form. */
+  /** The address of the drawer that contains the form. */
   drawer?: string | undefined;
 }
 
-/** Asks before edits are lost: by a link, by Back, by closing the drawer or the tab. */
+/** Asks before edits are lost by a link, by Back, or by closing the drawer or the browser tab. */
 export function LeaveGuard({ form, drawer }: LeaveGuardProps): ReactNode {
   const isDirty = form.edits.length > 0;
   const blocker = useBlocker({
-    // Another tab of the same record, or a drawer above it, leaves nothing.
+    // Switching the tab of the record, or opening a drawer above it, keeps the form.
     shouldBlockFn: ({ current, next }) =>
       isDirty && (current.pathname !== next.pathname || !isWithin(drawer, next.search)),
     enableBeforeUnload: isDirty,
@@ -49,7 +49,7 @@ interface LeaveDialogProps {
   onLeave: () => void;
 }
 
-/** Asks whether edits are saved, lost or kept on the screen. */
+/** Asks whether to save or discard the edits, or to stay. */
 export function LeaveDialog({ form, onStay, onLeave }: LeaveDialogProps): ReactNode {
   const isDirty = form.edits.length > 0;
   const [isAsked, setAsked] = useState(false);
@@ -58,9 +58,9 @@ export function LeaveDialog({ form, onStay, onLeave }: LeaveDialogProps): ReactN
     !form.isSaving &&
     (form.conflict !== null || form.problem !== null || Object.keys(form.errors).length > 0);
   useEffect(() => {
-    // Saved from the dialog: there is nothing left to ask about.
+    // The edits were saved from the dialog.
     if (!isDirty) onLeave();
-    // Not saved: the form shows errors and questions.
+    // Saving failed: the form shows the errors or the conflict.
     else if (hasTrouble) onStay();
   }, [isDirty, hasTrouble, onLeave, onStay]);
   return (
@@ -92,7 +92,7 @@ export function LeaveDialog({ form, onStay, onLeave }: LeaveDialogProps): ReactN
   );
 }
 
-/** Whether the address `search` still shows the drawer, or other ones over it. */
+/** Whether `search` still opens the drawer, with or without drawers above it. */
 function isWithin(drawer: string | undefined, search: { open?: string }): boolean {
   if (drawer === undefined) return true;
   const open = search.open ?? "";

@@ -2,7 +2,7 @@ import type { Entities, Entity } from "../../meta/catalogue.ts";
 import { textOf } from "../../meta/format.ts";
 import type { Row } from "../../meta/rows.ts";
 
-/** The parent row of `row` and its tab with the rows of this table; null for tables with a root list. */
+/** The parent row of `row`, and its tab that shows the rows of this table; null for tables with a root list. */
 export function rowAbove(
   entities: Entities,
   { name, parents }: Entity,

@@ -28,7 +28,7 @@ export const recordKey = (entity: string, id: string) => ["record", entity, id] 
 export interface RecordForm {
   values: FormValues;
   dirty: readonly string[];
-  /** The dirty fields without those that a new row starts with: what would be lost. */
+  /** The dirty fields that the user edited; initial values of a new row do not count. */
   edits: readonly string[];
   errors: Readonly<Record<string, string>>;
   /** Errors that belong to no field. */
@@ -45,26 +45,26 @@ export interface RecordForm {
 
 interface FormOptions {
   entity: Entity;
-  /** The row as it is loaded; null while a new one is made. */
+  /** The loaded row; null for a new one. */
   row: Row | null;
-  /** Values that a new row starts with. */
+  /** Initial values of a new row. */
   initial?: FormValues;
   onSaved: (row: Row) => void;
 }
 
-/** What the form was loaded with: the base of every comparison. */
+/** The loaded state, with which edits are compared. */
 interface Base {
   row: Row | null;
   values: FormValues;
 }
 
-/** Theirs while a conflict is open. */
+/** The conflict that the user has not resolved yet. `theirs` is the stored row. */
 interface OpenConflict extends ConflictState {
   theirs: Row;
   merged: FormValues;
 }
 
-/** State of the form of one row: edits, errors by field, saving with the version that was loaded, and conflicts. */
+/** The form state of a row: edits, errors by field, conflicts, and saving with the loaded version. */
 export function useRecordForm({ entity, row, initial, onSaved }: FormOptions): RecordForm {
   const queryClient = useQueryClient();
   const entities = useEntities();
@@ -79,14 +79,14 @@ export function useRecordForm({ entity, row, initial, onSaved }: FormOptions): R
   const [problem, setProblem] = useState<Error | null>(null);
   const [conflict, setConflict] = useState<OpenConflict | null>(null);
   const dirty = dirtyNames(fields, base.values, values);
-  // A request whose answer never came may have been carried out: sent again, it has the same key and changes nothing twice.
+  // A request without a response may have succeeded. Its idempotency key is reused if the same input is sent again.
   const unanswered = useRef<{ body: string; key: string } | null>(null);
 
-  // The row was loaded again: fields that nobody edits here follow it.
+  // After a refetch, fields without edits take the new values.
   if (row !== null && row !== base.row && conflict === null) {
     const next = start(row);
     const { values: merged, clashes } = merge(base.values, values, next.values);
-    // With a clash the old base stays, so that saving meets the conflict and asks.
+    // With a conflict the old base and its version remain, so that saving fails and the user is asked.
     if (clashes.length === 0) {
       setBase(next);
       setValues(merged);
@@ -101,7 +101,7 @@ export function useRecordForm({ entity, row, initial, onSaved }: FormOptions): R
     const found: Record<string, string> = {};
     for (const field of fields) {
       const value = edited[field.name];
-      // What is left as the form offered it is left to the table's default.
+      // Unchanged fields of a new row are omitted, so that the database sets their defaults.
       const isNeeded = row === null && field.onCreate === "REQUIRED";
       if (value === undefined || (value === from[field.name] && !isNeeded)) continue;
       try {
@@ -130,7 +130,7 @@ export function useRecordForm({ entity, row, initial, onSaved }: FormOptions): R
     try {
       const { row: saved } = await ask<{ row: Row }>(query, variables, { idempotencyKey: key });
       unanswered.current = null;
-      // The row is saved: a name that cannot be found now is no reason to say otherwise.
+      // The row is saved, so a failed look-up of names is ignored.
       await addReferredRows(entities, entity.fields, [saved]).catch(() => undefined);
       return withoutSecret(entity, saved);
     } catch (error) {
@@ -158,11 +158,11 @@ export function useRecordForm({ entity, row, initial, onSaved }: FormOptions): R
     },
   });
 
-  /** The row stands as it was sent. */
+  /** Replaces the base with the saved row. */
   const takeOver = (saved: Row, edited: FormValues, said: string): void => {
     const next = start(saved);
     setBase(next);
-    // What was typed while the answer was on its way stays.
+    // Keeps edits made while the request was running.
     setValues((current) => merge(edited, current, next.values).values);
     setConflict(null);
     queryClient.setQueryData(recordKey(entity.name, saved.id), saved);
@@ -177,7 +177,7 @@ export function useRecordForm({ entity, row, initial, onSaved }: FormOptions): R
       showErrors(error.byField);
       return;
     }
-    // The dialog of the frame asks for a login; the edits stay.
+    // The frame shows a login dialog, and the edits are kept.
     if (isUnauthenticated(error)) return;
     if (!(error instanceof ApiError)) {
       setProblem(error);
@@ -195,7 +195,7 @@ export function useRecordForm({ entity, row, initial, onSaved }: FormOptions): R
       const changedBy = detail.conflict.changedBy?.name ?? null;
       if (clashes.length === 0) {
         const titles = taken.map((name) => fieldOf(entity, name)?.title ?? name).join(", ");
-        // Nothing is left to send when they saved the same values, such as this form before its answer was lost.
+        // The stored values are equal, for example when an earlier response of this form was lost.
         if (dirtyNames(fields, their.values, merged).length === 0) {
           takeOver(theirs, edited, en.record.saved);
           return;
@@ -243,7 +243,6 @@ export function useRecordForm({ entity, row, initial, onSaved }: FormOptions): R
       setProblem(null);
     },
     save: () => {
-      // An unchanged row has nothing to be saved.
       if (mutation.isPending || (row !== null && dirty.length === 0)) return;
       const missing = fields.filter(
         (field) =>
@@ -276,7 +275,7 @@ export function useRecordForm({ entity, row, initial, onSaved }: FormOptions): R
   };
 }
 
-/** Values that their kinds do not allow, found before anything is sent. */
+/** Invalid values, found before a request is sent. */
 class FieldErrors extends Error {
   readonly byField: Record<string, string>;
 
@@ -286,25 +285,24 @@ class FieldErrors extends Error {
   }
 }
 
-/** Puts the focus into the editor of a field, when it is there. */
+/** Focuses the editor of a field after the next rendering. */
 export function focusField(name: string): void {
-  // After the error has been rendered.
   setTimeout(() => focusFieldNow(name));
 }
 
-/** Focuses the field at once, so that the next key goes into it. Returns whether there is one. */
+/** Focuses the field at once, so that it receives the next key press. Returns whether the field exists. */
 export function focusFieldNow(name: string): boolean {
   const editors = document.querySelectorAll<HTMLElement>(
     `[data-field="${CSS.escape(name)}"] :is(input, select, textarea)`,
   );
-  // Forms in drawers come after those beneath them.
+  // The form of the topmost drawer is the last one in the document.
   const top = [...editors].at(-1)?.closest("[data-field]");
   const editor = top?.querySelector<HTMLElement>("input, select, textarea");
   editor?.focus();
   return editor != null;
 }
 
-/** Shows the secret of a new row in a dialog, once: the cache of rows does not keep it. */
+/** Shows the secret of a new row in a dialog and removes it from the row, so that it is not cached. */
 function withoutSecret({ secretField, titleOne }: Entity, row: Row): Row {
   if (secretField === null) return row;
   const { [secretField]: secret, ...rest } = row;

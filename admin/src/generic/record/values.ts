@@ -3,25 +3,25 @@ import { textOf } from "../../meta/format.ts";
 import { type Row, listedRows } from "../../meta/rows.ts";
 import { withDecimalPoint } from "../../text/locale.ts";
 
-/** What an editor holds: text for most kinds, a truth value for switches. Empty text is null. */
+/** The value in an editor: a boolean for switches, otherwise a text. An empty text means null. */
 export type FormValue = string | boolean;
 export type FormValues = Record<string, FormValue>;
 
-/** A point in time as `<input type="datetime-local">` takes it: local, to the second. */
+/** Formats a timestamp for `<input type="datetime-local">`: local time with seconds. */
 function toLocalTime(text: string): string {
   const date = new Date(text);
   if (Number.isNaN(date.getTime())) return "";
   return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
 }
 
-/** A time of day as `<input type="time">` takes it: to the second. */
+/** Formats a time of day for `<input type="time">`, with seconds. */
 const toSeconds = (text: string): string => text.slice(0, "00:00:00".length);
 
-/** The value of `field` as its editor shows it. */
+/** Converts a value of `field` for its editor. */
 export function toFormValue(field: EntityField, value: unknown): FormValue {
   if (field.kind === "BOOLEAN" && !field.isNullable) return value === true;
   if (value === null || value === undefined) return "";
-  // A reference as the history shows it.
+  // A reference from the history, which is an object.
   if (field.kind === "REFERENCE" && typeof value === "object" && "id" in value)
     return textOf(value.id);
   if (field.kind === "TIME") return toLocalTime(textOf(value));
@@ -41,7 +41,7 @@ export function toFormValues(fields: readonly EntityField[], row: Row): FormValu
   );
 }
 
-/** What the form of a new row starts with: the defaults of the table. */
+/** The initial values of a new row's form: the table's defaults. */
 export function defaultValues(fields: readonly EntityField[]): FormValues {
   return Object.fromEntries(
     fields.map((field) => {
@@ -54,10 +54,10 @@ export function defaultValues(fields: readonly EntityField[]): FormValues {
   );
 }
 
-/** A text that the kind of its field does not allow. */
+/** The text is invalid for the kind of its field. */
 export class ValueError extends Error {}
 
-/** The value that a mutation takes. @throws ValueError in words for the person who typed it. */
+/** Converts an editor's value for a mutation. @throws ValueError with a message for the user */
 export function toInputValue(field: EntityField, value: FormValue): unknown {
   if (typeof value === "boolean") return value;
   const text = value;
@@ -104,7 +104,7 @@ export function toInputValue(field: EntityField, value: FormValue): unknown {
   }
 }
 
-/** Names of the fields whose value differs from that of `base`. */
+/** The names of the fields whose values differ from `base`. */
 export function dirtyNames(
   fields: readonly EntityField[],
   base: FormValues,
