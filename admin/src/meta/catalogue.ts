@@ -8,7 +8,7 @@ export type {
   EntityRelation,
 } from "../../../src/schema/entityDescription.ts";
 
-/** The answer of the `console` query: what there is, what it is called, and what the caller may do. */
+/** The response of the `console` query: tables with their titles, and what the caller may do. */
 export interface Catalogue {
   version: string;
   title: string;
@@ -49,10 +49,10 @@ export interface MissingPermission {
   description: string;
 }
 
-/** The catalogue with quick access by name. */
+/** The catalogue, indexed by name. */
 export class Entities {
   readonly catalogue: Catalogue;
-  /** The tables with a root list. The others show in tabs of their parent rows. */
+  /** The tables with a root list. Rows of other tables are shown in tabs of their parent rows. */
   readonly listed: readonly Entity[];
   readonly #byName: Map<string, Entity>;
 
@@ -62,7 +62,7 @@ export class Entities {
     this.#byName = new Map(catalogue.entities.map((entity) => [entity.name, entity]));
   }
 
-  /** The table `name`, when the caller may not read it. */
+  /** The table `name` if the caller may not read it. */
   closed(name: string): ClosedEntity | undefined {
     return this.catalogue.closedEntities.find((entity) => entity.name === name);
   }
@@ -76,7 +76,7 @@ export function fieldOf(entity: Entity, name: string): EntityField | undefined {
   return entity.fields.find((field) => field.name === name);
 }
 
-/** The fields that a list shows when nobody has chosen others. */
+/** The columns of a list when the user has not chosen any. */
 export function defaultColumns(entity: Entity): EntityField[] {
   const shown = entity.fields.filter((field) => field.place !== 0 && isColumn(field));
   const placed = shown
@@ -88,7 +88,7 @@ export function defaultColumns(entity: Entity): EntityField[] {
   return [...(name ? [name] : []), ...others].slice(0, 8);
 }
 
-/** Whether a list can show the field in one line. */
+/** Whether the field fits into one line of a list. */
 export function isColumn(field: EntityField): boolean {
   return field.kind !== "JSON" && (!field.isInputOnly || field.reference !== null);
 }

@@ -4,7 +4,7 @@ import type { EntityField } from "./catalogue.ts";
 
 const relativeFormat = new Intl.RelativeTimeFormat("en-GB", { numeric: "auto" });
 
-/** Years and numbers that only identify are shown without separators. */
+/** Years and identifying numbers have no thousands separators. */
 const plainNumber = /(^|[a-z])(year|vintage|number|position|id)$/i;
 
 const steps: readonly [limit: number, seconds: number, unit: Intl.RelativeTimeFormatUnit][] = [
@@ -14,7 +14,7 @@ const steps: readonly [limit: number, seconds: number, unit: Intl.RelativeTimeFo
   [604_800, 86_400, "day"],
 ];
 
-/** "2 hours ago" within a week, the date beyond. */
+/** Formats a time as "2 hours ago" within a week, otherwise as a date. */
 export function formatAgo(text: string, now: number = Date.now()): string {
   const seconds = (now - new Date(text).getTime()) / 1_000;
   if (Number.isNaN(seconds)) return text;
@@ -23,7 +23,7 @@ export function formatAgo(text: string, now: number = Date.now()): string {
   return formatDate(text);
 }
 
-/** One line of text for any value of `field`. */
+/** Formats a value of `field` as one line of text. */
 export function formatValue(field: EntityField, value: unknown): string {
   if (value === null || value === undefined || value === "") return en.none;
   if (Array.isArray(value)) return value.map((item) => formatValue(field, item)).join(", ");
@@ -47,7 +47,7 @@ export function formatValue(field: EntityField, value: unknown): string {
   }
 }
 
-/** `value` with its unit, such as "750 ml". */
+/** Formats a value with its unit, such as "750 ml". */
 export function formatWithUnit(field: EntityField, value: unknown): string {
   const text = formatValue(field, value);
   return field.unit === null || text === en.none ? text : `${text} ${field.unit}`;

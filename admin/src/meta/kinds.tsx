@@ -4,7 +4,7 @@ import { formatAgo, formatValue, formatWithUnit } from "./format.ts";
 import type { EntityField } from "./catalogue.ts";
 import { type Row, listedRows, referredRow } from "./rows.ts";
 
-/** How a kind of field is laid out: its width in a list in pixels, and whether it stands at the right. */
+/** The layout of a kind of field in lists: its width in pixels; numbers are aligned right. */
 interface Layout {
   width: number;
   isNumber?: true;
@@ -24,18 +24,18 @@ const layouts: Record<EntityField["kind"], Layout> = {
   JSON: { width: 240 },
 };
 
-/** The moments that every row has. */
+/** Timestamps that the service sets on every row. */
 const ownMoments: ReadonlySet<string> = new Set(["createdAt", "updatedAt"]);
 
 export function layoutOf(field: EntityField): Layout {
   const layout = layouts[field.kind];
   if (field.kind !== "ENUM" || field.isList) return layout;
-  // The longest value fits with the padding of its cell and badge.
+  // Fits the longest value, with the padding of cell and badge.
   const longest = Math.max(...field.values.map(({ title }) => title.length));
   return { width: Math.min(220, Math.max(layout.width, longest * 7 + 44)) };
 }
 
-/** What a list shows of `field` in `row`. */
+/** The text of `field` in a list. */
 export function cellText(field: EntityField, row: Row): string {
   if (field.kind === "REFERENCE" && field.isList)
     return (
@@ -45,20 +45,20 @@ export function cellText(field: EntityField, row: Row): string {
     );
   if (field.kind === "REFERENCE") {
     const { reference } = field;
-    // The id of a row that the caller may not see names nothing to people.
+    // Does not show the id of a row that the caller may not see.
     if (reference?.field != null && row[reference.field] === null) return "—";
     return referredRow(field, row)?.name ?? "—";
   }
   if (field.kind === "TIME") {
     const value = row[field.name];
     if (typeof value !== "string") return "—";
-    // How long ago a row changed says more than the moment; of a moment that people choose, the time of day counts.
+    // A relative time suits the service's timestamps. Times that users choose need the time of day.
     return ownMoments.has(field.name) ? formatAgo(value) : formatTime(value);
   }
   return formatWithUnit(field, row[field.name]);
 }
 
-/** The full text behind a shortened cell. */
+/** The full text of a shortened cell. */
 export function cellTitle(field: EntityField, row: Row): string | undefined {
   const value = row[field.name];
   if (field.kind === "TIME" && typeof value === "string") return formatTime(value);
@@ -94,7 +94,7 @@ export function Cell({ field, row }: { field: EntityField; row: Row }): ReactNod
   return text === "—" ? <span className="dim">{text}</span> : text;
 }
 
-/** A dot in a colour of the data, with a line around it. Never the only sign of anything. */
+/** A dot in a colour from the data. Decorative: the same information is always shown as text. */
 export function ColorDot({ color }: { color: string }): ReactNode {
   return <span className="dot" style={{ backgroundColor: color }} aria-hidden="true" />;
 }

@@ -1,4 +1,4 @@
-/** What a piece of a query text is, for colours and completion. */
+/** The kind of a token in a query, for highlighting and completion. */
 export type TokenKind =
   "field" | "colon" | "operator" | "value" | "string" | "word" | "punctuation";
 
@@ -11,7 +11,7 @@ export interface Token {
 const pattern =
   /(?<space>\s+)|(?<string>"(?:[^"\\]|\\.)*"?)|(?<field>[A-Za-z][\w.]*(?=\s*:))|(?<colon>:(?:>=|<=|>|<)?)|(?<operator>\b(?:AND|OR|NOT|IN|TO)\b)|(?<punctuation>[()[\]{},])|(?<word>[^\s"()[\]{},:]+)/y;
 
-/** Splits a query text into coloured pieces. It refuses nothing: the service does. */
+/** Splits a query into tokens. Accepts every text, since the service reports syntax errors. */
 export function tokenize(text: string): Token[] {
   const tokens: Token[] = [];
   let isValue = false;
@@ -20,7 +20,7 @@ export function tokenize(text: string): Token[] {
     const from = pattern.lastIndex;
     const groups = pattern.exec(text)?.groups;
     if (!groups) {
-      // A character that begins nothing.
+      // A character that starts no token.
       tokens.push({ kind: "word", text: text.charAt(from), from });
       pattern.lastIndex = from + 1;
       continue;
@@ -38,12 +38,12 @@ export function tokenize(text: string): Token[] {
   return tokens;
 }
 
-/** What is typed at a place of the text. */
+/** The name or value at the cursor. */
 export type Place =
   | { kind: "field"; from: number; text: string }
   | { kind: "value"; from: number; text: string; field: string };
 
-/** The name or the value that ends at `position`. */
+/** Finds the name or value that ends at `position`. */
 export function placeAt(text: string, position: number): Place | null {
   const before = text.slice(0, position);
   const value = /([A-Za-z][\w.]*)\s*:(?:>=|<=|>|<)?("?)([^\s"()[\]{},:]*)$/.exec(before);
@@ -57,12 +57,12 @@ export function placeAt(text: string, position: number): Place | null {
   return { kind: "field", text: typed, from: position - typed.length };
 }
 
-/** A value as a query takes it: quoted where it has spaces or signs. */
+/** Writes a value for a query, quoted if it contains spaces or special characters. */
 export function quoteValue(value: string): string {
   return /^[\p{L}\p{N}_.-]+$/u.test(value) ? value : `"${value.replaceAll(/["\\]/g, "\\$&")}"`;
 }
 
-/** The name that the service suggests in "Did you mean …?". */
+/** The name in the service's hint "Did you mean …?". */
 export function suggestedName(message: string): string | null {
   return /did you mean [`"']?([\w.]+)/i.exec(message)?.[1] ?? null;
 }

@@ -2,13 +2,13 @@ import type { Suggestion } from "../api/suggestion.ts";
 import type { Entities, EntityField, EntityReference } from "./catalogue.ts";
 import { textOf } from "./format.ts";
 
-/** A row as the service answers it. */
+/** A row in a response of the service. */
 export type Row = Record<string, unknown> & { id: string; rowVersion?: string };
 
-/** Where a row has the one that `field` refers to, when the API has no field for it. */
+/** The property with the looked-up row of a reference for which the API has no field. */
 export const referredKey = (field: EntityField): string => `${field.name} row`;
 
-/** The row that a reference of `row` leads to, when it is set and the caller may see it. */
+/** The row that `field` refers to. Its name is the id when the caller may not see that row; null without a reference. */
 export function referredRow(
   field: EntityField,
   row: Row,
@@ -30,7 +30,7 @@ export function referredRow(
   return typeof id === "string" ? { id, name: id, color: null } : null;
 }
 
-/** What names a row to people: its name, or what it has beside it; empty without both. */
+/** The name of a row, or else its detail; empty without both. */
 function nameIn(
   { nameField, detailField }: EntityReference,
   row: Readonly<Record<string, unknown>>,
@@ -38,13 +38,13 @@ function nameIn(
   return textOf(row[nameField]) || (detailField === null ? "" : textOf(row[detailField]));
 }
 
-/** A row as choosing it needs: what a mutation takes for it, and its name. */
+/** A chosen row: the key that a mutation takes, and the name. */
 export interface ChosenRow {
   key: string;
   name: string;
 }
 
-/** The rows that a list such as a user's roles holds. */
+/** The rows in a list of references, such as a user's roles. */
 export function listedRows({ reference }: EntityField, row: Row): ChosenRow[] {
   const rows = reference?.field == null ? null : row[reference.field];
   if (!reference || !Array.isArray(rows)) return [];
@@ -54,7 +54,7 @@ export function listedRows({ reference }: EntityField, row: Row): ChosenRow[] {
   }));
 }
 
-/** The row that a field with the widget `row` points to; undefined where the caller has no page for its type. */
+/** The row that a field with the widget `row` refers to; undefined when the caller has no page for its type. */
 export function pointedRow(
   { catalogue }: Entities,
   field: EntityField,

@@ -8,14 +8,14 @@ import { Failure } from "../ui/Failure.tsx";
 
 const pageDocument = `query Page($slug: String!) { page: documentationPageBySlug(slug: $slug) { id } }`;
 
-/** Leads from the address of a page of the handbook, present or earlier, to its record. */
+/** Redirects from the slug of a handbook page, current or earlier, to its record. */
 export function HandbookPage(): ReactNode {
   const { slug } = useParams({ from: "/handbook/$slug" });
   const found = useQuery({
     queryKey: ["handbook", slug],
     queryFn: ({ signal }) =>
       ask<{ page: { id: string } | null }>(pageDocument, { slug }, { signal }),
-    // Pages move, and a missing page may be written meanwhile.
+    // Not cached: pages are renamed, and a missing page may be created.
     gcTime: 0,
     staleTime: 0,
   });

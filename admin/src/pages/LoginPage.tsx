@@ -14,7 +14,7 @@ interface LoginOptions {
   providers: { id: string; name: string; url: string }[];
 }
 
-/** The whole page, while nobody is logged in. */
+/** The page for users who are not logged in. */
 export function LoginPage(): ReactNode {
   return (
     <main className="login">
@@ -25,7 +25,7 @@ export function LoginPage(): ReactNode {
   );
 }
 
-/** All ways in that the service offers. Also stands in the dialog over a page whose session has ended. */
+/** All login methods of the service. Also shown in a dialog when the session of an open page has ended. */
 export function LoginForm({ heading = "h1" }: { heading?: "h1" | "none" }): ReactNode {
   const options = useQuery({
     queryKey: ["loginOptions"],
@@ -48,7 +48,7 @@ export function LoginForm({ heading = "h1" }: { heading?: "h1" | "none" }): Reac
           key={provider.id}
           className="button button-primary"
           href={returningTo(provider.url)}
-          // Over a page with edits the provider opens beside it.
+          // In the dialog, the provider opens in a new tab, so that unsaved edits are kept.
           target={isOverPage ? "_blank" : undefined}
         >
           {en.login.with(provider.name)}
@@ -61,10 +61,10 @@ export function LoginForm({ heading = "h1" }: { heading?: "h1" | "none" }): Reac
   );
 }
 
-/** The provider's login returns to the page that was asked for. */
+/** Adds the current page to a login URL, so that the login returns there. */
 function returningTo(address: string): string {
   const url = new URL(address, location.href);
-  // The address at which the service is known, by which this page need not have been opened.
+  // Uses the origin of the login URL: this page may have been opened at another address of the service.
   const page = new URL(location.pathname + location.search, url);
   url.searchParams.set("returnTo", page.href);
   return url.href;

@@ -17,7 +17,7 @@ interface TodayAnswer {
   products?: { nodes: { id: string; name: string; updatedAt: string }[] };
 }
 
-/** Each card's part of the one request, by the list that must be open to the caller. */
+/** The parts of the page's single query, by the list that the caller must be able to read. */
 const parts: Readonly<Record<string, string>> = {
   notifications: `notifications: notifications(query: "-readAt:*", first: 6) { nodes { id title createdAt } }`,
   jobs: `jobs: jobs(query: "state:FAILED createdAt:>=today-7d", first: 0, includeTotalCount: true) { totalCount }`,
@@ -26,7 +26,7 @@ const parts: Readonly<Record<string, string>> = {
   products: `products: products(first: 6, orderBy: [UPDATED_AT_DESC]) { nodes { id name updatedAt } }`,
 };
 
-/** The start page: what waits, what comes, what changed, and the way to every list. */
+/** The start page: notifications, failed jobs, import issues, campaigns, recent changes, and links to all lists. */
 export function TodayPage(): ReactNode {
   const entities = useEntities();
   const { me } = entities.catalogue;
