@@ -14,7 +14,7 @@ import { titleOf } from "./labels.ts";
 
 /**
  * The mutations with the tag `@action`, by the type of the row that they change, in the order of their names.
- * @throws Error where the tagged function is no action of one row
+ * @throws Error when a tagged function does not change one row
  */
 export function actionsByType(
   build: GraphileBuild.Build,
@@ -65,7 +65,7 @@ function actionOf(
   };
 }
 
-/** The fields of the row that `if` and `unless` of the tag name; a text where the row has no such field. */
+/** The fields named after `if` and `unless` in the tag; an error message when the row has no such field. */
 function conditionOf(
   build: GraphileBuild.Build,
   codec: PgCodecWithAttributes,
@@ -85,7 +85,7 @@ function conditionOf(
   return { onlyIf: word === "if" ? name : null, unless: word === "unless" ? name : null };
 }
 
-/** The sentence that people read before they choose; the others are for callers of the API. */
+/** The part of the description for users of the console; the rest is for callers of the API. */
 function firstSentence(description: string): string {
   const [sentence = ""] = /^.*?\.(?=\s|$)|^.*/.exec(description) ?? [];
   return sentence;

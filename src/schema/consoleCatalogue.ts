@@ -15,7 +15,7 @@ import { type Parent, parentsOf, relationsOf } from "./consoleReferences.ts";
 import { type Table, type Tags, labelFields, tagText, titleOf } from "./labels.ts";
 import { hasPages, tableGuard } from "./listedTables.ts";
 
-/** A heading without a number stands after all that have one. */
+/** The position of a heading without a number: after all others. */
 const lastPlace = 10_000;
 
 /** The tables with a root list, in the order of the navigation, and their child tables without one, such as prices. */
@@ -47,7 +47,7 @@ function isTable(resource: PgResource): resource is Table {
   return !resource.parameters && resource.codec.attributes !== undefined;
 }
 
-/** `@group Catalogue 10`: the heading, and the place in the navigation. */
+/** Parses a tag such as `@group Catalogue 10`: the heading, and the position in the navigation. */
 function groupOf(tags: Tags | undefined): { heading: string | null; place: number } {
   const match = /^(.*?)(?:\s+(\d+))?$/.exec(tagText(tags, "group") ?? "");
   return {
@@ -63,9 +63,9 @@ interface RootList {
   pages: string;
 }
 
-/** Where the API has the rows of a table. */
+/** The fields of the API that return the rows of a table. */
 interface Place {
-  /** The name of the table in addresses and for `searchFields`. */
+  /** The name of the table in URLs and for `searchFields`. */
   name: string;
   root: RootList | null;
   parents: readonly Parent[];
@@ -76,7 +76,7 @@ interface Places {
   all: ReadonlyMap<Table, Place>;
 }
 
-/** Where the API has the rows of each table. */
+/** Finds the fields of the API that return the rows of each table. */
 function placesOf(build: GraphileBuild.Build, schema: GraphQLSchema): Places {
   const all = Object.values(build.pgResources as Record<string, PgResource>).filter(isTable);
   const listed = new Map(
@@ -98,7 +98,7 @@ function placesOf(build: GraphileBuild.Build, schema: GraphQLSchema): Places {
   return { listed, all: new Map<Table, Place>([...listed, ...below]) };
 }
 
-/** The root fields that list the rows of a table; null where it has none, or no pages. */
+/** The root list of a table and its connection; null unless it has both. */
 function rootList(
   build: GraphileBuild.Build,
   schema: GraphQLSchema,
@@ -195,7 +195,7 @@ function recordField(
   return found?.name ?? null;
 }
 
-/** `create<Type>(input)`, `update<Type>(id, input)`, `delete<Type>(id)`: made from the table's tags, or by functions. */
+/** Finds `create<Type>(input)`, `update<Type>(id, input)` or `delete<Type>(id)`, generated from tags or from a function. */
 function mutationOf(schema: GraphQLSchema, verb: Verb, typeName: string): CatalogueMutation | null {
   const field = schema.getMutationType()?.getFields()[`${verb}${typeName}`];
   if (!field) return null;
@@ -218,7 +218,7 @@ function mutationOf(schema: GraphQLSchema, verb: Verb, typeName: string): Catalo
   };
 }
 
-/** The table's own order as `orderBy` takes it. */
+/** The table's default order as values of `orderBy`. */
 function defaultOrder(
   build: GraphileBuild.Build,
   table: Table,

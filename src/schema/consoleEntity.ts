@@ -1,7 +1,7 @@
 import type { Guard } from "../auth/guards.ts";
 import type { EntityAction, EntityDescription, EntityField } from "./entityDescription.ts";
 
-/** A table with the guards of what can be done with it. */
+/** A table with the guards of its reads, mutations and actions. */
 export interface CatalogueEntity extends EntityDescription {
   guard: Guard;
   fields: CatalogueField[];
@@ -9,7 +9,7 @@ export interface CatalogueEntity extends EntityDescription {
   actions: CatalogueAction[];
 }
 
-/** A field with the guard of the rows that it shows, where that is stricter than the table's. */
+/** A field, with the guard of the rows that it shows if that guard is stricter than the table's. */
 export type CatalogueField = EntityField & { guard?: Guard };
 
 export type CatalogueAction = EntityAction & { guard: Guard };

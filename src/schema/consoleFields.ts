@@ -41,11 +41,11 @@ interface FieldsContext {
   mutations: Record<Verb, CatalogueMutation | null>;
   /** The values of `orderBy` of its list. */
   orders: readonly string[];
-  /** The tables that a reference can name. */
+  /** The tables that a reference can refer to. */
   listed: Named;
 }
 
-/** The fields of a table with what lists and forms need. */
+/** Describes the fields of a table for lists and forms. */
 export function fieldsOf(
   build: GraphileBuild.Build,
   schema: GraphQLSchema,
@@ -78,7 +78,7 @@ export function fieldsOf(
       {
         ...typed(field, tags),
         name,
-        // "The id of the wine type" says nothing beside the other row's name.
+        // A generated description such as "The id of the wine type" adds nothing to the title.
         ...(reference ? { description: attribute.description ?? null } : {}),
         title: tagText(tags, "title") ?? titleOf(reference ? name.replace(/Id$/, "") : name),
         // A time of day with its zone is edited as text: editors of times have no zones.
@@ -103,7 +103,7 @@ export function fieldsOf(
     const field = shown[name];
     if (!field || known.has(name) || field.args.some(isRequiredArgument)) return [];
     if (!isLeafType(getNamedType(field.type))) return [];
-    // Only foreign keys become links.
+    // An id without a foreign key cannot become a link, and users cannot read it.
     if (getNamedType(field.type).name === "ID") return [];
     known.add(name);
     return [
@@ -121,12 +121,12 @@ export function fieldsOf(
         onUpdate: useOf(inputs.update[name]),
         orderBy: [],
         searchName: searched.has(name) ? name : null,
-        // A function for each row of a list costs time: only where the tag asks for it.
+        // Hidden in lists by default, because the function runs once per row.
         place: placeInList(tags, name) ?? 0,
       },
     ];
   });
-  // Values of inputs that no column holds, such as the ids of a user's roles.
+  // Input fields without a column, such as the ids of a user's roles.
   const others = Object.values({ ...inputs.update, ...inputs.create })
     .filter(({ name }) => !known.has(name))
     .map((input) => {
@@ -167,7 +167,7 @@ function rowGuard(field: GraphQLField<unknown, unknown> | undefined): { guard?: 
   return field && hasGuard !== undefined ? { guard: guardOf(field) } : {};
 }
 
-/** What the type of a field and its tags say. */
+/** The properties that follow from the type and the tags of a field. */
 function typed(field: GraphQLField<unknown, unknown> | GraphQLInputField, tags: Tags | undefined) {
   const named = getNamedType(field.type);
   return {
@@ -184,24 +184,24 @@ function typed(field: GraphQLField<unknown, unknown> | GraphQLInputField, tags: 
 function kindOf(type: GraphQLType): FieldKind {
   const named = getNamedType(type);
   if (isEnumType(named)) return "ENUM";
-  // Such as the columns of an export template.
+  // For example the columns of an export template.
   if (isInputObjectType(named)) return "JSON";
   return scalarKinds[named.name] ?? "TEXT";
 }
 
-/** A column's constant default as the API writes the value. */
+/** Converts a column's constant default to its form in the API. */
 function defaultOf(field: GraphQLField<unknown, unknown>, text: string | undefined): string | null {
   const named = getNamedType(field.type);
   if (text === undefined) return null;
   const nameOf = (value: string) =>
     isEnumType(named) ? named.getValues().find((one) => one.value === value)?.name : value;
   if (!isListType(getNullableType(field.type))) return nameOf(text) ?? null;
-  // Forms hold one value of a list a line. Quoted values are left to the database.
+  // Forms have one list item per line. Quoted items are not parsed; the database sets such a default.
   const items = /^\{([\w,]+)\}$/.exec(text)?.[1]?.split(",").map(nameOf);
   return items?.every((item) => item !== undefined) ? items.join("\n") : null;
 }
 
-/** `@tone CANCELLED bad` at the column. */
+/** The values of an enumeration, with tones from tags of the column such as `@tone CANCELLED bad`. */
 function valuesOf(type: GraphQLEnumType, tags: Tags | undefined): EntityField["values"] {
   const given = tags?.["tone"];
   const lines = Array.isArray(given) ? given.map(String) : typeof given === "string" ? [given] : [];
@@ -218,7 +218,7 @@ function valuesOf(type: GraphQLEnumType, tags: Tags | undefined): EntityField["v
   }));
 }
 
-/** `@list 3` or `@list off`. Times of creation are hidden where nothing is said. */
+/** Reads `@list 3` or `@list off`. `created_at` is hidden by default. */
 function placeInList(tags: Tags | undefined, column: string): number | null {
   const list = tagText(tags, "list");
   if (list === "off") return 0;

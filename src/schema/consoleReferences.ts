@@ -15,7 +15,7 @@ import { relationField } from "./relationField.ts";
 /** Tables by the names of their lists. */
 export type Named = ReadonlyMap<Table, { name: string }>;
 
-/** A field below another table, as the schema has it. */
+/** A field of another table's type that returns the rows of this table. */
 export interface Parent extends EntityParent {
   graphqlField: GraphQLField<unknown, unknown>;
 }
@@ -53,8 +53,8 @@ export function referencesOf(
 }
 
 /**
- * The rows that a list of keys in a mutation's input stands for, when their names say so: `roleIds` beside the field `roles` of
- * users, `permissionKeys` beside the field `permissions` of roles.
+ * The reference of a list of keys in a mutation's input, derived from names: `roleIds` refers to the rows of the field
+ * `roles` of users, `permissionKeys` to those of the field `permissions` of roles. Null without such a field.
  */
 export function listReferenceOf(
   build: GraphileBuild.Build,
@@ -145,11 +145,11 @@ export function relationsOf(
     const by = referringField(build, relation);
     if (relation.isReferencee !== true || place === undefined || by === null) return [];
     const parent = place.parents.find(({ entity, by: field }) => entity === own && field === by);
-    // The list finds the rows by its query language; without a list, a field of this table has them.
+    // Rows with a list are found by a query on the reference, other rows through a field of this table.
     const isFound = listed.has(remote)
       ? build.searchTable(remote as PgResource).fields.has(by)
       : parent !== undefined;
-    // Rows of the table itself have the name of their field, such as "Children".
+    // For rows of the same table, the title comes from the field, such as "Children".
     const ownField =
       remote === table ? relationField(build, table, relationName, relation)?.name : undefined;
     return isFound ? [{ entity: place.name, by, remote, field: parent?.field, ownField }] : [];
@@ -161,7 +161,7 @@ export function relationsOf(
         ? (tagText(tags, "title") ?? titleOf(field ?? entity))
         : titleOf(ownField);
     const isOnly = found.filter((other) => other.entity === entity).length === 1;
-    // A table that refers twice, by `created_by_user_id` and by `user_id`: the column tells the relations apart.
+    // If a table refers twice, by `created_by_user_id` and `user_id`, the column distinguishes the relations.
     const beside = isOnly ? "" : ` (${titleOf(by.replace(/Id$/, "")).toLowerCase()})`;
     return { field: `${entity}.${by}`, title: `${title}${beside}`, entity, by };
   });

@@ -1,8 +1,8 @@
-// What the query `console` says of a table. The server writes it and the console reads it, so both use these types.
+// The description of a table in the query `console`. The server and the console share these types.
 
-/** A table, apart from what the caller may do with it. */
+/** A table, without the caller's permissions. */
 export interface EntityDescription {
-  /** As addresses and `searchFields` name it, such as `products`. */
+  /** The name in URLs and for `searchFields`, such as `products`. */
   name: string;
   typeName: string;
   title: string;
@@ -17,16 +17,16 @@ export interface EntityDescription {
   colorField: string | null;
   /** The field that only the response of the create mutation contains, such as the address of a calendar feed. */
   secretField: string | null;
-  /** The root field of the list; null where the rows are only available below others: see `parents`. */
+  /** The root field of the list; null when rows are available only through their `parents`. */
   listField: string | null;
-  /** The connection with `query`, `offset` and a count; null as `listField`. */
+  /** The connection with `query`, `offset` and a count; null whenever `listField` is. */
   pagesField: string | null;
   recordField: string | null;
   defaultOrder: string[];
   hasHistory: boolean;
   fields: EntityField[];
   relations: EntityRelation[];
-  /** Where the rows are found when they have no list at the root. */
+  /** The fields of other tables that return the rows, for tables without a root list. */
   parents: EntityParent[];
   actions: EntityAction[];
 }
@@ -57,16 +57,16 @@ export interface EntityField {
   reference: EntityReference | null;
   isList: boolean;
   isNullable: boolean;
-  /** Only mutations have it; rows do not. */
+  /** Whether only inputs of mutations have the field, not rows. */
   isInputOnly: boolean;
   onCreate: FieldUse;
   onUpdate: FieldUse;
   maxLength: number | null;
-  /** What a new row gets where no value is given, as text; null where there is none or it is computed. */
+  /** The constant default as text; null if there is none or it is computed. */
   defaultValue: string | null;
   orderBy: string[];
   searchName: string | null;
-  /** Its place in lists: 0 hides it, null leaves it to the console. */
+  /** The position in lists: 0 hides the field, null lets the console decide. */
   place: number | null;
   section: string | null;
 }
@@ -77,14 +77,14 @@ export interface EntityValue {
   tone: string | null;
 }
 
-/** The table that a field such as `wineTypeId` refers to, and the field of the same row that holds the other row. */
+/** The table that a field such as `wineTypeId` refers to, and the field of the same type that returns the other row. */
 export interface EntityReference {
   entity: string;
   field: string | null;
-  /** The field of the other row that the reference holds. */
+  /** The field of the other row whose value the reference stores. */
   keyField: string;
   nameField: string;
-  /** The field that tells two of the same name apart, and names one without a name. */
+  /** The field that distinguishes rows with the same name, and replaces a missing name. */
   detailField: string | null;
   colorField: string | null;
 }
@@ -94,31 +94,31 @@ export interface EntityRelation {
   field: string;
   title: string;
   entity: string;
-  /** The field of the other table, as its query language names it, that holds the id. */
+  /** The field of the other table that stores the id, as named in queries. */
   by: string;
 }
 
-/** A field of another table's rows that holds the rows of this one, such as `prices` of products. */
+/** A field of another table that returns rows of this one, such as `prices` of products. */
 export interface EntityParent {
   entity: string;
   field: string;
-  /** Whether the field is a connection with pages and a count; else it is a list with all rows. */
+  /** Whether the field is a connection with pages and a count; otherwise it is a list of all rows. */
   isConnection: boolean;
-  /** The field of this table that holds the id of the other row. */
+  /** The field of this table that stores the id of the other row. */
   by: string;
 }
 
-/** A mutation of one row that is neither its creation, its change nor its deletion, such as `activateUser`. */
+/** A mutation of one row other than create, update and delete, such as `activateUser`. */
 export interface EntityAction {
   field: string;
   /** The argument that takes the id of the row. */
   argument: string;
   title: string;
   description: string;
-  /** Whether people are asked before it is carried out. */
+  /** Whether the user must confirm the action. */
   isHarmful: boolean;
-  /** The field that must be true for the action to make sense. */
+  /** The field that must be true, or not empty, for the action to be offered. */
   onlyIf: string | null;
-  /** The field that must be false for it. */
+  /** The field that must be false or empty for the action to be offered. */
   unless: string | null;
 }

@@ -6,7 +6,7 @@ import { QuerySyntaxError } from "../query/QuerySyntaxError.ts";
 import { isHidden } from "./columns.ts";
 import { tagText, titleOf } from "./labels.ts";
 
-/** How the writers of exports write a value. */
+/** The type of an exported value, which determines how it is written. */
 type CellKind = "TEXT" | "INTEGER" | "DECIMAL" | "BOOLEAN" | "DATE" | "DATETIME" | "JSON";
 
 /** A column of an exported list. */
@@ -15,7 +15,7 @@ export interface ListColumn {
   title: string;
   kind: CellKind;
   description: string | null;
-  /** The value as the writer of exports takes it: text, except booleans and timestamps. */
+  /** The value as SQL: text, except booleans and timestamps. */
   read: (row: SQL) => SQL;
   /** The tables that it reads. */
   tables: readonly string[];
@@ -23,7 +23,7 @@ export interface ListColumn {
 
 const mostColumns = 200;
 
-/** Where the name of a column is in the arguments. */
+/** Returns the path of a column's name in the arguments, for errors. */
 type PathOf = (index: number) => readonly (string | number)[];
 
 /**
@@ -51,7 +51,7 @@ export function listColumns(
   });
 }
 
-/** All columns of a row, and those of rows that it refers to. */
+/** All columns of a row and of the rows that it refers to. */
 export function exportedColumns(build: GraphileBuild.Build, table: PgResource): ListColumn[] {
   const related = [...build.searchTable(table).relations]
     .filter(([, { many }]) => !many)

@@ -36,7 +36,7 @@ export function graphqlType(
   return type as GraphQLInputType | GraphQLOutputType;
 }
 
-/** A column as an input field. Required fields are not deprecated, since nobody could omit them. */
+/** A column as an input field. A required field is never deprecated, since callers cannot omit it. */
 export function inputField(
   build: GraphileBuild.Build,
   attribute: PgCodecWithAttributes["attributes"][string],

@@ -7,7 +7,7 @@ export type Tags = Readonly<Record<string, unknown>>;
 /** A table with columns. */
 export type Table = PgResource<string, PgCodecWithAttributes>;
 
-/** Columns that name a row to people, where no tag @label says it. */
+/** Columns that name a row if its table has no tag `@label`. */
 const usualNames = ["name", "title", "email", "number", "key", "label"];
 
 /** The text of a tag; null where it is absent or empty. */
@@ -16,20 +16,20 @@ export const tagText = (tags: Tags | undefined, name: string): string | null => 
   return typeof value === "string" && value.trim() !== "" ? value.trim() : null;
 };
 
-/** "wine_types" and "bottleSize" as people write them: "Wine types", "Bottle size". */
+/** Converts an identifier to a title: `wine_types` to "Wine types", `bottleSize` to "Bottle size". */
 export function titleOf(name: string): string {
   const words = name
     .replace(/([a-z\d])([A-Z])/g, "$1 $2")
     .replaceAll("_", " ")
     .toLowerCase()
-    // Abbreviations that people write in capitals.
+    // Abbreviations.
     .replace(/\b(id|erp|url|ai|api)\b/g, (word) => word.toUpperCase());
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
 /** The columns that identify and name a row of a table. */
 export interface LabelColumns {
-  /** The id, or the only column of another key; null where every key has several columns. */
+  /** `id`, or the column of another key with one column; null without one. */
   key: string | null;
   /** The tag `@label`, or a column with a usual name. */
   name: string;
@@ -37,7 +37,7 @@ export interface LabelColumns {
   color: string | null;
 }
 
-/** Which columns identify and name a row. @throws Error where the tag `@label` names no column */
+/** Finds the columns that identify and name a row. @throws Error when the tag `@label` names an unknown column */
 export function labelColumns(resource: PgResource): LabelColumns {
   const { attributes } = resource.codec as PgCodecWithAttributes;
   const columns = Object.entries(attributes)
@@ -68,7 +68,7 @@ export function labelColumns(resource: PgResource): LabelColumns {
   };
 }
 
-/** The same as fields of the API. */
+/** The same columns as fields of the API. */
 export function labelFields(build: GraphileBuild.Build, table: Table) {
   const { codec } = table;
   const { key, name, detail, color } = labelColumns(table as PgResource);

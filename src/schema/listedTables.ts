@@ -5,14 +5,14 @@ import { nearest } from "../text/suggest.ts";
 
 type Tagged = Pick<PgResource, "parameters" | "extensions" | "uniques">;
 
-/** Whether the table's list at the root is a connection: the tag `@connection`. */
+/** Whether the table's root list is a connection (the tag `@connection`). */
 export function isConnection(resource: Pick<PgResource, "extensions"> | undefined): boolean {
   return resource?.extensions?.tags?.connection !== undefined;
 }
 
 /**
- * Whether the rows of a table can be paged through and searched: its list is a connection, or one stands beside the plain list
- * (`userPages` beside `users`), which the tag `@pages off` takes away. Pages need a key.
+ * Whether the API has a connection of the table's rows, with pages and search: its root list, or a second field such as
+ * `userPages` beside `users`, unless the tag `@pages off` removes it. Pages need a key.
  */
 export function hasPages(resource: Tagged | undefined): boolean {
   if (!resource || resource.parameters) return false;
@@ -25,7 +25,7 @@ export function hasPages(resource: Tagged | undefined): boolean {
   return isListed && pages !== "off" && resource.uniques.length > 0;
 }
 
-/** Who may read the rows of a table; nobody where the tag `@read` is missing, which the schema lint rejects. */
+/** The guard of reads of a table. Without the tag `@read`, which the schema lint rejects, it refuses everyone. */
 export function tableGuard({ extensions }: Pick<PgResource, "extensions">): Guard {
   return parseGuard(readGuard(extensions?.tags)) ?? [];
 }
@@ -39,7 +39,7 @@ export function listedTables(build: GraphileBuild.Build): ReadonlyMap<string, Pg
   );
 }
 
-/** All tables that somebody may read, by the names that the console has for them: also those without a list at the root. */
+/** All tables with the tag `@read`, by their names in the console, including those without a root list. */
 export function readableTables(build: GraphileBuild.Build): ReadonlyMap<string, PgResource> {
   return new Map(
     Object.values(build.pgResources as Record<string, PgResource>)

@@ -7,7 +7,7 @@ export function isView({ extensions }: Pick<PgResource, "extensions">): boolean 
   return (extensions as { isView?: boolean } | undefined)?.isView === true;
 }
 
-/** The key of the root field for one row: the primary key of a table, the tagged key of a view. */
+/** The key of the root field for one row: a table's primary key, or a view's tagged key. */
 export function lookUpKey(resource: PgResource): Unique | undefined {
   const primary = resource.uniques.find((unique) => unique.isPrimary);
   if (isView(resource)) return primary ?? resource.uniques[0];

@@ -3,7 +3,7 @@ import type { CatalogueEntity, CatalogueMutation, Verb } from "./consoleEntity.t
 
 type Caller = Parameters<typeof passesGuard>[1];
 
-/** The part of the catalogue that the caller's permissions open. */
+/** The part of the catalogue that the caller may use. */
 export function openCatalogue(entities: readonly CatalogueEntity[], caller: Caller) {
   const allowed = entities.filter(({ guard }) => passesGuard(guard, caller));
   const lists = new Set(
@@ -27,7 +27,7 @@ export function openCatalogue(entities: readonly CatalogueEntity[], caller: Call
       missing: missingOf(mutations, caller),
       fields: entity.fields
         .filter(({ guard, isInputOnly, reference }) => {
-          // Whoever may not see the rows of such a list cannot choose among them either.
+          // The caller can only choose among rows that the caller may read.
           const isListOfRows = isInputOnly && reference !== null;
           return (
             !isListOfRows || (names.has(reference.entity) && (!guard || passesGuard(guard, caller)))
@@ -67,7 +67,7 @@ function missingOf(mutations: CatalogueEntity["mutations"], caller: Caller) {
   });
 }
 
-/** The permission that a guard asks for; null where it asks for a login only. */
+/** The first permission that a guard requires; null if it requires a login only. */
 function permissionOf(guard: Guard): string | null {
   return typeof guard === "string" ? null : (permissionKeys(guard)[0] ?? null);
 }

@@ -63,7 +63,7 @@ const phrases: readonly (readonly [RegExp, string])[] = [
   [/^Mean average of (\w+) across\b.*/, "The mean of `$1`."],
 ];
 
-/** Rewrites the description of a library in plain words; other descriptions stay. */
+/** Replaces a description that comes from a library; other descriptions are returned unchanged. */
 export function plainWords(description: string): string {
   const text = description.replaceAll("\n", " ");
   for (const [pattern, plain] of phrases)

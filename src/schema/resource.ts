@@ -1,6 +1,6 @@
 import type { PgResource } from "postgraphile/@dataplan/pg";
 
-/** The resource of a table or function that a plugin needs; a missing one stops the start with its name. */
+/** Returns the resource of a table or function that a plugin requires. @throws Error that names a missing one */
 export function resource(build: GraphileBuild.Build, name: string): PgResource {
   const found = (build.pgResources as Record<string, PgResource | undefined>)[name];
   if (!found)

@@ -61,7 +61,7 @@ export function literal(parse: (value: unknown) => string, name: string) {
 }
 
 const decimalPattern = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?$/;
-/** More digits would only cost time. */
+/** Limits the time of conversions; no column needs as many digits. */
 const longestDecimal = 1_000;
 
 /** Parses a decimal of a string or a number and returns it as a string, digit for digit. */

@@ -9,7 +9,7 @@ type Values = Pick<SearchField, "kind" | "list" | "type" | "values" | "inputType
   cast: (value: SQL) => SQL;
 };
 
-/** How the query language compares values of a database type; undefined where it cannot. */
+/** The kind of a database type in the query language; undefined for types that cannot be searched. */
 export function valuesOf(build: GraphileBuild.Build, codec: PgCodec): Values | undefined {
   const { sql, inflection } = build;
   const { TYPES, isEnumCodec } = build.dataplanPg;
