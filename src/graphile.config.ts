@@ -191,7 +191,7 @@ export function makePreset(options: PresetOptions): GraphileConfig.Preset {
         "-queryField -mutationField -typeField -manyRelation:resource:list -manyRelation:resource:connection -singularRelation:resource:single -insert -update -delete",
       pgOmitListSuffix: true,
       pgForbidSetofFunctionsToReturnNull: true,
-      // Else a type that cannot be built would be missing from the API, and only a warning would say so.
+      // Otherwise a type that cannot be built would be missing from the API, with only a warning.
       dontSwallowErrors: true,
     },
     grafast: {
@@ -215,7 +215,7 @@ export function makePreset(options: PresetOptions): GraphileConfig.Preset {
   };
 }
 
-/** Short names. Some plugins whose names it replaces are disabled here, which is no cause for a warning. */
+/** Short names. Some plugins whose names it replaces are disabled here, so its warning is suppressed. */
 const simpleInflection: GraphileConfig.Plugin = {
   ...PgSimplifyInflectionPlugin,
   inflection: {

@@ -35,7 +35,7 @@ const bootstrap: Login = {
 const devLogin: Login = {
   step: "devLogin",
   functionName: "dev_login",
-  // Equal for everyone who is refused, so that nobody learns who has an account.
+  // The same for all refusals, so that the message does not reveal who has an account.
   refusal: () =>
     new PublicError("UNAUTHENTICATED", "No active user has this e-mail address", {
       path: ["email"],

@@ -4,9 +4,9 @@ import { withPgClientFromPgService } from "postgraphile/@dataplan/pg";
 declare global {
   namespace DataplanPg {
     interface PgCodecAttributeExtensions {
-      /** How many characters a check of the table allows at most. */
+      /** The maximum number of characters that a check constraint allows. */
       maxLength?: number;
-      /** The constant that a new row gets where no value is given, as PostgreSQL writes it. */
+      /** The constant default in PostgreSQL's text format. */
       defaultText?: string;
     }
   }
@@ -18,8 +18,8 @@ interface Rules {
 }
 
 /**
- * By column: the characters that a check allows, `is_label(name, 200)` or `char_length(name) <= 200`, and a constant
- * default. A check with `or` may not bound the length. A default that is computed, such as `now()`, is left out.
+ * For each column, the maximum length in a check such as `is_label(name, 200)` or `char_length(name) <= 200`, and the
+ * constant default. Omits checks with `or`, which may not limit the length, and computed defaults such as `now()`.
  */
 const rulesQuery = String.raw`
   with lengths as (
@@ -46,7 +46,7 @@ const rulesQuery = String.raw`
 
 const rulesOf = new WeakMap<PgClass, ReadonlyMap<string, Rules>>();
 
-/** Notes at each column how long its text may be and its constant default, for the forms of the console. */
+/** Adds the maximum length and the constant default to each column, for the forms of the console. */
 export const ColumnRulesPlugin: GraphileConfig.Plugin = {
   name: "ColumnRulesPlugin",
   version: "1.0.0",

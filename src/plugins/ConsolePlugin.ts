@@ -19,10 +19,10 @@ declare global {
   }
 }
 
-/** Callers with other permissions than these are answered from scratch. */
+/** The number of cached catalogues, one for each set of permissions. */
 const keptCallers = 200;
 
-/** Makes the catalogue when all fields of the schema are known. */
+/** Builds the catalogue when the schema is complete. */
 export const ConsoleCataloguePlugin: GraphileConfig.Plugin = {
   name: "ConsoleCataloguePlugin",
   version: "1.0.0",
@@ -51,7 +51,7 @@ function digest(value: unknown): string {
 
 type Caller = Pick<RequestInfo, "identity" | "hasToken">;
 
-/** What a front end can show to the caller and let them do, from comments, tags, keys and grants. */
+/** The query `console`, derived from comments, tags, keys and grants. */
 export function makeConsolePlugin({ title }: { title: string }): GraphileConfig.Plugin {
   return extendSchema((build) => {
     const users = resource(build, "users");
@@ -72,7 +72,7 @@ export function makeConsolePlugin({ title }: { title: string }): GraphileConfig.
       const key = [build.consoleCatalogue.version, isSession, ...permissions].join(" ");
       const found = answers.get(key) ?? answerFor(caller, permissions);
       answers.set(key, found);
-      // The next person to log in must not get the kept answer of this one.
+      // Includes the user, so that a browser does not reuse the cached catalogue of the previous user.
       return { ...found, version: digest([found.version, caller.identity?.userId]) };
     };
 

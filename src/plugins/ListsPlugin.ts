@@ -122,7 +122,7 @@ export const ListsPlugin: GraphileConfig.Plugin = {
   },
 };
 
-/** The table of a plain list at the root that can be searched, as its pages can. */
+/** The table of a plain root list that has the argument `query`, like its connection. */
 function searchedList(
   scope: Pick<
     GraphileBuild.ScopeObjectFieldsField,

@@ -97,7 +97,7 @@ export function makeLoginPlugin(options: {
                   return { token, id: row.user_id };
                 },
               );
-              // Thrown after the transaction, which records the refusal and uses the code up.
+              // Thrown after the transaction, which records the refusal and invalidates the code.
               sideEffect($exchanged, (exchanged) => {
                 if (!exchanged)
                   throw new PublicError(

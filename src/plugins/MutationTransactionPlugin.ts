@@ -15,7 +15,7 @@ import { recordReads } from "./ReadAuditPlugin.ts";
 declare global {
   namespace GraphileBuild {
     interface ScopeObjectFieldsField {
-      /** Set for a mutation that works outside of the request's transaction and could wait for it for ever. */
+      /** Set for a mutation that runs outside of the request's transaction and could deadlock with it. */
       outsideTransaction?: boolean;
     }
   }

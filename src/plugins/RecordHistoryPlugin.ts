@@ -75,7 +75,7 @@ export const RecordHistoryPlugin: GraphileConfig.Plugin = extendSchema((build) =
     if (first < 1 || first > maxFirst)
       throw badUserInput(`first is between 1 and ${maxFirst}`, { path: ["first"] });
     const [seen] = await rowsByKey(client, table.resource, [id], table.key);
-    // What a deleted row held shows to those who may read the whole log.
+    // The values of a deleted row are shown only to callers who may read the whole audit log.
     const missing = () =>
       notFound(`There is no ${build.inflection.tableType(table.resource.codec)} with this id`, {
         path: ["id"],
@@ -117,7 +117,7 @@ export const RecordHistoryPlugin: GraphileConfig.Plugin = extendSchema((build) =
     };
   };
 
-  /** Rows that the caller sees by their keys, with one column as text. Values that cannot be keys are left out. */
+  /** Selects rows that the caller may read by key, with one column as text. Skips values of another type than the key. */
   const rowsByKey = async (
     client: PgClient,
     resource: PgResource,
@@ -139,7 +139,7 @@ export const RecordHistoryPlugin: GraphileConfig.Plugin = extendSchema((build) =
     return rows;
   };
 
-  /** Names of the rows that the page's ids refer to, as far as the caller may see them. */
+  /** The names of the rows that the page's ids refer to, without rows that the caller may not read. */
   const namesOf = async (client: PgClient, table: Recorded, page: readonly HistoryRow[]) => {
     const wanted = new Map<PgResource, Set<string>>();
     for (const { before, after } of page)
@@ -257,7 +257,7 @@ function cursorOf({ created_at: at, id }: HistoryRow): string {
   return Buffer.from(JSON.stringify([at, id])).toString("base64url");
 }
 
-/** @throws PublicError for a text that no answer gave */
+/** @throws PublicError for a malformed cursor */
 function readCursor(cursor: string): { at: string; id: string } {
   const match = /^\["(\d{4}-[\d:T.-]+Z)","([\da-f-]{36})"\]$/.exec(
     Buffer.from(cursor.slice(0, 200), "base64url").toString(),

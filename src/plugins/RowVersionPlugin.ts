@@ -35,8 +35,8 @@ function changedTable(
 }
 
 /**
- * `rowVersion` of rows that the API can change or delete, and the argument `ifVersion` of the mutations that do: where the row has
- * changed since, nothing happens and the answer is `CONFLICT`.
+ * Adds `rowVersion` to rows that the API can change or delete, and the argument `ifVersion` to their mutations. A mutation
+ * with an outdated version changes nothing and fails with `CONFLICT`.
  */
 export const RowVersionPlugin: GraphileConfig.Plugin = {
   name: "RowVersionPlugin",
@@ -118,7 +118,7 @@ interface Expected {
   version: string | null | undefined;
 }
 
-/** Locks the row in the operation's transaction and compares its version, where the caller gave one. */
+/** Locks the row in the operation's transaction and compares its version, if the caller sent one. */
 function expectVersion(build: GraphileBuild.Build, table: Table, args: FieldArgs): void {
   const $version = args.getRaw("ifVersion") as Step<Expected["version"]>;
   if ($version instanceof ConstantStep && $version.data == null) return;

@@ -7,7 +7,7 @@ function lowerFirst(name: string): string {
   return name.charAt(0).toLowerCase() + name.slice(1);
 }
 
-/** Whether a field shows a column that is null for callers who see the `@summary` of its table only. */
+/** Whether a field shows a column outside the table's `@summary`, which is null for some callers. */
 function isBeyondSummary({
   pgCodec,
   pgFieldAttribute,
@@ -39,7 +39,7 @@ export const ShapePlugin: GraphileConfig.Plugin = {
       },
       allRowsConnection(_previous, _options, resource) {
         const name = this._singularizedResourceName(resource);
-        // Beside a plain list, which has the plural.
+        // The plural is the name of the plain list.
         return this.camelCase(isConnection(resource) ? this.pluralize(name) : `${name}-pages`);
       },
       rowByUnique(_previous, _options, { resource }) {

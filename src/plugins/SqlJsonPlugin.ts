@@ -1,6 +1,6 @@
 import { describeField } from "../sqlJson/sqlJsonField.ts";
 
-/** Notes at each field how the SQL-JSON path reads it. */
+/** Records for each field how the SQL-JSON path reads it. */
 export const SqlJsonPlugin: GraphileConfig.Plugin = {
   name: "SqlJsonPlugin",
   version: "1.0.0",

@@ -8,7 +8,7 @@ import { type Suggestion, candidates, ranked } from "../paging/suggestions.ts";
 import { labelColumns } from "../schema/labels.ts";
 import { listedTables, tableGuard, tableNamed } from "../schema/listedTables.ts";
 
-/** Longer texts name nothing. */
+/** The maximum length of a text; no row has a longer name. */
 const maxText = 200;
 const maxFirst = 50;
 
@@ -19,7 +19,7 @@ interface Wanted {
   query: string | null | undefined;
 }
 
-/** Typing ahead over the names of any table. */
+/** The query `suggestions`: autocompletion by name for any table. */
 export const SuggestionsPlugin: GraphileConfig.Plugin = extendSchema((build) => {
   const { loadOneWithPgClient } = build.dataplanPg;
   const tables = listedTables(build);
@@ -31,7 +31,7 @@ export const SuggestionsPlugin: GraphileConfig.Plugin = extendSchema((build) => 
   const searchFor = (entity: string, query: string) =>
     searchOf(build.searchTable(tableOf(entity)))(query, null);
 
-  /** The arguments, once they are allowed and in bounds. */
+  /** The validated arguments. */
   const check = (wanted: Wanted, caller: Parameters<typeof checkGuard>[1]): Wanted => {
     const table = tableOf(wanted.entity);
     checkGuard(tableGuard(table), caller);

@@ -14,7 +14,7 @@ declare global {
   }
   namespace GraphileBuild {
     interface ScopeObjectFieldsField {
-      /** Fields that rows show to everybody beside the `@summary` of their table; others need the table's `@read`. */
+      /** Fields visible to everyone in addition to the table's `@summary`; other fields need the table's `@read`. */
       summary?: string;
     }
   }

@@ -2,13 +2,13 @@ import { type Step, context, sideEffect } from "postgraphile/grafast";
 
 /** The session that a login opened. */
 export interface OpenedSession {
-  /** Null when the browser got it in a cookie. */
+  /** Null when it was sent in a cookie. */
   token: string | null;
   /** The user. */
   id: string;
 }
 
-/** Moves the token of a login from the answer to the session cookie, when the request wants that. */
+/** Moves a login's token from the response to the session cookie if the request asks for it. */
 export function keepInCookie($login: Step<OpenedSession | null>): Step<OpenedSession | null> {
   return sideEffect(
     [$login, context().get("requestContext")] as const,
