@@ -20,8 +20,8 @@ type Value = (condition: DirectiveNode) => boolean | undefined;
 const conditions = new WeakMap<DocumentNode, readonly DirectiveNode[]>();
 
 /**
- * Applies `@skip` and `@include` and removes these directives; null where a condition has no value, which Grafast words
- * as an error.
+ * Applies `@skip` and `@include` and removes these directives; null when a condition has no value. Grafast then reports
+ * the error.
  */
 export function applySkipInclude(
   document: DocumentNode,

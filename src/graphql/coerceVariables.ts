@@ -24,7 +24,7 @@ interface LongList {
 /** Items that are coerced at a time: about a millisecond for ids. */
 const partLength = 2_000;
 
-/** Coerces the variables of an operation; null where one is wrong, which Grafast words. */
+/** Coerces the variables of an operation; null when one is invalid. Grafast then reports the error. */
 export function coerceVariables(
   schema: GraphQLSchema,
   { variableDefinitions = [] }: OperationDefinitionNode,

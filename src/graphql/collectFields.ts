@@ -15,7 +15,7 @@ export interface Collected {
   /** Its response name. */
   key: string;
   node: FieldNode;
-  /** Whether `@skip` or `@include` stand at it or at a fragment around it. */
+  /** Whether `@skip` or `@include` apply to it or to a fragment that contains it. */
   conditional: boolean;
 }
 

@@ -5,7 +5,7 @@ import type { Request } from "express";
 declare global {
   namespace Express {
     interface Locals {
-      /** How the answer is compressed when it is long enough; null for not at all. */
+      /** The compression of a response that is long enough; null for none. */
       encoding?: Encoding | null;
     }
   }
@@ -33,7 +33,7 @@ export function acceptedEncoding(request: Request): Encoding | null {
   return request.acceptsEncodings("gzip") ? "gzip" : null;
 }
 
-/** Whether an answer of so many bytes is compressed. */
+/** Whether a response of this length is compressed. */
 export function isCompressible(bytes: number): boolean {
   return bytes >= shortest && bytes <= longest;
 }

@@ -41,7 +41,7 @@ export async function executeAllowed<Result extends object>(
   const given = variableValues ?? {};
   const fields = Map.groupBy(rootFields(document, operation, given), keyOf);
   const refused = refusedOf(root, fields, requestContext);
-  // Grafast words what is wrong with the variables, for every caller alike.
+  // Grafast reports invalid variables in the same way to every caller.
   if (refused.size === 0 || !coerceVariables(schema, operation, given)) return execute();
   const errors = Array.from(refused.values(), ({ error }) => error);
   if (Array.from(refused.values()).some(({ isRequired }) => isRequired))

@@ -14,7 +14,7 @@ import {
 import { defaultOrder } from "./defaultOrder.ts";
 import type { AskedSearch } from "./connectionSearch.ts";
 
-/** A row that a typed text may mean. */
+/** A row that matches a typed text. */
 export interface Suggestion {
   id: string;
   name: string;
@@ -30,19 +30,19 @@ export interface SuggestionColumns {
   color: string | null;
 }
 
-/** Rows that are looked at before they are ranked; what a broad text matches beyond them is not found. */
+/** The maximum number of rows that are ranked; further matches are not found. */
 const maxCandidates = 500;
 
 interface CandidatesAsked {
   text: string;
   search: AskedSearch | null;
   first: number;
-  /** Name and detail in the query language, when that has them. */
+  /** The searchable fields of name and detail, if they are searchable. */
   nameField: SearchField | undefined;
   detailField: SearchField | undefined;
 }
 
-/** The statement that finds the candidates for `text`. An empty text gives the first rows of the list. */
+/** Builds the statement that finds candidates for `text`. An empty text selects the first rows of the list. */
 export function candidates(
   resource: PgResource,
   table: SearchTable,
@@ -53,7 +53,7 @@ export function candidates(
   const column = (name: string) => sql`${row}.${sql.identifier(name)}`;
   const textOf = (name: string | null) =>
     name === null ? sql`null::text` : sql`${column(name)}::text`;
-  // A row without a name, such as a user who has given none, goes by its detail.
+  // A row without a name, such as a user who has not entered one, is named by its detail.
   const { attributes } = resource.codec as PgCodecWithAttributes;
   const isNamed = attributes[columns.name]?.notNull === true || columns.detail === null;
   const name = isNamed
@@ -70,14 +70,14 @@ export function candidates(
     return sql`${from} where ${only} and ${name} is not null${ordered} limit ${sql.value(first)}`;
   }
   const limit = sql` limit ${sql.value(maxCandidates)}`;
-  // What begins the name begins a field of the row's words, which have an index; the name itself need not have one.
+  // A beginning of the name is also one of a field in the row's `words`, which have an index, unlike most names.
   const within = isNamed ? nameField?.within : undefined;
   const implied = within ? wordsHaveBeginning(within(row), text, bindValue) : sql.true;
   const begins = beginsWithText(name, text, bindValue);
   const found = [sql`(${from} where ${implied} and ${begins} and ${only}${limit})`];
   const detailed = detailBegins(table, detailField, row, text);
   if (detailed) found.push(sql`(${from} where ${detailed} and ${only}${limit})`);
-  // The index within words serves three letters and more; the name alone decides which rows count.
+  // The trigram index of `words` needs three characters. Matches in other fields than the name are dropped when ranking.
   if (table.words && !isTooShortWithin(text)) {
     const words = wordsHaveWordBeginning(table.words(row), [text], bindValue);
     found.push(sql`(${from} where ${words} and ${only}${limit})`);
@@ -86,7 +86,7 @@ export function candidates(
   return sql.join(found, " union ");
 }
 
-/** Whether the detail, such as a number or an address, begins with the text; null where no index would serve that in a large table. */
+/** The condition that the detail, such as a number or an address, begins with the text; null without an index for it. */
 function detailBegins(
   table: SearchTable,
   detail: SearchField | undefined,
@@ -95,7 +95,7 @@ function detailBegins(
 ): SQL | null {
   if (!detail) return null;
   if (detail.kind === "exact") {
-    // Numbers are compared byte for byte, and their letters are capitals where people type small ones.
+    // Exact fields are compared byte by byte. Letters in numbers are capitals, but users may type small letters.
     const forms = [...new Set([text, text.toUpperCase()])];
     const begins = forms.map((form) => beginsWithExactly(detail.read(row), form, bindValue));
     return sql`(${sql.join(begins, " or ")})`;
@@ -107,12 +107,12 @@ function detailBegins(
   return sql`${implied} and ${beginsWithText(detail.read(row), text, bindValue)}`;
 }
 
-/** Text without case and accents, as people compare names. */
+/** Removes case and accents. */
 function folded(text: string): string {
   return text.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase();
 }
 
-/** The best of the candidates: the whole name, its beginning or that of the detail, the beginning of a word; the shorter first. */
+/** Ranks candidates: equal name or detail, then beginning of either, then beginning of a word; shorter names first. */
 export function ranked(found: readonly Suggestion[], text: string, first: number): Suggestion[] {
   const wanted = folded(text);
   if (wanted === "") return found.slice(0, first);

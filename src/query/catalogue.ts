@@ -68,8 +68,8 @@ export type SearchTable = {
 };
 
 /**
- * An argument of a list that stands for a condition: a query text in which `$value` is the value of the argument. Without
- * `$value` the argument switches the condition on.
+ * A list argument that is a shorthand for a condition: a query text in which `$value` is the argument's value. Without
+ * `$value` the argument is a boolean that turns the condition on.
  */
 export type ListFilter = { condition: string };
 

@@ -51,7 +51,7 @@ export function addNegation(level: Level, sign: string, position: number): void 
   level.waiting = level.negation;
 }
 
-/** Notes `AND` or `OR`. Throws when nothing to join stands before it. */
+/** Notes `AND` or `OR`. Throws when it has no left operand. */
 export function addConnective(level: Level, sign: "AND" | "OR", position: number): void {
   if (level.waiting !== null) {
     const reason = `${excerpt(sign)} stands directly after ${excerpt(level.waiting.sign)}`;

@@ -10,11 +10,11 @@ import {
 import { parseQuery } from "./parse.ts";
 import { QuerySyntaxError } from "./QuerySyntaxError.ts";
 
-/** What stands for the value of the argument in the condition of a filter. */
+/** The placeholder for the argument's value in the condition of a filter. */
 const placeholder = "$value";
 
 /**
- * The field with which the argument of a filter is compared; null where the argument only switches the condition on.
+ * The field that is compared with the argument of a filter; null if the argument only turns the condition on.
  * @throws QuerySyntaxError for an invalid condition
  */
 export function filterField(table: SearchTable, { condition }: ListFilter): SearchField | null {
@@ -47,8 +47,8 @@ function comparedField(node: QueryNode, table: SearchTable, crossed: number): Se
 }
 
 /**
- * The condition of a filter with the value of its argument; null where the argument switches it off.
- * @throws PublicError at the argument, for a value that no condition can have
+ * The condition of a filter for a value of its argument; null if the argument turns it off.
+ * @throws PublicError at the argument, for an invalid value
  */
 export function parseFilter(
   table: SearchTable,

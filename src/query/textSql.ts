@@ -36,7 +36,7 @@ export function equalsText(column: SQL, text: string, bind: Bind): SQL {
   return sql`${searched(column)} = ${bound(text, bind)}`;
 }
 
-/** The text is one of these, ignoring case and accents. The column's text is normalised once, not once for each of them. */
+/** The text is one of these, ignoring case and accents. Normalises the column's text once. */
 export function equalsOneText(column: SQL, texts: readonly string[], bind: Bind): SQL {
   return sql`${searched(column)} = any (${boundTexts(texts, bind)})`;
 }
@@ -85,8 +85,8 @@ export function isTooShortWithin(text: string): boolean {
 const beforeWord = sql`'(^|[]\t\n -/:-@[^\`{|}~«»\x1F])'`;
 
 /**
- * The text contains a word that begins with one of these, or, where one begins with no letter or digit, contains it anywhere.
- * They are one regular expression: PostgreSQL caches 32 compiled ones, and a statement with more compiles each again for every row.
+ * The text contains a word that begins with one of these. A text that begins with another character than a letter or digit
+ * may occur anywhere. One regular expression tests all: PostgreSQL caches 32, and recompiles further ones for every row.
  */
 export function hasWordBeginning(column: SQL, texts: readonly string[], bind: Bind): SQL {
   return wordsHaveWordBeginning(searched(column), texts, bind);

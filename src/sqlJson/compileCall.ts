@@ -31,7 +31,7 @@ export interface Call {
   places: readonly HideablePlace[];
   operation: OperationDefinitionNode;
   /**
-   * The statements for these variables, as sent and as coerced; null where the request is wrong and Grafast words the
+   * The statements for these variables, as sent and as coerced; null when the request is invalid. Grafast then reports the
    * error.
    */
   statements: (
@@ -62,7 +62,7 @@ export function compileCall(
     const field = fieldOf(root, node);
     const sqlJson = sqlJsonFieldOf(field.extensions);
     if (sqlJson?.kind !== "call") return null;
-    // Where no row is a valid result, a missing row cannot be told from a refused guard.
+    // If no row were a valid result, it could not be distinguished from a refusal by the guard.
     if (!isNonNullType(field.type)) return null;
     const { call, type } = sqlJson;
     const guard = guardSql(guardOf(field));

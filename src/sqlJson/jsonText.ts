@@ -66,7 +66,7 @@ const bare: JsonEncoder = (value) => [sql`(${value})::text`];
 const quoted: JsonEncoder = (value) => ['"', ...bare(value), '"'];
 // Equal to `to_json` without its catalogue look-up per value.
 const escaped: JsonEncoder = (value) => [sql`json_scalar(${value})::text`];
-// A list with a null item is an error, which Grafast words.
+// A null item in a list is an error, which Grafast reports.
 const texts: JsonEncoder = (value) => [
   sql`case when array_position(${value}, null) is null then array_to_json(${value})::text else missing_row() end`,
 ];

@@ -88,7 +88,7 @@ function fieldText(
   }
 }
 
-/** A missing required value is an error, which Grafast words. */
+/** A missing required value is an error, which Grafast reports. */
 function orMissing(text: SQL): Text {
   return [sql`coalesce(${text}, missing_row())`];
 }

@@ -25,8 +25,8 @@ export function tableRow(name: string): Row {
 }
 
 /**
- * A row of a subquery over `inner`. The subquery selects the columns that were asked of the row; call {@link columns}
- * last.
+ * A row of a subquery over `inner`. The subquery selects the columns that were requested from the row; call
+ * {@link columns} last.
  */
 export function selectedRow(name: string, inner: Row): Row & { columns(): SQL } {
   const alias = sql.identifier(Symbol(name));

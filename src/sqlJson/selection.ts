@@ -18,8 +18,8 @@ export class UnsupportedSelection extends Error {
 }
 
 /**
- * The result of `work`, or null where Grafast has to answer: the selection is not supported, or the request is wrong
- * and Grafast words the error. Any other error is a defect of the compiler and is thrown.
+ * The result of `work`, or null where Grafast has to answer: the selection is not supported, or the request is invalid
+ * and Grafast reports the error. Any other error is a defect of the compiler and is thrown.
  */
 export function unlessUnsupported<T>(work: () => T): T | null {
   try {

@@ -22,7 +22,7 @@ type Late = (given: RequestValues) => Bindable;
 
 /** A parameter that is computed for each request. */
 export function requestValue(late: Late): SQL {
-  // pg-sql2 returns values as they were put in; only strings and these functions are put in.
+  // pg-sql2 returns values unchanged; only strings and these functions are passed to it.
   return sql.value(late as never);
 }
 
@@ -35,13 +35,13 @@ export interface Compiled {
 }
 
 /**
- * Names the statement by its text, so that PostgreSQL keeps its plan. With `plansAnew` it has no name: PostgreSQL plans
- * each execution for its parameters.
+ * Names the statement by its text, so that PostgreSQL caches its plan. With `plansAnew` it has no name, and PostgreSQL
+ * plans each execution for its parameters.
  */
 export function compiled(statement: SQL, plansAnew = false): Compiled {
   const { text, values } = sql.compile(statement);
   const named = plansAnew ? {} : { name: hash("sha1", text, "base64url") };
-  // pg-sql2 types values as unknown; see `lateValue` for what is put in.
+  // pg-sql2 types values as unknown; `lateValue` defines their types.
   const kept = values as (Bindable | Late)[];
   const statementFor = (given: RequestValues) => ({
     text,
