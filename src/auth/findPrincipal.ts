@@ -4,11 +4,11 @@ import type { Identity } from "./identity.ts";
 import { type PrincipalOptions, tokenParameters } from "./queryAsPrincipal.ts";
 import type { TokenHash } from "./tokens.ts";
 
-/** A caller. */
+/** The result of a token look-up. */
 export interface FoundPrincipal {
   /** Null for a token that is unknown, ended, revoked or expired, or whose user is inactive. */
   identity: Identity | null;
-  /** The mark that a replica must have replayed; null where none was asked for, or the database is no primary. */
+  /** The mark that a replica must have replayed; null when none was requested or the database is not a primary. */
   mark: string | null;
 }
 

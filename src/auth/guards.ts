@@ -73,7 +73,7 @@ export function refusalBy(guard: Guard, { identity, hasToken }: Caller): PublicE
     );
   if (typeof guard === "string") return null;
   const keys = permissionKeys(guard);
-  // An empty list allows nobody.
+  // An empty list refuses everyone.
   if (keys.length === 0) return new PublicError("FORBIDDEN", "Nobody may do this");
   const missing = keys.find((key) => !identity.permissions.has(key));
   return missing === undefined ? null : missingPermission(missing);
@@ -94,7 +94,7 @@ export function permissionKeys(guard: readonly string[]): readonly string[] {
   return loginIn(guard) === undefined ? guard : guard.slice(1);
 }
 
-/** The guard of a root field; a field without one refuses everybody. */
+/** The guard of a root field; without a guard, the field refuses everyone. */
 export function guardOf({ extensions }: { extensions: object }): Guard {
   return (extensions as { office?: { guard?: Guard } }).office?.guard ?? [];
 }

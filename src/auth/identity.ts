@@ -42,7 +42,7 @@ export interface RequestInfo {
   userAgent: string;
   /** From the header `Idempotency-Key`. */
   idempotency?: IdempotencyKey | null;
-  /** Where a replica may answer: the mark that it must have replayed. */
+  /** The mark that a replica must have replayed; null or absent when the primary must answer. */
   mark?: string | null;
   /** Absent when the operation does not come directly from an HTTP request. */
   sessionCookie?: SessionCookie | undefined;
@@ -84,7 +84,7 @@ export function settingsOf(info: RequestInfo, options: RequestSettings): Record<
   return { ...anonymousSettings(info, options), ...identitySettings(info.identity) };
 }
 
-/** The settings of a caller; without one, those of nobody. */
+/** The settings that identify the caller; empty values for an anonymous request. */
 export function identitySettings(identity: Identity | null): Record<string, string> {
   return {
     "office.user_id": identity?.userId ?? "",
@@ -95,7 +95,7 @@ export function identitySettings(identity: Identity | null): Record<string, stri
   };
 }
 
-/** These settings without the identity, for statements that look it up themselves. */
+/** The settings without the identity, for statements that look it up themselves. */
 export function anonymousSettings(
   info: Omit<RequestInfo, "identity">,
   options: RequestSettings,

@@ -4,7 +4,7 @@ import { settingsOf } from "./identity.ts";
 
 /**
  * Runs `work` in a transaction with the request's details: as the request role with the caller's permissions, or as the
- * server, which may only log people in.
+ * server, which may only log users in.
  */
 export async function inRequestTransaction<T>(
   pool: Pool,

@@ -1,10 +1,10 @@
 import { hash, randomBytes } from "node:crypto";
 import { crc32 } from "node:zlib";
 
-/** The kind of a token; its prefix shows it to people and to secret scanners. */
+/** The kind of a token. Its prefix tells users and secret scanners the kind. */
 export type TokenKind = "session" | "api";
 
-/** What a secret opens; the secret of a calendar feed is no credential of requests. */
+/** The kind of a secret. A calendar feed's secret does not authenticate requests. */
 type SecretKind = TokenKind | "calendar";
 
 const prefixes: Record<SecretKind, string> = { session: "bos_", api: "boa_", calendar: "boc_" };

@@ -7,7 +7,7 @@ export interface Constraint {
   fields: string[];
   /** Its comment: `must be ...` for a check, a sentence for a unique constraint. */
   message: string | null;
-  /** The table that a foreign key refers to, in words: `wine type`. */
+  /** The name of the table that a foreign key refers to, such as `wine type`. */
   target: string | null;
 }
 

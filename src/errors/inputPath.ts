@@ -11,7 +11,7 @@ import {
 
 type Path = (string | number)[];
 
-/** The path of a value that `visit` meets, by its argument and input fields, such as `["input", "title"]`. */
+/** The path of a value during `visit`, by its argument and input fields, such as `["input", "title"]`. */
 export function inputPathAt(
   value: ASTNode,
   parent: ASTNode | readonly ASTNode[] | undefined,

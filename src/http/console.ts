@@ -50,7 +50,7 @@ export async function loadConsole(options: ConsoleOptions): Promise<Console> {
   const sendPage = ({ page }: ConsoleBuild, request: Request, response: Response) => {
     response.set({ "Cache-Control": "private, no-cache", ETag: page.etag });
     if (request.fresh) {
-      // The browser keeps its page with the policy that belongs to the nonce in it.
+      // The cached page contains the nonce of its own policy; a new policy would block its styles.
       response.removeHeader("Content-Security-Policy");
       response.status(304).end();
       return;
@@ -71,7 +71,7 @@ export async function loadConsole(options: ConsoleOptions): Promise<Console> {
     const file = build.files.get(name);
     const isHashed = name.startsWith("assets/");
     if (file) sendFile(file, { name, isHashed }, request, response);
-    // A page from before a new release asks for scripts that are gone: HTML would be a confusing answer.
+    // A page loaded before an update may request scripts of the old release. HTML would be a misleading response.
     else if (isHashed) throw notFound("This release of the console has no such file");
     else sendPage(build, request, response);
   });

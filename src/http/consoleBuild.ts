@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { readFile, readdir, stat } from "node:fs/promises";
 import path from "node:path";
 
-/** A file of the console's build, as it is sent. */
+/** A file of the console's build. */
 export interface StaticFile {
   body: Buffer;
   etag: string;
@@ -13,7 +13,7 @@ export interface StaticFile {
 /** A build of the console in memory. */
 export interface ConsoleBuild {
   files: ReadonlyMap<string, StaticFile>;
-  /** `index.html` around the place of the nonce. */
+  /** The parts of `index.html` before and after the nonce. */
   page: { start: string; end: string; etag: string };
   /** When the build was written. */
   writtenAt: number;
@@ -28,7 +28,7 @@ export async function currentBuild(
   return writtenAt === null || writtenAt === known?.writtenAt ? known : readBuild(folder);
 }
 
-/** When the build was finished, which writes this file last; null without one. */
+/** The time of the build, from the file that it writes last; null without a build. */
 async function timeOf(folder: string): Promise<number | null> {
   const stats = await stat(path.join(folder, ".built")).catch(() => null);
   return stats?.mtimeMs ?? null;
@@ -62,7 +62,7 @@ export async function readBuild(folder: string): Promise<ConsoleBuild | null> {
   const [, start, end] = /^(.*<head>)(.*)$/s.exec(html) ?? [];
   if (start === undefined || end === undefined)
     throw new Error(`${path.join(folder, "index.html")} has no <head>: build the console again`);
-  // Weak: the nonce differs between answers.
+  // Weak, because the nonce differs between responses.
   const page = { start, end, etag: `W/${etagOf(Buffer.from(html))}` };
   return { files, page, writtenAt };
 }

@@ -132,7 +132,7 @@ export function makeDocumentGate(
     const { persisted = false } = response.locals;
     response.locals.operation = labelOf(asked, persisted);
     response.locals.cost = asked?.summary.cost ?? 0;
-    // The length of a compressed answer tells something of a secret in it (BREACH).
+    // The length of a compressed response reveals information about a secret in it (BREACH).
     response.locals.encoding = asked?.summary.selectsSecret ? null : acceptedEncoding(request);
     response.locals.isPublic = asked?.summary.isPublic ?? false;
     response.locals.isPublicMutation = asked?.summary.isPublicMutation ?? false;

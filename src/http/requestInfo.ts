@@ -14,11 +14,11 @@ declare global {
   namespace Express {
     interface Locals {
       requestContext?: RequestInfo;
-      /** The token of a request that is not authenticated yet; null without a token that can be valid. */
+      /** The token of a request that is not authenticated yet; null without a well-formed token. */
       token?: TokenHash | null;
-      /** A root field of the operation needs no login. */
+      /** Whether a root field of the operation needs no login. */
       isPublic?: boolean;
-      /** The operation runs anonymously, even with a token: it is a login. */
+      /** Whether the operation is a login, which runs anonymously even with a token. */
       isPublicMutation?: boolean;
     }
   }

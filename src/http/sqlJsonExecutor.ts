@@ -120,7 +120,7 @@ export function sqlJsonExecutor(options: SqlJsonExecutorOptions): RequestHandler
     return operation?.operation === OperationTypeNode.QUERY;
   };
 
-  /** Answers a database error. The statement reads all root fields, so the error stands at the first of them. */
+  /** Answers a database error. The statement reads all root fields, so the error is reported at the first one. */
   const sendError = (body: GraphqlBody, response: Response, error: DatabaseError) => {
     const { document } = documents.read(body.query);
     const operation = document && getOperationAST(document, body.operationName);
@@ -164,7 +164,7 @@ export function sqlJsonExecutor(options: SqlJsonExecutorOptions): RequestHandler
           else next();
         },
         (error: unknown) => {
-          // After a lost connection nobody knows what was done, so nothing runs again.
+          // After a lost connection the outcome is unknown, so nothing is retried.
           if (isOutage(error)) {
             next(error);
             return;
@@ -193,7 +193,7 @@ export function sqlJsonExecutor(options: SqlJsonExecutorOptions): RequestHandler
   };
 }
 
-/** Runs a transaction again that lost against concurrent ones, four times in all. */
+/** Retries a transaction that failed because of concurrent changes, up to three times. */
 const collisionRetry = retry(handleWhen(isCollision), {
   maxAttempts: 3,
   backoff: new ExponentialBackoff({ initialDelay: 25, maxDelay: 1_000 }),

@@ -5,7 +5,7 @@ import { sendPage } from "./htmlPage.ts";
 /** What the server offers in a browser. */
 export interface StartPageOptions {
   isConsoleBuilt: () => boolean;
-  /** Whether browsers go on to the console, when it is built. */
+  /** Whether browsers are redirected to the console, if it is built. */
   redirects: boolean;
   playground: boolean;
   documentation: boolean;
@@ -14,7 +14,7 @@ export interface StartPageOptions {
 
 const consoleLink = ["/admin", "Console", "work with the data in the browser"];
 
-/** `GET /`: goes on to the console, or shows a page with links to everything that a browser can open. */
+/** `GET /`: redirects to the console, or shows a page with links to everything that a browser can open. */
 export function startPage(options: StartPageOptions): Router {
   const { isConsoleBuilt, redirects, playground, documentation, login } = options;
   const links = [

@@ -78,7 +78,7 @@ interface Routes {
   stopAssistant: () => Promise<void>;
 }
 
-/** Mounts all handlers. A request meets them in the order of this function, from top to bottom. */
+/** Mounts all handlers. A request passes them in the order of this function. */
 export async function mountRoutes(options: RouteOptions): Promise<Routes> {
   const { config, database, gateways, tenants, api, uploads, drain, monitoring } = options;
   const { pool, constraints } = database;
@@ -197,7 +197,7 @@ export async function mountRoutes(options: RouteOptions): Promise<Routes> {
   app.use((_request, _response, next) => {
     next(notFound("There is nothing here"));
   });
-  // The last one: errors of every handler above.
+  // Last, so that it handles the errors of all handlers above.
   app.use(errorHandler(log, constraints));
   return { server, stopAssistant };
 }

@@ -45,7 +45,7 @@ export const constants = {
     /** How long a request may be queued; while the oldest has waited for half of that, new requests get 503 at once. */
     waitMs: 2_000,
   },
-  /** Reading a workbook keeps a processor busy, and the server answers requests meanwhile. */
+  /** Reading a workbook occupies a processor core while the server must still answer requests. */
   uploads: { threads: 1, memoryMb: 512, timeoutMs: 15_000, waitMs: 15_000 },
   login: { timeoutMs: 5_000 },
   console: {
@@ -60,7 +60,7 @@ export const constants = {
     /** Orders or customers of one request. */
     pageSize: 200,
     retries: 4,
-    /** When the ERP asks for a longer wait (`Retry-After`), the job is postponed instead. */
+    /** When the ERP requests a longer delay (`Retry-After`), the job is postponed instead. */
     longestWaitMs: 30_000,
     /** Requests in a row without a response that open the circuit breaker. */
     breakerFailures: 5,

@@ -52,7 +52,7 @@ export function limitsConfig(
     ...constants,
     requestsPerMinute: get("REQUESTS_PER_MINUTE"),
     costPerMinute: get("COST_PER_MINUTE"),
-    // Outside production `devLogin` asks for no secret that could be guessed.
+    // Outside production `devLogin` requires no secret that could be guessed.
     loginAttemptsPerMinute: get("LOGIN_ATTEMPTS_PER_MINUTE") ?? (production ? 30 : 3_000),
   };
 }

@@ -6,7 +6,7 @@ const shape =
 const provider = z.strictObject({
   /** Part of the callback's address, `/auth/callback/<id>`. */
   id: z.string().regex(/^[a-z0-9][a-z0-9-]{0,39}$/),
-  /** Shown on the page where people choose a provider. */
+  /** Shown on the page where users choose a provider. */
   name: z.string().trim().min(1).max(80),
   /** The issuer identifier; the discovery document is below it. */
   issuer: z.url({ protocol: /^https?$/ }).refine((issuer) => !/[?#]/.test(issuer)),
@@ -18,7 +18,7 @@ const provider = z.strictObject({
     .default(["openid", "email", "profile"]),
 });
 
-/** An OpenID Connect provider that people may log in with. */
+/** An OpenID Connect provider for logins. */
 export type LoginProvider = z.output<typeof provider>;
 
 const providers = z.array(provider).max(20);

@@ -125,8 +125,8 @@ export function serverProblems(config: Server): string[] {
 }
 
 /**
- * The warning about a server outside production that the network can reach, where no login asks for a password; null for other
- * servers. It is no error: inside a container the server must listen on all addresses.
+ * The warning about a server outside production that is reachable from the network and has logins without a password;
+ * null for other servers. It is not an error, because in a container the server must listen on all addresses.
  */
 export function exposureWarning({ host, production }: Pick<Server, "host" | "production">) {
   if (production || /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/i.test(host)) return null;

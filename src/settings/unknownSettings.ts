@@ -1,6 +1,6 @@
 import { nearest } from "../text/suggest.ts";
 
-/** A variable of the environment that looks like a setting and is none. */
+/** An environment variable that looks like a setting but is not one. */
 export interface UnknownSetting {
   name: string;
   /** The setting whose name is most similar; null when none is. */

@@ -42,8 +42,8 @@ export interface LoginStore {
     destination: Destination,
   ): Promise<string | null>;
   /**
-   * Opens a session with `token` for the code of a completed login. False for a code that is used or expired, or a user who was
-   * deactivated meanwhile.
+   * Opens a session with `token` for the code of a completed login. False for a used or expired code, and for a user who
+   * has been deactivated since.
    */
   open(info: RequestInfo, code: string, destination: Destination, token: string): Promise<boolean>;
 }

@@ -26,8 +26,7 @@ interface Known {
 
 /**
  * Discovers providers at first use, so that one that is down does not stop a server from starting, and again after an
- * hour. Concurrent requests share
- * one discovery; a failed one keeps the previous result.
+ * hour. Concurrent requests share one discovery; when it fails, the previous result is used.
  */
 export function makeProviderClients(timeoutMs: number): ProviderClients {
   const known = new Map<string, Known>();
