@@ -4,7 +4,7 @@ const operations = ["CREATE", "READ", "UPDATE", "DELETE"];
 const limitCap = 200;
 const limitDefault = 50;
 
-/** `total` counts at most this many rows: counting takes time, and nobody pages through more. */
+/** The maximum of `total`, because counting takes time and users do not page through more rows. */
 export const countedAtMost = 50_000;
 
 /** The input of `auditLogs`. */

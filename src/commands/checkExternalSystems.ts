@@ -19,7 +19,7 @@ const patienceMs = 15_000;
 
 /**
  * Checks each configured external system, with the permissions that the service needs there. Test files are removed
- * again; no workflow is started, no mail sent and no model asked.
+ * again; no workflow is started, no mail is sent and no model is called.
  */
 export async function checkExternalSystems(config: Config): Promise<Finding[]> {
   const found = await Promise.all([

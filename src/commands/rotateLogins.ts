@@ -125,7 +125,7 @@ export async function endLogins(config: Config): Promise<string> {
   });
 }
 
-/** Lends a connection that may change logins. */
+/** Runs `work` on a connection that may change logins. */
 async function withOwner<T>(url: string, work: (owner: pg.Client) => Promise<T>): Promise<T> {
   const owner = await openClient(url, lookMs);
   try {

@@ -27,7 +27,7 @@ export async function runCommand(work: (config: Config) => Promise<number>): Pro
 }
 
 /**
- * Lends a connection that acts as the owner of the tables, in the main schema.
+ * Runs `work` on a connection that acts as the owner of the tables, in the main schema.
  * @throws CommandError without an address of the database
  */
 export async function asOwner<T>(
@@ -51,7 +51,7 @@ export async function asOwner<T>(
   });
 }
 
-/** Lends a pool of one connection that acts as `role`. */
+/** Runs `work` with a pool of one connection that acts as `role`. */
 export async function withPool<T>(
   { maintenanceTimeoutMs }: Config["database"],
   url: string,

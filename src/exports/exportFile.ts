@@ -105,7 +105,7 @@ async function writeContent(
     });
   }
   const missing = begun.totalRows - written.rows;
-  // A list is read as it is when the file is written.
+  // Exports of lists have no fixed set of rows: the search runs when the file is written.
   if (missing > 0 && begun.values === null)
     notes.push(
       missing === 1
@@ -138,7 +138,7 @@ async function* read({
   onRow,
 }: ExportFileOptions): AsyncGenerator<CellValue[]> {
   const kinds = begun.columns.map(kindOf);
-  // CSV and JSONL say the time zone of a timestamp: UTC.
+  // In CSV and JSONL, timestamps include their time zone, UTC.
   const local = begun.format === "xlsx" ? localTimes(begun.timeZone) : null;
   let any = false;
   const statement = { text: begun.query, values: begun.values ?? [exportId] };

@@ -1,4 +1,4 @@
-/** The caches of a process: parsed documents, Grafast's plans, compiled statements of SQL JSON reads. */
+/** The caches of a process: parsed documents, Grafast's plans, and compiled statements of the SQL-JSON path. */
 export type CacheName = "documents" | "plans" | "reads";
 
 const counts = new Map<CacheName, { hits: number; misses: number }>();

@@ -10,13 +10,13 @@ export interface NotificationToMail {
   body: string | null;
   occurrences: number;
   happened_at: Date;
-  /** The recipient's. */
+  /** The recipient's time zone. */
   time_zone: string;
   locale: string;
   id: string;
 }
 
-// The rest is in the inbox, to which the mail leads.
+// The mail links to the inbox for the rest.
 const maxShown = 100;
 
 /** Writes one mail about notifications of one person, the newest first; undefined without notifications. */

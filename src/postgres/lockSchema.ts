@@ -34,7 +34,7 @@ export async function lockSchema(
       );
       return rows[0]?.held ?? false;
     };
-    // Polls: a waiting statement could not be told from a silent database.
+    // Polls, because a waiting statement could not be distinguished from a database that does not respond.
     for (let tries = 0; !(await isHeld()); tries++) {
       if (tries === 0) onWait();
       await setTimeout(lookMs);

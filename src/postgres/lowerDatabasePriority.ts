@@ -7,9 +7,8 @@ import { wireOf } from "./wire.ts";
 const done = new WeakSet<ClientBase>();
 
 /**
- * Lowers the priority of the database process that serves a connection, if this process has a lowered one and both run on the
- * same machine: a worker's statements then leave the processor to requests, too. To be called at each use of a connection:
- * this process may have got its priority after the connection was made.
+ * Lowers the priority of the database process behind a connection if this process has a lowered priority and both run on
+ * the same machine. To be called at each use of a connection, since the priority may be lowered after connecting.
  */
 export function lowerDatabasePriority(client: ClientBase): void {
   if (done.has(client) || getPriority() < constants.priority.PRIORITY_BELOW_NORMAL) return;
@@ -23,6 +22,6 @@ export function lowerDatabasePriority(client: ClientBase): void {
     if (title.startsWith("postgres: ") && title.includes(`(${localPort}) `))
       lowerPriority(processID);
   } catch {
-    // Not on this machine, or not readable.
+    // The process is on another machine or not readable.
   }
 }

@@ -163,9 +163,9 @@ export function createSharedConnections(
       sharedConnections.push(shared);
     } catch (error) {
       const isLate = error instanceof Error && error.message === tooLate;
-      // Pause: there may be too many connections, and this would repeat without end.
+      // Pauses, because the database may have too many connections, and retries at once would never end.
       if (!isLate) opensAgainAt = performance.now() + pauseMs;
-      // Callers behind the first have time left. Without shared connections nobody else would serve them.
+      // Other callers may still wait, unless there is no shared connection left to serve them.
       if (pool.ending || (sharedConnections.length === 0 && !isLate))
         for (const { fail } of waiting.splice(0)) fail(error);
     } finally {

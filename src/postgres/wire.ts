@@ -19,7 +19,7 @@ export function wireOf(client: ClientBase): Wire {
   return client as ClientBase & Wire;
 }
 
-/** Whether the database owes the answer to a query. */
+/** Whether a query has not been answered yet. */
 export function isAnswerDue({ readyForQuery, _sentQueryQueue }: Wire): boolean {
   return !readyForQuery || _sentQueryQueue.length > 0;
 }

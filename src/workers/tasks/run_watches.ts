@@ -120,7 +120,7 @@ async function evaluate(
         }
     }
     const named = own.filter(({ needsNames, isReady }) => needsNames && isReady);
-    // The watch that was saved last knows the present label of the table.
+    // The statement of the newest watch uses the table's current label.
     for (const [table, some] of Map.groupBy(named, tableOf) as Map<string, [Watch, ...Watch[]]>)
       seen[`${userId}.${table}`] = Object.fromEntries(
         (await seenRows(context, some.at(-1) ?? some[0], idsOf(table))).map(([id, name]) => [
@@ -134,7 +134,7 @@ async function evaluate(
   const work = async () => {
     for (const [userId, own] of owners) await evaluateOwner(userId, own);
   };
-  // No evaluation may run on when the job has failed.
+  // Waits for all evaluations, so that none continues after the job has failed.
   const ended = await Promise.allSettled(Array.from({ length: ownersAtOnce }, work));
   for (const end of ended) if (end.status === "rejected") throw end.reason;
   return { results, seen };
@@ -188,7 +188,7 @@ async function seenRows(
   }
 }
 
-/** After other errors, such as outages, locks and stops, the job is tried again. */
+/** Other errors, such as outages, lock timeouts and a shutdown, cause a retry of the job. */
 function isFaultOf(error: unknown, codes: RegExp): boolean {
   return isDatabaseError(error) && codes.test(error.code ?? "");
 }
