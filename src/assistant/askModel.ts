@@ -33,9 +33,9 @@ interface AskOptions {
   signal: AbortSignal;
   /** The time zone and locale of the user. */
   region: Region;
-  /** Reserves an amount for a step, or what is left for today; null when less than `least` is left. */
+  /** Reserves an amount for a step, or the rest of today's budget; null when less than `least` remains. */
   reserve: (least: number, wanted: number) => Promise<number | null>;
-  /** Records what a step used and releases its reservation. */
+  /** Records the cost of a step and releases its reservation. */
   onUsage: (spent: StepUsage) => Promise<void>;
   onLimit: (bound: LimitReached) => void;
   /** Called when the model exceeds its limit; the answer must be stopped. */

@@ -1,4 +1,4 @@
-/** Where the user is, or else the office. */
+/** The time zone and locale of the user, or else of the office. */
 export interface Region {
   timeZone: string;
   locale: string;

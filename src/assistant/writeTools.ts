@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { Operations } from "./operations.ts";
 import type { RequestInfo } from "../auth/identity.ts";
 
-/** What the description of a change may look up, as the proposer. */
+/** Look-ups for the description of a change, with the proposer's permissions. */
 export interface Facts {
   requestContext: RequestInfo;
   operations: Operations;

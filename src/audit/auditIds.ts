@@ -78,7 +78,7 @@ export function withoutAuditIds(value: unknown): void {
     return;
   }
   const row = value as Record<string, unknown>;
-  // Deleted, since callers see the object as it is.
+  // Deleted in place, because this object becomes the response.
   Reflect.deleteProperty(row, auditIdKey);
   for (const child of Object.values(row)) withoutAuditIds(child);
 }

@@ -11,7 +11,7 @@ import type { PreludeStatement } from "../postgres/PipelinedQuery.ts";
 import { type Settings, setLocalStatement } from "../postgres/setLocalStatement.ts";
 import { gather, type TextAnswer, type TextStatement } from "../postgres/textAnswer.ts";
 
-/** Who calls: a token and a tenant schema. */
+/** The caller: a token and a tenant schema. */
 export interface Principal {
   token: TokenHash;
   tenant: string;

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Logger } from "pino";
 
-/** The cost of a request and what is left of the caller's limit; in `extensions.cost`. */
+/** The cost of a request and the rest of the caller's limit; in `extensions.cost`. */
 export interface CountedCost {
   /** The most objects that the operation can return, estimated from its page sizes, plus one for the request. */
   requested: number;

@@ -1,7 +1,7 @@
 import type { Pool } from "pg";
 import pluralize from "pluralize";
 
-/** What a constraint or unique index means to callers, read from the catalogue. */
+/** A constraint or unique index as described to callers, read from the catalogue. */
 export interface Constraint {
   /** Its columns, by their names in the API. */
   fields: string[];

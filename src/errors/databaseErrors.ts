@@ -78,8 +78,8 @@ interface Outage {
 }
 
 /**
- * How to log an outage. A database without space for its write-ahead log stops, and clients see only broken
- * connections: the fields then say when the disk was full.
+ * The log fields of an outage. A database without space for its write-ahead log stops, and clients see only broken
+ * connections; the fields then show when the disk was full.
  */
 export function describeOutage(error: unknown): Outage {
   const fields = { err: error };

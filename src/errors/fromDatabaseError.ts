@@ -4,7 +4,7 @@ import { describeOutage, isDatabaseError, isMissingSchema, isOutage } from "./da
 import { type ErrorCode, isErrorCode } from "./errorCodes.ts";
 import { PublicError, badUserInput, conflict, unavailable } from "./PublicError.ts";
 
-// How a database error becomes the answer to a caller. Both translations use it: `toPublicError.ts` for GraphQL, and
+// Translates database errors to responses. Used by both translations of errors: `toPublicError.ts` for GraphQL, and
 // `errorHandler.ts` for all other routes.
 
 interface Translation {

@@ -8,7 +8,7 @@ import type { Constraint } from "./constraints.ts";
 import { fromDatabaseError } from "./fromDatabaseError.ts";
 import { pathByDefinition } from "./inputPath.ts";
 
-/** What the translation of an error depends on. */
+/** The context of the translation of an error. */
 interface ErrorSurroundings {
   constraints: ReadonlyMap<string, Constraint>;
   correlationId: string;
@@ -83,7 +83,7 @@ function toPublicError(error: GraphQLError, surroundings: ErrorSurroundings): Gr
   return show(message, code);
 }
 
-/** Whether an error is of syntax, validation or variables: these hold nothing but what the caller sent. */
+/** Whether an error is of syntax, validation or variables. Such errors contain only input of the caller. */
 function isOfRequest(cause: unknown): cause is Error {
   return cause instanceof GraphQLError
     ? !isMissingValue(cause)

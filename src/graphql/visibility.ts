@@ -9,7 +9,7 @@ export interface Need {
   onlyScoped?: boolean;
 }
 
-/** Who sees rows of a type. */
+/** The visibility of the rows of a type. */
 export interface RowVisibility {
   /** Null for rows that every login sees. */
   need: Need | null;
@@ -17,9 +17,9 @@ export interface RowVisibility {
   summary: readonly string[];
 }
 
-/** Who sees the rows of a field. */
+/** The visibility of the rows of a field. */
 export interface FieldVisibility {
-  /** Shows rows to all who see the parent object, or to those whose own object it is. */
+  /** Shows rows to all callers who see the parent object, or only to its owner. */
   follows?: "parent" | "own";
   /** Needs in addition to those of its rows. */
   needs?: readonly Need[];

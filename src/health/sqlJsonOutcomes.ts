@@ -1,6 +1,6 @@
 /**
- * How the SQL-JSON path ended for a GraphQL operation: it answered it; it left it to Grafast because it does not support
- * it or a guard refused the caller; or its compiler failed, which is a defect.
+ * The outcome of the SQL-JSON path for a GraphQL operation. `answered`: it answered. `unsupported`: left to Grafast, as
+ * unsupported or refused by a guard. `failed`: its compiler failed, which is a defect.
  */
 export type SqlJsonOutcome = "answered" | "unsupported" | "failed";
 

@@ -168,7 +168,7 @@ export function makeDocumentGate(
     return operations.length === 1 ? cleanUps.size === 1 : cleanUps.has(operationName ?? "");
   };
 
-  /** Answers errors before the execution like errors of it. */
+  /** Answers errors before the execution in the same form as errors of the execution. */
   const failure: ErrorRequestHandler = (error: unknown, _request, response, next) => {
     // Errors with a status are about the HTTP request, not its operation.
     if (!(error instanceof Error) || "status" in error || response.headersSent) {

@@ -24,7 +24,7 @@ declare global {
   }
 }
 
-/** What the handlers need to find a request's tenant and caller. */
+/** The dependencies for finding a request's tenant and caller. */
 export interface RequestInfoOptions {
   findPrincipal: FindPrincipal;
   mainTenant: string;

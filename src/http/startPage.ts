@@ -2,7 +2,7 @@ import { Router } from "express";
 import { escapeHtml } from "../html/escapeHtml.ts";
 import { sendPage } from "./htmlPage.ts";
 
-/** What the server offers in a browser. */
+/** The pages of the server for browsers. */
 export interface StartPageOptions {
   isConsoleBuilt: () => boolean;
   /** Whether browsers are redirected to the console, if it is built. */

@@ -52,7 +52,7 @@ export function roundedUp(rows: number): number {
   return 2 ** Math.ceil(Math.log2(rows));
 }
 
-/** The most rows that a page reads from its start, with the one that tells whether more follow, rounded up. */
+/** The maximum number of rows read for a page, including the one that shows whether more follow, rounded up. */
 export function reachOfPage({ first, last, offset }: Page): number {
   return roundedUp((first ?? last ?? 0) + (offset ?? 0) + 1);
 }

@@ -3,7 +3,7 @@ import { extendSchema, gql } from "postgraphile/utils";
 import type { Config } from "../config.ts";
 import { resource } from "../schema/resource.ts";
 
-/** What a login page offers. */
+/** The query `loginOptions`: the login methods of the service. */
 export function makeLoginOptionsPlugin({
   config,
   publicUrl,

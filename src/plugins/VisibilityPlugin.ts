@@ -27,8 +27,8 @@ const policyQuery = `
   from pg_policy p where p.polcmd in ('r', '*') and p.polpermissive and to_regrole('office_api') = any (p.polroles)`;
 
 /**
- * A policy that requires one of some permissions and nothing else. The schema is named where it is not in the search
- * path.
+ * Matches a policy whose only condition is one of several permissions. PostgreSQL prints the schema if it is not in the
+ * search path.
  */
 const plainPolicy =
   /^\(\s*SELECT (?:(?:\w+|"[^"]+")\.)?has_(?:any_)?permission\(([^()]*)\) AS has_(?:any_)?permission\)$/;
@@ -37,7 +37,7 @@ const verbs = ["read", "create", "update", "delete"];
 const conditionsOf = new WeakMap<PgClass, readonly string[]>();
 
 /**
- * Notes at each type and field which permissions show all of it, for `hiddenFields.ts` and descriptions. They come from
+ * Records for each type and field which permissions show all rows, for `hiddenFields.ts` and descriptions. They come from
  * policies and tags of tables, and from tags of foreign keys and computed functions.
  */
 export const VisibilityPlugin: GraphileConfig.Plugin = {

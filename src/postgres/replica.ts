@@ -47,7 +47,7 @@ interface ReplicaOptions extends ClientOptions {
 // Consecutive failures that open the circuit breaker.
 const failuresToRest = 5;
 const restMs = 1_000;
-/** How long a response may be overdue before the connection is given up, in milliseconds. */
+/** How long a response may be overdue before the connection is destroyed, in milliseconds. */
 const slackMs = 500;
 
 /** The replica did not confirm the mark, or did not respond after it. */
@@ -92,7 +92,7 @@ export function makeReplica(pool: Pool, options: ReplicaOptions): Replica {
     try {
       expect(waitMs);
       const answer = prepareConnection(client).then(() =>
-        // Each statement has a snapshot of its start: the last one sees what was waited for.
+        // Each statement has its own snapshot, so the last one sees the changes up to the mark.
         runPipelined<Row>(client, prelude, [statement], prepared, () => expect(statementTimeoutMs)),
       );
       answer.catch(() => undefined);

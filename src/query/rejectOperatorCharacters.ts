@@ -9,8 +9,8 @@ type Sign = Pick<QueryNode, "position" | "end"> & { text: string };
 const LETTER_OR_DIGIT = /[\p{Alphabetic}\p{N}]/u;
 
 /**
- * Rejects a text of signs only where nothing else narrows the search: indexes contain letters and digits, so every row
- * would be read. Beside a word or term, as in `moët & chandon`, it is allowed.
+ * Rejects a text without letters and digits unless another condition narrows the search: indexes contain only letters and
+ * digits, so every row would be read. Beside a word or term, as in `moët & chandon`, it is allowed.
  */
 export function rejectOperatorCharacters(node: QueryNode, table: SearchTable): void {
   const sign = unfound(node, table, 0);

@@ -14,7 +14,7 @@ interface StoredKey {
 
 /**
  * Compares the engine's collections and keys with the database, because an engine may lose data or be restored from a
- * backup. Rebuilds what is missing and deletes what is left over.
+ * backup. Rebuilds missing collections and deletes unknown collections and keys.
  */
 export async function reconcile(
   work: SearchWork,

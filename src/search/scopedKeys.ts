@@ -13,7 +13,7 @@ export interface ScopedKey {
   expiresAt: string;
 }
 
-/** What a scoped key gives access to. */
+/** The collections and rows that a scoped key gives access to. */
 export interface ScopedKeyRequest {
   tenant: string;
   collections: readonly string[];

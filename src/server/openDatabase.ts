@@ -14,7 +14,7 @@ import { lockValidSchema, warnOfInsecureSettings } from "./startChecks.ts";
 /** How long a statement that creates or removes a test tenant may take, in milliseconds. */
 const testTenantTimeoutMs = 60_000;
 
-/** The connections of a server, and what it reads from the catalogue at the start. */
+/** The connections of a server, and the data that it reads from the catalogue at the start. */
 export interface ServerDatabase {
   /** Acts as `office_server`. */
   pool: Pool;

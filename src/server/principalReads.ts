@@ -14,12 +14,12 @@ import { makeWithRequestClient } from "../postgres/service.ts";
 import type { Api } from "./buildSchema.ts";
 import type { ServerDatabase } from "./openDatabase.ts";
 
-/** How the server looks tokens up. */
+/** The options of token look-ups. */
 export function principalOptions(config: Config): PrincipalOptions {
   return { prepared: preparedStatements(config), idleHours: config.session.idleHours };
 }
 
-/** How requests run statements with their token's permissions. */
+/** Runs statements of requests with their token's permissions. */
 interface PrincipalReads {
   queryAsPrincipal: QueryAsPrincipal;
   /** Null without a replica. */

@@ -58,7 +58,7 @@ import { notFound } from "../errors/PublicError.ts";
 /** A client that reads nothing of its answer for so long is disconnected, in milliseconds. */
 const slowReaderMs = 15_000;
 
-/** What the routes need. */
+/** The dependencies of the routes. */
 export interface RouteOptions {
   config: Config;
   database: ServerDatabase;
@@ -129,7 +129,7 @@ export async function mountRoutes(options: RouteOptions): Promise<Routes> {
   // 2. Health checks, before anything that a busy server rejects.
   app.use(health(pool, drain.state));
 
-  // 3. Methods and Accept of /graphql, then the pages for browsers: the playground takes what is left of its GET requests.
+  // 3. Methods and Accept of /graphql, then the pages for browsers; the playground answers the remaining GET requests.
   app.use("/graphql", graphqlMethods(playground !== null));
   if (playground) app.use(playground);
   if (documentation) app.use(documentation);
@@ -240,7 +240,7 @@ async function mountGraphql(app: Express, options: GraphqlOptions): Promise<void
     // By token needs no look-up and comes first; by address applies to anonymous requests only.
     rateLimit.byToken,
     ...longRequestsOfKnown(requestIdentity(info), rateLimit.byAddress),
-    // Authenticates in the same statement that reads: the look-up below is for what it leaves to Grafast.
+    // Authenticates in the statement that reads. The look-up below is for operations that Grafast executes.
     sqlJsonExecutor({ config, documents, schema, queryAsPrincipal, readReplica, publicError }),
     requestIdentity({ ...info, maySkipPrimary }),
     rateLimit.byAddress,

@@ -9,7 +9,7 @@ const amount = z
   .regex(/^\d{1,7}(\.\d{1,6})?$/, "must be an amount such as 2.50")
   .transform(Number);
 
-/** The assistant: its language model, and what its answers may cost. */
+/** The assistant: its language model, and limits of cost. */
 export const assistantSettings = {
   AI_PROVIDER: {
     schema: z.enum(["openai-compatible", "anthropic"], {

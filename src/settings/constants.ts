@@ -51,7 +51,7 @@ export const constants = {
   console: {
     /** The name of the service in the console. */
     title: "Back office",
-    /** Where `npm run admin:build` writes it. */
+    /** The output folder of `npm run admin:build`. */
     folder: resolve(import.meta.dirname, "../../admin/dist"),
   },
   mail: { timeoutMs: 30_000 },

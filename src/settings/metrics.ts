@@ -6,7 +6,7 @@ const port = z.union([z.literal("off").transform(() => null), whole(0, 65_534)],
   error: "must be a port from 0 to 65534, or off",
 });
 
-/** Where operators and Prometheus reach a process. */
+/** The ports for operators and Prometheus. */
 export const metricsSettings = {
   METRICS_PORT: {
     schema: port,

@@ -17,7 +17,7 @@ export function sqlJsonConfig(get: Get<typeof sqlJsonSettings>) {
   return get("SQL_JSON");
 }
 
-/** What is wrong with the setting. */
+/** The problems of the setting. */
 export function sqlJsonProblems(mode: ReturnType<typeof sqlJsonConfig>, production: boolean) {
   // Plans show values, and each statement runs twice.
   return production && mode === "explain" ? ["SQL_JSON cannot be explain in production"] : [];

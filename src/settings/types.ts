@@ -9,7 +9,7 @@ export interface Setting {
   fallback: string | undefined;
   /** One sentence without a full stop; names the unit. */
   meaning: string;
-  /** What the default depends on, where `fallback` is undefined. */
+  /** The rule for the default, where `fallback` is undefined. */
   defaultNote?: string;
   /** A value for .env.example. */
   example?: string;

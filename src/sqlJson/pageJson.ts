@@ -18,7 +18,7 @@ import {
 import type { AskedPage } from "./pagePart.ts";
 import { type Text, objectJson, textSql } from "./jsonText.ts";
 
-/** A page and what is selected of it. */
+/** A page and its selection. */
 interface PageToWrite {
   type: GraphQLObjectType;
   node: FieldNode;

@@ -62,7 +62,7 @@ export interface Part {
 }
 
 /**
- * The last row that may be read, including the one that tells whether more follow, rounded up to a power of two. Null
+ * The last row that may be read, including the one that shows whether more follow, rounded up to a power of two. Null
  * where nothing is skipped, or all rows are read.
  */
 export function readLimit(first: number | null, offset: number | null): number | null {

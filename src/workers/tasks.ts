@@ -76,7 +76,7 @@ const schedule: readonly { task: string; match: string; missedMs: number; queue?
   { task: "clean_assistant", match: "*/10 * * * *", missedMs: 0 },
   // Retries failed deletions, and deletes each file a second time.
   { task: "remove_files", match: "*/5 * * * *", missedMs: 0 },
-  // Delivers missed changes and restores what the engine has lost.
+  // Delivers missed changes and restores lost collections and keys of the engine.
   { task: "check_search", match: everyMinute, missedMs: 0 },
   { task: "verify_search", match: "10 3 * * *", missedMs: 0 },
   { task: "sweep_test_tenants", match: "17 * * * *", missedMs: 0 },

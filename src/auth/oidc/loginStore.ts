@@ -6,7 +6,7 @@ import { hashToken } from "../tokens.ts";
 import type { AttemptSecrets } from "./LoginStrategy.ts";
 import type { Person } from "./readPerson.ts";
 
-/** Where the browser goes after the login. */
+/** The target of the browser after the login. */
 export interface Destination {
   /** The id of the provider. */
   provider: string;

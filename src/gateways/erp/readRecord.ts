@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import type { ErpUnreadable } from "../erp.ts";
 
-/** The readable records of a response, and what is known of the others. */
+/** The readable records of a response, and the legible parts of the others. */
 export interface ReadRecords<Entity> {
   records: Entity[];
   unreadable: ErpUnreadable[];

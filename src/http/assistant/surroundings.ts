@@ -14,7 +14,7 @@ import type { AssistantConfig } from "../../settings/assistant.ts";
 import type { UploadReader } from "../../uploads/uploadReader.ts";
 import { requestContextOf } from "../requestInfo.ts";
 
-/** What the assistant's routes need. */
+/** The dependencies of the assistant's routes. */
 export interface Surroundings {
   config: AssistantConfig;
   pool: Pool;
