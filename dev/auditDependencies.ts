@@ -51,7 +51,7 @@ export function openAdvisories(json: unknown, excepted: unknown, today: string):
 
 async function main(): Promise<number> {
   const excepted: unknown = JSON.parse(await readFile(join(root, "docs/advisories.json"), "utf8"));
-  const said = await new Promise<string>((resolve) => {
+  const output = await new Promise<string>((resolve) => {
     execFile(
       "npm",
       ["audit", "--omit=dev", "--json", "--fetch-retries=0", "--fetch-timeout=20000"],
@@ -61,7 +61,7 @@ async function main(): Promise<number> {
   });
   let json: unknown = null;
   try {
-    json = JSON.parse(said);
+    json = JSON.parse(output);
   } catch {
     // Not JSON: reported below as no report.
   }

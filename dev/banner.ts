@@ -1,4 +1,4 @@
-/** What `npm start` prints when the service is ready: its addresses and the first steps. */
+/** The text that `npm start` prints when the service is ready: its addresses and the first steps. */
 export function banner(service: {
   /** The server's address, such as `http://127.0.0.1:4000`. */
   url: string;

@@ -9,7 +9,7 @@ const root = path.resolve(import.meta.dirname, "..");
 const admin = path.join(root, "admin");
 const stampFile = path.join(admin, "dist", ".built");
 
-/** The hash of everything that a build is made from. */
+/** The hash of all files that affect a build. */
 async function stampOfSources(): Promise<string> {
   const entries = await readdir(admin, { recursive: true, withFileTypes: true });
   const sources = entries
@@ -29,7 +29,7 @@ const stamp = await stampOfSources();
 const built = await readFile(stampFile, "utf8").catch(() => null);
 if (built !== stamp) {
   const started = performance.now();
-  // Vite takes React's development build otherwise, such as under a test runner.
+  // Otherwise Vite bundles React's development build, for example under a test runner.
   process.env["NODE_ENV"] = "production";
   const { build } = await import("vite");
   await build({
@@ -37,7 +37,7 @@ if (built !== stamp) {
     mode: "production",
     logLevel: "warn",
   });
-  // The last file: a build that was interrupted has none. The server reads the build again when it changes.
+  // Written last, so that an interrupted build has no stamp. The server reloads the build when the stamp changes.
   await writeFile(stampFile, stamp);
   process.stdout.write(`console built in ${Math.round(performance.now() - started)} ms\n`);
 }

@@ -36,7 +36,7 @@ async function createFolder(folder: string): Promise<void> {
   if (isFolder === false) throw new Error("it is a file");
   await createFolder(path.dirname(folder));
   await mkdir(folder).catch((error: unknown) => {
-    // Another process made it at the same moment.
+    // Another process created it concurrently.
     if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
   });
 }

@@ -57,7 +57,7 @@ interface Counts {
   issues: { orderCount: number }[];
 }
 
-/** What is there now, how to log in, and what to try. */
+/** Describes the data, how to log in and what to try. */
 async function report(
   client: DemoClient,
   {
@@ -97,7 +97,7 @@ async function report(
   ].join("\n");
 }
 
-/** Says when orders are still to come, or why none came. */
+/** Says that the import still runs, or why it failed. */
 function describeImport(orderImport: OrderImport | null): string[] {
   if (orderImport === null) return [];
   const { status, finishedAt, error } = orderImport;

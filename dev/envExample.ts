@@ -4,7 +4,7 @@ const heading = `# The variables of docker-compose.yml. Copy this file to .env a
 # Written by \`npm run generate\` from docker-compose.yml and src/settings.
 `;
 
-/** Variables of docker-compose.yml that are no settings of the service. */
+/** Variables of docker-compose.yml that are not settings of the service. */
 const composeVariables: Readonly<Record<string, string>> = {
   POSTGRES_PASSWORD:
     "password of PostgreSQL's administrator, which only the migration uses; letters and digits, such as from `openssl rand -hex 24`",

@@ -133,7 +133,7 @@ async function withFreshDatabase<T>(work: (pool: pg.Pool) => Promise<T>): Promis
         max: 2,
         options: `-c search_path=${tenant},extensions,pg_temp`,
       });
-      // Connections may still be closing when the database is dropped; a failed query rejects on its own.
+      // Connections may still be closing when the database is dropped. Failed queries reject separately.
       pool.on("error", () => {});
       try {
         return await work(pool);

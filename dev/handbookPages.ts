@@ -14,13 +14,13 @@ const pages = [
   "scripts",
 ];
 
-/** SQL that writes the pages of the product's handbook from `docs`, the page of each under its file's name. */
+/** SQL that upserts the product's handbook pages from `docs`. The slug of a page is its file's name. */
 export async function handbookSql(docs: string): Promise<string> {
   const rows = await Promise.all(
     pages.map(async (slug, position) => {
       const text = await readFile(join(docs, `${slug}.md`), "utf8");
       const [, title = slug, body = ""] = /^# (.+)\n+([^]*)$/.exec(text) ?? [];
-      const values = [slug, title, withOwnLinks(body).trimEnd()].map(literal);
+      const values = [slug, title, rewriteLinks(body).trimEnd()].map(literal);
       return `  (${[...values, position].join(", ")})`;
     }),
   );
@@ -37,8 +37,10 @@ where documentation_pages.is_built_in
 `;
 }
 
-/** Links to other pages of the handbook lead there; of links to other files the text stays, and pictures go. */
-function withOwnLinks(body: string): string {
+/**
+ * Rewrites links to other handbook pages, replaces links to other files by their text, and removes local images.
+ */
+function rewriteLinks(body: string): string {
   return body
     .replace(/^!\[[^\]]*\]\((?!https?:)[^)]*\)\n*/gm, "")
     .replace(/\[([^\]]*)\]\(([\w.-]+)\.md(#[\w-]*)?\)/g, (_link, text: string, page: string) =>

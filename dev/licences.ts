@@ -23,7 +23,7 @@ export async function licencesPage(): Promise<string> {
     const name = locked.name ?? path.split("node_modules/").at(-1) ?? "";
     rows.set(
       `${name} ${version}`,
-      license ?? (await ownLicence(path)) ?? elsewhere.get(name) ?? "not stated",
+      license ?? (await packageLicence(path)) ?? knownLicences.get(name) ?? "not stated",
     );
   }
   const sorted = [...rows].toSorted(([a], [b]) => (a < b ? -1 : 1));
@@ -47,13 +47,13 @@ export async function licencesPage(): Promise<string> {
 }
 
 /** Licences of packages whose files do not state one. */
-const elsewhere = new Map([
+const knownLicences = new Map([
   // Stated in the repository's README, which was changed after the last release.
   ["buffers", "MIT"],
 ]);
 
-/** The licence in the package's manifest, in its older forms too, or in its readme. */
-async function ownLicence(path: string): Promise<string | undefined> {
+/** The licence from the package's manifest, also in its deprecated formats, or from its readme. */
+async function packageLicence(path: string): Promise<string | undefined> {
   const text = await readFile(join(root, path, "package.json"), "utf8").catch(() => "{}");
   const { license, licenses } = JSON.parse(text) as {
     license?: string | { type: string };

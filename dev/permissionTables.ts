@@ -3,7 +3,10 @@ import type pg from "pg";
 
 const marked = /(<!-- permissions -->\n)[\s\S]*?(<!-- \/permissions -->)/;
 
-/** docs/access.md with its tables of what each kind of caller and each permission opens, as the guards declare it. */
+/**
+ * Returns docs/access.md with regenerated tables: the queries and mutations that each kind of caller and each
+ * permission may use, from the declared guards.
+ */
 export async function withPermissionTables(
   page: string,
   schema: GraphQLSchema,
@@ -13,7 +16,7 @@ export async function withPermissionTables(
     'select key, description from permissions order by key collate "C"',
   );
   const line = (name: string, meaning: string, guard: string) => {
-    const [queries, mutations] = opened(schema, guard);
+    const [queries, mutations] = allowedFields(schema, guard);
     return `| ${name} | ${meaning} | ${queries || mutations ? queries : "nothing yet"} | ${mutations} |`;
   };
   const tables = [
@@ -33,8 +36,8 @@ export async function withPermissionTables(
   return page.replace(marked, (_all, open: string, close: string) => open + tables + close);
 }
 
-/** The queries and the mutations that a guard opens, each as a list of names. */
-function opened(schema: GraphQLSchema, guard: string): [string, string] {
+/** The names of the queries and of the mutations that a guard allows. */
+function allowedFields(schema: GraphQLSchema, guard: string): [string, string] {
   const names = (type: ReturnType<GraphQLSchema["getQueryType"]>) =>
     Object.values(type?.getFields() ?? {})
       .filter(({ extensions }) => {

@@ -7,8 +7,8 @@ import { readConfig } from "../src/config.ts";
 import { openClient } from "../src/postgres/pools.ts";
 import { environmentOfCommand } from "../src/settings/runningService.ts";
 
-// `npm run db:psql`: opens the database of the service that runs in this folder, by psql where it is installed and otherwise by a
-// small prompt. `-- -c "select 1"` runs one command.
+// `npm run db:psql` opens the database of the running service in psql, or in a simple prompt where psql is not
+// installed. `-- -c "select 1"` runs one command.
 
 const answerMs = 3_600_000;
 
@@ -16,17 +16,20 @@ async function main(): Promise<void> {
   const { database } = readConfig(environmentOfCommand(process.env));
   if (database.ownerUrl === undefined)
     throw new Error("No database: start the service with npm start, or set DATABASE_URL");
-  const words = process.argv.slice(2);
-  const code = await runPsql(database.ownerUrl, database.schema, words);
-  process.exitCode = code ?? (await runPrompt(database.ownerUrl, database.schema, words));
+  const args = process.argv.slice(2);
+  const code = await runPsql(database.ownerUrl, database.schema, args);
+  process.exitCode = code ?? (await runPrompt(database.ownerUrl, database.schema, args));
 }
 
-/** Runs psql and returns its exit code; null where it is not installed. The password is not among its arguments, which others can see. */
-async function runPsql(url: string, schema: string, words: string[]): Promise<number | null> {
+/**
+ * Runs psql and returns its exit code; null where it is not installed. The password is passed in the environment,
+ * because other users can read the arguments.
+ */
+async function runPsql(url: string, schema: string, args: string[]): Promise<number | null> {
   const address = new URL(url);
   const password = decodeURIComponent(address.password);
   address.password = "";
-  const child = spawn("psql", [address.href, ...words], {
+  const child = spawn("psql", [address.href, ...args], {
     stdio: "inherit",
     env: {
       ...process.env,
@@ -49,9 +52,9 @@ async function runPsql(url: string, schema: string, words: string[]): Promise<nu
 }
 
 /** Runs the statements of `-c` or of the standard input, each ended by a semicolon, and prints what they return. */
-async function runPrompt(url: string, schema: string, words: string[]): Promise<number> {
+async function runPrompt(url: string, schema: string, args: string[]): Promise<number> {
   const { values } = parseArgs({
-    args: words,
+    args,
     options: { command: { type: "string", short: "c" } },
   });
   const client = await openClient(url, answerMs);
@@ -59,7 +62,9 @@ async function runPrompt(url: string, schema: string, words: string[]): Promise<
     await client.query(`set search_path = ${pg.escapeIdentifier(schema)}, extensions`);
     if (values.command !== undefined) return (await runStatement(client, values.command)) ? 0 : 1;
     if (process.stdin.isTTY)
-      console.log("psql is not installed: this prompt takes SQL, ended by ; and Ctrl-D ends it.");
+      console.log(
+        "psql is not installed. Enter SQL statements, each ended by a semicolon; Ctrl-D quits.",
+      );
     return await readStatements(client);
   } finally {
     await client.end();

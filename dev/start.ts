@@ -39,9 +39,9 @@ let migration: ChildProcess | undefined;
 let consoleBuild: ChildProcess | undefined;
 let stopWatching: (() => void) | undefined;
 let stoppingSince: number | undefined;
-/** The files of `admin` that a build is made from; not those that it writes. */
+/** The source files of `admin`, without the build output. */
 const consoleSources = /^(?!dist\b).*\.(tsx?|css|html|svg)$/;
-/** Whether migrations may break callers of the API, those of watched files included. */
+/** Whether migrations may break callers of the API. Applies to migrations after a file change, too. */
 let allowBreaking = false;
 
 async function main(): Promise<void> {
@@ -70,13 +70,13 @@ async function main(): Promise<void> {
     });
     env["DATABASE_URL"] = database.url;
   }
-  // Ctrl-C may have come while the database started.
+  // The user may have pressed Ctrl-C while the database started.
   if (stoppingSince !== undefined) {
     await stopDatabaseAndEmulators();
     return;
   }
 
-  // Their files are in the folder that the database has locked.
+  // Starts after the database, whose lock also protects the emulators' files.
   const emulatorsReady = startEmulatorProcess(config, env, flags["erp-orders"]);
   const consoleReady = buildConsole(env);
   if (!(await migrate(env))) return shutDown(1);
@@ -90,7 +90,7 @@ async function main(): Promise<void> {
     const folders = ["src", "db", ...(extraSqlDir === undefined ? [] : [extraSqlDir])];
     const watchers = [
       watchFolders(root, folders, (paths) => restartChildren(paths, env), say),
-      // The server takes a new build by itself.
+      // The server loads a new build without a restart.
       watchFolders(root, ["admin"], () => buildConsole(env), say, consoleSources),
     ];
     stopWatching = () => {
@@ -129,9 +129,9 @@ function startEmulatorProcess(
   return new Promise((resolve) => {
     emulators = supervise({
       name: "emulator process",
-      spawn: () => startBehind("dev/runEmulators.ts", original, [`--erp-orders=${erpOrders}`]),
+      spawn: () => startLowPriority("dev/runEmulators.ts", original, [`--erp-orders=${erpOrders}`]),
       log: say,
-      // They have no work to finish.
+      // Emulators have no work to finish.
       stopTimeoutMs: 8_000,
       onReady: (message) => {
         for (const name of names) env[name] = original[name];
@@ -162,14 +162,14 @@ function startChildren(config: Config, env: NodeJS.ProcessEnv, watching: boolean
       // On one machine requests have priority over jobs.
       spawn: () =>
         name === "worker"
-          ? startBehind("src/worker.ts", env)
+          ? startLowPriority("src/worker.ts", env)
           : spawnNode(`src/${name}.ts`, env, "ipc"),
       log: say,
       stopTimeoutMs: config.shutdownSeconds * 1000 + 5000,
       onReady: (message) => {
         serverUrl = message.url ?? serverUrl;
         announce(env);
-        if (waiting.delete(name) && waiting.size === 0) void sayBanner(config, env);
+        if (waiting.delete(name) && waiting.size === 0) void printBanner(config, env);
       },
       onGiveUp: () => {
         if (watching) say(`the ${name} starts again at the next change of a file`);
@@ -180,7 +180,7 @@ function startChildren(config: Config, env: NodeJS.ProcessEnv, watching: boolean
   }
 }
 
-async function sayBanner(config: Config, env: NodeJS.ProcessEnv): Promise<void> {
+async function printBanner(config: Config, env: NodeJS.ProcessEnv): Promise<void> {
   const ownerUrl = env["DATABASE_OWNER_URL"] || env["DATABASE_URL"];
   say(
     banner({
@@ -241,8 +241,8 @@ async function buildConsole(env: NodeJS.ProcessEnv): Promise<void> {
 }
 
 /**
- * Starts a script in another process group, so that Ctrl-C in the terminal does not reach it: a signal of this process or the closed
- * channel stops it.
+ * Starts a script in a separate process group, so that Ctrl-C in the terminal does not reach it. This process stops
+ * it by a signal or by closing the channel.
  */
 function spawnNode(
   script: string,
@@ -258,8 +258,11 @@ function spawnNode(
   });
 }
 
-/** Starts a process that has lower priority than the server once it is ready: on a busy machine it would hardly get there. */
-function startBehind(
+/**
+ * Starts a process and lowers its priority once it is ready. A lower priority from the beginning would delay its
+ * start on a busy machine.
+ */
+function startLowPriority(
   script: string,
   env: NodeJS.ProcessEnv,
   args: readonly string[] = [],
@@ -283,7 +286,7 @@ async function shutDown(exitCode: number): Promise<void> {
   setTimeout(() => process.exit(exitCode || 1), running.length > 0 ? 650_000 : 15_000).unref();
   try {
     stopWatching?.();
-    // Both at once: one that ends while another is awaited would not be heard of.
+    // Concurrently: `once` would miss the exit of a step that ends while another is awaited.
     const steps = [migration, consoleBuild].filter((child) => child !== undefined);
     await Promise.all(steps.map(endStep));
     await Promise.all(running.map((child) => child.stop()));
@@ -308,7 +311,7 @@ function onSignal(signal: NodeJS.Signals): void {
 }
 
 function fail(error: unknown): void {
-  // The messages of our errors are for the person at the terminal.
+  // Error messages are written for the user of the command.
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
   process.exitCode = 1;
 }

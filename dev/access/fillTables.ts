@@ -3,8 +3,8 @@ import type pg from "pg";
 /** A column that a generated row must set. */
 interface Column {
   name: string;
-  /** Its place in the table. */
-  place: number;
+  /** Its position in the table. */
+  position: number;
   type: string;
   /** The first two values of an enumeration. */
   labels: string[] | null;
@@ -31,8 +31,10 @@ export class FillError extends Error {
 }
 
 /**
- * Generates rows from the catalogue until each table has two, or the one row that it may hold: the first refers to the first row of each referenced table, the
- * second to the second. Runs in the caller's transaction. @throws FillError when the table's checks reject all candidates
+ * Generates rows from the catalogue until each table has two rows, or the one row that a unique index allows. The
+ * first row references the first row of each target table, the second row the second.
+ * Runs in the caller's transaction.
+ * @throws FillError when the table's checks reject all candidates
  */
 export async function fillTables(client: pg.ClientBase, tables: readonly string[]): Promise<void> {
   let waiting = [...tables];
@@ -73,7 +75,7 @@ async function countRows(client: pg.ClientBase, table: string): Promise<number> 
 
 async function readColumns(client: pg.ClientBase, table: string): Promise<Column[]> {
   const { rows } = await client.query<Column>(
-    `select quote_ident(a.attname) as name, a.attnum as place, format_type(t.oid, null) as type, k.target, k.target_column,
+    `select quote_ident(a.attname) as name, a.attnum as position, format_type(t.oid, null) as type, k.target, k.target_column,
        (select array_agg(e.enumlabel::text order by e.enumsortorder) from pg_enum e where e.enumtypid = t.oid) as labels
      from pg_attribute a
        join pg_type d on d.oid = a.atttypid
@@ -116,7 +118,7 @@ async function insertRow(
     } catch (error) {
       await client.query("rollback to savepoint fill");
       const { constraint, message } = error as { constraint?: string; message: string };
-      if (!(await moveOn(client, table, { columns, attempts, constraint })))
+      if (!(await advanceCandidates(client, table, { columns, attempts, constraint })))
         throw new FillError(
           `No row can be generated for ${table}: ${message}. Add two rows to dev/access/seed.ts`,
           { cause: error },
@@ -126,7 +128,7 @@ async function insertRow(
 }
 
 /** Advances the columns of the violated check to their next candidate; false when there is none. */
-async function moveOn(
+async function advanceCandidates(
   client: pg.ClientBase,
   table: string,
   state: {
@@ -152,7 +154,7 @@ async function moveOn(
 }
 
 /** The expressions to try for a column, the most likely first. */
-function candidatesOf({ type, labels, place }: Column): readonly ((number: number) => string)[] {
+function candidatesOf({ type, labels, position }: Column): readonly ((number: number) => string)[] {
   if (labels) return [(number) => `'${labels[Math.min(number, labels.length) - 1]}'`];
   if (/^(smallint|integer|bigint|numeric|real|double precision)$/.test(type)) return numbers;
   if (type === "boolean") return [() => "true", () => "false"];
@@ -160,7 +162,7 @@ function candidatesOf({ type, labels, place }: Column): readonly ((number: numbe
     return [
       (number) => `now() + interval '${number} hours'`,
       // The end of a period comes after its beginning.
-      (number) => `now() + interval '${number} days ${place} hours'`,
+      (number) => `now() + interval '${number} days ${position} hours'`,
     ];
   if (type === "uuid") return [() => "uuidv7()"];
   if (/^jsonb?$/.test(type)) return [() => "'{}'", () => "'[]'"];

@@ -9,11 +9,17 @@ const verbs = ["select", "insert", "update", "delete"] as const;
 const roles = ["office_api", "office_server", "office_worker", "office_owner"];
 export const nobody = "no permission";
 
-/** What one caller reaches by one verb: `none`, `own`, `all` or so many of the rows; `no grant` when the right is missing. */
+/**
+ * The rows that one caller reaches with one verb: `none`, `own`, `all` or a count such as `2 of 4`. `no grant` when
+ * the privilege is missing.
+ */
 type Cell = string;
-/** A cell for all callers of a role, or `otherwise` for a login without permissions and for callers not named. */
+/**
+ * One cell for all callers of a role. If callers differ: `otherwise` for a login without permissions and for
+ * callers not named, and the names of the callers of each other cell.
+ */
 type Verb = Cell | { otherwise: Cell; [cell: string]: Cell | string[] };
-/** Of one table: by role and verb; one cell where all verbs have the same. */
+/** Access to one table by role and verb; one cell when all verbs have the same. */
 export type TableAccess = Record<string, Cell | Record<string, Verb>>;
 
 interface Principal {
@@ -22,7 +28,7 @@ interface Principal {
   userId: string;
   permissions: string[];
   scoped: boolean;
-  /** With an API token in place of a session. */
+  /** Authenticated by an API token instead of a session. */
   token?: boolean;
 }
 
@@ -33,15 +39,16 @@ interface Probe {
 }
 
 interface Table {
-  /** As in the catalogue. */
+  /** The name in the catalogue. */
   name: string;
   /** Without the month of a monthly partition. */
   label: string;
 }
 
 /**
- * Who reaches what: principals by tables by verbs, as the database answers and not as policies read. `change` is applied
- * first, `only` limits the tables. Nothing of it stays: run it in a transaction that is rolled back, as a superuser.
+ * Measures which rows each principal reaches in each table with each verb. It executes statements instead of
+ * reading policies. `change` runs first, `only` limits the tables.
+ * Run it as a superuser in a transaction that is rolled back: it changes grants and adds rows.
  */
 export async function measureAccess(
   client: pg.ClientBase,
@@ -53,11 +60,11 @@ export async function measureAccess(
     ({ name }) => !options.only || name === options.only,
   );
   const granted = await readGrants(client, tables);
-  const totals = await openAll(client, tables);
+  const totals = await grantAll(client, tables);
 
   const cells = new Map<string, Map<string, Map<string, Cell>>>();
   for (const principal of await readPrincipals(client)) {
-    await become(client, principal);
+    await setPrincipal(client, principal);
     for (const { name, label } of tables) {
       const { rows } = await client.query<Probe>("select * from access_probe($1, $2)", [
         name,
@@ -70,7 +77,7 @@ export async function measureAccess(
         const byName = byVerb.get(probe.verb) ?? new Map<string, Cell>();
         const cell = cellOf(right, probe, totals.get(name));
         const before = byName.get(principal.name) ?? cell;
-        // Partitions of different months have to be alike.
+        // All monthly partitions must have the same cell.
         byName.set(principal.name, before === cell ? cell : `${before} or ${cell}`);
         cells.set(key, byVerb.set(probe.verb, byName));
       }
@@ -86,13 +93,13 @@ export async function measureAccess(
   );
 }
 
-/** What the written expectation says of one caller and one verb. */
+/** The expected cell of one caller and one verb. */
 export function expectedCell(
   access: TableAccess | undefined,
   { role, verb, name }: { role: string; verb: (typeof verbs)[number]; name: string },
 ): Cell {
   const byVerb = access?.[role];
-  if (byVerb === undefined) throw new Error(`Nothing is written down of ${role}`);
+  if (byVerb === undefined) throw new Error(`The expected access has no entry for ${role}`);
   const cells = typeof byVerb === "string" ? byVerb : byVerb[verb];
   if (cells === undefined || typeof cells === "string") return cells ?? "none";
   const named = Object.entries(cells).find(
@@ -115,7 +122,7 @@ async function readTables(client: pg.ClientBase): Promise<Table[]> {
   return rows;
 }
 
-/** The tables that the seed has left without two rows, or the one that they may hold: a cell of theirs says nothing. */
+/** Tables that do not have {@link rowsWanted} rows after seeding. Their cells prove nothing. */
 export async function findEmpty(client: pg.ClientBase): Promise<string[]> {
   await seedTables(client);
   const empty: string[] = [];
@@ -127,7 +134,7 @@ export async function findEmpty(client: pg.ClientBase): Promise<string[]> {
   return empty;
 }
 
-/** The rights as they are: `role table verb`. */
+/** The granted privileges, each as `role table verb`. */
 async function readGrants(client: pg.ClientBase, tables: Table[]): Promise<Set<string>> {
   const { rows } = await client.query<{ right: string }>(
     `select concat_ws(' ', r.role, t.name, v.verb) as right
@@ -141,13 +148,13 @@ async function readGrants(client: pg.ClientBase, tables: Table[]): Promise<Set<s
   return new Set(rows.map((row) => row.right));
 }
 
-/** Takes the grants out of play, keeps what is in the tables, and returns how many rows of each there are. */
-async function openAll(client: pg.ClientBase, tables: Table[]): Promise<Map<string, Probe>> {
+/** Grants every privilege, so that only policies decide. Copies the rows of all tables and returns their counts. */
+async function grantAll(client: pg.ClientBase, tables: Table[]): Promise<Map<string, Probe>> {
   const names = tables.map(({ name }) => name).join(", ");
   await client.query(await readFile(join(import.meta.dirname, "probe.sql"), "utf8"));
   await client.query(`grant all on ${names} to ${roles.join(", ")}`);
   await client.query(`grant usage on schema office_jobs to ${roles.join(", ")}`);
-  // Neither triggers nor foreign keys: the question is whom policies let through.
+  // Disables triggers and foreign keys, which would hide what the policies allow.
   await client.query("set local session_replication_role = replica");
   for (const { name } of tables)
     await client.query("select access_probe_keep($1, $2)", [name, ownPattern]);
@@ -178,12 +185,12 @@ async function readPrincipals(client: pg.ClientBase): Promise<Principal[]> {
     ...keys.map((key) => login(key, [key])),
     login("every permission", keys),
     { ...login("an unlimited token of every permission", keys), token: true },
-    // The other roles claim everything that a request could: it must not help them.
+    // The other roles set every permission that a request could set. It must not widen their access.
     ...roles.slice(1).map((role) => login(nobody, keys, role)),
   ];
 }
 
-async function become(
+async function setPrincipal(
   client: pg.ClientBase,
   { role, userId, permissions, scoped, token }: Principal,
 ): Promise<void> {
@@ -207,15 +214,15 @@ function cellOf(right: boolean, probe: Probe, total: Probe | undefined): Cell {
 
 function reachOf({ verb, reached, reached_own }: Probe, total: Probe | undefined): Cell {
   if (reached === 0 || !total) return "none";
-  // Of rows to insert, two of the caller's own and two of others are tried.
+  // The probe inserts at most two of the caller's own rows and two others.
   const cap = (count: number) => (verb === "insert" ? Math.min(count, 2) : count);
-  const ownOnes = cap(total.reached_own);
-  const all = ownOnes + cap(total.reached - total.reached_own);
+  const ownRows = cap(total.reached_own);
+  const all = ownRows + cap(total.reached - total.reached_own);
   if (reached === all) return "all";
-  return reached === reached_own && reached === ownOnes ? "own" : `${reached} of ${all}`;
+  return reached === reached_own && reached === ownRows ? "own" : `${reached} of ${all}`;
 }
 
-/** As short as it can be said without loss: what all callers or all verbs have in common is said once. */
+/** Merges cells that all callers or all verbs share. */
 function summary(byVerb: Map<string, Map<string, Cell>> | undefined): Cell | Record<string, Verb> {
   const shown = verbs.map(
     (verb) => [verb, summaryOfVerb(byVerb?.get(verb) ?? new Map<string, Cell>())] as const,

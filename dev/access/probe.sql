@@ -1,5 +1,5 @@
--- Made in a transaction that is rolled back. What a caller reaches in each table, by policies alone: every right is granted
--- before, so that a mistake in the grants cannot hide one in the policies, nor the other way round.
+-- Counts the rows that a caller reaches in each table by policies alone. Every privilege is granted first, so that
+-- a mistake in the grants cannot hide one in the policies. Created in a transaction that is rolled back.
 create table access_probe_rows (relation text not null, own boolean not null, row jsonb not null);
 grant select on access_probe_rows to public;
 
@@ -29,13 +29,13 @@ begin
     execute format('select count(*), count(*) filter (where to_jsonb(t)::text ~ %L) from %s t', pattern, relation)
     into reached, reached_own;
   exception when insufficient_privilege then
-    -- A policy asks a function that the caller may not call.
+    -- A policy calls a function that the caller may not execute.
     reached := 0;
     reached_own := 0;
   end;
   return next;
 
-  -- Through a view nobody writes: the migrate command refuses such grants.
+  -- Views are read-only: the migrate command refuses write grants on them.
   if (select c.relkind = 'v' from pg_class c where c.oid = access_probe.relation::regclass) then
     reached := 0;
     reached_own := 0;
@@ -45,7 +45,7 @@ begin
     return;
   end if;
 
-  -- Rows that are there already: policies are asked before keys and constraints are.
+  -- Inserts copies of existing rows: policies are checked before keys and constraints.
   verb := 'insert';
   reached := 0;
   reached_own := 0;
@@ -70,7 +70,7 @@ begin
   end loop;
   return next;
 
-  -- As the API writes: rows are found before they are changed, so that reading is part of it.
+  -- Reads the rows before it changes them, as the API does, so that the policies for reading apply too.
   foreach verb in array array['update', 'delete'] loop
     select f.count into reached from access_probe_write(verb, relation, v_column, '') f(count);
     select f.count into reached_own from access_probe_write(verb, relation, v_column, pattern) f(count);

@@ -17,8 +17,8 @@ export const colleague = "00000000-0000-7000-8000-0000000000c1";
 const department = "00000000-0000-7000-8000-00000000d001";
 
 /**
- * Rows by which the matrix tells nothing, one's own and everything apart: the caller's, where the table knows whose a row is, and
- * others'. Tables that are not here get generated rows ({@link fillTables}).
+ * Rows that let the matrix distinguish no access, access to own rows and full access: rows of the caller, where the
+ * table records an owner, and rows of others. Other tables get generated rows ({@link fillTables}).
  */
 const rows = `
   insert into departments (id, name) values ('${department}', 'One'), ('00000000-0000-7000-8000-00000000d002', 'Two');
@@ -121,7 +121,7 @@ const rows = `
   select office_jobs.add('nothing', '{}', run_at => now() + interval '1 day') from generate_series(1, 2);
 `;
 
-/** Puts two rows into every table, in the transaction at hand. @throws FillError */
+/** Adds two rows to every table, in the client's transaction. @throws FillError */
 export async function seedTables(client: pg.ClientBase): Promise<void> {
   await client.query(rows);
   await fillTables(client, await findEmptyTables(client));

@@ -1,6 +1,6 @@
 /** Sends GraphQL requests of one user to the service. */
 export interface DemoClient {
-  /** @throws when the answer has errors */
+  /** @throws when the response has errors */
   ask<Data>(query: string, variables?: object): Promise<Data>;
 }
 
@@ -20,7 +20,9 @@ export function makeDemoClient(url: string, token?: string): DemoClient {
         errors?: { message: string }[];
       };
       if (errors || data === undefined)
-        throw new Error(errors?.map(({ message }) => message).join("; ") ?? "The answer is empty");
+        throw new Error(
+          errors?.map(({ message }) => message).join("; ") ?? "The response is empty",
+        );
       return data;
     },
   };

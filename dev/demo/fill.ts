@@ -14,7 +14,7 @@ import {
 } from "./office.ts";
 import { administrator, departments, roles, users } from "./staff.ts";
 
-/** What a run of the demo added; 0 for what was there. */
+/** The number of rows that a run of the demo added, by kind. */
 export interface Added {
   departments: number;
   roles: number;
@@ -32,7 +32,7 @@ export interface Added {
   notes: number;
 }
 
-/** The import of orders that a run started; it may go on in the worker. */
+/** The import of orders that a run started. It may still run in the worker. */
 export interface OrderImport {
   status: string;
   finishedAt: string | null;
@@ -41,14 +41,14 @@ export interface OrderImport {
 
 type Named = { id: string; name: string };
 
-/** The whole demo takes less than half a minute, on a busy machine as well. */
-const importPatienceMs = 20_000;
-/** As many orders show every kind of import issue. */
+/** Keeps the whole demo below half a minute, also on a busy machine. */
+const importTimeoutMs = 20_000;
+/** This many orders include every kind of import issue. */
 const enoughOrders = 200;
 
 /**
- * Adds the demo data that is missing, by the name of each thing; existing rows stay as they are. `clientOf` logs a user
- * of the demo in.
+ * Adds missing demo data, which it finds by name, and leaves existing rows unchanged. `clientOf` logs in as a user
+ * of the demo.
  */
 export async function fillDemo(
   client: DemoClient,
@@ -200,7 +200,7 @@ async function addCampaigns(client: DemoClient, now: Date): Promise<number> {
   return missing.length;
 }
 
-/** Books the resources where there are no bookings. Returns the number of new ones. */
+/** Books the resources if there are no bookings. Returns the number of new bookings. */
 async function addBookings(client: DemoClient, now: Date): Promise<number> {
   const countBookings = async () => {
     const { resourceBookings } = await client.ask<{ resourceBookings: { totalCount: number } }>(
@@ -218,7 +218,7 @@ async function addBookings(client: DemoClient, now: Date): Promise<number> {
   return countBookings();
 }
 
-/** Enters and requests the absences of the demo where there are none. Returns the number of new ones. */
+/** Enters and requests the absences of the demo if there are none. Returns the number of new absences. */
 async function addAbsences(
   client: DemoClient,
   now: Date,
@@ -257,7 +257,7 @@ function daysFrom(now: Date, inDays: number, more: number): { startsOn: string; 
   return { startsOn: dayAfter(inDays), endsOn: dayAfter(inDays + more) };
 }
 
-/** Returns the id of the new absence, of which approvers are notified. */
+/** Requests an absence, which notifies the approvers. Returns its id. */
 async function requestAbsence(client: DemoClient, input: object): Promise<string> {
   const { createAbsence } = await client.ask<{ createAbsence: { id: string } }>(
     "mutation ($input: CreateAbsenceInput!) { createAbsence(input: $input) { id } }",
@@ -266,7 +266,7 @@ async function requestAbsence(client: DemoClient, input: object): Promise<string
   return createAbsence.id;
 }
 
-/** Writes a note about each of the first customers that has none. Returns the number of new ones. */
+/** Adds a note to each of the first customers that has none. Returns the number of new notes. */
 async function addNotes(client: DemoClient): Promise<number> {
   const { customers } = await client.ask<{
     customers: { nodes: { id: string; notes: { nodes: unknown[] } }[] };
@@ -282,13 +282,13 @@ async function addNotes(client: DemoClient): Promise<number> {
   return pairs.length;
 }
 
-/** Writes the pages of the handbook that are missing: first without their text, so that each finds those that it links to. */
+/** Creates the missing handbook pages: first without text, so that links between them resolve. */
 async function addPages(client: DemoClient): Promise<number> {
   const { documentationPages } = await client.ask<{
     documentationPages: { nodes: { id: string; title: string; body: string }[] };
   }>("{ documentationPages(first: 250) { nodes { id title body } } }");
   const ids = new Map(documentationPages.nodes.map(({ id, title }) => [title, id]));
-  // A page without a text is left by a demo that was stopped: the texts link to each other and come last.
+  // An interrupted run leaves pages without text.
   const complete = new Set(
     documentationPages.nodes.filter(({ body }) => body !== "").map(({ title }) => title),
   );
@@ -312,8 +312,8 @@ async function addPages(client: DemoClient): Promise<number> {
 }
 
 /**
- * Starts the import from the ERP where there are no orders, and waits for the first ones. The worker goes on to import
- * the rest. Returns the number of orders so far.
+ * Starts the ERP import if there are no orders, and waits for the first orders. The worker imports the rest.
+ * Returns the number of orders so far.
  */
 async function importOrders(
   client: DemoClient,
@@ -328,7 +328,7 @@ async function importOrders(
   const { importErpOrders } = await client.ask<{ importErpOrders: { id: string } }>(
     "mutation { importErpOrders { id } }",
   );
-  const deadline = Date.now() + importPatienceMs;
+  const deadline = Date.now() + importTimeoutMs;
   for (;;) {
     const { erpSyncRun } = await client.ask<{ erpSyncRun: OrderImport | null }>(
       "query ($id: ID!) { erpSyncRun(id: $id) { status finishedAt error } }",

@@ -52,7 +52,7 @@ export interface DemoBooking {
   startsAt: Date;
   endsAt: Date;
   attendees: number | null;
-  /** Of a series. */
+  /** Set for a series of bookings. */
   repeatWeeks?: 1 | 2;
   repeatUntil?: string;
 }

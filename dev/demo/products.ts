@@ -4,16 +4,19 @@ const reviewers = ["Vinklubben's panel", "Karen Skovgaard", "The Cork Letter"] a
 const latestVintage = 2022;
 const vintages = 4;
 
-/** The number of the product at a place of the catalogue: that of an item of the ERP emulator, so that orders name it. */
+/**
+ * The number of the product at an index of the catalogue. It equals the number of an item of the ERP emulator, so
+ * that orders refer to the product.
+ */
 function productNumber(index: number): string {
   return index % 10 === 3 ? String(index).padStart(6, "0") : String(100_000 + index);
 }
 
-/** A number from 0 to `below` - 1 that follows from the place. */
+/** A pseudo-random number from 0 to `below` - 1, derived from the index. */
 const vary = (index: number, salt: number, below: number) =>
   (((index + 1) * 2_654_435_761 + salt * 40_503) % 4_294_967_296) % below;
 
-/** One bottle of the catalogue, as `syncProducts` takes it. */
+/** One product as input of `syncProducts`. */
 function productOf(wine: DemoWine, age: number, index: number) {
   const vintage = latestVintage - age;
   const price = Math.round(wine.priceDkk * (1 + age * 0.06));

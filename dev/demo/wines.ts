@@ -10,7 +10,7 @@ export interface DemoWine {
   alcoholPercent: number;
   /** Retail price of the latest vintage, in DKK. */
   priceDkk: number;
-  /** What it tastes of, for the description. */
+  /** Tasting notes for the description. */
   taste: string;
 }
 

@@ -1,5 +1,5 @@
--- $1: the schemas to dump. What tables, views and sequences let whom do, and their comments. The comments of policies and
--- triggers only repeat their definitions, so they are left out.
+-- $1: the schemas to dump. Policies, grants and comments of tables, views and sequences. Comments of policies and
+-- triggers are left out, because they only repeat the definitions.
 with relations as (
   select c.*, array_position($1::text[], n.nspname::text) as place, c.oid::regclass::text as name,
     case c.relkind when 'S' then 'sequences' when 'v' then 'views' when 'm' then 'views' else 'tables' end as section

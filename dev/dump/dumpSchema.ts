@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type pg from "pg";
 
 interface Piece {
-  /** 0: around the schemas; 1: of the tenant; 2: of the queue's schema. */
+  /** 0: outside the schemas; 1: the tenant; 2: the queue's schema. */
   place: number;
   section: string;
   object: string;
@@ -25,9 +25,10 @@ const sections = [
 const places = ["", "the tenant", "office_jobs"];
 
 /**
- * Describes one tenant and the queue's schema beside it, as SQL for people to read: what the catalogue holds after all
- * migrations, logic and data. Neither the tenant's name nor the day, the server or the order of creation shows in it, so two
- * tenants of the same shape have equal descriptions. The client's role needs USAGE on the tenant and on `extensions`.
+ * Dumps the definitions of one tenant and of the queue's schema as SQL for people to read. The dump omits the
+ * tenant's name, the date, the server and the order of creation, so that tenants of the same shape have equal
+ * dumps.
+ * The client's role needs USAGE on the tenant and on `extensions`.
  */
 export async function dumpSchema(
   client: Pick<pg.ClientBase, "query">,
@@ -36,12 +37,12 @@ export async function dumpSchema(
   const { rows } = await client.query<{ path: string }>(
     "select current_setting('search_path') as path",
   );
-  // Names of the tenant's own objects are printed without their schema when the search path leads to them.
+  // PostgreSQL omits the schema of objects that the search path finds.
   await setPath(client, `"${tenant}", extensions, pg_temp`);
   try {
     return print(await readPieces(client, [tenant, "office_jobs"]));
   } finally {
-    // In a transaction that failed nothing can be set, and its end restores the path.
+    // Fails in an aborted transaction, whose rollback restores the path.
     await setPath(client, rows[0]?.path ?? "").catch(() => {});
   }
 }
@@ -77,7 +78,7 @@ function print(pieces: Piece[]): string {
   return `${lines.join("\n").trim()}\n`;
 }
 
-/** By code points, since a database's own order of texts depends on its collation. */
+/** Does not depend on the collation of the database. */
 function compare(a: Piece, b: Piece): number {
   return (
     a.place - b.place ||

@@ -1,7 +1,7 @@
 const shownLines = 5;
-const farthest = 300;
-/** So many equal lines in a row end a difference: one alone, such as `);`, stands everywhere. */
-const enough = 3;
+const maxChangedLines = 300;
+/** Consecutive equal lines that end a difference. A single line such as `);` is too common. */
+const minEqualLines = 3;
 
 /**
  * The first lines in which two texts differ, `-` before those of the old one and `+` before those of the new one, headed by
@@ -13,28 +13,29 @@ export function firstDifference(before: string, after: string): string | undefin
   const fresh = after.split("\n");
   const start = old.findIndex((line, index) => line !== fresh[index]);
   const at = start < 0 ? old.length : start;
-  const [gone, come] = findEnd(old.slice(at), fresh.slice(at));
+  const [removed, added] = findEnd(old.slice(at), fresh.slice(at));
   return [
     `  line ${at + 1}:`,
-    ...shorten(old.slice(at, at + gone), "-"),
-    ...shorten(fresh.slice(at, at + come), "+"),
+    ...shorten(old.slice(at, at + removed), "-"),
+    ...shorten(fresh.slice(at, at + added), "+"),
   ].join("\n");
 }
 
-/** How many lines of each text to pass over until both go on alike; all of them when they never do. */
+/** The number of lines to skip in each text until both continue with equal lines; all lines when they never do. */
 function findEnd(old: readonly string[], fresh: readonly string[]): [number, number] {
-  for (let sum = 1; sum <= farthest; sum += 1) {
-    for (let gone = Math.min(sum, old.length); gone >= 0; gone -= 1) {
-      const come = sum - gone;
-      if (come <= fresh.length && alike(old, gone, fresh, come)) return [gone, come];
+  for (let sum = 1; sum <= maxChangedLines; sum += 1) {
+    for (let removed = Math.min(sum, old.length); removed >= 0; removed -= 1) {
+      const added = sum - removed;
+      if (added <= fresh.length && hasEqualLines(old, removed, fresh, added))
+        return [removed, added];
     }
   }
   return [old.length, fresh.length];
 }
 
-function alike(old: readonly string[], from: number, fresh: readonly string[], at: number) {
+function hasEqualLines(old: readonly string[], from: number, fresh: readonly string[], at: number) {
   const left = Math.max(old.length - from, fresh.length - at);
-  for (let index = 0; index < Math.min(enough, left); index += 1)
+  for (let index = 0; index < Math.min(minEqualLines, left); index += 1)
     if (old[from + index] !== fresh[at + index]) return false;
   return true;
 }

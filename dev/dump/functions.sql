@@ -1,6 +1,6 @@
--- $1: the schemas to dump. Functions with their bodies, owners, grants and comments. The tenant's name stands in two places
--- of a definition, the function's own name and the search path that it pins; it is taken out of these and nowhere else, so
--- that a function that names its schema is noticed.
+-- $1: the schemas to dump. Functions with their bodies, owners, grants and comments. The tenant's name is removed
+-- from the function's qualified name and its `search_path`. It stays elsewhere, so that a function that names its
+-- schema shows up.
 with functions as (
   select p.*, array_position($1::text[], n.nspname::text) as place, n.nspname, n.nspowner, p.oid::regprocedure::text as name
   from pg_proc p join pg_namespace n on n.oid = p.pronamespace

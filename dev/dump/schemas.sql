@@ -1,5 +1,5 @@
--- $1: the schemas to dump; the first is the tenant, whose name stays out. What stands around the tables: schemas, roles,
--- extensions, default privileges. Whether a role can log in is each installation's own business.
+-- $1: the schemas to dump; the first is the tenant, whose name is omitted. Roles, default privileges, schemas and
+-- extensions. LOGIN is omitted, because it differs between installations.
 select 0 as place, 'roles' as section, r.rolname as object, 1 as part,
   format(
     'create role %I%s;', r.rolname,

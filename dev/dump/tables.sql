@@ -1,5 +1,5 @@
--- $1: the schemas to dump. Tables, partitions, views and sequences. Partitions for one month are left out: which there are
--- depends on the day. What a partition has from its parent is shown at the parent.
+-- $1: the schemas to dump. Tables, partitions, views and sequences. Monthly partitions are left out, because they
+-- depend on the date. Definitions that a partition inherits are shown at its parent.
 with relations as (
   select c.*, array_position($1::text[], n.nspname::text) as place, n.nspowner, c.oid::regclass::text as name
   from pg_class c join pg_namespace n on n.oid = c.relnamespace

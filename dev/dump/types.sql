@@ -32,7 +32,7 @@ union all
 select place, 'types', name, 2, format('alter type %s owner to %I;', name, typowner::regrole::text)
 from types join pg_namespace n on n.oid = typnamespace where typowner <> n.nspowner
 union all
--- Everyone may use a type; what differs from that is shown.
+-- USAGE is granted to PUBLIC by default; only deviations are shown.
 select place, 'types', name, 3, format(
   'revoke usage on type %s from public;', name
 ) from types where typacl is not null and not exists (select from aclexplode(typacl) g where g.grantee = 0)
