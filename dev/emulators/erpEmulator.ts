@@ -5,10 +5,10 @@ import type { AddressInfo } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
 import { ZodError } from "zod";
 import type { Page } from "./erp/api.ts";
-import { answerSet, spoil } from "./erp/api.ts";
+import { applyPageFault, readSet } from "./erp/api.ts";
 import type { SeenRequest } from "./erp/control.ts";
 import { control } from "./erp/control.ts";
-import { type Fault, strikesSet } from "./erp/faults.ts";
+import { type Fault, matchesSet } from "./erp/faults.ts";
 import { ApiProblem } from "./erp/problem.ts";
 import { idOf } from "./erp/random.ts";
 import { makeTokenIssuer } from "./erp/tokens.ts";
@@ -16,24 +16,24 @@ import { makeWorld } from "./erp/world.ts";
 import { makeFaultQueue } from "./faultQueue.ts";
 
 export interface ErpEmulatorOptions {
-  /** 0 takes a free one. */
+  /** 0 chooses a free port. */
   port: number;
   seed: string;
   orders: number;
   customers?: number;
   items?: number;
-  /** Every so many orders one has a fault, each kind in turn; 0 for none. */
+  /** One of this many orders has a fault, of each kind in turn; 0 disables faults. */
   faultEvery?: number;
-  /** How long an access token is good. */
+  /** The lifetime of an access token. */
   tokenSeconds?: number;
 }
 
-/** A server that speaks the part of Business Central's API v2.0 that the service uses, and Entra ID's token endpoint. */
+/** Emulates the part of Business Central's API v2.0 that the service uses, and Entra ID's token endpoint. */
 export interface ErpEmulator {
   port: number;
-  /** Where its data can be seen and changed, and faults be ordered. */
+  /** The URL of the control API, which shows and changes data and adds faults. */
   controlUrl: string;
-  /** The settings with which the service uses it. */
+  /** The settings that point the service at the emulator. */
   env: Readonly<Record<string, string>>;
   stop(): Promise<void>;
 }
@@ -58,13 +58,13 @@ export async function startErpEmulator(options: ErpEmulatorOptions): Promise<Erp
   const tokens = makeTokenIssuer({ clientId, clientSecret, seconds: tokenSeconds });
   const faults = makeFaultQueue<Fault>();
   const seen: SeenRequest[] = [];
-  const before = new Map<string, Page>();
+  const previousPages = new Map<string, Page>();
   let requests = 0;
 
   const root = `/v2.0/${tenant}/${environment}/api/v2.0/companies`;
   const tokenPath = `/${tenant}/oauth2/v2.0/token`;
 
-  /** What a GET beneath the API's root gives, by a path such as `(id)/salesOrders`. */
+  /** The response body of a GET below the API's root, for a path such as `(id)/salesOrders`. */
   const read = (url: URL, request: IncomingMessage, fault: Fault | null): unknown => {
     const rest = decodeURIComponent(url.pathname).slice(root.length);
     if (rest === "") return { value: [world.company] };
@@ -73,18 +73,18 @@ export async function startErpEmulator(options: ErpEmulatorOptions): Promise<Erp
       throw new ApiProblem(404, "Internal_CompanyNotFound", "The company was not found.");
     const set = match[2];
     if (set === undefined) return world.company;
-    const page = answerSet(world, set, url, request.headers.prefer as string | undefined);
-    const shown = spoil(world, page, fault, { before: before.get(set), url });
-    // A page that comes again and again stays the same one.
-    if (fault?.kind !== "duplicate") before.set(set, page);
+    const page = readSet(world, set, url, request.headers.prefer as string | undefined);
+    const shown = applyPageFault(world, page, fault, { previous: previousPages.get(set), url });
+    // Repeated `duplicate` faults return the same page.
+    if (fault?.kind !== "duplicate") previousPages.set(set, page);
     return shown;
   };
 
   const answerApi = async (url: URL, request: IncomingMessage, response: ServerResponse) => {
     const set = url.pathname.split("/").at(-1) ?? "";
-    const fault = faults.strike(strikesSet(set));
+    const fault = faults.take(matchesSet(set));
     if (fault?.kind === "slow") await wait(fault.ms);
-    if (strikes(fault, response)) return;
+    if (applyFault(fault, response)) return;
     tokens.verify(request.headers.authorization);
     if (request.method !== "GET")
       throw new ApiProblem(405, "BadRequest_MethodNotAllowed", "The emulator only reads.");
@@ -93,20 +93,20 @@ export async function startErpEmulator(options: ErpEmulatorOptions): Promise<Erp
 
   const answerToken = async (request: IncomingMessage, response: ServerResponse) => {
     const form = new URLSearchParams(await readBody(request));
-    const fault = faults.strike(strikesSet("token"));
+    const fault = faults.take(matchesSet("token"));
     if (fault?.kind === "slow") await wait(fault.ms);
-    if (strikes(fault, response)) return;
+    if (applyFault(fault, response)) return;
     const { status, body } = tokens.issue(form, request.headers.authorization);
     send(response, status, body, fault);
   };
 
   const answerControl = async (url: URL, request: IncomingMessage, response: ServerResponse) => {
-    // A page in the browser must not order faults: neither by a form nor under another name of this machine.
+    // Web pages must not add faults: the host check blocks DNS rebinding, the content type blocks forms.
     if (!/^(127\.0\.0\.1|localhost)(:\d+)?$/.test(request.headers.host ?? ""))
-      throw new ApiProblem(403, "Forbidden", "Reached under a foreign name");
+      throw new ApiProblem(403, "Forbidden", "Unknown host name");
     const text = await readBody(request);
     if (text !== "" && !/^application\/json\b/.test(request.headers["content-type"] ?? ""))
-      throw new ApiProblem(415, "BadRequest", "Send JSON, with its content type");
+      throw new ApiProblem(415, "BadRequest", "Send JSON with the content type application/json");
     const body: unknown = text === "" ? undefined : JSON.parse(text);
     const path = decodeURIComponent(url.pathname).split("/").slice(2).filter(Boolean);
     const parts = { world, faults, tokens, seen, count: () => requests };
@@ -114,7 +114,7 @@ export async function startErpEmulator(options: ErpEmulatorOptions): Promise<Erp
   };
 
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
-    // As it was asked for, so that links to further pages lead the same way.
+    // Uses the requested host, so that links to further pages have the same address.
     const url = new URL(request.url ?? "/", `http://${request.headers.host ?? `${host}:${port}`}`);
     response.setHeader("date", new Date(world.now()).toUTCString());
     if (url.pathname.startsWith("/_emulator")) return answerControl(url, request, response);
@@ -136,7 +136,7 @@ export async function startErpEmulator(options: ErpEmulatorOptions): Promise<Erp
   };
 
   server.on("request", (request: IncomingMessage, response: ServerResponse) => {
-    answer(request, response).catch((error: unknown) => refuse(response, error));
+    answer(request, response).catch((error: unknown) => sendProblem(response, error));
   });
   return {
     port,
@@ -158,8 +158,8 @@ export async function startErpEmulator(options: ErpEmulatorOptions): Promise<Erp
   };
 }
 
-/** The faults that need no answer to spoil. True when the response is done with. */
-function strikes(fault: Fault | null, response: ServerResponse): boolean {
+/** Applies the faults that replace the response. Returns true when the response is complete. */
+function applyFault(fault: Fault | null, response: ServerResponse): boolean {
   if (fault?.kind === "redirect") {
     response.writeHead(302, { location: fault.url }).end();
     return true;
@@ -167,7 +167,7 @@ function strikes(fault: Fault | null, response: ServerResponse): boolean {
   if (fault?.kind !== "status") return false;
   if (fault.retryAfter !== undefined) response.setHeader("retry-after", fault.retryAfter);
   const code = fault.status === 429 ? "TooManyRequests" : "Internal_ServerError";
-  const message = "The emulator was told to fail.  CorrelationId:  00000000.";
+  const message = "The emulator returned a requested fault.  CorrelationId:  00000000.";
   send(response, fault.status, { error: { code, message } }, null);
   return true;
 }
@@ -184,7 +184,7 @@ function send(response: ServerResponse, status: number, body: unknown, fault: Fa
   response.write(text.slice(0, text.length / 2), () => response.destroy());
 }
 
-function refuse(response: ServerResponse, error: unknown): void {
+function sendProblem(response: ServerResponse, error: unknown): void {
   if (response.headersSent) return void response.destroy();
   const problem =
     error instanceof ApiProblem

@@ -1,10 +1,10 @@
 import { z } from "zod";
 
-/** When a fault strikes; part of the schema of each. */
+/** When a fault applies. Part of the schema of every fault. */
 export const faultTiming = {
-  /** How often it strikes before it is over. */
+  /** The number of requests that get the fault. */
   times: z.int().min(1).max(1_000_000).default(1),
-  /** So many requests pass before the first one that it strikes. */
+  /** The number of matching requests to let pass first. */
   after: z.int().min(0).max(1_000_000).default(0),
 };
 
@@ -13,16 +13,16 @@ interface Timed {
   after: number;
 }
 
-/** Scripted faults of an emulator that have not happened yet. */
+/** The faults of an emulator that have not applied yet. */
 export interface FaultQueue<Fault> {
   add(fault: Fault): void;
   clear(): void;
   pending(): readonly Fault[];
-  /** The fault that strikes the request at hand, if one does; `suits` tells which could. */
-  strike(suits?: (fault: Fault) => boolean): Fault | null;
+  /** Takes the fault of the current request, or null. `matches` limits the faults to those that fit the request. */
+  take(matches?: (fault: Fault) => boolean): Fault | null;
 }
 
-/** The faults still to come; each request is struck by one at most, the first that was added. */
+/** A request gets at most one fault: the first one that was added. */
 export function makeFaultQueue<Fault extends Timed>(): FaultQueue<Fault> {
   let pending: Fault[] = [];
   return {
@@ -31,9 +31,9 @@ export function makeFaultQueue<Fault extends Timed>(): FaultQueue<Fault> {
       pending = [];
     },
     pending: () => pending,
-    strike(suits = () => true) {
+    take(matches = () => true) {
       for (const fault of pending) {
-        if (!suits(fault)) continue;
+        if (!matches(fault)) continue;
         if (fault.after > 0) {
           fault.after--;
           continue;

@@ -14,15 +14,15 @@ import type { Dialect } from "./model/dialect.ts";
 import type { Fault } from "./model/faults.ts";
 import { openaiDialect } from "./model/openaiDialect.ts";
 import { ModelProblem } from "./model/problem.ts";
-import { refuse, sendJson, sendStream, sendWhole, strikes } from "./model/sendAnswer.ts";
+import { applyFault, refuse, sendJson, sendStream, sendWhole } from "./model/sendAnswer.ts";
 import { nextTurn, withFault } from "./model/script.ts";
 
 export interface ModelServerOptions {
-  /** 0 takes a free one. */
+  /** 0 chooses a free port. */
   port: number;
-  /** Which protocol `env` has the service speak; the server understands both. */
+  /** The protocol that `env` configures. The server speaks both. */
   provider?: Provider;
-  /** Milliseconds between two chunks of a stream, so that it can be seen to be one. */
+  /** Milliseconds between two chunks of a stream; a delay makes the streaming visible. */
   chunkMs?: number;
 }
 
@@ -34,9 +34,9 @@ type Provider = "openai-compatible" | "anthropic";
  */
 export interface ModelServer {
   port: number;
-  /** Where it shows what it was asked, and can be told to fail. */
+  /** The URL of the control API, which lists requests and adds faults. */
   controlUrl: string;
-  /** The settings with which the service uses it. */
+  /** The settings that point the service at the emulator. */
   env: Readonly<Record<string, string>>;
   stop(): Promise<void>;
 }
@@ -62,15 +62,15 @@ export async function startModelServer(options: ModelServerOptions): Promise<Mod
   ) => {
     const text = await readBody(request);
     const chat = dialect.read(text);
-    const entry = note(seen, JSON.parse(text), response);
-    const fault = faults.strike();
+    const entry = recordRequest(seen, JSON.parse(text), response);
+    const fault = faults.take();
     if (fault?.kind === "slow") await delay(fault.ms, undefined, { ref: false });
     entry.status = fault?.kind === "status" ? fault.status : 200;
     if (chat.model !== modelName)
       throw new ModelProblem(404, `The model '${chat.model.slice(0, 100)}' does not exist`, {
         code: "model_not_found",
       });
-    if (strikes(fault, response, dialect) || response.destroyed) return;
+    if (applyFault(fault, response, dialect) || response.destroyed) return;
     const turn = withFault(nextTurn(chat, state.manner), fault, chat.tools);
     const answer = complete(chat, turn, { number: ++answers, ids: dialect.ids });
     if (!chat.isStream) {
@@ -86,12 +86,12 @@ export async function startModelServer(options: ModelServerOptions): Promise<Mod
     request: IncomingMessage,
     response: ServerResponse,
   ) => {
-    // A page in the browser must not order faults: neither by a form nor under another name of this machine.
+    // Web pages must not add faults: the host check blocks DNS rebinding, the content type blocks forms.
     if (!/^(127\.0\.0\.1|localhost)(:\d+)?$/.test(request.headers.host ?? ""))
-      throw new ModelProblem(403, "Reached under a foreign name");
+      throw new ModelProblem(403, "Unknown host name");
     const text = await readBody(request);
     if (text !== "" && !/^application\/json\b/.test(request.headers["content-type"] ?? ""))
-      throw new ModelProblem(415, "Send JSON, with its content type");
+      throw new ModelProblem(415, "Send JSON with the content type application/json");
     const body: unknown = text === "" ? undefined : JSON.parse(text);
     sendJson(response, 200, control(state, request.method ?? "", path, body));
   };
@@ -121,7 +121,7 @@ export async function startModelServer(options: ModelServerOptions): Promise<Mod
   const server = createServer((request, response) => {
     const path = (request.url ?? "/").split("?")[0] ?? "/";
     const dialect = path === "/v1/messages" ? anthropicDialect : openaiDialect;
-    answer(request, response, path).catch((error: unknown) => give(response, error, dialect));
+    answer(request, response, path).catch((error: unknown) => sendError(response, error, dialect));
   });
   const listening = once(server, "listening");
   server.listen(options.port, host);
@@ -146,7 +146,7 @@ export async function startModelServer(options: ModelServerOptions): Promise<Mod
   };
 }
 
-function note(seen: SeenRequest[], body: unknown, response: ServerResponse): SeenRequest {
+function recordRequest(seen: SeenRequest[], body: unknown, response: ServerResponse): SeenRequest {
   const entry: SeenRequest = { at: Date.now(), body, status: null, aborted: false, endedAt: null };
   seen.push(entry);
   if (seen.length > requestsKept) seen.shift();
@@ -165,7 +165,7 @@ function verifyKey(key: string, { headers }: IncomingMessage): void {
   throw new ModelProblem(401, "Incorrect API key provided.", { code: "invalid_api_key" });
 }
 
-function give(response: ServerResponse, error: unknown, dialect: Dialect): void {
+function sendError(response: ServerResponse, error: unknown, dialect: Dialect): void {
   if (response.headersSent) return void response.destroy();
   if (error instanceof ModelProblem) return refuse(response, error, dialect);
   const isInput = error instanceof ZodError || error instanceof SyntaxError;

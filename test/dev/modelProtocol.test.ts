@@ -226,7 +226,7 @@ describe.each(["openai-compatible", "anthropic"])(
       const gateway = makeGateway(env());
       await fail({ kind: "unknownTool" });
       const unknown = await askModel(gateway, "hello");
-      expect(JSON.stringify(unknown.messages)).toContain("toolThatNobodyOffered");
+      expect(JSON.stringify(unknown.messages)).toContain("missing_tool");
       await fail({ kind: "wrongArguments", form: "json" });
       expect(JSON.stringify((await askModel(gateway, "hello")).messages)).toContain(
         "JSON parsing failed",

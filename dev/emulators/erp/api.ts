@@ -5,7 +5,7 @@ import { project, readQuery, runQuery } from "./query.ts";
 import type { Row } from "./table.ts";
 import type { World } from "./world.ts";
 
-/** An answer's page, before it becomes text. */
+/** The body of a page of records. */
 export interface Page {
   "@odata.context": string;
   value: Row[];
@@ -15,8 +15,8 @@ export interface Page {
 // The documented maximum of the online service (Server-Driven-Paging-in-OData-Web-Services.md).
 const largestPage = 20_000;
 
-/** Answers what a GET of an entity set asks, as Business Central's API v2.0 does. */
-export function answerSet(world: World, set: string, url: URL, prefer: string | undefined): Page {
+/** Runs a GET of an entity set, as Business Central's API v2.0 does. */
+export function readSet(world: World, set: string, url: URL, prefer: string | undefined): Page {
   const table = world.tables[set];
   if (table === undefined)
     throw new ApiProblem(
@@ -28,8 +28,8 @@ export function answerSet(world: World, set: string, url: URL, prefer: string | 
   if (query.lines !== null && set !== "salesOrders")
     throw new ApiProblem(400, "BadRequest", "Could not find the property to expand.");
   const preferred = Number(/odata\.maxpagesize=(\d+)/.exec(prefer ?? "")?.[1] ?? largestPage);
-  const most = Math.max(1, Math.min(preferred, largestPage));
-  const { entries, more } = runQuery(table, query, most);
+  const pageSize = Math.max(1, Math.min(preferred, largestPage));
+  const { entries, more } = runQuery(table, query, pageSize);
   const page: Page = {
     "@odata.context": `${url.origin}${url.pathname.replace(/companies\(.*$/, "")}$metadata#${set}`,
     value: entries.map((entry) => project(table.show(entry), query)),
@@ -45,18 +45,18 @@ export function answerSet(world: World, set: string, url: URL, prefer: string | 
   return page;
 }
 
-/** What a fault makes of a page; `before` is the set's page before. */
-export function spoil(
+/** Applies a fault to a page. `previous` is the previous page of the entity set. */
+export function applyPageFault(
   world: World,
   page: Page,
   fault: Fault | null,
-  { before, url }: { before: Page | undefined; url: URL },
+  { previous, url }: { previous: Page | undefined; url: URL },
 ): Page {
   switch (fault?.kind) {
     case "duplicate":
-      return before ?? page;
+      return previous ?? page;
     case "overlap":
-      return { ...page, value: [...(before?.value.slice(-fault.records) ?? []), ...page.value] };
+      return { ...page, value: [...(previous?.value.slice(-fault.records) ?? []), ...page.value] };
     case "disorder":
       return { ...page, value: page.value.toReversed() };
     case "loop":

@@ -10,7 +10,7 @@ import type { Random } from "./random.ts";
 import { idOf, noId, randomOf } from "./random.ts";
 import type { Row } from "./table.ts";
 
-/** Who buys what: customers and items that follow from a seed. The first of each is kept for orders with a fault. */
+/** Customers and items, generated from a seed. The first of each is reserved for orders with a fault. */
 export interface Catalogue {
   customers: number;
   items: number;
@@ -18,7 +18,7 @@ export interface Catalogue {
   item: (index: number) => Row;
   customerNumber: (index: number) => string;
   itemNumber: (index: number) => string;
-  /** The index of any customer, or item, but the first. */
+  /** The index of a random customer, or item, except the first. */
   someCustomer(random: Random): number;
   someItem(random: Random): number;
 }
@@ -43,7 +43,7 @@ export function makeCatalogue(
   seed: string,
   { customers, items }: { customers: number; items: number },
 ): Catalogue {
-  // Some numbers begin with zeros: they must stay.
+  // Some numbers have leading zeros, which the service must keep.
   const customerNumber = (index: number) =>
     index % 10 === 3 ? String(index).padStart(6, "0") : String(10_000 + index);
   const itemNumber = (index: number) =>

@@ -6,7 +6,7 @@ interface Code {
   displayName: string;
 }
 
-// The last of each list is the mapping gap: only orders with that fault use it.
+// The last code of each list has no mapping. Only orders with that fault use it.
 export const paymentMethods = [
   { code: "BANK", displayName: "Bank transfer" },
   { code: "CARD", displayName: "Payment card" },

@@ -37,7 +37,7 @@ const newOrders = z.strictObject({
 const touch = z.strictObject({
   count: z.int().min(1).max(1_000_000).optional(),
   numbers: z.array(z.string()).optional(),
-  /** The same instant for all of them, instead of each its own. */
+  /** One time of change for all of them, instead of the current time. */
   at: z.iso.datetime().optional(),
 });
 
@@ -96,7 +96,7 @@ export function control(
     default: {
       const table = world.tables[place];
       if (table === undefined || key === undefined || action !== undefined) break;
-      if (method === "PATCH") return change(table, key, properties.parse(body), world.now());
+      if (method === "PATCH") return patchRecord(table, key, properties.parse(body), world.now());
       if (method === "DELETE") return found(key, table.remove(key));
       if (method === "GET") {
         const entry = table.find(key);
@@ -104,7 +104,7 @@ export function control(
       }
     }
   }
-  throw new ApiProblem(404, "NotFound", `The emulator has no ${method} of /${path.join("/")}`);
+  throw new ApiProblem(404, "NotFound", `The emulator has no route ${method} /${path.join("/")}`);
 }
 
 function found(key: string | undefined, done: boolean): unknown {
@@ -113,7 +113,7 @@ function found(key: string | undefined, done: boolean): unknown {
 }
 
 /** Sets properties by path, such as `salesOrderLines[0].quantity`. Values are not checked: tests set invalid ones. */
-function change(
+function patchRecord(
   table: Table,
   key: string,
   given: Readonly<Record<string, Json>>,
@@ -125,7 +125,7 @@ function change(
   delete row["@odata.etag"];
   for (const [path, value] of Object.entries(given)) setAt(row, path, value);
   const wanted = row["lastModifiedDateTime"];
-  // A change that was made before, and shows only now.
+  // A test may backdate the change.
   const modified = typeof wanted === "string" ? Date.parse(wanted) : now;
   if (!Number.isNaN(modified)) delete row["lastModifiedDateTime"];
   table.put(key, row, Number.isNaN(modified) ? Date.parse(textOf(at)) : modified);
@@ -145,7 +145,7 @@ function setAt(row: Row, path: string, value: Json): void {
   (place as Record<string, Json>)[last] = value;
 }
 
-/** Marks orders as changed: those given, or as many as wanted from all over the set. */
+/** Marks orders as changed: the given ones, or `count` random ones. */
 export function touchOrders(
   world: World,
   { count, numbers, at }: z.output<typeof touch>,

@@ -11,15 +11,15 @@ export interface Comparison {
 
 export type Filter =
   | { and: Filter[] }
-  /** All about the same field, as Business Central wants it. */
+  /** All parts compare the same field, as Business Central requires. */
   | { or: Filter[] }
   | Comparison;
 
 const tokenPattern = /\s*(?:(?<punctuation>[()])|(?<text>'(?:[^']|'')*')|(?<word>[^\s()',]+))/y;
 
 /**
- * Reads the part of OData's filters that the service uses: comparisons with `and`, `or` and parentheses.
- * @throws ApiProblem for anything else, as Business Central refuses what it does not support
+ * Parses the part of OData's filters that the service uses: comparisons with `and`, `or` and parentheses.
+ * @throws ApiProblem for any other syntax
  */
 export function parseFilter(source: string): Filter {
   const tokens = tokenise(source);
@@ -75,13 +75,13 @@ export function fieldsOf(filter: Filter): string[] {
   return "or" in filter ? filter.or.flatMap(fieldsOf) : [filter.field];
 }
 
-/** The comparisons that all must hold. */
+/** The comparisons that every match must satisfy. */
 export function required(filter: Filter): Comparison[] {
   if ("and" in filter) return filter.and.flatMap(required);
   return "or" in filter ? [] : [filter];
 }
 
-/** Whether a record passes. */
+/** Whether a record matches the filter. */
 export function passes(filter: Filter, valueOf: (field: string) => Json): boolean {
   if ("and" in filter) return filter.and.every((part) => passes(part, valueOf));
   if ("or" in filter) return filter.or.some((part) => passes(part, valueOf));
@@ -104,7 +104,7 @@ export function passes(filter: Filter, valueOf: (field: string) => Json): boolea
 
 const instantPattern = /^\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d)$/;
 
-/** Times by the instant, codes without regard to case, as Business Central compares them. */
+/** Compares times by instant, and codes without case, as Business Central does. */
 export function compareValues(a: Json, b: Json): number {
   if (typeof a === "string" && typeof b === "string") {
     if (instantPattern.test(a) && instantPattern.test(b)) return Date.parse(a) - Date.parse(b);

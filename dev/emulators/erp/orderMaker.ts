@@ -4,7 +4,7 @@ import type { Random } from "./random.ts";
 import { idOf, noId, randomOf } from "./random.ts";
 import type { Row } from "./table.ts";
 
-/** What can be wrong with an order, by the codes that the service gives it; and an order that takes another one's place. */
+/** Faults of an order, named by the service's issue codes. `superseding` is an order that replaces another. */
 export const orderFaults = [
   "product.missing",
   "customer.missing",
@@ -21,13 +21,13 @@ export const orderFaults = [
 ] as const;
 export type OrderFault = (typeof orderFaults)[number];
 
-export interface OrderWish {
+export interface OrderSpec {
   index: number;
   number: string;
   /** When it was placed, in milliseconds since 1970. */
   placedAt: number;
   fault: OrderFault | null;
-  /** For `superseding`: whose place it takes. */
+  /** For `superseding`: the replaced order. */
   replaces?: { number: string; customer: number };
 }
 
@@ -35,14 +35,14 @@ const freight = { lineType: "Charge", lineObjectNumber: "FREIGHT", description: 
 const deposit = { lineType: "Account", lineObjectNumber: "2450", description: "Pant" };
 const dayMs = 86_400_000;
 
-/** Makes an order as the API shows it, lines and all. The same wish makes the same order. */
-export function makeOrder(catalogue: Catalogue, seed: string, wish: OrderWish): Row {
-  const { index, number, placedAt, fault } = wish;
+/** Generates an order with its lines, as the API shows it. The same spec gives the same order. */
+export function makeOrder(catalogue: Catalogue, seed: string, spec: OrderSpec): Row {
+  const { index, number, placedAt, fault } = spec;
   const random = randomOf(seed, "order", index);
-  const customerIndex = customerOf(catalogue, random, wish);
+  const customerIndex = customerOf(catalogue, random, spec);
   const customer = catalogue.customer(customerIndex);
   const abroad = customer["country"] !== "DK";
-  const lines = makeLines(catalogue, random, wish, abroad ? "EU0" : "MOMS25");
+  const lines = makeLines(catalogue, random, spec, abroad ? "EU0" : "MOMS25");
   const net = sum(lines, "amountExcludingTax");
   const tax = sum(lines, "totalTaxAmount");
   const id = idOf(seed, "order", number);
@@ -59,7 +59,7 @@ export function makeOrder(catalogue: Catalogue, seed: string, wish: OrderWish): 
   return {
     id,
     number,
-    externalDocumentNumber: wish.replaces?.number ?? (random.once(3) ? `PO-${index}` : ""),
+    externalDocumentNumber: spec.replaces?.number ?? (random.once(3) ? `PO-${index}` : ""),
     orderDate: day,
     postingDate: day,
     customerId: missing ? noId : (customer["id"] ?? noId),
@@ -98,15 +98,15 @@ export function makeOrder(catalogue: Catalogue, seed: string, wish: OrderWish): 
   };
 }
 
-function customerOf(catalogue: Catalogue, random: Random, wish: OrderWish): number {
-  if (wish.replaces !== undefined) return wish.replaces.customer;
-  return wish.fault === "payment_method.unmapped" ? 0 : catalogue.someCustomer(random);
+function customerOf(catalogue: Catalogue, random: Random, spec: OrderSpec): number {
+  if (spec.replaces !== undefined) return spec.replaces.customer;
+  return spec.fault === "payment_method.unmapped" ? 0 : catalogue.someCustomer(random);
 }
 
 function makeLines(
   catalogue: Catalogue,
   random: Random,
-  { index, number, fault }: OrderWish,
+  { index, number, fault }: OrderSpec,
   usualTax: keyof typeof taxes,
 ): Row[] {
   const lines: Row[] = [];
@@ -190,7 +190,7 @@ function completeLine(
   };
 }
 
-/** One of a list's codes, but not the gap. */
+/** A random code of a list, except the last one, which has no mapping. */
 function usual(random: Random, codes: readonly { code: string }[]): string {
   return codes[random.below(codes.length - 1)]?.code ?? "";
 }

@@ -1,4 +1,4 @@
-/** A refusal in the form that Business Central gives it. */
+/** An error response in Business Central's format. */
 export class ApiProblem extends Error {
   readonly status: number;
   readonly code: string;

@@ -4,21 +4,21 @@ import { ApiProblem } from "./problem.ts";
 import type { Entry, Json, Row, Table } from "./table.ts";
 import { firstAtLeast } from "./table.ts";
 
-/** What a request asks of an entity set. */
+/** The query options of a request for an entity set. */
 export interface Query {
   filter: Filter | null;
   order: { field: string; down: boolean }[];
   select: string[] | null;
-  /** The properties of the lines asked for; empty for all; null without lines. */
+  /** The selected properties of the lines; empty for all; null without lines. */
   lines: string[] | null;
   top: number;
-  /** The key after which the page begins, as a link of ours carries it. */
+  /** The key after which the page starts, from `$skiptoken`. */
   after: string | null;
 }
 
 const known = ["$filter", "$orderby", "$select", "$expand", "$top", "$skiptoken"];
 
-/** @throws ApiProblem for options and fields that the API, or this part of it, does not have */
+/** @throws ApiProblem for unsupported options and invalid values */
 export function readQuery(search: URLSearchParams): Query {
   for (const name of search.keys())
     if (!known.includes(name))
@@ -50,11 +50,13 @@ function readExpand(expand: string | null): string[] | null {
   return match[1]?.split(",") ?? [];
 }
 
-/** The records that a query asks for: at most `most`, and whether there are more. */
+/**
+ * Returns at limit `limit` records of a query, and whether there are more. @throws ApiProblem for an unknown field
+ */
 export function runQuery(
   table: Table,
   query: Query,
-  most: number,
+  limit: number,
 ): { entries: Entry[]; more: boolean } {
   const sample = table.entries()[0];
   if (sample === undefined) return { entries: [], more: false };
@@ -66,9 +68,9 @@ export function runQuery(
   const line = Array.isArray(lines) ? lines[0] : undefined;
   if (query.lines !== null && line !== null && typeof line === "object" && !Array.isArray(line))
     checkFields(line, query.lines);
-  const wanted = Math.min(most, query.top);
+  const wanted = Math.min(limit, query.top);
   const found: Entry[] = [];
-  // One more than wanted tells whether there are more.
+  // The record after the last wanted one shows that there are more.
   for (const entry of inOrder(table, query)) {
     if (found.length === wanted) return { entries: found, more: query.top > wanted };
     found.push(entry);
@@ -103,7 +105,10 @@ function ordered(table: Table, query: Query): Iterable<Entry> {
   });
 }
 
-/** In order of change. The beginning and the end are sought where the filter names them, so that a page needs no walk. */
+/**
+ * Yields the matching records in order of change. Limits of time in the filter narrow the range, so that a page
+ * needs no full scan.
+ */
 function* matching(table: Table, { filter }: Query, down: boolean): Generator<Entry> {
   const numbers = filter === null ? null : numbersIn(filter);
   const all =
@@ -126,7 +131,7 @@ function* matching(table: Table, { filter }: Query, down: boolean): Generator<En
 const isTime = ({ field }: { field: string }) => field === "lastModifiedDateTime";
 const instantOf = ({ value }: { value: unknown }) => Date.parse(String(value));
 
-/** The numbers of a filter that is nothing but a list of them. */
+/** The numbers of a filter that only lists numbers; null for any other filter. */
 function numbersIn(filter: Filter): string[] | null {
   const parts = "or" in filter ? filter.or : [filter];
   const numbers = parts.flatMap((part) =>
@@ -147,7 +152,7 @@ function valueOf(table: Table, entry: Entry, field: string): Json {
   return table.show(entry)[field] ?? null;
 }
 
-/** Properties that the records do not have are refused, wherever they are named. */
+/** Refuses properties that the records do not have. */
 function checkFields(row: Row, fields: readonly string[]): void {
   for (const field of fields)
     if (!Object.hasOwn(row, field))
@@ -158,7 +163,7 @@ function checkFields(row: Row, fields: readonly string[]): void {
       );
 }
 
-/** The properties of a record that were asked for. */
+/** Returns the selected properties of a record. */
 export function project(row: Row, { select, lines }: Pick<Query, "select" | "lines">): Row {
   const { salesOrderLines, ...own } = row;
   const shown = chosen(own, select);
@@ -168,7 +173,7 @@ export function project(row: Row, { select, lines }: Pick<Query, "select" | "lin
         ? chosen(line, lines.length > 0 ? lines : null)
         : line,
     );
-  // What a tester put there instead of a list is shown as it is.
+  // A test may have replaced the list by another value, which is shown unchanged.
   else if (lines !== null) shown["salesOrderLines"] = salesOrderLines ?? null;
   return shown;
 }

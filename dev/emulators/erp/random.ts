@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 
-/** Numbers that look random and follow from a seed alone. */
+/** Pseudo-random numbers that depend only on a seed. */
 export interface Random {
-  /** A whole number from 0 to below `count`. */
+  /** An integer from 0 to `count` - 1. */
   below(count: number): number;
   pick<const List extends readonly [unknown, ...unknown[]]>(from: List): List[number];
   /** True once in `count` on average. */
@@ -12,7 +12,7 @@ export interface Random {
 /** Each set of parts has a separate sequence, so that an order can be generated without those before it. */
 export function randomOf(...parts: readonly (string | number)[]): Random {
   let state = createHash("sha256").update(parts.join("\n")).digest().readUInt32LE(0);
-  // The generator named mulberry32.
+  // The mulberry32 generator.
   const next = () => {
     state = (state + 0x6d2b79f5) | 0;
     let t = Math.imul(state ^ (state >>> 15), 1 | state);
@@ -27,11 +27,11 @@ export function randomOf(...parts: readonly (string | number)[]): Random {
   };
 }
 
-/** An id in the form of a GUID that follows from its parts. */
+/** A GUID that depends only on its parts. */
 export function idOf(...parts: readonly (string | number)[]): string {
   const hex = createHash("md5").update(parts.join("\n")).digest("hex");
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
 }
 
-/** No id at all, as Business Central writes it. */
+/** Business Central's value for no id. */
 export const noId = "00000000-0000-0000-0000-000000000000";

@@ -1,30 +1,30 @@
 import { createHash } from "node:crypto";
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
-/** A record as the API shows it, without what the table adds: its time of change and its etag. */
+/** A record as the API shows it, except the time of change and the etag, which the table adds. */
 export type Row = Record<string, Json>;
 
-/** A record's place; the record itself is made when it is shown. */
+/** An index entry. The record itself is generated when it is shown. */
 export interface Entry {
-  /** Number or code, by which it is known. */
+  /** The record's number or code. */
   key: string;
-  /** When it was changed last, in milliseconds since 1970. */
+  /** The time of the last change, in milliseconds since 1970. */
   modified: number;
   version: number;
-  /** Which one it is of those that follow from the seed; -1 for one that was added. */
+  /** The index among the generated records; -1 for an added record. */
   index: number;
-  /** Set once it was changed. */
+  /** Set for changed and added records; others are generated. */
   row: Row | null;
 }
 
-/** A property's text; empty when it is none. */
+/** The value of a text property; empty for other values. */
 export function textOf(value: Json | undefined): string {
   return typeof value === "string" ? value : "";
 }
 
 /** An entity set. */
 export interface Table {
-  /** In order of change, then of key. */
+  /** Ordered by time of change, then by key. */
   entries(): readonly Entry[];
   find(key: string): Entry | undefined;
   show(entry: Entry): Row;
@@ -37,11 +37,11 @@ export interface TableOptions {
   count: number;
   keyAt: (index: number) => string;
   modifiedAt: (index: number) => number;
-  /** Makes the record that follows from the seed. */
+  /** Generates a record from the seed. */
   make: (index: number) => Row;
 }
 
-/** A set of any size: only keys and times are held, and the records that were changed. */
+/** An entity set of any size. Only keys, times and changed records are in memory. */
 export function makeTable({ count, keyAt, modifiedAt, make }: TableOptions): Table {
   const entries: Entry[] = [];
   const byKey = new Map<string, Entry>();
@@ -62,7 +62,7 @@ export function makeTable({ count, keyAt, modifiedAt, make }: TableOptions): Tab
       return {
         "@odata.etag": `W/"${mark.digest("base64")}"`,
         ...row,
-        // A time that a tester has put there is shown as it is.
+        // A test may have set an invalid time, which is shown unchanged.
         lastModifiedDateTime: row["lastModifiedDateTime"] ?? shown(entry.modified),
       };
     },
@@ -87,7 +87,7 @@ function compare(a: Pick<Entry, "modified" | "key">, b: Pick<Entry, "modified" |
   return a.modified - b.modified || (a.key < b.key ? -1 : Number(a.key > b.key));
 }
 
-/** The first place whose entry is not before the one given. */
+/** The index of the first entry that is not before `wanted`. */
 export function firstAtLeast(
   entries: readonly Entry[],
   wanted: Pick<Entry, "modified" | "key">,
@@ -103,7 +103,7 @@ export function firstAtLeast(
   return low;
 }
 
-/** Business Central shows no zeros at the end of a fraction. */
+/** Business Central omits trailing zeros of a fraction. */
 function shown(epochMs: number): string {
   return new Date(epochMs)
     .toISOString()

@@ -1,7 +1,7 @@
 import { randomBytes, timingSafeEqual } from "node:crypto";
 import { ApiProblem } from "./problem.ts";
 
-/** Who may ask for tokens, and for how long each is good. */
+/** The credentials of the client, and the lifetime of its tokens. */
 export interface TokenIssuerOptions {
   clientId: string;
   clientSecret: string;
@@ -11,9 +11,9 @@ export interface TokenIssuerOptions {
 export interface TokenIssuer {
   /** Answers a request of the OAuth client credentials grant, in the form of Entra ID. */
   issue(form: URLSearchParams, authorization: string | undefined): TokenAnswer;
-  /** @throws ApiProblem when the header bears no token that is good now */
+  /** @throws ApiProblem when the header has no valid token */
   verify(authorization: string | undefined): void;
-  /** Ends all tokens before their time. */
+  /** Revokes all tokens. */
   expireAll(): void;
   issued(): number;
 }
@@ -25,7 +25,7 @@ export interface TokenAnswer {
 
 export function makeTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
   const { clientId, clientSecret, seconds } = options;
-  const goodUntil = new Map<string, number>();
+  const expiresAt = new Map<string, number>();
   let issued = 0;
   return {
     issue(form, authorization) {
@@ -44,26 +44,26 @@ export function makeTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
       const [id, secret] = credentials(form, authorization);
       if (id !== clientId)
         return refusal(400, "unauthorized_client", "AADSTS700016: Application was not found.");
-      if (!same(secret, clientSecret))
+      if (!isSame(secret, clientSecret))
         return refusal(401, "invalid_client", "AADSTS7000215: Invalid client secret provided.");
       const now = Date.now();
-      for (const [token, until] of goodUntil) if (until < now) goodUntil.delete(token);
+      for (const [token, end] of expiresAt) if (end < now) expiresAt.delete(token);
       const token = randomBytes(32).toString("base64url");
-      goodUntil.set(token, now + seconds * 1000);
+      expiresAt.set(token, now + seconds * 1000);
       issued++;
       const body = { token_type: "Bearer", expires_in: seconds, access_token: token };
       return { status: 200, body };
     },
     verify(authorization) {
       const token = /^Bearer (\S+)$/.exec(authorization ?? "")?.[1] ?? "";
-      if ((goodUntil.get(token) ?? 0) > Date.now()) return;
+      if ((expiresAt.get(token) ?? 0) > Date.now()) return;
       throw new ApiProblem(
         401,
         "Authentication_InvalidCredentials",
         "The server has rejected the client credentials.",
       );
     },
-    expireAll: () => goodUntil.clear(),
+    expireAll: () => expiresAt.clear(),
     issued: () => issued,
   };
 }
@@ -75,8 +75,8 @@ function credentials(form: URLSearchParams, authorization: string | undefined): 
   return [decodeURIComponent(id), decodeURIComponent(secret)];
 }
 
-function same(given: string, right: string): boolean {
-  const [a, b] = [Buffer.from(given), Buffer.from(right)];
+function isSame(given: string, expected: string): boolean {
+  const [a, b] = [Buffer.from(given), Buffer.from(expected)];
   return a.length === b.length && timingSafeEqual(a, b);
 }
 

@@ -11,32 +11,32 @@ export interface WorldOptions {
   orders: number;
   customers: number;
   items: number;
-  /** Every so many orders one has a fault, each kind in turn; 0 for none. */
+  /** One of this many orders has a fault, of each kind in turn; 0 disables faults. */
   faultEvery: number;
 }
 
-/** The emulated company: what it holds, and how it changes. */
+/** The data of the emulated company, and its changes. */
 export interface World {
   companyId: string;
   /** The company's own record. */
   company: Row;
   /** By name of the entity set. */
   tables: Readonly<Record<string, Table>>;
-  /** The time by the ERP's clock, in milliseconds since 1970. */
+  /** The time of the ERP's clock, in milliseconds since 1970. */
   now(): number;
-  /** Sets the clock so far off, in milliseconds. */
+  /** Sets the difference between the ERP's clock and this machine's, in milliseconds. */
   skew(ms: number): void;
   /** Places a new order; returns its number. */
   addOrder(fault: OrderFault | null, properties: Row): string;
   /** Generates an order again without its fault. False when no order has this number. */
   repair(number: string): boolean;
-  /** Ends an order, with an invoice or without. False when there is none of this number. */
+  /** Removes an order, and adds its invoice if wanted. False when no order has this number. */
   endOrder(number: string, invoiced: boolean): boolean;
 }
 
-// The data that follow from the seed end here, whenever the emulator starts: what is changed later is newer.
+// Generated data end at a fixed time, so that later changes are always newer.
 const lastChange = Date.parse("2025-06-30T12:00:00.000Z");
-const years = 2 * 365 * 86_400_000;
+const historyMs = 2 * 365 * 86_400_000;
 
 const orderNumber = (index: number) => `S-ORD${100_001 + index}`;
 
@@ -44,12 +44,12 @@ export function makeWorld(options: WorldOptions): World {
   const { seed, orders, customers, items, faultEvery } = options;
   const catalogue = makeCatalogue(seed, { customers, items });
   const spread = (count: number) => (index: number) =>
-    lastChange - Math.floor(((count - 1 - index) * years) / Math.max(count, 1));
+    lastChange - Math.floor(((count - 1 - index) * historyMs) / Math.max(count, 1));
   let skewMs = 0;
   let added = 0;
   const now = () => Date.now() + skewMs;
 
-  /** The customer that the seed gives to an order without a fault, for the one that takes its place. */
+  /** The customer of a generated order without a fault. An order that replaces it has the same customer. */
   const customerOf = (index: number) => catalogue.someCustomer(randomOf(seed, "order", index));
   const replacedBy = (index: number) => {
     const number = orderNumber(index - 1);
@@ -179,7 +179,7 @@ function companyInformation(seed: string): Row {
   };
 }
 
-/** The invoice of a whole order; only what it has in common with the order, and its own numbers. */
+/** Adds the invoice of an order: the properties that both have, and the numbers and dates of the invoice. */
 function addInvoice(invoices: Table, order: Row, at: number): void {
   const number = `PS-INV${103_001 + invoices.entries().length}`;
   const shared = Object.fromEntries(

@@ -3,12 +3,14 @@ import type { Completion } from "./completion.ts";
 import type { Dialect, Frame, FrameOptions } from "./dialect.ts";
 import type { ModelProblem } from "./problem.ts";
 
-/** Anthropic's Messages protocol. It tells of usage in every answer, so that the fault `noUsage` changes nothing of it. */
+/**
+ * Anthropic's Messages protocol. Its streams always report the usage, so the fault `noUsage` does not change them.
+ */
 export const anthropicDialect: Dialect = {
   ids: { answer: "msg_", call: "toolu_" },
   read: readMessagesRequest,
   frames,
-  last: "",
+  terminator: "",
   whole,
   problem,
   problemFrame: (of) => ({ event: "error", data: problem(of) }),
@@ -33,7 +35,7 @@ function whole({ id, model, text, calls, finish, usage }: Completion) {
   };
 }
 
-/** The message without content, then a block for the words and one for each call, each with its pieces, then why it ends. */
+/** Streams the message without content, a block of text, a block for each tool call, and the stop reason. */
 function* frames(answer: Completion, { isEndless }: FrameOptions): Generator<Frame> {
   const { id, model, pieces, calls, finish, usage } = answer;
   yield frame("message_start", {
@@ -57,8 +59,8 @@ function* frames(answer: Completion, { isEndless }: FrameOptions): Generator<Fra
     index++;
   }
   for (const call of calls) {
-    const begun = { type: "tool_use", id: call.id, name: call.name, input: {} };
-    yield frame("content_block_start", { index, content_block: begun });
+    const start = { type: "tool_use", id: call.id, name: call.name, input: {} };
+    yield frame("content_block_start", { index, content_block: start });
     const half = Math.ceil(call.arguments.length / 2);
     for (const part of ["", call.arguments.slice(0, half), call.arguments.slice(half)])
       yield delta({ type: "input_json_delta", partial_json: part });
@@ -76,7 +78,7 @@ function frame(type: string, more: object): Frame {
   return { event: type, data: { type, ...more } };
 }
 
-/** Of arguments that are no JSON, as after a fault, nothing can stand in an answer that is not streamed. */
+/** Invalid JSON, which a fault can produce, becomes an empty object: only a stream can carry it. */
 function inputOf(given: string): unknown {
   try {
     return JSON.parse(given);

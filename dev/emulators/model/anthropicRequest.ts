@@ -50,7 +50,7 @@ const message = z.discriminatedUnion("role", [
     content: contentOf(z.discriminatedUnion("type", [text, toolUse])),
   }),
 ]);
-type Said = z.output<typeof message>;
+type InputMessage = z.output<typeof message>;
 
 const request = z.looseObject({
   model: z.string().min(1),
@@ -72,14 +72,14 @@ const request = z.looseObject({
 
 /**
  * Reads a request.
- * @throws ModelProblem with status 400 that names what is wrong, as the real endpoint does
+ * @throws ModelProblem with status 400 that names the error, as the real endpoint does
  */
 export function readMessagesRequest(body: string): Conversation {
   const read = request.safeParse(parseBody(body));
   if (!read.success) throw invalid(read.error);
   const { model, max_tokens: maxTokens, messages, stream, tools = [] } = read.data;
   refuseUnpairedCalls(messages);
-  if (tools.length === 0 && messages.some((said) => callIdsOf(said).length > 0))
+  if (tools.length === 0 && messages.some((entry) => callIdsOf(entry).length > 0))
     throw new ModelProblem(
       400,
       "Requests which include `tool_use` or `tool_result` blocks must define tools",
@@ -94,8 +94,11 @@ export function readMessagesRequest(body: string): Conversation {
   };
 }
 
-/** Questions and answers alternate, and every tool call has its result at the head of the next message. */
-function refuseUnpairedCalls(messages: readonly Said[]): void {
+/**
+ * Refuses a conversation that does not start with a user message, and tool calls without results in the next
+ * message.
+ */
+function refuseUnpairedCalls(messages: readonly InputMessage[]): void {
   if (messages[0]?.role !== "user")
     throw new ModelProblem(400, "messages.0.role: the first message must use the user role");
   let open = new Set<string>();
@@ -106,32 +109,32 @@ function refuseUnpairedCalls(messages: readonly Said[]): void {
       `messages.${index}: \`tool_use\` ids were found without \`tool_result\` blocks immediately after: ${[...open].join(", ")}`,
     );
   };
-  for (const [index, said] of messages.entries()) {
-    for (const block of blocksOf(said))
+  for (const [index, entry] of messages.entries()) {
+    for (const block of blocksOf(entry))
       if (block.type === "tool_result" && !open.delete(block.tool_use_id))
         throw new ModelProblem(
           400,
           `messages.${index}: unexpected \`tool_use_id\` found in \`tool_result\` blocks: ${block.tool_use_id}`,
         );
     refuseOpen(index - 1);
-    open = new Set(callIdsOf(said));
+    open = new Set(callIdsOf(entry));
   }
   refuseOpen(messages.length - 1);
 }
 
-type Block = Exclude<Said["content"], string>[number];
+type Block = Exclude<InputMessage["content"], string>[number];
 
-function blocksOf({ content }: Said): readonly Block[] {
+function blocksOf({ content }: InputMessage): readonly Block[] {
   return typeof content === "string" ? [{ type: "text", text: content }] : content;
 }
 
-function callIdsOf(said: Said): string[] {
-  return blocksOf(said).flatMap((block) => (block.type === "tool_use" ? [block.id] : []));
+function callIdsOf(entry: InputMessage): string[] {
+  return blocksOf(entry).flatMap((block) => (block.type === "tool_use" ? [block.id] : []));
 }
 
-/** The message; the results of tools are messages of their own. */
-function messagesOf(said: Said): Message[] {
-  const blocks = blocksOf(said);
+/** Splits a message: every tool result becomes a separate message. */
+function messagesOf(entry: InputMessage): Message[] {
+  const blocks = blocksOf(entry);
   const results = blocks.flatMap((block): Message[] =>
     block.type === "tool_result"
       ? [{ role: "tool", texts: textsOf(block.content ?? ""), calls: [] }]
@@ -141,7 +144,10 @@ function messagesOf(said: Said): Message[] {
   const calls = own.flatMap((block) =>
     block.type === "tool_use" ? [{ id: block.id, name: block.name, arguments: block.input }] : [],
   );
-  return [...results, ...(own.length > 0 ? [{ role: said.role, texts: textsOf(own), calls }] : [])];
+  return [
+    ...results,
+    ...(own.length > 0 ? [{ role: entry.role, texts: textsOf(own), calls }] : []),
+  ];
 }
 
 function textsOf(content: string | readonly { type: string; text?: string }[]): string[] {

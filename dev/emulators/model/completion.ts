@@ -1,32 +1,35 @@
 import type { Conversation, Turn } from "./conversation.ts";
 
-/** How ids of answers and of uses of tools begin. */
+/** Prefixes of the ids of answers and tool calls. */
 export interface IdPrefixes {
   answer: string;
   call: string;
 }
 
-/** A complete answer, independent of the protocol: its parts in the order of streaming. */
+/** A complete answer, independent of the protocol. */
 export interface Completion {
   id: string;
   created: number;
   model: string;
   text: string;
-  /** The text in pieces of a word. */
+  /** The text, split into words. */
   pieces: readonly string[];
   calls: readonly { id: string; name: string; arguments: string }[];
   finish: "stop" | "tool_calls" | "length";
-  /** Tokens. */
+  /** Numbers of tokens of the request and of the answer. */
   usage: { read: number; written: number };
 }
 
-/** Real models count otherwise; four characters a token is near enough to see limits work. */
+/** An approximation that is good enough to test limits. */
 const charactersPerToken = 4;
 function countTokens(text: string): number {
   return Math.ceil(text.length / charactersPerToken);
 }
 
-/** Makes an answer of a turn; `number` is part of its ids. Words beyond `maxTokens` are cut off, and the calls with them. */
+/**
+ * Builds the answer for a turn; `number` is part of its ids. An answer beyond `maxTokens` loses its calls and the
+ * end of its text.
+ */
 export function complete(
   request: Conversation,
   turn: Turn,

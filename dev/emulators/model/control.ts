@@ -4,15 +4,15 @@ import type { Manner } from "./conversation.ts";
 import { type Fault, faultSchema } from "./faults.ts";
 import { ModelProblem } from "./problem.ts";
 
-/** A question that reached the model, as far as tests and people want to see it. */
+/** A recorded request to the model. */
 export interface SeenRequest {
   at: number;
-  /** As it came, without the key. */
+  /** The body of the request, which does not contain the API key. */
   body: unknown;
   status: number | null;
-  /** Whether the other side left before the answer was whole. */
+  /** Whether the client disconnected before the response was complete. */
   aborted: boolean;
-  /** When the answer ended, one way or the other. */
+  /** When the response was complete or aborted. */
   endedAt: number | null;
 }
 
@@ -25,8 +25,7 @@ export interface Controlled {
 const mannerSchema = z.strictObject({ manner: z.enum(["careful", "obedient"]) });
 
 /**
- * Routes beyond the protocol, below `/_model`: shows the requests, makes the model fail, and makes it obey the texts that
- * it reads.
+ * The control API below `/_model`: lists requests, adds faults and sets the manner.
  * @throws ModelProblem for an unknown route or body
  */
 export function control(state: Controlled, method: string, path: string, body: unknown): unknown {
@@ -46,6 +45,6 @@ export function control(state: Controlled, method: string, path: string, body: u
       state.manner = mannerSchema.parse(body).manner;
       return { manner: state.manner };
     default:
-      throw new ModelProblem(404, `The model has no ${method} of ${path}`);
+      throw new ModelProblem(404, `The model has no route ${method} ${path}`);
   }
 }

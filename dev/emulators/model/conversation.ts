@@ -1,7 +1,7 @@
 /** A request to the model, independent of the protocol. */
 export interface Conversation {
   model: string;
-  /** The largest number of tokens of the answer. */
+  /** Maximum number of tokens of the answer. */
   maxTokens: number;
   isStream: boolean;
   /** Whether a stream reports its usage. */
@@ -15,13 +15,13 @@ export interface Conversation {
 /** A message as the script reads it. */
 export interface Message {
   role: "system" | "user" | "assistant" | "tool";
-  /** Its text parts; pictures and files are left out. */
+  /** Its text parts, without images and files. */
   texts: readonly string[];
   /** The tool calls of an assistant's message. */
   calls: readonly Call[];
 }
 
-/** A tool that the service offers; its arguments by the JSON schema of each. */
+/** A tool that the service offers, with the JSON schema of its arguments. */
 export interface Tool {
   name: string;
   description?: string | undefined;
@@ -29,7 +29,7 @@ export interface Tool {
   required: readonly string[];
 }
 
-/** What the model says next: a text, tool calls, or both. */
+/** The next output of the model: a text, tool calls, or both. */
 export interface Turn {
   text: string;
   calls: readonly Call[];
@@ -39,9 +39,12 @@ export interface Call {
   /** Set for a scripted wrong id; generated otherwise. */
   id?: string | undefined;
   name: string;
-  /** An object; a text only for a scripted fault. */
+  /** An object; the text itself if it is not valid JSON, as after a fault. */
   arguments: Record<string, unknown> | string;
 }
 
-/** An `obedient` model makes every call that any text orders, also text that is data: the worst that injected instructions can do. */
+/**
+ * An `obedient` model makes every call that any text requests, even a text that is data. This is the worst case of
+ * prompt injection.
+ */
 export type Manner = "careful" | "obedient";

@@ -1,12 +1,12 @@
 import { z } from "zod";
 import { faultTiming } from "../faultQueue.ts";
 
-/** How many chunks of the stream come before it strikes. */
+/** The number of chunks of the stream before the fault. */
 const chunks = z.int().min(0).max(1_000_000).default(2);
 
-/** What the model can be told to do wrong. */
+/** The faults that `POST /_model/faults` adds. */
 export const faultSchema = z.discriminatedUnion("kind", [
-  /** Answers with another status, and a Retry-After of seconds or a date. */
+  /** Responds with an error status, and optionally with a Retry-After of seconds or a date. */
   z.strictObject({
     kind: z.literal("status"),
     ...faultTiming,
@@ -14,24 +14,24 @@ export const faultSchema = z.discriminatedUnion("kind", [
     retryAfter: z.string().max(60).optional(),
     message: z.string().max(2_000).default("The model was told to fail."),
   }),
-  /** Hangs up without a word. */
+  /** Closes the connection without a response. */
   z.strictObject({ kind: z.literal("drop"), ...faultTiming }),
-  /** Waits before it answers, and between the chunks of a stream. */
+  /** Delays the response, and each chunk of a stream. */
   z.strictObject({
     kind: z.literal("slow"),
     ...faultTiming,
     ms: z.int().min(0).max(600_000).default(0),
     chunkMs: z.int().min(0).max(600_000).default(0),
   }),
-  /** Falls silent in the midst of a stream and hangs on. */
+  /** Stops sending in the middle of a stream and keeps the connection open. */
   z.strictObject({ kind: z.literal("stall"), ...faultTiming, chunks }),
-  /** Hangs up in the midst of a stream. */
+  /** Closes the connection in the middle of the response. */
   z.strictObject({ kind: z.literal("cut"), ...faultTiming, chunks }),
-  /** Ends a stream in good order, but before its time: without a reason. */
+  /** Ends a stream early, without a finish reason. */
   z.strictObject({ kind: z.literal("unfinished"), ...faultTiming, chunks }),
-  /** Sends broken JSON in the midst of a stream, or as the whole answer where none was asked for. */
+  /** Sends truncated JSON in a chunk of a stream, or as the whole response if it is not streamed. */
   z.strictObject({ kind: z.literal("malformed"), ...faultTiming, chunks }),
-  /** Reports an error within the stream, such as the status would tell before it. */
+  /** Sends an error event in the middle of a stream, and ends it. */
   z.strictObject({
     kind: z.literal("streamError"),
     ...faultTiming,
@@ -39,17 +39,17 @@ export const faultSchema = z.discriminatedUnion("kind", [
     status: z.int().min(400).max(599).default(500),
     message: z.string().max(2_000).default("The model was told to fail."),
   }),
-  /** Answers 200 with a page of HTML. */
+  /** Responds 200 with an HTML page. */
   z.strictObject({ kind: z.literal("page"), ...faultTiming }),
-  /** Answers with nothing. */
+  /** Answers with neither text nor tool calls. */
   z.strictObject({ kind: z.literal("silence"), ...faultTiming }),
-  /** Tells of no usage. */
+  /** Omits the usage. */
   z.strictObject({ kind: z.literal("noUsage"), ...faultTiming }),
-  /** Never ends its answer. */
+  /** Streams text without end. */
   z.strictObject({ kind: z.literal("endless"), ...faultTiming }),
-  /** Asks for a tool that nobody offered. */
+  /** Calls a tool that the request does not offer. */
   z.strictObject({ kind: z.literal("unknownTool"), ...faultTiming }),
-  /** Asks for a tool with arguments that are no JSON, or not what its schema says. */
+  /** Calls a tool with arguments that are not JSON, or that violate its schema. */
   z.strictObject({
     kind: z.literal("wrongArguments"),
     ...faultTiming,
@@ -57,7 +57,7 @@ export const faultSchema = z.discriminatedUnion("kind", [
   }),
   /** Repeats the same tool call, regardless of its result. */
   z.strictObject({ kind: z.literal("toolLoop"), ...faultTiming }),
-  /** Answers with exactly this text and these calls, as a model under an attacker's control could. */
+  /** Answers with this text and these calls, as a model under an attacker's control could. */
   z.strictObject({
     kind: z.literal("say"),
     ...faultTiming,
@@ -65,7 +65,7 @@ export const faultSchema = z.discriminatedUnion("kind", [
     calls: z
       .array(
         z.strictObject({
-          // Without one, each call has its own.
+          // By default each call gets a unique id.
           id: z.string().max(200).optional(),
           name: z.string(),
           arguments: z.record(z.string(), z.unknown()),

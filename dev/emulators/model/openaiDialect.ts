@@ -8,7 +8,7 @@ export const openaiDialect: Dialect = {
   ids: { answer: "chatcmpl-", call: "call_" },
   read: readChatRequest,
   frames,
-  last: "data: [DONE]\n\n",
+  terminator: "data: [DONE]\n\n",
   whole,
   problem,
   problemFrame: (of) => ({ data: problem(of) }),
@@ -29,7 +29,7 @@ function whole({ id, created, model, text, calls, finish, usage }: Completion) {
   return { id, object: "chat.completion", created, model, choices, usage: usageOf(usage) };
 }
 
-/** First the role, then words, then calls with their arguments in halves, then why it ends, then what it used up. */
+/** Streams the role, the text, the tool calls with their arguments in halves, the finish reason, and the usage. */
 function* frames(answer: Completion, { withUsage, isEndless }: FrameOptions): Generator<Frame> {
   const { id, created, model } = answer;
   const chunk = (choices: object[], more: object = {}): Frame => ({
@@ -46,13 +46,13 @@ function* frames(answer: Completion, { withUsage, isEndless }: FrameOptions): Ge
   while (isEndless) yield delta({ content: " and so on" });
   for (const [index, call] of answer.calls.entries()) {
     const half = Math.ceil(call.arguments.length / 2);
-    const begun = {
+    const start = {
       index,
       id: call.id,
       type: "function",
       function: { name: call.name, arguments: "" },
     };
-    yield delta({ tool_calls: [begun] });
+    yield delta({ tool_calls: [start] });
     for (const part of [call.arguments.slice(0, half), call.arguments.slice(half)])
       yield delta({ tool_calls: [{ index, function: { arguments: part } }] });
   }

@@ -69,7 +69,7 @@ const request = z.looseObject({
 
 /**
  * Reads a request.
- * @throws ModelProblem with status 400 that names what is wrong, as an endpoint of the protocol does
+ * @throws ModelProblem with status 400 that names the error, as an endpoint of the protocol does
  */
 export function readChatRequest(text: string): Conversation {
   const read = request.safeParse(parseBody(text));
@@ -89,7 +89,7 @@ export function readChatRequest(text: string): Conversation {
   };
 }
 
-/** Every tool call is followed by its result, and every result follows its call. */
+/** Refuses tool calls without results, and results without a call. */
 function refuseUnpairedCalls(messages: readonly ChatMessage[]): void {
   let open = new Set<string>();
   const refuseOpen = (index: number) => {
@@ -101,11 +101,11 @@ function refuseUnpairedCalls(messages: readonly ChatMessage[]): void {
       { param: `messages.${index}.role` },
     );
   };
-  for (const [index, said] of messages.entries()) {
-    if (said.role !== "tool") {
+  for (const [index, entry] of messages.entries()) {
+    if (entry.role !== "tool") {
       refuseOpen(index);
-      if (said.role === "assistant") open = new Set((said.tool_calls ?? []).map(({ id }) => id));
-    } else if (!open.delete(said.tool_call_id))
+      if (entry.role === "assistant") open = new Set((entry.tool_calls ?? []).map(({ id }) => id));
+    } else if (!open.delete(entry.tool_call_id))
       throw new ModelProblem(
         400,
         "Messages with role 'tool' must be a response to a preceding message with 'tool_calls'.",
@@ -115,11 +115,11 @@ function refuseUnpairedCalls(messages: readonly ChatMessage[]): void {
   refuseOpen(messages.length);
 }
 
-function messageOf(said: ChatMessage): Message {
-  const parts = said.content ?? [];
-  const calls = said.role === "assistant" ? (said.tool_calls ?? []) : [];
+function messageOf(entry: ChatMessage): Message {
+  const parts = entry.content ?? [];
+  const calls = entry.role === "assistant" ? (entry.tool_calls ?? []) : [];
   return {
-    role: said.role === "developer" ? "system" : said.role,
+    role: entry.role === "developer" ? "system" : entry.role,
     texts:
       typeof parts === "string"
         ? [parts]
@@ -130,7 +130,7 @@ function messageOf(said: ChatMessage): Message {
   };
 }
 
-/** Arguments that are not JSON, as after a fault, stay a text. */
+/** Arguments that are not JSON, which a fault can produce, stay a text. */
 function argumentsOf(given: string): Record<string, unknown> | string {
   try {
     return JSON.parse(given) as Record<string, unknown>;

@@ -4,24 +4,24 @@ import type { Fault } from "./faults.ts";
 const introduction =
   "(This is the emulator of the language model; it answers by a script. Set AI_MODEL to use a real one.)";
 
-/** Texts that order a call word for word: `Call create_campaign with {"title": …}`. */
-const order = /\bcall\s+([\w-]{1,64})\s+with\s+(?=\{)/gi;
-/** Texts that ask for products by a text of the query language: `find Barolo country:Italy`. */
-const search = /^\s*(?:find|search(?: for)?|show me)\s+(.+?)[\s.?!]*$/i;
+/** Requests a specific call: `Call create_campaign with {"title": …}`. */
+const callPattern = /\bcall\s+([\w-]{1,64})\s+with\s+(?=\{)/gi;
+/** Requests products by a text of the query language: `find Barolo country:Italy`. */
+const searchPattern = /^\s*(?:find|search(?: for)?|show me)\s+(.+?)[\s.?!]*$/i;
 const searchTool = "search_products";
 /** Begins the text of an attached file. */
 const attachment = "[Attachment ";
-const longestOrder = 10_000;
-const mostCalls = 20;
+const maxArgumentsLength = 10_000;
+const maxCalls = 20;
 
 /** The next turn of a conversation. The same conversation gets the same turn. */
 export function nextTurn({ messages, tools }: Conversation, manner: Manner): Turn {
   const last = messages.findLastIndex(({ role }) => role === "user");
   const since = messages.slice(last + 1);
   const question = messages[last]?.texts.findLast((text) => !text.startsWith(attachment)) ?? "";
-  const orders = manner === "obedient" ? messages.flatMap(readTexts) : [question];
+  const texts = manner === "obedient" ? messages.flatMap(readTexts) : [question];
   const made = since.flatMap(({ calls }) => calls);
-  const due = withoutRepeats(orders.flatMap(orderedCalls), made).slice(0, mostCalls);
+  const due = withoutRepeats(texts.flatMap(requestedCalls), made).slice(0, maxCalls);
   const results = since.filter(({ role }) => role === "tool");
   const isFirst = !messages.some(({ role }) => role === "assistant");
   const turn = due.length > 0 ? { text: "", calls: due } : answer(question, results, tools);
@@ -34,7 +34,7 @@ function answer(question: string, results: readonly Message[], tools: readonly T
     const texts = results.map(({ texts }) => texts.join("\n").slice(0, 2_000));
     return { text: `The tools answered:\n${texts.join("\n")}`, calls: [] };
   }
-  const query = search.exec(question)?.[1];
+  const query = searchPattern.exec(question)?.[1];
   if (query !== undefined && tools.some(({ name }) => name === searchTool))
     return { text: "", calls: [{ name: searchTool, arguments: { query, first: 10 } }] };
   const names = tools.map(({ name, description = "" }) => {
@@ -50,15 +50,15 @@ function answer(question: string, results: readonly Message[], tools: readonly T
   };
 }
 
-/** What an obedient model reads as orders: questions, attached files and results. */
+/** The texts whose calls an obedient model makes: questions, attached files and tool results. */
 function readTexts({ role, texts }: Message): readonly string[] {
   if (role !== "user" && role !== "tool") return [];
-  // Within JSON and names of files, quotation marks are escaped.
+  // Quotation marks are escaped in JSON and in file names.
   return texts.map((text) => text.replaceAll('\\"', '"'));
 }
 
-function orderedCalls(text: string): Call[] {
-  return [...text.matchAll(order)].flatMap((match) => {
+function requestedCalls(text: string): Call[] {
+  return [...text.matchAll(callPattern)].flatMap((match) => {
     const given = objectAt(text, match.index + match[0].length);
     return given === null ? [] : [{ name: match[1] ?? "", arguments: given }];
   });
@@ -67,7 +67,7 @@ function orderedCalls(text: string): Call[] {
 /** The JSON object that begins at `start`; null where none does. */
 function objectAt(text: string, start: number): Record<string, unknown> | null {
   let end = text.indexOf("}", start);
-  for (; end >= 0 && end < start + longestOrder; end = text.indexOf("}", end + 1))
+  for (; end >= 0 && end < start + maxArgumentsLength; end = text.indexOf("}", end + 1))
     try {
       return JSON.parse(text.slice(start, end + 1)) as Record<string, unknown>;
     } catch {
@@ -76,7 +76,10 @@ function objectAt(text: string, start: number): Record<string, unknown> | null {
   return null;
 }
 
-/** Calls that were not made yet, each once. The service may have added arguments to one that was made. */
+/**
+ * The calls that were not made yet, without duplicates. The service may have added arguments to a call that was
+ * made.
+ */
 function withoutRepeats(calls: readonly Call[], made: readonly Call[]): Call[] {
   return calls.filter(
     (call, index) =>
@@ -97,7 +100,7 @@ function includes(made: Call, wanted: Call): boolean {
   );
 }
 
-/** The turn that a fault makes of a right one. */
+/** Applies a fault to a turn. */
 export function withFault(turn: Turn, fault: Fault | null, tools: readonly Tool[]): Turn {
   const tool = tools.find(({ name }) => /^(search|find|list|get)/.test(name)) ?? tools[0];
   const call = (given: Call["arguments"]): Turn => ({
@@ -112,7 +115,7 @@ export function withFault(turn: Turn, fault: Fault | null, tools: readonly Tool[
     case "say":
       return { text: fault.text, calls: fault.calls };
     case "unknownTool":
-      return { text: "", calls: [{ name: "toolThatNobodyOffered", arguments: { of: "nothing" } }] };
+      return { text: "", calls: [{ name: "missing_tool", arguments: { of: "nothing" } }] };
     case "wrongArguments":
       return call(fault.form === "json" ? '{"half": ' : wrongArguments(tool));
     case "toolLoop":

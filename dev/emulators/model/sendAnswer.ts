@@ -6,8 +6,12 @@ import type { Dialect, Frame } from "./dialect.ts";
 import type { Fault } from "./faults.ts";
 import { ModelProblem } from "./problem.ts";
 
-/** The faults that come instead of an answer. True when the response is done with. */
-export function strikes(fault: Fault | null, response: ServerResponse, dialect: Dialect): boolean {
+/** Applies the faults that replace the response. Returns true when the response is complete. */
+export function applyFault(
+  fault: Fault | null,
+  response: ServerResponse,
+  dialect: Dialect,
+): boolean {
   switch (fault?.kind) {
     case "status":
       if (fault.retryAfter !== undefined) response.setHeader("retry-after", fault.retryAfter);
@@ -34,7 +38,7 @@ export function sendJson(response: ServerResponse, status: number, value: unknow
   response.end(`${JSON.stringify(value)}\n`);
 }
 
-/** Sends an answer in one. */
+/** Sends an answer that is not streamed. */
 export function sendWhole(
   response: ServerResponse,
   answer: Completion,
@@ -58,7 +62,7 @@ interface StreamOptions {
   fault: Fault | null;
 }
 
-/** Sends an answer in chunks, for as long as the other side listens; a fault strikes in the midst of it. */
+/** Streams an answer until it ends, the client disconnects, or a fault stops it. */
 export async function sendStream(
   response: ServerResponse,
   answer: Completion,
@@ -73,23 +77,23 @@ export async function sendStream(
     withUsage: withUsage && fault?.kind !== "noUsage",
     isEndless: fault?.kind === "endless",
   };
-  // As endpoints behind a proxy do, so that the connection is known to live.
+  // A comment, as endpoints behind a proxy send it to keep the connection open.
   response.write(": keep-alive\n\n");
   let sent = 0;
   for (const frame of dialect.frames(answer, options)) {
     if (response.destroyed) return;
-    if (endsAt(fault, sent, response, dialect)) return;
-    const written = textOf(frame);
-    const spoilt =
+    if (stopStream(fault, sent, response, dialect)) return;
+    const complete = textOf(frame);
+    const text =
       fault?.kind === "malformed" && sent === fault.chunks
-        ? `${written.slice(0, written.length / 2)}\n\n`
-        : written;
-    if (!response.write(spoilt)) await drained(response);
+        ? `${complete.slice(0, complete.length / 2)}\n\n`
+        : complete;
+    if (!response.write(text)) await drained(response);
     sent++;
-    // Also without a pause the other side gets its turn, so that an endless answer can be ended.
+    // Yields to the event loop even without a pause, so that a disconnect can stop an endless answer.
     await delay(pause, undefined, { ref: false });
   }
-  response.end(dialect.last);
+  response.end(dialect.terminator);
 }
 
 function textOf({ event, data }: Frame): string {
@@ -100,8 +104,8 @@ async function drained(response: ServerResponse): Promise<void> {
   await Promise.race([once(response, "drain"), once(response, "close")]);
 }
 
-/** Whether the stream goes no further because of a fault that strikes after so many chunks. */
-function endsAt(
+/** Applies the faults that stop a stream after a number of chunks. Returns true when the stream has stopped. */
+function stopStream(
   fault: Fault | null,
   sent: number,
   response: ServerResponse,
