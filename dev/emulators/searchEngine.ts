@@ -23,7 +23,7 @@ export interface SearchEngineOptions {
 /** The emulated version of Typesense. */
 export const followedVersion = "29.0";
 
-/** A server that speaks the part of Typesense's API that the service and its front end use. */
+/** Emulates the part of Typesense's API that the service and its front end use. */
 export interface SearchEngine {
   port: number;
   url: string;
@@ -32,8 +32,8 @@ export interface SearchEngine {
 
 const host = "127.0.0.1";
 const largestBodyBytes = 256 * 1024 * 1024;
-/** Longest query of a `GET` search; a longer search needs `multi_search`. */
-const longestSearch = 4_000;
+/** Maximum length of the query string of a `GET` search. A longer search needs `multi_search`. */
+const maxQueryLength = 4_000;
 
 /** @throws when the port is taken or the folder cannot be used */
 export async function startSearchEngine(options: SearchEngineOptions): Promise<SearchEngine> {
@@ -67,7 +67,7 @@ export async function startSearchEngine(options: SearchEngineOptions): Promise<S
   };
 }
 
-/** Every origin may search: the key decides. */
+/** Allows every origin: the key restricts the access. */
 function allowOrigin(request: IncomingMessage, response: ServerResponse): void {
   const wanted = request.headers["access-control-request-headers"];
   response.writeHead(200, {
@@ -85,16 +85,16 @@ async function respond(
 ): Promise<void> {
   const [path = "/", ...search] = (request.url ?? "/").split("?");
   const text = search.join("?");
-  if (request.method === "GET" && path.endsWith("/search") && text.length > longestSearch)
+  if (request.method === "GET" && path.endsWith("/search") && text.length > maxQueryLength)
     throw new EngineProblem(
       400,
-      `Query string exceeds max allowed length of ${longestSearch}. Use the /multi_search end-point for larger payloads.`,
+      `Query string exceeds max allowed length of ${maxQueryLength}. Use the /multi_search end-point for larger payloads.`,
     );
-  const { "x-typesense-api-key": inAddress, ...query } = Object.fromEntries(
+  const { "x-typesense-api-key": keyInUrl, ...query } = Object.fromEntries(
     new URLSearchParams(text),
   );
   const header = request.headers["x-typesense-api-key"];
-  const key = typeof header === "string" ? header : (inAddress ?? "");
+  const key = typeof header === "string" ? header : (keyInUrl ?? "");
   const body = await readBody(request);
   const method = request.method ?? "GET";
   await send(response, await router({ method, query, key, body }, path));

@@ -6,8 +6,8 @@ import type { Field, Schema } from "./schema.ts";
 import { parseFields } from "./schema.ts";
 
 /**
- * The collection with fields added and dropped, and all its documents.
- * @throws EngineProblem when a field is not to be altered so, or a document does not fit
+ * Returns a copy of the collection with fields added and dropped.
+ * @throws EngineProblem for an invalid change, or when a document does not fit
  */
 export function alterSchema(collection: Collection, given: JsonObject): Collection {
   const { schema } = collection;

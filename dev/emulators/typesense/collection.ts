@@ -16,18 +16,18 @@ import type { Tokeniser } from "./tokens.ts";
 
 export const writeActions = ["create", "update", "upsert", "emplace"] as const;
 
-/** What a write does with a document that is, or is not, there already. */
+/** How a write treats an existing document, and a missing one. */
 export type WriteAction = (typeof writeActions)[number];
 
 export interface Write {
   document: JsonObject;
   action: WriteAction;
   dirty: DirtyValues;
-  /** From the address, where that names the document. */
+  /** The id in the URL, if it has one. */
   id?: string;
 }
 
-/** The documents of one collection, and what finds them. */
+/** The documents of one collection, and their text index. */
 export class Collection {
   readonly schema: Schema;
   /** In seconds since 1970. */
@@ -54,7 +54,7 @@ export class Collection {
     return this.#byNumber.values();
   }
 
-  /** @throws EngineProblem when there is none with this id */
+  /** @throws EngineProblem when the id does not exist */
   get(id: string): Stored {
     const stored = this.#byId.get(id);
     if (stored === undefined)
@@ -66,7 +66,7 @@ export class Collection {
     return this.#text.find(query, this.#byNumber);
   }
 
-  /** @throws EngineProblem when the filter cannot be understood */
+  /** @throws EngineProblem when the filter is invalid */
   filter(text: string, checkNames = true): Stored[] {
     const { schema, tokeniser } = this;
     const accept: Accept = parseFilter(text, { schema, tokeniser, checkNames });
@@ -75,7 +75,7 @@ export class Collection {
 
   /**
    * Adds or changes a document.
-   * @throws EngineProblem when it does not fit the schema, or the action does not fit what is there
+   * @throws EngineProblem when it does not fit the schema, or when the action does not allow the write
    */
   write({ document: given, action, dirty, id: named }: Write): Stored {
     const id = this.#idOf(given, action, named);
@@ -91,7 +91,7 @@ export class Collection {
     return this.put(number, document);
   }
 
-  /** Takes a document as it is, under the number that says when it came. */
+  /** Stores a document without checks. `number` is its position in the order of insertion. */
   put(number: number, document: JsonObject & { id: string }): Stored {
     const stored = makeStored(this.schema, this.tokeniser, number, document);
     const known = this.#byId.get(document.id);
@@ -103,7 +103,7 @@ export class Collection {
     return stored;
   }
 
-  /** @throws EngineProblem when there is none with this id */
+  /** @throws EngineProblem when the id does not exist */
   remove(id: string): Stored {
     const stored = this.get(id);
     this.#text.remove(stored);

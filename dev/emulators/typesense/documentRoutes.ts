@@ -60,10 +60,10 @@ export const removeDocument: Handler = (engine, exchange) => {
   }
 };
 
-const chosen = (collection: Collection, { query }: Exchange): Stored[] => {
+const selectDocuments = (collection: Collection, { query }: Exchange): Stored[] => {
   if (query.filter_by === undefined)
     throw new EngineProblem(400, "Parameter `filter_by` must be provided.");
-  // An empty filter selects no document here, and every one in a search.
+  // An empty filter selects no document here, but every document in a search.
   if (query.filter_by.trim() === "") return [];
   return collection.filter(query.filter_by, query.validate_field_names !== "false");
 };
@@ -71,8 +71,8 @@ const chosen = (collection: Collection, { query }: Exchange): Stored[] => {
 export const removeDocuments: Handler = (engine, exchange) => {
   const collection = collectionOf(engine, exchange);
   const all = exchange.query.truncate === "true";
-  const documents = all ? [...collection.all()] : chosen(collection, exchange);
-  engine.store.together(() => documents.forEach(({ id }) => engine.remove(collection, id)));
+  const documents = all ? [...collection.all()] : selectDocuments(collection, exchange);
+  engine.store.transaction(() => documents.forEach(({ id }) => engine.remove(collection, id)));
   return ok({ num_deleted: documents.length });
 };
 
@@ -81,8 +81,10 @@ export const updateDocuments: Handler = (engine, exchange) => {
   const dirty = parseDirtyValues(exchange.query.dirty_values);
   const change = parseObject(exchange.body);
   const documents =
-    exchange.query.filter_by?.trim() === "*" ? [...collection.all()] : chosen(collection, exchange);
-  engine.store.together(() =>
+    exchange.query.filter_by?.trim() === "*"
+      ? [...collection.all()]
+      : selectDocuments(collection, exchange);
+  engine.store.transaction(() =>
     documents.forEach(({ id }) =>
       engine.write(collection, { document: { ...change, id }, action: "update", dirty }),
     ),
@@ -103,9 +105,9 @@ export const exportDocuments: Handler = (engine, exchange) => {
   );
 };
 
-const importedAtOnce = 100;
+const importBatchSize = 100;
 
-/** Every line has its own result: one that is wrong keeps none of the others from getting in. */
+/** Imports each line separately: an invalid line does not keep the others out. */
 export const importDocuments: Handler = (engine, exchange) => {
   const { query } = exchange;
   collectionOf(engine, exchange);
@@ -118,15 +120,15 @@ export const importDocuments: Handler = (engine, exchange) => {
   return ok(importLines(engine, exchange));
 };
 
-/** Results come as the lines go in, so that nobody takes a long import for a dead connection. */
+/** Streams the results during the import, so that clients do not time out. */
 async function* importLines(engine: Engine, exchange: Exchange): AsyncGenerator<string> {
   const lines = exchange.body.split("\n").filter((line) => line.trim() !== "");
-  for (let at = 0; at < lines.length; at += importedAtOnce) {
-    // Searches go on meanwhile, and the collection may be altered or dropped.
+  for (let at = 0; at < lines.length; at += importBatchSize) {
+    // Other requests run between batches and may alter or drop the collection.
     const collection = collectionOf(engine, exchange);
-    const portion = lines.slice(at, at + importedAtOnce);
-    const results = engine.store.together(() =>
-      portion.map((line) => JSON.stringify(importLine(engine, collection, exchange, line))),
+    const batch = lines.slice(at, at + importBatchSize);
+    const results = engine.store.transaction(() =>
+      batch.map((line) => JSON.stringify(importLine(engine, collection, exchange, line))),
     );
     yield `${at === 0 ? "" : "\n"}${results.join("\n")}`;
     await setImmediate();

@@ -5,7 +5,7 @@ import { isArrayField, scalarOf } from "./schema.ts";
 
 const dirtyActions = ["reject", "coerce_or_reject", "coerce_or_drop", "drop"] as const;
 
-/** What becomes of a value of a wrong type. */
+/** How to handle a value of the wrong type. */
 export type DirtyValues = (typeof dirtyActions)[number];
 
 export function parseDirtyValues(given: string | undefined): DirtyValues {
@@ -21,14 +21,14 @@ const nouns: Readonly<Record<ScalarType, [one: string, many: string]>> = {
 };
 
 /**
- * The document with every value of the type that the schema says.
- * @throws EngineProblem naming the field that is missing or of another type
+ * Returns the document with values of the types in the schema.
+ * @throws EngineProblem naming a field that is missing or of another type
  */
 export function checkDocument(schema: Schema, given: JsonObject, dirty: DirtyValues): JsonObject {
   const document: JsonObject = { ...given };
   for (const field of schema.fields) {
     const value = document[field.name];
-    // An empty value of an optional field is the same as none.
+    // Null in an optional field means no value.
     if (value == null && field.optional) {
       Reflect.deleteProperty(document, field.name);
       continue;
@@ -65,7 +65,7 @@ function fitOne(field: Field, scalar: ScalarType, value: unknown, dirty: DirtyVa
   return undefined;
 }
 
-/** Returns when the value may be left out. */
+/** Returns if the value may be dropped, and throws otherwise. */
 function dropOrRefuse(field: Field, dirty: DirtyValues, message: string): void {
   const drops = dirty === "drop" || dirty === "coerce_or_drop";
   if (drops && (field.optional || isArrayField(field))) return;

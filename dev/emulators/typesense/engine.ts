@@ -8,9 +8,9 @@ import { parseSchema } from "./schema.ts";
 import { Store } from "./store.ts";
 import type { Stored } from "./stored.ts";
 
-const loadedAtOnce = 500;
+const loadBatchSize = 500;
 
-/** The collections and the aliases that lead to them, in memory and on disk. */
+/** Collections and their aliases, in memory and on disk. */
 export class Engine {
   readonly store: Store;
   readonly #collections = new Map<string, Collection>();
@@ -21,7 +21,7 @@ export class Engine {
     this.#aliases = new Map(store.aliases());
   }
 
-  /** Takes up what the folder holds; in portions, so that the process goes on with other things. */
+  /** Loads the data of the folder. Yields to the event loop between batches. */
   static async open(folder: string): Promise<Engine> {
     const engine = new Engine(new Store(folder));
     for (const { schema, createdAt } of engine.store.collections()) {
@@ -29,26 +29,26 @@ export class Engine {
       let loaded = 0;
       for (const { number, document } of engine.store.documents(schema.name)) {
         collection.put(number, document);
-        if (++loaded % loadedAtOnce === 0) await setImmediate();
+        if (++loaded % loadBatchSize === 0) await setImmediate();
       }
       engine.#collections.set(schema.name, collection);
     }
     return engine;
   }
 
-  /** By its name or an alias. @throws EngineProblem when there is none */
+  /** Finds a collection by its name or an alias. @throws EngineProblem when it does not exist */
   collection(name: string): Collection {
     const collection = this.#collections.get(this.#resolve(name));
     if (collection === undefined) throw new EngineProblem(404, "Collection not found");
     return collection;
   }
 
-  /** Latest first, as Typesense lists them. */
+  /** Newest first, as Typesense lists them. */
   list(): Collection[] {
     return [...this.#collections.values()].reverse();
   }
 
-  /** @throws EngineProblem when the schema is wrong or the name taken */
+  /** @throws EngineProblem when the schema is invalid or the name exists */
   create(given: JsonObject): Collection {
     const schema = parseSchema(given);
     if (this.#collections.has(schema.name))
@@ -59,7 +59,7 @@ export class Engine {
     return collection;
   }
 
-  /** Adds and drops fields. The collection serves as it was until it is done. */
+  /** Adds and drops fields. Requests use the old collection until the new one is complete. */
   alter(name: string, given: JsonObject): void {
     const collection = this.collection(name);
     const altered = alterSchema(collection, given);
@@ -67,13 +67,13 @@ export class Engine {
     this.#collections.set(altered.schema.name, altered);
   }
 
-  /** @throws EngineProblem when there is none */
+  /** @throws EngineProblem when it does not exist */
   drop(name: string): Collection {
     const resolved = this.#resolve(name);
     const collection = this.#collections.get(resolved);
     if (collection === undefined)
       throw new EngineProblem(404, `No collection with name \`${name}\` found.`);
-    this.store.together(() => this.store.dropCollection(resolved));
+    this.store.transaction(() => this.store.dropCollection(resolved));
     this.#collections.delete(resolved);
     return collection;
   }
@@ -96,14 +96,14 @@ export class Engine {
     return [...this.#aliases.keys()].map((name) => this.alias(name));
   }
 
-  /** @throws EngineProblem when there is none */
+  /** @throws EngineProblem when it does not exist */
   alias(name: string): JsonObject {
     const collection = this.#aliases.get(name);
     if (collection === undefined) throw new EngineProblem(404, "Collection not found");
     return { collection_name: collection, name };
   }
 
-  /** From one moment to the next, searches by the alias go to the other collection. */
+  /** Switches the alias to another collection at once, so that every search finds one of the two. */
   setAlias(name: string, collection: string): JsonObject {
     if (this.#collections.has(name))
       throw new EngineProblem(500, `Name \`${name}\` conflicts with an existing collection name.`);
@@ -112,7 +112,7 @@ export class Engine {
     return this.alias(name);
   }
 
-  /** @throws EngineProblem when there is none */
+  /** @throws EngineProblem when it does not exist */
   dropAlias(name: string): JsonObject {
     const alias = this.alias(name);
     this.store.dropAlias(name);

@@ -1,7 +1,7 @@
-/** One request, with everything that a handler may need of it. */
+/** A request, as the handlers get it. */
 export interface Exchange {
   method: string;
-  /** The parts of the path that the route names. */
+  /** The named parts of the route's path. */
   path: Readonly<Record<string, string>>;
   query: Readonly<Record<string, string>>;
   key: string;
@@ -12,7 +12,7 @@ export interface Exchange {
 
 export interface Answer {
   status: number;
-  /** Sent as JSON; text, whole or piece by piece, as it is. */
+  /** Sent as JSON, except text and streams of text, which are sent unchanged. */
   body: unknown;
 }
 

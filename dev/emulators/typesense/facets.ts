@@ -5,26 +5,26 @@ import type { Stored } from "./stored.ts";
 import { valuesOf } from "./stored.ts";
 import type { Tokeniser } from "./tokens.ts";
 
-export interface FacetWish {
+export interface FacetRequest {
   field: Field;
   order: "count" | "ascending" | "descending";
 }
 
 export interface FacetOptions {
-  wishes: readonly FacetWish[];
-  /** Most values of each. */
+  requests: readonly FacetRequest[];
+  /** Maximum number of values of each facet. */
   limit: number;
-  /** Only the values of this field with words that begin so. */
+  /** Limits this field to values with these words. The last word is a prefix. */
   query: { field: string; words: readonly string[] } | null;
   tokeniser: Tokeniser;
   mark: readonly [start: string, end: string];
 }
 
 /**
- * Reads Typesense's `facet_by`: fields, each with `(sort_by: _alpha:asc)` or `_alpha:desc` if wanted.
+ * Parses Typesense's `facet_by`: fields, each with an optional `(sort_by: _alpha:asc)` or `_alpha:desc`.
  * @throws EngineProblem naming a field that has no facet
  */
-export function parseFacets(text: string, { fields }: Schema): FacetWish[] {
+export function parseFacets(text: string, { fields }: Schema): FacetRequest[] {
   const pieces = text
     .split(/,(?![^(]*\))/u)
     .map((piece) => piece.trim())
@@ -40,7 +40,7 @@ export function parseFacets(text: string, { fields }: Schema): FacetWish[] {
   });
 }
 
-function parseOrder(option: string | undefined): FacetWish["order"] {
+function parseOrder(option: string | undefined): FacetRequest["order"] {
   if (option === undefined || option === "") return "count";
   const order = /^sort_by\s*:\s*_alpha\s*:\s*(asc|desc)$/iu.exec(option)?.[1]?.toLowerCase();
   if (order === undefined)
@@ -48,18 +48,22 @@ function parseOrder(option: string | undefined): FacetWish["order"] {
   return order === "asc" ? "ascending" : "descending";
 }
 
-/** How often each value occurs among the documents. */
+/** Counts the documents with each value. */
 export function countFacets(found: readonly Stored[], options: FacetOptions): unknown[] {
-  return options.wishes.map((wish) => countFacet(found, wish, options));
+  return options.requests.map((request) => countFacet(found, request, options));
 }
 
-function countFacet(found: readonly Stored[], wish: FacetWish, options: FacetOptions): unknown {
-  const { field, order } = wish;
+function countFacet(
+  found: readonly Stored[],
+  request: FacetRequest,
+  options: FacetOptions,
+): unknown {
+  const { field, order } = request;
   const counts = new Map<unknown, number>();
   const totals = { min: Infinity, max: -Infinity, sum: 0, values: 0 };
   for (const { document } of found) {
     const value = document[field.name];
-    // A value that is twice in one document counts once.
+    // A value that repeats within one document counts once.
     const values = Array.isArray(value) ? new Set<unknown>(value) : valuesOf(value);
     for (const one of values) {
       counts.set(one, (counts.get(one) ?? 0) + 1);
@@ -100,13 +104,13 @@ interface Counted {
   value: string;
 }
 
-function compare(a: Counted, b: Counted, order: FacetWish["order"]): number {
+function compare(a: Counted, b: Counted, order: FacetRequest["order"]): number {
   const byValue = a.value < b.value ? -1 : a.value > b.value ? 1 : 0;
   if (order === "count") return b.count - a.count || byValue;
   return order === "ascending" ? byValue : -byValue;
 }
 
-/** Gives a value with the words that were asked for marked, or null when it has none of them. */
+/** Returns a function that marks the query's words in a value, and returns null when one of them is missing. */
 function highlighter(field: Field, options: FacetOptions): (value: string) => string | null {
   const { query, tokeniser, mark } = options;
   if (query?.field !== field.name || query.words.length === 0) return (value) => value;
@@ -114,7 +118,7 @@ function highlighter(field: Field, options: FacetOptions): (value: string) => st
   return (value) => {
     const tokens = tokeniser.tokens(value);
     let shown = value;
-    // From the end, so that places before stay right.
+    // Marked from the end, so that the offsets before stay valid.
     const places: [start: number, end: number][] = [];
     for (const [place, word] of query.words.entries()) {
       const token = tokens.find(({ text }) =>

@@ -1,27 +1,27 @@
 import { type Accept, type FilterContext, compileClause } from "./filterClause.ts";
 import { EngineProblem } from "./problem.ts";
 
-const mostOperations = 100;
+const maxOperations = 100;
 const everything: Accept = () => true;
 
 /**
- * Reads Typesense's `filter_by`. As there, `&&` and `||` bind equally and from the left; parentheses group.
- * @throws EngineProblem saying what cannot be understood
+ * Parses Typesense's `filter_by`. As there, `&&` and `||` have the same precedence and associate to the left.
+ * @throws EngineProblem naming the error
  */
 export function parseFilter(text: string, context: FilterContext): Accept {
   if (text.trim() === "") return everything;
   const parts = split(text);
-  if (parts.filter(({ kind }) => kind !== "(" && kind !== ")").length > mostOperations)
+  if (parts.filter(({ kind }) => kind !== "(" && kind !== ")").length > maxOperations)
     throw new EngineProblem(
       400,
-      `\`filter_by\` has too many operations. Maximum allowed: ${mostOperations}`,
+      `\`filter_by\` has too many operations. Maximum allowed: ${maxOperations}`,
     );
   return combine(parts, context);
 }
 
 type Part = { kind: "condition"; text: string } | { kind: "&&" | "||" | "(" | ")" };
 
-/** Cuts a filter into conditions, operators and parentheses. */
+/** Splits a filter into conditions, operators and parentheses. */
 function split(text: string): Part[] {
   const parts: Part[] = [];
   let position = 0;
@@ -45,8 +45,8 @@ function split(text: string): Part[] {
 }
 
 /**
- * A condition ends before an operator or a parenthesis outside backticks; a backtick that nothing closes takes the rest of the text.
- * A value that begins with a parenthesis contains the next closing one.
+ * A condition ends before an operator or a parenthesis outside backticks; an unclosed backtick extends to the end
+ * of the text. A value that begins with a parenthesis contains the next closing one.
  */
 function endOfCondition(text: string, start: number): number {
   let position = start;
@@ -75,7 +75,7 @@ interface Group {
   operator: "&&" | "||" | null;
 }
 
-/** Goes from left to right with the open groups on a stack, so that no nesting is too deep. */
+/** Keeps the open groups on a stack instead of recursing, so that nesting cannot overflow the call stack. */
 function combine(parts: readonly Part[], context: FilterContext): Accept {
   const unbalanced = () =>
     new EngineProblem(400, "Could not parse the filter query: unbalanced parentheses.");

@@ -4,10 +4,10 @@ import { isStringField, scalarOf } from "./schema.ts";
 import { type Stored, numbersOf, valuesOf } from "./stored.ts";
 import type { Tokeniser } from "./tokens.ts";
 
-/** Whether a document meets a filter. */
+/** Whether a document matches a filter. */
 export type Accept = (stored: Stored) => boolean;
 
-/** What a filter is read with. */
+/** The context in which a filter is compiled. */
 export interface FilterContext {
   schema: Schema;
   tokeniser: Tokeniser;
@@ -16,7 +16,7 @@ export interface FilterContext {
 }
 
 /**
- * One condition of a filter, such as `price:>10` or `` country:=[`United States`, France] ``.
+ * Compiles one condition of a filter, such as `price:>10` or `` country:=[`United States`, France] ``.
  * @throws EngineProblem naming the field
  */
 export function compileClause(text: string, context: FilterContext): Accept {
@@ -49,7 +49,7 @@ interface Operator {
   rest: string;
 }
 
-/** `=`, `!=` and `!` stand before the value. */
+/** Splits a leading `=`, `!=` or `!` from the value. */
 function readOperator(value: string): Operator {
   const match = /^(!=|=|!)?\s*(.*)$/su.exec(value);
   const sign = match?.[1];
@@ -67,7 +67,7 @@ function isList(value: string): boolean {
   return value.startsWith("[") && value.endsWith("]") && value.length > 1;
 }
 
-/** The values of `[a, b]`, or the one value. What stands in backticks is taken as it is. */
+/** The values of `[a, b]`, or the one value. Text in backticks is literal. */
 function readValues(value: string): { text: string; quoted: boolean }[] {
   if (!isList(value)) return [readOne(value)];
   const pieces: string[] = [];
@@ -110,7 +110,7 @@ function compileText(field: Field, value: string, { tokeniser }: FilterContext):
         ? (folded: string) => folded.startsWith(wanted)
         : (folded: string) => folded === wanted;
     }
-    // Nothing that could be searched for is found nowhere.
+    // A value without letters or digits matches nothing.
     if (wanted === "") return () => false;
     const words = wanted.split(" ");
     return (folded: string) => {

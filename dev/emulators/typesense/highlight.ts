@@ -2,13 +2,13 @@ import type { Hit } from "./sorting.ts";
 import type { Token, Tokeniser } from "./tokens.ts";
 
 export interface HighlightOptions {
-  /** Fields of which the best part is shown. */
+  /** Fields to show as a snippet. */
   fields: readonly string[];
-  /** Fields that are shown in full as well. */
+  /** Fields to show in full as well. */
   fullFields: readonly string[];
-  /** Words shown before and after. */
+  /** The number of words before and after the matches. */
   affixWords: number;
-  /** Up to so many words a text is shown whole. */
+  /** Maximum number of words of a text that is shown whole. */
   snippetThreshold: number;
   mark: readonly [start: string, end: string];
   tokeniser: Tokeniser;
@@ -20,10 +20,10 @@ interface Marked {
   value?: string;
 }
 
-/** Most elements of a list of texts that one highlight shows. */
-const mostElements = 5;
+/** Maximum number of list elements that one highlight shows. */
+const maxElements = 5;
 
-/** What was found in a hit's texts: by field, and in the older form, a list that begins with the best match. */
+/** The highlights of a hit: by field, and in Typesense's older format as a list with the best match first. */
 export function highlightHit(
   { stored: { document }, match }: Hit,
   options: HighlightOptions,
@@ -47,7 +47,7 @@ export function highlightHit(
         .map((element, index) => ({ index, weight: weigh(value[index] ?? ""), marked: element }))
         .filter((element) => element.marked.matched_tokens.length > 0)
         .sort(bestFirst)
-        .slice(0, mostElements);
+        .slice(0, maxElements);
       const [best] = elements;
       if (best === undefined) continue;
       highlight[field] = marked;
@@ -66,17 +66,20 @@ export function highlightHit(
   return { highlight, highlights: highlights.sort(bestFirst).map(({ shown }) => shown) };
 }
 
-/** How well a text matches; among equals of one number, the next decides. */
+/** The quality of a match. Each number decides among matches with equal numbers before it. */
 type Weight = readonly number[];
 
-/** Weighs the distinct words found, those that stand together, their nearness, and whether they are the whole text. */
+/**
+ * Weighs the number of distinct matches, that within one window, their distance, and whether they are the whole
+ * text.
+ */
 function weightOf(tokens: readonly Token[], found: ReadonlyMap<string, number>): Weight {
   const [first, last] = window(tokens, found);
   const distinct = (part: readonly Token[]) =>
     new Set(part.map(({ text }) => text).filter((text) => found.has(text))).size;
   const all = distinct(tokens);
-  const together = distinct(tokens.slice(first, last + 1));
-  return [all, together, first - last, tokens.length === all ? 1 : 0];
+  const nearby = distinct(tokens.slice(first, last + 1));
+  return [all, nearby, first - last, tokens.length === all ? 1 : 0];
 }
 
 function bestFirst(a: { weight: Weight }, b: { weight: Weight }): number {
@@ -108,7 +111,7 @@ function markText(
 
 const windowWords = 10;
 
-/** The first and last place of matches within the stretch of words that has most of them. */
+/** The first and the last match in the window with the most distinct matches. */
 function window(tokens: readonly Token[], found: ReadonlyMap<string, number>): [number, number] {
   const places = [...tokens.keys()].filter((place) => found.has(tokens[place]?.text ?? ""));
   let best: { places: number[]; distinct: number } = { places: [0], distinct: 0 };
@@ -139,7 +142,7 @@ function markPart(
   return shown + text.slice(position, to);
 }
 
-/** Of a word that goes on after what was asked for, only that much is marked. */
+/** The end of the marked part: of a prefix match, only the letters of the query. */
 function endOf(
   source: string,
   { text, start, end }: Token,
@@ -148,7 +151,7 @@ function endOf(
 ): number {
   const named = found.get(text) ?? text.length;
   if (named >= text.length) return end;
-  // Signs that are not searched for stand between, and some letters are searched for as two.
+  // The source may contain characters that folding drops, and letters that it replaces by two.
   for (let at = start + 1; at < end; at++)
     if (tokeniser.folded(source.slice(start, at)).length >= named) return at;
   return end;

@@ -3,11 +3,11 @@ import type { JsonObject } from "./problem.ts";
 import { EngineProblem, isObject } from "./problem.ts";
 import type { ApiKey, Store } from "./store.ts";
 
-/** What someone wants to do, and with which key. */
+/** A requested action, and the key of the request. */
 export interface Access {
   key: string;
   action: string;
-  /** Empty where an action concerns none. */
+  /** Empty if the action concerns no collection. */
   collection: string;
 }
 
@@ -16,7 +16,7 @@ const searchAction = "documents:search";
 const digestLength = 44;
 const prefixLength = 4;
 
-/** The keys that open the engine, and whom they let in. */
+/** API keys and what they allow. */
 export class Keys {
   readonly #adminKey: string;
   readonly #store: Store;
@@ -28,7 +28,7 @@ export class Keys {
     for (const key of store.keys()) this.#keys.set(key.id, key);
   }
 
-  /** @throws EngineProblem naming what is wrong with it */
+  /** @throws EngineProblem naming the invalid property */
   create(given: JsonObject): ApiKey {
     const checked = checkKey(given);
     const values = [...this.#keys.values()].map(({ value }) => value);
@@ -43,12 +43,12 @@ export class Keys {
     return [...this.#keys.values()].map(withoutValue);
   }
 
-  /** @throws EngineProblem when there is none with this id */
+  /** @throws EngineProblem when the id does not exist */
   get(id: string): JsonObject {
     return withoutValue(this.#find(id));
   }
 
-  /** @throws EngineProblem when there is none with this id */
+  /** @throws EngineProblem when the id does not exist */
   remove(id: string): JsonObject {
     const key = this.#find(id);
     this.#store.dropKey(key.id);
@@ -62,7 +62,9 @@ export class Keys {
     return key;
   }
 
-  /** The parameters that the key imposes on a search (none, for most keys), or null when it does not let in. */
+  /**
+   * The search parameters that the key imposes, none for most keys. Null when the key does not allow the access.
+   */
   admit(access: Access): JsonObject | null {
     if (access.key === "") return null;
     if (sameText(access.key, this.#adminKey)) return {};
@@ -71,7 +73,10 @@ export class Keys {
     return this.#admitScoped(access);
   }
 
-  /** A scoped key is the base64 of: a digest of its parameters, the beginning of its parent, the parameters. Its parent may do nothing but search. */
+  /**
+   * A scoped key is the base64 of a digest of its parameters, a prefix of its parent, and the parameters. The
+   * parent must allow only searches.
+   */
   #admitScoped(access: Access): JsonObject | null {
     const text = Buffer.from(access.key, "base64").toString("utf8");
     const digest = text.slice(0, digestLength);

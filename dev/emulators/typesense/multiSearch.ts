@@ -7,7 +7,7 @@ import { EngineProblem, isObject, parseObject } from "./problem.ts";
 import { addParameters } from "./searchParameters.ts";
 import { search } from "./search.ts";
 
-const mostSearches = 50;
+const maxSearches = 50;
 
 /**
  * The parameters that each entry's key embeds; null when a key is refused, which refuses all entries.
@@ -43,7 +43,7 @@ function collectionOf(entry: unknown, { query }: Exchange): string {
   return typeof own === "string" ? own : (query.collection ?? "");
 }
 
-/** Answers each search on its own: an error of one stands in its place among the results. */
+/** Runs each search separately: the result of a failed search is its error. */
 export function multiSearch(
   engine: Engine,
   exchange: Exchange,
@@ -76,8 +76,8 @@ export function multiSearch(
 }
 
 function readLimit(given: unknown): number {
-  if (typeof given !== "string" && typeof given !== "number") return mostSearches;
-  return /^\d{1,9}$/.test(String(given)) ? Number(given) : mostSearches;
+  if (typeof given !== "string" && typeof given !== "number") return maxSearches;
+  return /^\d{1,9}$/.test(String(given)) ? Number(given) : maxSearches;
 }
 
 /** Parameters of the URL override those of all entries. */

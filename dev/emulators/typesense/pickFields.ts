@@ -1,6 +1,6 @@
 import type { JsonObject } from "./problem.ts";
 
-/** The document with the included fields (all, when none is named) but for the excluded ones. */
+/** Returns a document with the included fields (all, if `include` is empty), without the excluded ones. */
 export function pickFields(
   document: JsonObject,
   include: readonly string[],

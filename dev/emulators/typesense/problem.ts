@@ -1,4 +1,4 @@
-/** A refusal with Typesense's status and message. */
+/** An error response with Typesense's status and message. */
 export class EngineProblem extends Error {
   override name = "EngineProblem";
   readonly status: number;
@@ -15,7 +15,7 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** @throws EngineProblem when the text is no JSON, or not an object */
+/** @throws EngineProblem when the text is not a JSON object */
 export function parseObject(text: string): JsonObject {
   let value: unknown;
   try {

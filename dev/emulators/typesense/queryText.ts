@@ -2,14 +2,17 @@ import type { Accept } from "./filterClause.ts";
 import type { Stored } from "./stored.ts";
 import type { Tokeniser } from "./tokens.ts";
 
-/** What `q` asks for. */
+/** The parsed parameter `q`. */
 export interface QueryText {
   words: readonly string[];
-  /** Whether a document has the phrases in quotation marks, and none of what stands after a `-`. */
+  /** Whether a document has all quoted phrases, and none of the excluded words. */
   accept: Accept;
 }
 
-/** Reads `q`: words, `"a phrase"`, `-without` and `-"without a phrase"`. Nothing and `*` ask for everything. */
+/**
+ * Parses `q`: words, `"a phrase"`, `-without` and `-"without a phrase"`. An empty text and `*` match every
+ * document.
+ */
 export function parseQuery(
   text: string,
   fields: readonly string[],
@@ -23,14 +26,14 @@ export function parseQuery(
     const excludes = minus === "-" || (phrase === undefined && /^-./.test(word));
     const folded = tokeniser.folded(phrase ?? (excludes ? word.slice(1) : word));
     if (folded === "") continue;
-    if (excludes) tests.push((stored) => !holds(stored, fields, folded));
-    else if (phrase !== undefined) tests.push((stored) => holds(stored, fields, folded));
+    if (excludes) tests.push((stored) => !containsPhrase(stored, fields, folded));
+    else if (phrase !== undefined) tests.push((stored) => containsPhrase(stored, fields, folded));
     else words.push(...folded.split(" "));
   }
   return { words, accept: (stored) => tests.every((test) => test(stored)) };
 }
 
-function holds({ folded }: Stored, fields: readonly string[], phrase: string): boolean {
+function containsPhrase({ folded }: Stored, fields: readonly string[], phrase: string): boolean {
   return fields.some((field) =>
     (folded.get(field) ?? []).some((text) => ` ${text} `.includes(` ${phrase} `)),
   );

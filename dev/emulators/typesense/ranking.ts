@@ -1,35 +1,35 @@
 import type { Stored } from "./stored.ts";
 import type { Meaning, Meanings, TextQuery } from "./textQuery.ts";
 
-/** How well a document fits the words of a query. */
+/** How well a document matches the words of a query. */
 export interface TextMatch {
-  /** Larger is better; 0 where no words were asked for. */
+  /** Larger is better. */
   score: number;
   bestField: { words: number; cost: number; distance: number; exact: boolean };
   bestFieldWeight: number;
   fieldsMatched: number;
   wordsMatched: number;
   wordsDropped: number;
-  /** The document's words that were found, with how many of their first letters the query named. */
+  /** The matched words of the document, each with the number of its first letters that the query names. */
   found: ReadonlyMap<string, number>;
 }
 
 interface RankOptions {
   meanings: Meanings;
-  /** Those of the query's words that were looked for. */
+  /** The words of the query that were searched; others were dropped. */
   words: readonly string[];
   query: TextQuery;
 }
 
-/** The fields in which each term was found, as the library says it. */
+/** The fields in which each term was found, as MiniSearch reports them. */
 type Match = Readonly<Record<string, readonly string[]>>;
 
-/** What is the same for all documents in which the same terms were found in the same fields. */
+/** The part of the ranking that is equal for documents with the same terms in the same fields. */
 interface Pattern {
   fields: readonly {
     name: string;
     weight: number;
-    /** For each word of the query that is there, the best of the terms that it may mean. */
+    /** For each matched word of the query, the matching term with the lowest cost. */
     meant: readonly Meaning[];
     cost: number;
   }[];
@@ -38,8 +38,8 @@ interface Pattern {
 }
 
 /**
- * Ranks as Typesense does: the words found in the best field, then the fewer typing errors, then how near they stand to each other,
- * then whether they are the whole text; among equals the field's weight, then in how many fields.
+ * Ranks as Typesense does: by the matched words; by the words, typos, word distance and exactness in the best
+ * field; by the weight of that field; and by the number of matched fields.
  */
 export function makeRanking(options: RankOptions): (stored: Stored, match: Match) => TextMatch {
   const { words, query } = options;
@@ -81,7 +81,9 @@ export function makeRanking(options: RankOptions): (stored: Stored, match: Match
   };
 }
 
-/** The scores of a match in the 64 bits that Typesense shows; `TextMatch.score` orders alike and is quick to compare. */
+/**
+ * The scores as the 64-bit numbers that Typesense shows. `TextMatch.score` has the same order and compares faster.
+ */
 export function shownScores({ bestField, ...match }: TextMatch): { field: bigint; all: bigint } {
   const { words, cost, distance, exact } = bestField;
   const field = pack([
@@ -120,7 +122,7 @@ function readPattern(match: Match, { meanings, words, query }: RankOptions): Pat
         const known = cheapest.get(meaning.word);
         if (known === undefined || costOf(meaning) < costOf(known))
           cheapest.set(meaning.word, meaning);
-        // Where an error changed what was typed, there is no telling which letters it stands for.
+        // With a typo it is unknown which letters of the term the query names.
         const begun = meaning.partial && meaning.typos === 0;
         const named = begun ? (words[meaning.word]?.length ?? 0) : term.length;
         found.set(term, Math.max(found.get(term) ?? 0, named));
@@ -132,17 +134,17 @@ function readPattern(match: Match, { meanings, words, query }: RankOptions): Pat
   return { fields: fields.filter(({ meant }) => meant.length > 0), wordsMatched: all.size, found };
 }
 
-/** A word that merely begins as asked is worth a little less than the word itself, and more than one with an error. */
+/** A prefix match costs more than an exact match, and less than a typo. */
 function costOf({ typos, partial }: Meaning): number {
   return 2 * typos + (partial ? 1 : 0);
 }
 
-/** One number in which each part counts only among equals of those before it. */
+/** Combines the parts into one number. A part decides only if all parts before it are equal. */
 function weigh(parts: readonly (readonly [value: number, size: number])[]): number {
   return parts.reduce((sum, [value, size]) => sum * size + Math.min(value, size - 1), 0);
 }
 
-/** How many other words lie between the terms where they stand closest together. */
+/** The number of other words between the terms where they are closest to each other. */
 function spread(words: readonly string[], meant: readonly Meaning[]): number {
   let closest = 100;
   const last = meant.map(() => -1);

@@ -13,14 +13,14 @@ import { names } from "./searchParameters.ts";
 interface Route {
   method: string;
   path: readonly string[];
-  /** What a key must allow. */
+  /** The action that a key must allow. */
   action: string;
   answer: (exchange: Exchange) => Answer | Promise<Answer>;
 }
 
 const adminOnly = "admin";
 
-/** Finds who answers a request, and asks first whether its key allows that. */
+/** Finds the route of a request, and checks that its key allows the action. */
 export function makeRouter(
   engine: Engine,
   keys: Keys,
@@ -51,7 +51,7 @@ export function makeRouter(
 const forbidden = () =>
   new EngineProblem(401, "Forbidden - a valid `x-typesense-api-key` header must be sent.");
 
-/** A collection that is to be made stands in the body. */
+/** The name of a new collection is in the body. */
 function nameOfNew({ action }: Route, { body }: Exchange): string {
   if (action !== "collections:create") return "";
   try {
@@ -101,7 +101,7 @@ function makeRoutes(engine: Engine, keys: Keys, version: string): Route[] {
       answer(engine, exchange),
     );
   return [
-    // Before those with an id in the same place.
+    // Before the routes with `:id`, which would match too.
     onDocuments("GET", "/search", "search", documents.searchDocuments),
     onDocuments("GET", "/export", "export", documents.exportDocuments),
     onDocuments("POST", "/import", "import", documents.importDocuments),

@@ -5,7 +5,7 @@ const scalarTypes = ["string", "int32", "int64", "float", "bool"] as const;
 
 export type ScalarType = (typeof scalarTypes)[number];
 
-/** A field of a collection, complete as Typesense shows it. */
+/** A field of a collection, with all properties that Typesense shows. */
 export interface Field {
   name: string;
   type: ScalarType | `${ScalarType}[]`;
@@ -44,7 +44,7 @@ export function isStringField(field: Field): boolean {
   return scalarOf(field) === "string";
 }
 
-/** @throws EngineProblem naming what is wrong with a collection that is to be created */
+/** Parses the body of a request to create a collection. @throws EngineProblem naming the invalid property */
 export function parseSchema(given: JsonObject): Schema {
   const { name, fields, default_sorting_field: defaultSort = "", metadata } = given;
   if (name === undefined) throw new EngineProblem(400, "Parameter `name` is required.");

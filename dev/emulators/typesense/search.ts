@@ -24,8 +24,9 @@ import type { Hit } from "./sorting.ts";
 import type { SearchedField, TextQuery } from "./textQuery.ts";
 
 /**
- * Answers one search as Typesense's `SearchResult`. The parameters of the key replace those of the search; the filters of both are joined.
- * @throws EngineProblem naming the parameter that is wrong
+ * Runs one search, and returns Typesense's `SearchResult`. The parameters of the key override those of the search;
+ * their filters are combined.
+ * @throws EngineProblem naming the invalid parameter
  */
 export function search(collection: Collection, own: Parameters, imposed: JsonObject): JsonObject {
   const started = performance.now();
@@ -101,16 +102,16 @@ function readTextQuery(
 }
 
 function readFacets({ schema, tokeniser }: Collection, parameters: Parameters): FacetOptions {
-  const wishes = parseFacets(parameters.facet_by ?? "", schema);
+  const requests = parseFacets(parameters.facet_by ?? "", schema);
   const options = {
-    wishes,
+    requests,
     limit: unsigned(parameters, "max_facet_values") ?? 10,
     tokeniser,
     mark: readMark(parameters),
   };
   const text = parameters.facet_query ?? "";
   if (text === "") return { ...options, query: null };
-  if (wishes.length === 0)
+  if (requests.length === 0)
     throw new EngineProblem(
       400,
       "The `facet_query` parameter is supplied without a `facet_by` parameter.",
@@ -119,7 +120,7 @@ function readFacets({ schema, tokeniser }: Collection, parameters: Parameters): 
   const field = text.slice(0, Math.max(colon, 0)).trim();
   if (field === "")
     throw new EngineProblem(400, "Facet query must be in the `facet_field: value` format.");
-  if (!wishes.some((wish) => wish.field.name === field))
+  if (!requests.some((request) => request.field.name === field))
     throw new EngineProblem(
       400,
       `Facet query refers to a facet field \`${field}\` that is not part of \`facet_by\` parameter.`,
@@ -182,7 +183,7 @@ function showMatch(match: TextMatch): JsonObject {
   };
 }
 
-/** A key may keep parts of the answer from who searches, by naming them in `exclude_fields`. */
+/** A key can hide parts of the response, by naming them in `exclude_fields`. */
 function pickAnswer({ exclude_fields: text }: Parameters, answer: JsonObject): JsonObject {
   const excluded = new Set(names(text));
   for (const name of ["out_of", "search_time_ms"])

@@ -4,11 +4,11 @@ import type { Schema } from "./schema.ts";
 import { isStringField } from "./schema.ts";
 import type { SearchedField } from "./textQuery.ts";
 
-/** Parameters of a search by name, as a query string has them. */
+/** The parameters of a search by name, as in a query string. */
 export type Parameters = Readonly<Record<string, string>>;
 
-/** What changes an answer and cannot be done here is refused, so that nobody takes a wrong answer for a right one. */
-const beyond = [
+/** Parameters that the emulator refuses: it does not implement them, and ignoring them would give wrong results. */
+const unsupportedParameters = [
   "conversation",
   "group_by",
   "hidden_hits",
@@ -22,7 +22,7 @@ const beyond = [
 ];
 
 export function refuseUnsupported(parameters: Parameters): void {
-  for (const name of beyond) {
+  for (const name of unsupportedParameters) {
     const value = parameters[name] ?? "";
     if (value !== "" && value !== "false")
       throw new EngineProblem(
@@ -51,22 +51,22 @@ export function names(text: string | undefined): string[] {
     .filter((name) => name !== "");
 }
 
-const mostHits = 250;
+const maxHits = 250;
 
 export interface Paging {
   from: number;
   size: number;
-  /** What the answer says of it. */
+  /** The paging in the response. */
   shown: { page: number } | { offset: number };
 }
 
-/** @throws EngineProblem when a number is none, or more is asked for than one page may hold */
+/** @throws EngineProblem when a value is not a number, or the page is too large */
 export function readPaging(parameters: Parameters): Paging {
   const facetsOnly = (parameters.facet_query ?? "") !== "";
   const perPage = unsigned(parameters, "per_page");
   const size = unsigned(parameters, "limit") ?? perPage ?? (facetsOnly ? 0 : 10);
-  if (size > mostHits)
-    throw new EngineProblem(422, `Only upto ${mostHits} hits can be fetched per page.`);
+  if (size > maxHits)
+    throw new EngineProblem(422, `Only upto ${maxHits} hits can be fetched per page.`);
   const page = unsigned(parameters, "page") ?? 0;
   const offset = unsigned(parameters, "offset") ?? 0;
   if (page === 0 && offset !== 0) return { from: offset, size, shown: { offset } };
@@ -90,9 +90,9 @@ function perField<T>(
   );
 }
 
-const mostTypos = 2;
+const maxTypos = 2;
 
-/** @throws EngineProblem naming the parameter or the field that is wrong */
+/** @throws EngineProblem naming the invalid parameter or field */
 export function readSearchedFields(parameters: Parameters, schema: Schema): SearchedField[] {
   const fields = names(parameters.query_by);
   const checks = parameters.validate_field_names !== "false";
@@ -116,7 +116,7 @@ export function readSearchedFields(parameters: Parameters, schema: Schema): Sear
     return {
       name,
       weight: Math.min(weights[place] ?? fields.length - place, 127),
-      typos: Math.min(typos?.[place] ?? mostTypos, mostTypos),
+      typos: Math.min(typos?.[place] ?? maxTypos, maxTypos),
       prefix: prefixes?.[place] ?? true,
     };
   });

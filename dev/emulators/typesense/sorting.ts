@@ -5,7 +5,7 @@ import { isArrayField, isStringField } from "./schema.ts";
 import type { Stored } from "./stored.ts";
 import { numbersOf } from "./stored.ts";
 
-/** A document that was found; without words in the query there is no match to rank by. */
+/** A document that was found. Without words in the query, `match` is null. */
 export interface Hit {
   stored: Stored;
   match: TextMatch | null;
@@ -15,16 +15,16 @@ interface SortKey {
   field: string;
   descending: boolean;
   missingFirst: boolean;
-  /** For `_text_match`: into how many equal parts, or parts of which size, hits are put before the next key counts. */
+  /** For `_text_match`: the number of buckets, or their size. Hits in one bucket are ordered by the next key. */
   buckets?: number;
   bucketSize?: number;
 }
 
-const mostKeys = 3;
+const maxKeys = 3;
 const textMatch = "_text_match";
 
 /**
- * Reads Typesense's `sort_by`.
+ * Parses Typesense's `sort_by`.
  * @throws EngineProblem naming a field that cannot be sorted by
  */
 export function parseSort(text: string, schema: Schema): readonly SortKey[] {
@@ -33,7 +33,7 @@ export function parseSort(text: string, schema: Schema): readonly SortKey[] {
     .map((piece) => piece.trim())
     .filter((piece) => piece !== "")
     .map((piece) => parseKey(piece, schema));
-  if (keys.length > mostKeys)
+  if (keys.length > maxKeys)
     throw new EngineProblem(422, "Only upto 3 sort_by fields can be specified.");
   const key = (field: string): SortKey => ({ field, descending: true, missingFirst: false });
   if (keys.length === 0) {
@@ -41,7 +41,7 @@ export function parseSort(text: string, schema: Schema): readonly SortKey[] {
     return [key(textMatch), ...(fallback === "" ? [] : [key(fallback)])];
   }
   const hasMatch = keys.some(({ field }) => field === textMatch);
-  return hasMatch || keys.length === mostKeys ? keys : [...keys, key(textMatch)];
+  return hasMatch || keys.length === maxKeys ? keys : [...keys, key(textMatch)];
 }
 
 function parseKey(piece: string, schema: Schema): SortKey {
@@ -82,7 +82,7 @@ function parseOption(field: string, option: string): Partial<SortKey> {
   throw new EngineProblem(400, `Bad syntax for sorting field \`${field}\``);
 }
 
-/** The first `count` hits in order; what is equal by all keys stands latest first. */
+/** The first `count` hits in order. Hits that are equal by all keys are ordered newest first. */
 export function firstHits(
   hits: readonly Hit[],
   keys: readonly SortKey[],
@@ -91,7 +91,7 @@ export function firstHits(
 ): Hit[] {
   const compare = comparer(hits, keys, fields);
   if (count > selectedAtMost) return [...hits].sort(compare).slice(0, count);
-  // Of many hits few are shown: the rest need no order among themselves.
+  // Few of many hits are shown: the others need no order.
   const best: Hit[] = [];
   for (const hit of hits) {
     const worst = best.at(-1);

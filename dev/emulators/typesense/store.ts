@@ -7,7 +7,7 @@ import { parseObject } from "./problem.ts";
 import type { Schema } from "./schema.ts";
 import type { Stored } from "./stored.ts";
 
-/** A key with what it allows, as Typesense shows it when it is made. */
+/** An API key, as Typesense shows it when it is created. */
 export interface ApiKey {
   id: number;
   value: string;
@@ -20,7 +20,7 @@ export interface ApiKey {
   autodelete: boolean;
 }
 
-/** Keeps what the engine holds on disk, so that a restart has it again. */
+/** Stores the data of the engine on disk, for the next start. */
 export class Store {
   readonly #database: DatabaseSync;
   readonly #saveDocument: StatementSync;
@@ -45,8 +45,8 @@ export class Store {
     );
   }
 
-  /** Everything within is kept, or nothing is. */
-  together<T>(work: () => T): T {
+  /** Runs `work` in a transaction. */
+  transaction<T>(work: () => T): T {
     this.#database.exec("begin");
     try {
       const result = work();
@@ -129,7 +129,7 @@ export class Store {
       }));
   }
 
-  /** @returns the key with the id it got, which no other ever has had */
+  /** @returns the key with its id, which is never reused */
   addKey(key: Omit<ApiKey, "id">): ApiKey {
     const { lastInsertRowid } = this.#database
       .prepare("insert into keys (value) values (?)")

@@ -4,15 +4,15 @@ import type { Field } from "./schema.ts";
 import { isStringField, scalarOf } from "./schema.ts";
 import type { Tokeniser } from "./tokens.ts";
 
-/** A document as a collection holds it. */
+/** A document in a collection. */
 export interface Stored {
-  /** Its place in the order of arrival. */
+  /** Its position in the order of insertion. */
   number: number;
   id: string;
   document: JsonObject;
-  /** Of each text field, its values in the form they are searched in. */
+  /** By text field: its values, folded for searching. */
   folded: ReadonlyMap<string, readonly string[]>;
-  /** Of each text field, the words of all its values. */
+  /** By text field: the words of all its values. */
   words: ReadonlyMap<string, readonly string[]>;
 }
 

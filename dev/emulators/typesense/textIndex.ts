@@ -6,13 +6,13 @@ import type { Stored } from "./stored.ts";
 import type { Meaning, Meanings, TextQuery } from "./textQuery.ts";
 import { Vocabulary } from "./vocabulary.ts";
 
-const mostTypos = 2;
+const maxTypos = 2;
 
 /** Finds documents by the words of their text fields. */
 export class TextIndex {
   readonly #vocabularies: ReadonlyMap<string, Vocabulary>;
   readonly #index: MiniSearch<Stored>;
-  /** The document that the library takes in or out at the moment. */
+  /** The document that MiniSearch is adding or removing. */
   #current: Stored | null = null;
 
   constructor(fields: readonly string[]) {
@@ -22,7 +22,7 @@ export class TextIndex {
       idField: "number",
       extractField: (stored, field): string =>
         field === "number" ? String(stored.number) : (stored.folded.get(field)?.join(" ") ?? ""),
-      // A document's words are known already, and a query asks for one word at a time.
+      // The words of a document are known, and each term of a query is one word.
       tokenize: (text, field) =>
         field === undefined ? [text] : [...(this.#current?.words.get(field) ?? [])],
       processTerm: (term) => term,
@@ -36,7 +36,7 @@ export class TextIndex {
       vocabulary.add(new Set(stored.words.get(field)));
   }
 
-  /** @param stored as it was added */
+  /** @param stored the document exactly as it was added */
   remove(stored: Stored): void {
     this.#current = stored;
     this.#index.remove(stored);
@@ -45,14 +45,14 @@ export class TextIndex {
   }
 
   /**
-   * The documents that hold all words, in any of the fields. Only when there are too few of them, words with typing errors count
-   * too, and after those, fewer words do.
+   * Finds the documents that contain all words, in any of the fields. While there are too few of them, it allows
+   * typos, and then drops words.
    */
   find(query: TextQuery, byNumber: ReadonlyMap<number, Stored>): Map<Stored, TextMatch> {
     const found = new Map<Stored, TextMatch>();
-    for (const words of fewerAndFewer(query)) {
-      for (let typos = 0; typos <= mostTypos; typos++) {
-        // What fewer words give is wanted in full only where more gave nothing like enough.
+    for (const words of wordSubsets(query)) {
+      for (let typos = 0; typos <= maxTypos; typos++) {
+        // Typos are searched only while there are too few documents.
         if (typos > 0 && found.size >= query.typosBelow) break;
         this.#collect(query, words, typos, byNumber, found);
       }
@@ -86,11 +86,12 @@ export class TextIndex {
       const terms = new Map<string, Meaning[]>();
       meanings.set(name, terms);
       for (const [place, word] of words.entries()) {
-        const goesOn = prefix && place === words.length - 1;
+        const isPrefix = prefix && place === words.length - 1;
         const [one, two] = query.minLengths;
         const byLength = word.length >= two ? 2 : word.length >= one ? 1 : 0;
         for (let typos = 0; typos <= Math.min(level, allowed, byLength); typos++) {
-          const candidates = vocabulary?.candidates(word, typos, goesOn, query.maxCandidates) ?? [];
+          const candidates =
+            vocabulary?.candidates(word, typos, isPrefix, query.maxCandidates) ?? [];
           for (const candidate of candidates) {
             const meaning = { ...candidate, word: place };
             const known = terms.get(candidate.term);
@@ -104,8 +105,8 @@ export class TextIndex {
   }
 }
 
-/** The words, then those that are left as one after another is dropped. */
-function* fewerAndFewer({ words, dropFrom }: TextQuery): Generator<readonly string[]> {
+/** All words, then the remaining ones as one after another is dropped. */
+function* wordSubsets({ words, dropFrom }: TextQuery): Generator<readonly string[]> {
   yield words;
   for (let left = words.length - 1; left > 0; left--) {
     if (dropFrom !== "left") yield words.slice(0, left);
@@ -113,13 +114,13 @@ function* fewerAndFewer({ words, dropFrom }: TextQuery): Generator<readonly stri
   }
 }
 
-/** Every word must be there, as any of the terms that may mean it. Null when there are none for a word. */
+/** Requires one of the matching terms for every word. Null when a word has none. */
 function toLibraryQuery(words: readonly string[], meanings: Meanings): Query | null {
   const fieldsOf = new Map<string, string[]>();
   const termsOfWord = words.map(() => new Set<string>());
   for (const [field, terms] of meanings) {
     for (const [term, meant] of terms) {
-      // The library keeps one list of fields for a term, so all questions for it name the same.
+      // MiniSearch keeps one list of fields per term, so all queries for a term share it.
       const fields = fieldsOf.get(term);
       if (fields === undefined) fieldsOf.set(term, [field]);
       else fields.push(field);

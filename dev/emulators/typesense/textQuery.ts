@@ -1,38 +1,38 @@
 import type { Stored } from "./stored.ts";
 import type { Candidate } from "./vocabulary.ts";
 
-/** A field to search, with what its matches are worth. */
+/** A field to search, and the weight of its matches. */
 export interface SearchedField {
   name: string;
   weight: number;
-  /** Most typing errors in a word. */
+  /** Maximum number of typos in a word. */
   typos: number;
-  /** Whether the last word may go on. */
+  /** Whether the last word is a prefix. */
   prefix: boolean;
 }
 
-/** Words to look for in text fields, and how. */
+/** Words to search in text fields, and the options of the search. */
 export interface TextQuery {
   words: readonly string[];
   fields: readonly SearchedField[];
-  /** Words of an index that are tried for each word, of every number of errors. */
+  /** Maximum number of indexed words to try for each word and each number of typos. */
   maxCandidates: number;
-  /** Lengths from which a word may have one error, and two. */
+  /** Minimum lengths of a word with one typo and with two. */
   minLengths: readonly [one: number, two: number];
-  /** Errors are only looked for while there are fewer results. */
+  /** Typos are allowed only while there are fewer results. */
   typosBelow: number;
-  /** Words are only left out while there are fewer results. */
+  /** Words are dropped only while there are fewer results. */
   dropBelow: number;
   dropFrom: "left" | "right" | "both";
   preferExact: boolean;
   accept: (stored: Stored) => boolean;
 }
 
-/** For each field, which words of the query each of its words may mean. */
+/** By field: the words of the query that each indexed word matches. */
 export type Meanings = ReadonlyMap<string, ReadonlyMap<string, readonly Meaning[]>>;
 
-/** A word of an index that a word of the query may mean. */
+/** An indexed word that matches a word of the query. */
 export interface Meaning extends Candidate {
-  /** Place of the word in the query. */
+  /** Index of the word in the query. */
   word: number;
 }

@@ -1,19 +1,19 @@
-/** A word of a text, in the form it is indexed and searched in, and where it stood. */
+/** A word of a text, folded for indexing and searching, and its position. */
 export interface Token {
   text: string;
   start: number;
   end: number;
 }
 
-/** Cuts texts into words as one collection does. */
+/** Splits texts into words, by the settings of a collection. */
 export interface Tokeniser {
   tokens(text: string): Token[];
   words(text: string): string[];
-  /** The words with one space between them. */
+  /** The words, joined by a space. */
   folded(text: string): string;
 }
 
-// Letters that have no decomposition into a plain one and a mark.
+// Letters that Unicode does not decompose into a base letter and a mark.
 const plain: Readonly<Record<string, string>> = {
   æ: "ae",
   œ: "oe",
@@ -32,8 +32,8 @@ const cacheSize = 100_000;
 const escapeForClass = (symbol: string) => symbol.replace(/[\\\]^-]/g, "\\$&");
 
 /**
- * White space and `separators` part words; of what is between, letters and digits count, in lower case and without accents, and
- * `symbols`. Everything else is left out without parting a word, so that `d'Asti` is `dasti`.
+ * White space and `separators` separate words. A word keeps `symbols`, and its letters and digits in lower case
+ * without accents. Other characters are dropped without separating, so that `d'Asti` becomes `dasti`.
  */
 export function makeTokeniser(
   separators: readonly string[],
@@ -41,7 +41,7 @@ export function makeTokeniser(
 ): Tokeniser {
   const word = new RegExp(`[^\\s${separators.map(escapeForClass).join("")}]+`, "gu");
   const dropped = new RegExp(`[^\\p{L}\\p{N}${symbols.map(escapeForClass).join("")}]`, "gu");
-  // Words come again and again: folding each once is what makes indexing quick.
+  // A cache: the same words repeat in most documents.
   const known = new Map<string, string>();
 
   const foldLetters = (raw: string): string => {

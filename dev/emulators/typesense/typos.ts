@@ -1,10 +1,11 @@
 /**
- * How many single-letter changes (a letter left out, put in, exchanged, or two neighbours swapped) lead from `query` to `word`, or
- * with `prefix` to how `word` begins. More than `most` is given as `most + 1`.
+ * The number of edits (a letter inserted, deleted or replaced, or two neighbours swapped) from `query` to `word`,
+ * or with `prefix` to the closest prefix of `word`. More than `limit` is returned as `limit + 1`.
  */
-export function countTypos(query: string, word: string, most: number, prefix: boolean): number {
-  const columns = prefix ? Math.min(word.length, query.length + most) : word.length;
-  if (query.length - columns > most || (!prefix && columns - query.length > most)) return most + 1;
+export function countTypos(query: string, word: string, limit: number, prefix: boolean): number {
+  const columns = prefix ? Math.min(word.length, query.length + limit) : word.length;
+  if (query.length - columns > limit || (!prefix && columns - query.length > limit))
+    return limit + 1;
   let before: number[] = [];
   let above: number[] = [];
   let row = Array.from({ length: columns + 1 }, (_, column) => column);
@@ -28,11 +29,11 @@ export function countTypos(query: string, word: string, most: number, prefix: bo
       row[j] = cost;
       if (cost < least) least = cost;
     }
-    // A swap reaches back two rows: both must be beyond.
-    if (least > most && Math.min(...above.slice(0, columns + 1)) >= most) return most + 1;
+    // A swap refers to the row before the last one, so both rows must exceed the limit.
+    if (least > limit && Math.min(...above.slice(0, columns + 1)) >= limit) return limit + 1;
   }
   const distance = prefix ? Math.min(...row.slice(0, columns + 1)) : at(row, columns);
-  return Math.min(distance, most + 1);
+  return Math.min(distance, limit + 1);
 }
 
 function at(row: readonly number[], index: number): number {

@@ -1,14 +1,14 @@
 import { countTypos } from "./typos.ts";
 
-/** A word of the index that may be meant by a word of the query. */
+/** An indexed word that may match a word of the query. */
 export interface Candidate {
   term: string;
   typos: number;
-  /** Whether the query's word is only its beginning. */
+  /** Whether the term is longer than the query's word, so that only its beginning matches. */
   partial: boolean;
 }
 
-/** The words of one field, with the number of documents that hold each. */
+/** The words of one field, with the number of documents that contain each. */
 export class Vocabulary {
   readonly #documents = new Map<string, number>();
 
@@ -26,7 +26,7 @@ export class Vocabulary {
 
   /**
    * The `limit` most frequent words that differ from `word` by exactly `typos`; the word itself always comes first.
-   * With `prefix` they may go on after it.
+   * With `prefix`, only their beginnings must match.
    */
   candidates(word: string, typos: number, prefix: boolean, limit: number): Candidate[] {
     if (typos === 0 && !prefix)
