@@ -3,14 +3,13 @@ import path from "node:path";
 import { DatabaseSync } from "node:sqlite";
 
 /**
- * Takes a folder for this process alone, until the returned function is called or the process ends.
+ * Locks a folder for this process until the returned function is called or the process ends.
  *
- * The lock is one that the operating system holds (taken through SQLite, the one part of Node that
- * locks files): it vanishes with the process however that dies, so there is never a stale one, and
- * a process number that was given out again cannot confuse it. Nothing else may open the file
- * `lock`, because closing it would drop the lock.
+ * The operating system holds the lock, through SQLite, the only part of Node that locks files. It releases the lock
+ * however the process ends, so that a lock is never stale and a reused process ID causes no confusion. Nothing else
+ * may open the file `lock`: closing it would release the lock.
  *
- * Throws when another process holds the folder; the message names both.
+ * @throws when another process holds the lock; the message names the folder and the process
  */
 export function lockFolder(folder: string): () => void {
   const ownerFile = path.join(folder, "owner");

@@ -1,9 +1,9 @@
 import { rm } from "node:fs/promises";
 import { endPostgres, identifyProcess } from "./processIds.ts";
 
-// Shuts a PostgreSQL server down when the process that started it ends, also by SIGKILL: the pipe from that
+// Shuts a PostgreSQL server down when the process that started it ends, also by SIGKILL: then the pipe from that
 // process closes.
-// Called as `guard.ts <number of the server's process> [folders to remove afterwards]`.
+// Usage: `guard.ts <process ID of the server> [folders to remove afterwards]`.
 
 const server = identifyProcess(Number(process.argv[2]));
 const folders = process.argv.slice(3);

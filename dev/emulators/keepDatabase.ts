@@ -14,8 +14,9 @@ export interface KeptDatabase {
 }
 
 /**
- * Starts the development database and keeps it running until `stop`. `onGiveUp` is called when it
- * ended and could not be started again. Throws when it cannot be started the first time.
+ * Starts the development database and keeps it running until `stop`. Calls `onGiveUp` when it ended and could not
+ * be restarted.
+ * @throws when the first start fails
  */
 export async function keepDatabase(
   options: LocalPostgresOptions & { onGiveUp: () => void },
@@ -54,7 +55,7 @@ export async function keepDatabase(
       stopping.abort();
       await current.stop();
       await kept;
-      // One more start may have been under way.
+      // A restart may have been in progress.
       await current.stop();
     },
   };

@@ -2,49 +2,48 @@ import { rm } from "node:fs/promises";
 import path from "node:path";
 import pg from "pg";
 import { lockFolder } from "./folderLock.ts";
-import { endLeftover, ensureCluster } from "./postgresCluster.ts";
+import { ensureCluster, stopLeftoverServer } from "./postgresCluster.ts";
 import { choosePlace } from "./postgresPlace.ts";
 import { endServer, launchServer } from "./postgresServer.ts";
 
 /** Options of a local PostgreSQL server. */
 export interface LocalPostgresOptions {
-  /** The folder for the database and everything about it; made when missing. */
+  /** The folder for the database, its password and its log; created when missing. */
   dataDir: string;
-  /** Takes what happens, line by line. The server's own log is `postgres.log` in the folder. */
+  /** Receives messages, one line each. PostgreSQL writes its log to `postgres.log` in the folder. */
   log: (line: string) => void;
-  /** A fixed port; without it a free one is chosen. */
+  /** A fixed port; by default a free one. */
   port?: number;
   /** The database that `url` names, created when missing. Default `postgres`. */
   databaseName?: string;
-  /** Further settings as PostgreSQL takes them on its command line, such as `-c`, `work_mem=8MB`. */
+  /** Further command-line arguments of PostgreSQL, such as `-c`, `work_mem=8MB`. */
   postgresFlags?: string[];
-  /** For tests: no care about crashes of the machine, and the folder is removed at the end. */
+  /** For tests: data may be lost in a crash of the machine, and `stop` removes the folder. */
   ephemeral?: boolean;
 }
 
 /** A running local PostgreSQL server. */
 export interface LocalPostgres {
-  /** For the superuser, with the password. Not to be logged. */
+  /** For the superuser. Contains the password: do not log it. */
   url: string;
   port: number;
   pid: number;
-  /** Where the database really is; as root it may be elsewhere than asked for. */
+  /** The actual folder, which may differ from `dataDir` when this process is root. */
   folder: string;
-  /** Resolves when the server has ended, asked or not. */
+  /** Resolves when the server has ended for any reason. */
   ended: Promise<void>;
-  /** Ends the server and waits until it is gone. May be called again. */
+  /** Stops the server and waits for its end. Further calls share the first one. */
   stop(): Promise<void>;
 }
 
 /**
  * Starts the PostgreSQL server that is used without DATABASE_URL.
  *
- * It listens on 127.0.0.1 only and asks for a password. The data stays for the next start. When
- * this process dies without `stop`, even by SIGKILL, a guard process shuts the server down.
+ * It listens on 127.0.0.1 only and asks for a password. The next start finds the data again. When this process ends
+ * without `stop`, even by SIGKILL, a guard process shuts the server down.
  *
- * Throws, with a message for the person at the keyboard, when the folder is in use by another
- * start, when its data is of another version, when a fixed port is taken, and when the server does
- * not come up within two minutes.
+ * @throws when another process uses the folder, when its data has another major version, when a fixed port is
+ * taken, and when the server is not ready within two minutes
  */
 export async function startLocalPostgres(options: LocalPostgresOptions): Promise<LocalPostgres> {
   const ephemeral = options.ephemeral ?? false;
@@ -52,7 +51,7 @@ export async function startLocalPostgres(options: LocalPostgresOptions): Promise
   const unlock = lockFolder(place.folder);
   try {
     const password = await ensureCluster(place, { log: options.log, sync: !ephemeral });
-    await endLeftover(place, options.log);
+    await stopLeftoverServer(place, options.log);
     const server = await launchServer(place, options);
     const url = (name: string) =>
       `postgres://postgres:${password}@127.0.0.1:${server.port}/${name}`;

@@ -5,30 +5,30 @@ import { chmod, mkdtemp, readFile, readdir, rename, rm, writeFile } from "node:f
 import path from "node:path";
 import { promisify } from "node:util";
 import type { Place } from "./postgresPlace.ts";
-import { giveTo, postgresEnvironment } from "./postgresPlace.ts";
+import { changeOwner, postgresEnvironment } from "./postgresPlace.ts";
 import { commandLine, endPostgres, identifyProcess, workingFolder } from "./processIds.ts";
 
 const run = promisify(execFile);
 const unfinishedPrefix = "unfinished-";
 
-/** What the file `postmaster.pid` of a cluster says. */
+/** The contents of a cluster's `postmaster.pid`. */
 export interface PidFile {
   pid: number;
   ready: boolean;
 }
 
-/** The folder of PostgreSQL's own files. */
+/** PostgreSQL's data directory. */
 export function clusterFolder(place: Pick<Place, "folder">): string {
   return path.join(place.folder, "cluster");
 }
 
 /**
- * Makes sure that a complete cluster exists and returns the superuser's password.
+ * Creates the cluster if it is missing, and returns the superuser's password.
  *
- * A new cluster is made in a folder beside and renamed when it is complete, so one that was
- * interrupted midway is never taken for a database; its remains are removed.
+ * A new cluster is created in a temporary folder and then renamed, so that an interrupted start leaves no
+ * incomplete cluster. The next start removes the temporary folder.
  *
- * Throws when the cluster belongs to another major version of PostgreSQL or lost its password.
+ * @throws when the cluster belongs to another major version of PostgreSQL or its password cannot be read
  */
 export async function ensureCluster(
   place: Place,
@@ -53,19 +53,18 @@ export async function ensureCluster(
 }
 
 /**
- * Ends a server that an earlier start left behind on this cluster, and makes the file it left
- * harmless when its process number now belongs to some other program.
+ * Stops a server that an earlier start left on this cluster. If its process ID now belongs to another program,
+ * makes its `postmaster.pid` harmless.
  *
- * Such a server is not taken over but ended: it may be shutting down already, and its port and
- * settings would be those of the earlier start. PostgreSQL is back within a fraction of a second.
+ * The server is not reused: it may be shutting down, and it has the port and settings of the earlier start.
  */
-export async function endLeftover(place: Place, log: (line: string) => void): Promise<void> {
+export async function stopLeftoverServer(place: Place, log: (line: string) => void): Promise<void> {
   const cluster = clusterFolder(place);
   const left = await readPidFile(cluster);
   if (left === undefined) return;
   const running = identifyProcess(left.pid);
   if (running === undefined) return; // PostgreSQL itself replaces the file of a dead server.
-  // A server works in its folder, also after that was renamed; its command line stays as it was.
+  // The working directory of a server follows a renamed folder; its command line does not.
   const command = commandLine(left.pid);
   const onCluster = command.includes(`-D ${cluster} `) || workingFolder(left.pid) === cluster;
   if (onCluster && command.includes("postgres")) {
@@ -73,15 +72,14 @@ export async function endLeftover(place: Place, log: (line: string) => void): Pr
     await endPostgres(running);
     return;
   }
-  // PostgreSQL would refuse to start because the number is in use. The file is not removed,
-  // because it names the shared memory by which PostgreSQL finds orphans of the dead server.
-  // PostgreSQL accepts the number of its own parent process.
+  // PostgreSQL refuses to start while the process ID is in use, but accepts the ID of its parent process. The file
+  // must stay, because it names the shared memory by which PostgreSQL finds orphans of the dead server.
   const file = path.join(cluster, "postmaster.pid");
   const lines = await readFile(file, "utf8");
   await writeFile(file, lines.replace(/^-?\d+/, String(process.pid)));
 }
 
-/** Reads `postmaster.pid`; undefined when there is none or it is not written completely. */
+/** Reads `postmaster.pid`; undefined when it is missing or incomplete. */
 export async function readPidFile(cluster: string): Promise<PidFile | undefined> {
   let text: string;
   try {
@@ -105,8 +103,8 @@ async function initialise(
   const passwordFile = path.join(unfinished, "password");
   const cluster = path.join(unfinished, "cluster");
   await writeFile(passwordFile, password, { mode: 0o600 });
-  await giveTo(place.runAs, passwordFile);
-  await giveTo(place.runAs, unfinished);
+  await changeOwner(place.runAs, passwordFile);
+  await changeOwner(place.runAs, unfinished);
   const flags = [
     `--pgdata=${cluster}`,
     "--username=postgres",
@@ -127,8 +125,8 @@ async function initialise(
     });
     await rename(cluster, clusterFolder(place));
   } catch (error) {
-    const said = (error as { stderr?: string }).stderr?.trim() ?? "";
-    throw new Error(`The database cluster in ${place.folder} cannot be created. ${said}`, {
+    const output = (error as { stderr?: string }).stderr?.trim() ?? "";
+    throw new Error(`The database cluster in ${place.folder} cannot be created. ${output}`, {
       cause: error,
     });
   } finally {

@@ -17,11 +17,11 @@ import {
 import os from "node:os";
 import path from "node:path";
 
-/** Where the server's programs and files are, and as whom it runs. */
+/** The programs, folders and system user of the server. */
 export interface Place {
   /** The folder for everything of this database: `cluster/`, `password`, `postgres.log`, ... */
   folder: string;
-  /** That one and, where it is another, the one that was asked for. */
+  /** `folder` and, if it differs, the requested folder. */
   folders: string[];
   /** The folder of the programs `postgres` and `initdb`. */
   bin: string;
@@ -38,17 +38,16 @@ export interface RunAs {
 
 const stateFolder = "/var/lib";
 
-/** The environment of PostgreSQL's programs: nothing of the machine's locale or PG* settings. */
+/** The environment of PostgreSQL's programs, without the machine's locale and PG* variables. */
 export const postgresEnvironment = { LC_ALL: "C", TZ: "UTC" };
 
 /**
- * Decides where the database below `dataDir` lives, and creates the folder.
+ * Chooses the folder of the database for `dataDir`, and creates it.
  *
- * As root the server runs as the user that owns the database already, else as the system's
- * `postgres`, else as `nobody`: users that exist, so that the machine's list of users is not
- * changed. Such a user cannot enter a folder that is closed to it (a checkout below /root, usually
- * 0700). Opening that folder is not ours to do, and a temporary folder would lose the data at the
- * next boot; so the programs and the data then live below /var/lib.
+ * When this process is root, the server runs as the owner of an existing database, else as `postgres`, else as
+ * `nobody`; no user is created. That user may not be able to enter `dataDir`, such as a checkout below /root with
+ * mode 0700. Then the programs and the data are below /var/lib: this program must not change the mode of a parent
+ * folder, and a temporary folder would lose the data at the next boot.
  */
 export async function choosePlace(dataDir: string, ephemeral: boolean): Promise<Place> {
   const packaged = await findBinaries();
@@ -80,7 +79,7 @@ export async function choosePlace(dataDir: string, ephemeral: boolean): Promise<
   return { folder, folders, bin, majorVersion: readVersion(bin, runAs), runAs };
 }
 
-/** Whether the server can use the folder that was asked for; a database stays where it once is. */
+/** Whether the server can use the requested folder. An existing database is not moved. */
 async function useWanted(wanted: string, spare: string, runAs: RunAs): Promise<boolean> {
   if (existsSync(path.join(spare, "cluster"))) return false;
   if (await canReach(path.dirname(wanted), runAs)) return true;
@@ -92,8 +91,8 @@ async function useWanted(wanted: string, spare: string, runAs: RunAs): Promise<b
   );
 }
 
-/** Gives a file or folder to the user of the server. */
-export async function giveTo(runAs: RunAs | undefined, file: string): Promise<void> {
+/** Makes the server's system user the owner of a file or folder. */
+export async function changeOwner(runAs: RunAs | undefined, file: string): Promise<void> {
   if (runAs !== undefined) await chown(file, runAs.uid, runAs.gid);
 }
 
@@ -120,8 +119,8 @@ async function findBinaries(): Promise<string> {
 }
 
 /**
- * A package cannot hold symbolic links, so the shared libraries' short names come as a list that
- * an install script turns into links. Where install scripts are switched off it is done here.
+ * Creates the symbolic links of the shared libraries, which an npm package cannot contain. The package's install
+ * script does the same, unless install scripts are disabled.
  */
 async function restoreLinks(packageFolder: string): Promise<void> {
   const list = path.join(packageFolder, "native", "pg-symlinks.json");
@@ -131,14 +130,14 @@ async function restoreLinks(packageFolder: string): Promise<void> {
     const link = path.join(packageFolder, target);
     if (existsSync(link)) continue;
     await symlink(path.relative(path.dirname(target), source), link).catch((error: unknown) => {
-      // Another start did it at the same moment.
+      // Another process created it concurrently.
       if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
     });
   }
 }
 
 async function copyBinaries(from: string, to: string): Promise<string> {
-  // Named after what it is a copy of, so that a new version of the package makes a new copy.
+  // The name identifies the copied version, so that an update of the package makes a new copy.
   const { mtimeMs, size } = await stat(path.join(from, "postgres"));
   const target = path.join(to, `${size}-${Math.round(mtimeMs)}`);
   if (!existsSync(target)) {
@@ -163,7 +162,7 @@ function readVersion(bin: string, runAs: RunAs | undefined): string {
     ...runAs,
   });
   const version = /\) (\d+)/.exec(output)?.[1];
-  if (version === undefined) throw new Error(`${program} does not tell its version: ${output}`);
+  if (version === undefined) throw new Error(`${program} does not print its version: ${output}`);
   return version;
 }
 
@@ -210,7 +209,7 @@ function lookUpUser(name: string): RunAs | undefined {
   }
 }
 
-/** Whether a user may pass through a folder and all folders above it. */
+/** Whether a user may enter a folder and all its parents. */
 async function canReach(folder: string, { uid, gid }: RunAs): Promise<boolean> {
   const real = await realpath(folder);
   for (let at = real; ; at = path.dirname(at)) {

@@ -12,13 +12,13 @@ import type { Place } from "./postgresPlace.ts";
 import { postgresEnvironment } from "./postgresPlace.ts";
 import { endPostgres, identifyProcess } from "./processIds.ts";
 
-/** How a server is launched on a cluster that is complete and not in use. */
+/** Options for starting a server on a complete cluster that is not in use. */
 export interface LaunchOptions {
-  /** A fixed port; without it a free one is chosen. */
+  /** A fixed port; by default a free one. */
   port?: number;
-  /** Further settings as PostgreSQL takes them on its command line. */
+  /** Further command-line arguments of PostgreSQL. */
   postgresFlags?: string[];
-  /** No care about crashes of the machine; the guard removes the folders of the place. */
+  /** Data may be lost in a crash of the machine. The guard process removes the folders. */
   ephemeral?: boolean;
 }
 
@@ -36,8 +36,9 @@ const maximumAttempts = 20;
 const largestLogBytes = 10_000_000;
 
 /**
- * Starts the server and waits until it accepts connections; again on another port when the chosen
- * one was taken in between. Throws with the end of its log when it does not start.
+ * Starts the server and waits until it accepts connections. Retries with another port if the chosen one was taken
+ * meanwhile.
+ * @throws with the end of its log when it does not start
  */
 export async function launchServer(place: Place, options: LaunchOptions): Promise<Server> {
   const logFile = path.join(place.folder, "postgres.log");
@@ -53,16 +54,16 @@ export async function launchServer(place: Place, options: LaunchOptions): Promis
       const server = await launchOn(port, place, options, log);
       if (server !== undefined) return server;
 
-      const said = await readFrom(log, logStart);
-      const portTaken = said.includes("could not create any TCP/IP sockets");
-      // Processes of a server that was killed need a moment to notice.
-      const orphansLeft = said.includes("shared memory block");
+      const output = await readFrom(log, logStart);
+      const portTaken = output.includes("could not create any TCP/IP sockets");
+      // The child processes of a killed server need a moment to exit.
+      const orphansLeft = output.includes("shared memory block");
       if (portTaken && options.port !== undefined) {
         throw new Error(`Port ${port} for the embedded PostgreSQL is taken. Choose another.`);
       }
       if (!(portTaken || orphansLeft) || attempt === maximumAttempts) {
         throw new Error(
-          `The embedded PostgreSQL does not start. Its log ${logFile} says:\n${said}`,
+          `The embedded PostgreSQL does not start. Its log ${logFile} says:\n${output}`,
         );
       }
       if (orphansLeft) await delay(250);
@@ -72,7 +73,7 @@ export async function launchServer(place: Place, options: LaunchOptions): Promis
   }
 }
 
-/** One attempt: the server when it is ready for connections, undefined when it ended instead. */
+/** Tries once to start the server; undefined when it ended before it was ready. */
 async function launchOn(
   port: number,
   place: Place,
@@ -153,9 +154,9 @@ function startGuard(pid: number, foldersToRemove: string[]): ChildProcess {
   return guard;
 }
 
-/** Shuts the server down and waits until it is gone. */
+/** Shuts the server down and waits for its end. */
 export async function endServer(server: Server): Promise<void> {
-  // From here on this process must not end before it has heard of the server's end.
+  // Keeps this process alive until the server has ended.
   server.child.ref();
   const id = identifyProcess(server.pid);
   if (id !== undefined && server.child.exitCode === null) await endPostgres(id);

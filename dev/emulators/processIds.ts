@@ -3,8 +3,8 @@ import { readFileSync, readlinkSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 
 /**
- * A process that cannot be mistaken for a later one with the same number: `born` is the moment it
- * started, as the operating system tells it (an opaque text, only to be compared).
+ * Identifies a process even when its ID is reused. `born` is its start time in the format of the operating system,
+ * an opaque string for comparison only.
  */
 export interface ProcessId {
   pid: number;
@@ -13,7 +13,7 @@ export interface ProcessId {
 
 const pollMs = 15;
 
-/** The running process with this number, or undefined when there is none (or only its zombie). */
+/** The running process with this ID; undefined when there is none, or only a zombie. */
 export function identifyProcess(pid: number): ProcessId | undefined {
   if (!Number.isSafeInteger(pid) || pid <= 0) return undefined;
   const found = process.platform === "linux" ? statFromProc(pid) : statFromPs(pid);
@@ -26,7 +26,7 @@ function isRunning(id: ProcessId): boolean {
   return identifyProcess(id.pid)?.born === id.born;
 }
 
-/** The command line of a process, its words separated by one blank; empty when it is gone. */
+/** The command line of a process, its arguments separated by a space; empty when the process has ended. */
 export function commandLine(pid: number): string {
   try {
     if (process.platform === "linux") {
@@ -38,7 +38,7 @@ export function commandLine(pid: number): string {
   }
 }
 
-/** The folder a process works in, where the operating system tells it. */
+/** The working directory of a process; undefined where the operating system has no /proc. */
 export function workingFolder(pid: number): string | undefined {
   try {
     return readlinkSync(`/proc/${pid}/cwd`);
@@ -58,12 +58,12 @@ async function waitUntilGone(id: ProcessId, timeoutMs: number): Promise<boolean>
 }
 
 /**
- * Ends a PostgreSQL server: a fast shutdown (SIGINT) first, an immediate one (SIGQUIT) after
- * `patienceMs`, and SIGKILL when even that does not end it. Resolves when the process is gone.
+ * Stops a PostgreSQL server: by a fast shutdown (SIGINT), after `fastShutdownMs` by an immediate one (SIGQUIT), and
+ * then by SIGKILL. Resolves when the process has ended.
  */
-export async function endPostgres(id: ProcessId, patienceMs = 20_000): Promise<void> {
+export async function endPostgres(id: ProcessId, fastShutdownMs = 20_000): Promise<void> {
   for (const [signal, wait] of [
-    ["SIGINT", patienceMs],
+    ["SIGINT", fastShutdownMs],
     ["SIGQUIT", 5_000],
     ["SIGKILL", 5_000],
   ] as const) {
@@ -78,7 +78,7 @@ function sendSignal(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch (error) {
-    // Gone between the check and the signal: what was wanted.
+    // The process ended between the check and the signal.
     if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
   }
 }
@@ -86,7 +86,7 @@ function sendSignal(pid: number, signal: NodeJS.Signals): void {
 function statFromProc(pid: number): { state: string; born: string } | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    // The second field is the program's name in brackets and may hold blanks and brackets itself.
+    // The second field is the program's name in parentheses, which may itself contain spaces and parentheses.
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     return { state: fields[0] ?? "", born: fields[19] ?? "" };
   } catch {

@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import type pg from "pg";
 import { type LocalPostgres, startLocalPostgres } from "../../dev/emulators/postgres.ts";
 import { clusterFolder } from "../../dev/emulators/postgresCluster.ts";
-import { choosePlace, giveTo } from "../../dev/emulators/postgresPlace.ts";
+import { changeOwner, choosePlace } from "../../dev/emulators/postgresPlace.ts";
 import { type Cluster, clusterFlags } from "./cluster.ts";
 
 const run = promisify(execFile);
@@ -44,7 +44,7 @@ export async function startStandby(primary: Cluster): Promise<Standby> {
   const label = await copy(primary, files);
   const put = async (file: string, text: string) => {
     await writeFile(file, text, { mode: 0o600 });
-    await giveTo(place.runAs, file);
+    await changeOwner(place.runAs, file);
   };
   // Where `alter system` would put it: on the command line it could not be changed.
   await appendFile(
