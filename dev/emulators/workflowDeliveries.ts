@@ -49,7 +49,7 @@ export async function openDeliveries(folder: string): Promise<Deliveries> {
         await writeFile(`${file}.new`, JSON.stringify(kept, null, 2));
         await rename(`${file}.new`, file);
       })
-      // The page shows it all the same.
+      // The page still shows the deliveries that are in memory.
       .catch(() => undefined);
   };
 

@@ -4,8 +4,8 @@ import type { Fault } from "./workflowFaults.ts";
 
 /** An HTML page with the deliveries. */
 export function workflowPage(deliveries: readonly Delivery[], fault: Fault | null): string {
-  const trouble = fault
-    ? `<p role="status">The next ${fault.times} call(s) meet this fault: ${escapeHtml(fault.kind)}.</p>`
+  const faultNotice = fault
+    ? `<p role="status">The next ${fault.times} call(s) get the fault ${escapeHtml(fault.kind)}.</p>`
     : "";
   return `<!doctype html>
 <html lang="en">
@@ -17,10 +17,10 @@ export function workflowPage(deliveries: readonly Delivery[], fault: Fault | nul
 <body>
 <main>
 <h1>Product-sync workflow</h1>
-<p>This receiver stands in for the workflow that takes products from the ERP: it starts nothing, and shows what
-<code>triggerProductSync</code> sends. The same as <a href="/deliveries">JSON</a>.</p>
-${trouble}
-${deliveries.length === 0 ? "<p>Nothing has come yet.</p>" : deliveries.map(article).join("\n")}
+<p>This receiver emulates the workflow that syncs products from the ERP. It starts no workflow and shows the calls of
+<code>triggerProductSync</code>, also as <a href="/deliveries">JSON</a>.</p>
+${faultNotice}
+${deliveries.length === 0 ? "<p>No calls yet.</p>" : deliveries.map(article).join("\n")}
 </main>
 </body>
 </html>
@@ -34,6 +34,6 @@ function article({ webhookId, started, attempts, body }: Delivery): string {
   return `<article>
 <h2>${escapeHtml(webhookId)}: ${started ? "started" : "not started"}</h2>
 <ol>${calls.join("")}</ol>
-<pre>${escapeHtml(body === null ? "Not shown: no signature of ours" : JSON.stringify(body, null, 2))}</pre>
+<pre>${escapeHtml(body === null ? "Not shown: invalid signature" : JSON.stringify(body, null, 2))}</pre>
 </article>`;
 }

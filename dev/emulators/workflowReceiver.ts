@@ -47,7 +47,7 @@ export async function startWorkflowReceiver(
   const faults = makeFaults();
   const server = createServer((request, response) => {
     route({ webhooks, deliveries, faults }, request, response).catch((error: unknown) => {
-      const problem = error instanceof Error ? error.message : "This went wrong";
+      const problem = error instanceof Error ? error.message : "The request failed";
       if (response.headersSent) response.destroy();
       else sendJson(response, 400, { error: { message: problem } });
     });
@@ -102,12 +102,12 @@ async function route(
       sendJson(response, 200, { fault: null });
       break;
     default:
-      sendJson(response, 404, { error: { message: "There is nothing here" } });
+      sendJson(response, 404, { error: { message: "Not found" } });
   }
 }
 
 async function readFault(request: IncomingMessage): Promise<Fault> {
-  // A page of another origin cannot send this type without asking first, which is not answered.
+  // A page of another origin needs a CORS preflight for this content type, which this server does not allow.
   if (request.headers["content-type"] !== "application/json")
     throw new Error("Send application/json");
   const fault = faultSchema.safeParse(JSON.parse(await readBody(request)));
@@ -123,16 +123,16 @@ async function receive(
   const body = await readBody(request);
   const id = String(request.headers["webhook-id"] ?? "without an id").slice(0, 100);
   const fault = faults.take();
-  if (fault && keepsFromStarting(fault)) {
+  if (fault && preventsStart(fault)) {
     deliveries.note(id, `fault: ${fault.kind}`);
-    await misbehave(fault, response);
+    await applyFault(fault, response);
   } else if (!webhooks.some((webhook) => isSigned(webhook, body, request))) {
-    deliveries.note(id, "401: not signed by us, or too old");
-    sendJson(response, 401, { error: { message: "The signature is not right" } });
+    deliveries.note(id, "401: invalid signature or old timestamp");
+    sendJson(response, 401, { error: { message: "The signature is invalid" } });
   } else {
     const outcome = fault ? `fault after the start: ${fault.kind}` : "202";
     const started = deliveries.note(id, outcome, { value: JSON.parse(body), starts: true });
-    if (fault) await misbehave(fault, response);
+    if (fault) await applyFault(fault, response);
     else sendJson(response, 202, { runId: id, started });
   }
 }
@@ -146,14 +146,14 @@ function isSigned(webhook: Webhook, body: string, request: IncomingMessage): boo
   }
 }
 
-/** A receiver that is cut off, slow or talks too much has started the run all the same. */
-function keepsFromStarting({ kind }: Fault): boolean {
+/** The other faults affect only the response: the run has started. */
+function preventsStart({ kind }: Fault): boolean {
   return kind === "error" || kind === "busy" || kind === "refuse" || kind === "redirect";
 }
 
 const refusals = { error: 500, busy: 429, refuse: 422, redirect: 307 };
 
-async function misbehave(fault: Fault, response: ServerResponse): Promise<void> {
+async function applyFault(fault: Fault, response: ServerResponse): Promise<void> {
   switch (fault.kind) {
     case "drop":
       response.destroy();
@@ -164,14 +164,14 @@ async function misbehave(fault: Fault, response: ServerResponse): Promise<void> 
       break;
     case "flood":
       response.writeHead(202, { "content-type": "text/plain" });
-      // Until the other side has enough.
+      // Sends until the client disconnects.
       await pipeline(Readable.from(endless()), response).catch(() => undefined);
       break;
     default:
       if (fault.kind === "redirect") response.setHeader("location", "/elsewhere");
       if (fault.retryAfter !== undefined) response.setHeader("retry-after", fault.retryAfter);
       sendJson(response, refusals[fault.kind], {
-        error: { message: `The fault "${fault.kind}" was asked for` },
+        error: { message: `The fault "${fault.kind}" was requested` },
       });
   }
 }

@@ -161,7 +161,7 @@ test("one command migrates, starts everything, says where, and Ctrl-C ends it in
   expect(output).toContain("POST http://127.0.0.1:4321/graphql");
   expect(output).toContain("Authorization: Bearer <token>");
   const receiver = /Product sync +(http:\/\/127\.0\.0\.1:\d+\/)/.exec(output)?.[1] ?? "";
-  expect(await (await fetch(receiver)).text()).toContain("Nothing has come yet");
+  expect(await (await fetch(receiver)).text()).toContain("No calls yet");
   expect(output).toContain(`The data is kept in ${path.join(folder, "data", "postgres")}`);
   expect(named(await events())[0]).toBe("migrated");
 

@@ -198,7 +198,7 @@ describe("a workflow call", () => {
   test.each([
     [
       "refuse",
-      'The workflow refused the call (422): {"error":{"message":"The fault \\"refuse\\" was asked for"}}',
+      'The workflow refused the call (422): {"error":{"message":"The fault \\"refuse\\" was requested"}}',
     ],
     [
       "redirect",
@@ -265,7 +265,7 @@ describe("the signing secret", () => {
     expect(ended).toMatchObject({
       attempts: 1,
       error:
-        'The workflow refused the call (401): {"error":{"message":"The signature is not right"}}',
+        'The workflow refused the call (401): {"error":{"message":"The signature is invalid"}}',
     });
     expect(await received(name)).toMatchObject({ started: false, body: null });
   });
