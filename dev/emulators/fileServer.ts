@@ -13,16 +13,17 @@ import { writeSafely } from "./fileServerWrites.ts";
 /** An object store for development and tests. */
 export interface FileServer {
   port: number;
-  /** The settings with which the service reaches it. */
+  /** The settings that point the service at it. */
   env: Record<"S3_ENDPOINT" | "S3_ACCESS_KEY_ID" | "S3_SECRET_ACCESS_KEY", string>;
   stop(): Promise<void>;
 }
 
 /**
- * Starts an S3-compatible server on this machine's own address that keeps its files in `dataDir`, under a key made at its first
- * start. It is s3rver with what that lacks: unsigned requests are refused, unfinished uploads can be listed and ended, and a file
- * appears whole or not at all. What stays weaker than a real store: it does not check the hashes of what it receives, knows one
- * key for everything, and flushes nothing to disk, so that a power cut may lose what was just written.
+ * Starts an S3-compatible server on 127.0.0.1 that keeps its files in `dataDir`. Its first start creates the access
+ * key. It extends s3rver: it refuses unsigned requests, lists and aborts multipart uploads, and writes files
+ * atomically.
+ * Unlike a real store it does not verify content hashes, has one key for all buckets, and never calls fsync, so
+ * that a power cut may lose recent writes.
  */
 export async function startFileServer(options: {
   port: number;
@@ -30,8 +31,8 @@ export async function startFileServer(options: {
 }): Promise<FileServer> {
   const directory = path.join(options.dataDir, "files");
   await mkdir(directory, { recursive: true });
-  const key = await keepKey(path.join(options.dataDir, "key.json"));
-  // The library's own account has a key that everybody knows; signatures are checked before it looks at them.
+  const key = await readOrCreateKey(path.join(options.dataDir, "key.json"));
+  // The default key of the library is public. `requireSignature` verifies signatures before the library sees them.
   DUMMY_ACCOUNT.revokeAccessKey("S3RVER");
   DUMMY_ACCOUNT.createKeyPair(key.id, key.secret);
   const server = new S3rver({
@@ -43,7 +44,7 @@ export async function startFileServer(options: {
     allowMismatchedSignatures: true,
   });
   const router = server.middleware.length - 1;
-  const added = [requireSignature(key), answerFullDisk, unfinishedUploads(directory)];
+  const added = [requireSignature(key), reportFullDisk, unfinishedUploads(directory)];
   server.middleware.splice(router, 0, ...added);
   writeSafely(server.store, directory);
   const { port } = await server.run();
@@ -63,17 +64,17 @@ export async function startFileServer(options: {
   };
 }
 
-/** The library answers 500 with no reason; MinIO and others answer 507 when their disk is full. */
-const answerFullDisk: S3rver["middleware"][number] = async (_context, next) => {
+/** Responds 507 when the disk is full, as MinIO does. The library would respond 500 without a reason. */
+const reportFullDisk: S3rver["middleware"][number] = async (_context, next) => {
   try {
     await next();
   } catch (error) {
     if (!isNoSpace(error)) throw error;
-    throw Object.assign(new S3Error("InsufficientStorage", "No room is left"), { status: 507 });
+    throw Object.assign(new S3Error("InsufficientStorage", "The disk is full"), { status: 507 });
   }
 };
 
-async function keepKey(file: string): Promise<KeyPair> {
+async function readOrCreateKey(file: string): Promise<KeyPair> {
   const kept = await readFile(file, "utf8").catch(() => null);
   if (kept !== null) return JSON.parse(kept) as KeyPair;
   const key = { id: randomBytes(8).toString("hex"), secret: randomBytes(24).toString("base64url") };

@@ -15,8 +15,8 @@ type Middleware = (context: S3Context, next: () => Promise<unknown>) => Promise<
 const skewMs = 15 * 60 * 1000;
 
 /**
- * Lets only requests pass that are signed with the key, in a header or in a link. The library would let unsigned ones in, and
- * does not encode all that a signature is made over.
+ * Refuses requests that are not signed with the key, in a header or a presigned URL. The library would accept
+ * unsigned requests, and it encodes the canonical query string incompletely.
  */
 export function requireSignature(key: KeyPair): Middleware {
   return async (context, next) => {
@@ -29,7 +29,7 @@ export function requireSignature(key: KeyPair): Middleware {
     if (inHeader && !(Math.abs(Date.now() - instantOf(timestamp)) < skewMs))
       throw new S3Error("RequestTimeTooSkewed", "The request's time is too far from the server's");
     if (request.accessKeyId !== key.id)
-      throw new S3Error("InvalidAccessKeyId", "There is no such access key");
+      throw new S3Error("InvalidAccessKeyId", "The access key does not exist");
     const querystring = context.querystring
       .split("&")
       .filter((part) => part !== "" && !part.startsWith("X-Amz-Signature="))
@@ -46,7 +46,7 @@ export function requireSignature(key: KeyPair): Middleware {
       .digest();
     const given = Buffer.from(request.signatureProvided, "hex");
     if (given.length !== wanted.length || !timingSafeEqual(given, wanted))
-      throw new S3Error("SignatureDoesNotMatch", "The signature is not that of the request");
+      throw new S3Error("SignatureDoesNotMatch", "The signature does not match the request");
     await next();
   };
 }
@@ -57,7 +57,7 @@ function instantOf(basic: string): number {
   );
 }
 
-/** What the library does not know of multi-part uploads: listing those that are unfinished, and ending one. */
+/** Adds ListMultipartUploads and AbortMultipartUpload, which the library lacks. */
 export function unfinishedUploads(directory: string): Middleware {
   return async (context, next) => {
     const { method, query } = context;
@@ -77,7 +77,7 @@ export function unfinishedUploads(directory: string): Middleware {
     if (method === "DELETE" && uploadId !== undefined) {
       const known = await listUploads(folder, rest.join("/"));
       if (!known.some((upload) => upload.UploadId === uploadId))
-        throw new S3Error("NoSuchUpload", "There is no such upload");
+        throw new S3Error("NoSuchUpload", "The upload does not exist");
       await rm(path.join(folder, uploadId), { recursive: true, force: true });
       context.status = 204;
       return;
@@ -94,7 +94,7 @@ async function listUploads(
   const uploads = await Promise.all(
     ids.map(async (UploadId) => ({
       UploadId,
-      // Gone, or just being begun.
+      // The upload was removed, or is just being created.
       Key: await readFile(path.join(folder, UploadId, "key"), "utf8").catch(() => ""),
     })),
   );

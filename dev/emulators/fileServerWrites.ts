@@ -31,7 +31,7 @@ export function writeSafely(store: Store, directory: string): void {
       await writeFile(unfinished, counted());
       await rename(unfinished, file);
     } catch (error) {
-      // What is left of a body is read, as far as it comes: the connection's next request is behind it.
+      // Drains the rest of the body: the next request on the connection follows it.
       body.on("error", () => undefined).resume();
       await rm(unfinished, { force: true });
       throw error;
@@ -44,7 +44,7 @@ export function writeSafely(store: Store, directory: string): void {
     const [key, metadata] = await Promise.all(
       ["key", "metadata"].map((name) => readFile(path.join(folder, name), "utf8")),
     ).catch(() => {
-      throw new S3Error("NoSuchUpload", "There is no such upload");
+      throw new S3Error("NoSuchUpload", "The upload does not exist");
     });
     async function* joined(): AsyncGenerator<Buffer> {
       for (const { number } of parts.toSorted((a, b) => a.number - b.number))

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { escapeHtml } from "../../src/html/escapeHtml.ts";
 
-/** What a person says of themselves at the embedded provider. */
+/** The fields of the login form. */
 export interface LoginForm {
   email: string;
   name: string;
@@ -10,7 +10,7 @@ export interface LoginForm {
 
 const largestFormBytes = 10_000;
 
-/** Reads the posted form; null without a usable address. @throws when it is too large */
+/** Reads the posted form; null without a valid address. @throws when it is too large */
 export async function readLoginForm(
   request: IncomingMessage,
 ): Promise<LoginForm | "cancel" | null> {
@@ -48,14 +48,14 @@ export function sendErrorPage(response: ServerResponse, message: string): void {
     response.destroy();
     return;
   }
-  send(response, 400, "This login cannot go on", `<p role="alert">${escapeHtml(message)}</p>`);
+  send(response, 400, "The login failed", `<p role="alert">${escapeHtml(message)}</p>`);
 }
 
 function send(response: ServerResponse, status: number, title: string, body: string): void {
   response.writeHead(status, {
     "Content-Type": "text/html; charset=utf-8",
     "Cache-Control": "no-store",
-    // No `form-action`: browsers would hold the redirect back to the service against it.
+    // No `form-action`: browsers apply it to the redirect back to the service, and would block it.
     "Content-Security-Policy": "default-src 'none'; base-uri 'none'; frame-ancestors 'none'",
   });
   response.end(`<!doctype html>

@@ -11,16 +11,16 @@ import { makeMemoryAdapter } from "./memoryAdapter.ts";
 
 /** An identity provider for development, which accepts any address without a password. */
 export interface IdentityProvider {
-  /** What the server's setting `OIDC_PROVIDERS` needs to use it. */
+  /** The entry for the server's setting `OIDC_PROVIDERS`. */
   settings: LoginProvider;
   port: number;
   stop(): Promise<void>;
 }
 
 export interface IdentityProviderOptions {
-  /** 0 takes a free one. */
+  /** 0 chooses a free port. */
   port: number;
-  /** Where browsers reach the service, when that is no address of this machine. */
+  /** The service's public URL, if it is not an address of this machine. */
   publicUrl?: string | undefined;
 }
 
@@ -28,8 +28,8 @@ const id = "embedded";
 const host = "127.0.0.1";
 
 /**
- * Starts a certified OpenID Connect provider on this machine, with a login page that takes any e-mail address. It keeps
- * everything in memory; who logs in with the same address is the same person after a restart too.
+ * Starts a certified OpenID Connect provider on this machine, with a login page that accepts any e-mail address.
+ * Its state is in memory. The subject is derived from the address, so that users keep it after a restart.
  * @throws when the port is taken
  */
 export async function startIdentityProvider(
@@ -43,7 +43,8 @@ export async function startIdentityProvider(
   const people = new Map<string, LoginForm>();
   const provider = new Provider(issuer, configure({ clientSecret, people }));
 
-  // The service's port is not known before it starts: any address of this machine will do, and the public one.
+  // The service's port is not known yet, so redirects to any address of this machine and to the public URL are
+  // allowed.
   const origin = options.publicUrl === undefined ? undefined : new URL(options.publicUrl).origin;
   provider.Client.prototype.redirectUriAllowed = (address: string) =>
     URL.canParse(address) &&
@@ -58,7 +59,7 @@ export async function startIdentityProvider(
         sendErrorPage(response, error instanceof Error ? error.message : "The login failed");
       });
     } else {
-      // A login begins without the last one's session, so that each asks who one is: in development people come and go.
+      // Drops the session, so that every login shows the form: developers change users often.
       if (request.url?.startsWith("/auth?")) delete request.headers.cookie;
       void handle(request, response);
     }
@@ -90,7 +91,7 @@ function configure(made: { clientSecret: string; people: Map<string, LoginForm> 
       {
         client_id: "back-office",
         client_secret: made.clientSecret,
-        // What is allowed in fact is decided when it is asked for.
+        // A placeholder: `redirectUriAllowed` decides at each request.
         redirect_uris: [`http://${host}/auth/callback/${id}`],
         grant_types: ["authorization_code"],
         response_types: ["code"],
@@ -120,7 +121,7 @@ function configure(made: { clientSecret: string; people: Map<string, LoginForm> 
     loadExistingGrant: grantEverything,
     renderError: (ctx, out) => {
       ctx.type = "text/plain";
-      ctx.body = `The embedded identity provider refuses this: ${out.error} (${out.error_description ?? ""})`;
+      ctx.body = `The embedded identity provider refused the request: ${out.error} (${out.error_description ?? ""})`;
     },
     ttl: {
       Session: 3600,
@@ -133,7 +134,7 @@ function configure(made: { clientSecret: string; people: Map<string, LoginForm> 
   };
 }
 
-/** Nobody is asked for consent: the one client is the service itself. */
+/** Skips the consent page: the only client is the service itself. */
 async function grantEverything(ctx: KoaContextWithOIDC) {
   const { client, session, provider } = ctx.oidc;
   const grant = new provider.Grant({ clientId: client?.clientId, accountId: session?.accountId });
@@ -157,9 +158,9 @@ async function interact(
   if (form === "cancel")
     return provider.interactionFinished(request, response, {
       error: "access_denied",
-      error_description: "The person cancelled the login",
+      error_description: "The user cancelled the login",
     });
-  // The same address is the same person, also after a restart.
+  // The same address has the same subject, also after a restart.
   const accountId = createHash("sha256").update(form.email.toLowerCase()).digest("hex");
   people.set(accountId, form);
   return provider.interactionFinished(request, response, { login: { accountId } });

@@ -3,7 +3,7 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 
 interface KeepPortOptions<Running extends { port: number }> {
-  /** Where the port is remembered. */
+  /** The folder that stores the port. */
   dataDir: string;
   log: (line: string) => void;
   start: (port: number) => Promise<Running>;

@@ -5,10 +5,10 @@ interface Entry {
   expiresAt: number;
 }
 
-/** How many things one memory keeps; the oldest go first. */
-const most = 10_000;
+/** Maximum number of entries. The oldest one is evicted first. */
+const maxEntries = 10_000;
 
-/** Keeps what an identity provider must remember in memory, for as long as the provider asks and the process lives. */
+/** Stores the state of an identity provider in memory, until it expires or the process ends. */
 export function makeMemoryAdapter(): (model: string) => Adapter {
   const entries = new Map<string, Entry>();
   const byGrant = new Map<string, Set<string>>();
@@ -37,7 +37,7 @@ export function makeMemoryAdapter(): (model: string) => Adapter {
         entries.set(key, { payload, expiresAt: Date.now() + (expiresIn || 86_400) * 1000 });
         if (payload.grantId !== undefined && model !== "Grant")
           byGrant.set(payload.grantId, (byGrant.get(payload.grantId) ?? new Set()).add(key));
-        const surplus = entries.size > most ? oldest() : undefined;
+        const surplus = entries.size > maxEntries ? oldest() : undefined;
         if (surplus !== undefined) entries.delete(surplus);
         return Promise.resolve();
       },

@@ -1,17 +1,17 @@
-// Types for the used parts of a library that has none.
+// Types for the used parts of a library without type definitions.
 declare module "@20minutes/s3rver" {
   import type { Server } from "node:http";
 
-  /** A request as Koa has it. */
+  /** Koa's context of a request. */
   interface S3Context {
     method: string;
-    /** As it was sent, not decoded. */
+    /** The path as sent, not decoded. */
     path: string;
     querystring: string;
     query: Record<string, string | undefined>;
     headers: Record<string, string | undefined>;
     status: number;
-    /** A plain object becomes XML. */
+    /** A plain object is sent as XML. */
     body: unknown;
   }
 
@@ -25,7 +25,7 @@ declare module "@20minutes/s3rver" {
       allowMismatchedSignatures: boolean;
     });
     store: {
-      /** Size and MD5 of what was written. */
+      /** Returns the size and the MD5 hash of the written content. */
       putContent(path: string, content: Buffer | AsyncIterable<Buffer>): Promise<[number, string]>;
       putObject(object: unknown): Promise<{ size: number; md5: string }>;
       putObjectMultipart(

@@ -6,7 +6,7 @@ import { keepPort } from "./keepPort.ts";
 
 /** Emulates an external system outside production while the real one is not configured. */
 interface Emulator {
-  /** Its name in messages and, with hyphens, of its folder. */
+  /** Its name in messages; with hyphens, the name of its folder. */
   name: string;
   /** The setting that names the real system; the emulator does not start when it is set. */
   setting: string;
@@ -25,9 +25,9 @@ interface EmulatorOptions {
 }
 
 interface RunningEmulator {
-  /** The settings by which server and worker reach it. */
+  /** The settings that point the server and the worker at it. */
   env: Readonly<Record<string, string>>;
-  /** Its page for people. */
+  /** The page that `npm start` names. */
   page?: Page;
   stop(): Promise<void>;
 }
@@ -143,7 +143,7 @@ const folderOf = (name: string) => name.replaceAll(" ", "-");
 export const emulatorFolders = [...emulators.map(({ name }) => folderOf(name)), "mail"];
 
 export interface RunningEmulators {
-  /** The settings by which server and worker reach them. */
+  /** The settings that point the server and the worker at them. */
   env: Readonly<Record<string, string>>;
   pages: readonly Page[];
   stop(): Promise<void>;
