@@ -38,8 +38,8 @@ afterAll(async () => {
 const ask = async (query: string) => (await service.ask(query, { token })).data;
 
 // In this order: each goes on with the rows of the one before.
-describe("a table without a word about the console", () => {
-  test("is filled in from its defaults, and a message of a constraint stands at its field", async () => {
+describe("a table without console tags", () => {
+  test("has a form with its defaults and shows a constraint's message at its field", async () => {
     await withJourney({ browser, service }, { token }, async ({ page, open, expectProblem }) => {
       expectProblem("createVenue");
       await open("/venues/new");
@@ -60,7 +60,7 @@ describe("a table without a word about the console", () => {
     ]);
   });
 
-  test("takes a value of each kind by keyboard, and shows it again", async () => {
+  test("accepts a value of each kind by keyboard and shows it after saving", async () => {
     await withJourney({ browser, service }, { token }, async ({ page, open, show }) => {
       await open("/tastings/new");
       await page.getByLabel(/^Title/).fill("Autumn evening");
@@ -111,7 +111,7 @@ describe("a table without a word about the console", () => {
     ]);
   });
 
-  test("is listed at the rows that it refers to, also where its key has two columns", async () => {
+  test("is listed below the rows that it refers to, with a key of two columns too", async () => {
     await database.pool.query(
       `with made as (insert into products (erp_product_number, name) values ('1', 'Barolo'), ('2', 'Chianti') returning id)
        insert into tasting_wines (tasting_id, product_id) select t.id, made.id from tastings t, made`,
@@ -134,7 +134,7 @@ describe("a table without a word about the console", () => {
 });
 
 describe("rows of another table in a list", () => {
-  test("are added by typing and taken away, such as the roles of a user", async () => {
+  test("are added by typing and removed", async () => {
     for (const name of ["Buyer", "Order desk"])
       await service.ask(
         `mutation ($name: String!) { createRole(input: { name: $name, permissionKeys: ["products.read"] }) { id } }`,

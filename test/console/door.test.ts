@@ -33,8 +33,8 @@ const readable = (page: Page) =>
   page.evaluate("document.cookie + JSON.stringify({ ...localStorage, ...sessionStorage })");
 
 // In this order: nobody is there before the first user.
-describe("the way in", () => {
-  test("makes the first user Superadmin by one click, shows Today, and logs out", async () => {
+describe("the login", () => {
+  test("makes the first user Superadmin, shows Today, and logs out", async () => {
     await withJourney({ browser, service }, {}, async ({ page, context, show, expectProblem }) => {
       // The first request has no session.
       expectProblem("401 POST /graphql");
@@ -63,7 +63,7 @@ describe("the way in", () => {
     });
   });
 
-  test("leads through the identity provider back to the address that was asked for", async () => {
+  test("returns from the identity provider to the requested address", async () => {
     const email = `${randomUUID()}@example.com`;
     await makeUser(service, email);
     const asked = "/campaigns?q=medium%3AEMAIL";
@@ -84,7 +84,7 @@ describe("the way in", () => {
     });
   });
 
-  test("asks for a login over the page when the session ends, and stays there", async () => {
+  test("asks for a login above the page when the session ends, and keeps the page", async () => {
     const email = `${randomUUID()}@example.com`;
     const { token } = await service.login(["reviewers.read"], email);
     await withJourney({ browser, service }, { token }, async (journey) => {

@@ -39,7 +39,7 @@ async function prices(): Promise<unknown[]> {
 }
 
 describe("rows below another row", () => {
-  test("are listed in its tab, made, changed and deleted over it, and have a history", async () => {
+  test("are listed in its tab, edited in a drawer, and have a history", async () => {
     await withJourney({ browser, service }, { token }, async ({ page, open, show }) => {
       await open(`/products/${product}`);
       await page.getByRole("tab", { name: "Prices" }).click();
@@ -90,7 +90,7 @@ describe("rows below another row", () => {
     });
   });
 
-  test("are not thrown away unasked", async () => {
+  test("are discarded only after confirmation", async () => {
     await withJourney({ browser, service }, { token }, async ({ page, open, expectAccessible }) => {
       await open("/products?order=NAME_ASC");
       await page.getByRole("gridcell").getByText("Wine 1").click();
@@ -116,7 +116,7 @@ describe("rows below another row", () => {
     });
   });
 
-  test("show below a row whose field has pages of them", async () => {
+  test("are shown below a row whose field is a connection", async () => {
     const { pool } = service.database;
     await pool.query("insert into reviewers (name) values ('Guide')");
     await pool.query(
@@ -143,7 +143,7 @@ describe("rows below another row", () => {
 });
 
 describe("the choices of a reference", () => {
-  test("offer to make a row that is missing, which is chosen then", async () => {
+  test("create a missing row and choose it", async () => {
     await withJourney({ browser, service }, { token }, async ({ page, open, show }) => {
       await open(`/products/${product}?tab=productRatings.productId`);
       await page.getByRole("button", { name: "New product rating" }).click();
@@ -168,7 +168,7 @@ describe("the choices of a reference", () => {
 });
 
 describe("keys in a drawer", () => {
-  test("work on its row, and leave the page beneath alone", async () => {
+  test("act on its row and not on the page below", async () => {
     await withJourney({ browser, service }, { token }, async ({ page, open }) => {
       await open("/products?order=NAME_ASC");
       await page.getByRole("gridcell").getByText("Wine 1").waitFor();

@@ -58,7 +58,7 @@ async function ask(page: Page, query: string): Promise<void> {
 }
 
 describe("every list", () => {
-  test("shows with its heading, its columns and a count", async () => {
+  test("shows its heading, its columns and a count", async () => {
     const { data } = await service.ask("{ console { entities { name title } } }", { token });
     const entities = data.console.entities as { name: string; title: string }[];
     expect(entities.length).toBeGreaterThan(20);
@@ -72,7 +72,7 @@ describe("every list", () => {
     });
   });
 
-  test("that the caller may not see names the missing permission", async () => {
+  test("without permission names the missing permission", async () => {
     const buyer = await loginWith(service.database, [
       "products.read",
       "products.update",
@@ -106,7 +106,7 @@ describe("every list", () => {
     });
   });
 
-  test("without rows says what it is for", async () => {
+  test("without rows explains its purpose", async () => {
     await withJourney({ browser, service }, { token }, async ({ page, open, show }) => {
       await open("/reviewers");
       await page.getByText("No reviewers yet").waitFor();
@@ -116,7 +116,7 @@ describe("every list", () => {
 });
 
 describe("a long list", () => {
-  test("shows any row by keyboard, with few rows in the page and aligned columns", async () => {
+  test("reaches any row by keyboard, with few rows in the page and aligned columns", async () => {
     await withJourney({ browser, service }, { token }, async ({ page, open, show }) => {
       await open("/products");
       await firstRow(page).getByText("Wine 000001").waitFor();
@@ -136,7 +136,7 @@ describe("a long list", () => {
     });
   });
 
-  test("is searched, sorted and shared by its address, and Back walks through the queries", async () => {
+  test("keeps search and order in its address, and Back returns to earlier queries", async () => {
     let address = "";
     await withJourney({ browser, service }, { token }, async ({ page, open }) => {
       await open("/products");
@@ -162,7 +162,7 @@ describe("a long list", () => {
     });
   });
 
-  test("marks an unknown field at its place and takes the suggested name by Tab", async () => {
+  test("marks an unknown field and inserts the suggested name with Tab", async () => {
     await withJourney({ browser, service }, { token }, async (journey) => {
       const { page, open, show, expectProblem } = journey;
       // A refused query is answered with an error.
@@ -179,7 +179,7 @@ describe("a long list", () => {
     });
   });
 
-  test("offers fields and values as one types", async () => {
+  test("suggests fields and values during typing", async () => {
     await withJourney({ browser, service }, { token }, async ({ page, open, show }) => {
       await open("/products");
       await page.locator(".cm-content").waitFor();
@@ -200,8 +200,8 @@ describe("a long list", () => {
   });
 });
 
-describe("a list in other forms", () => {
-  test("is dark, narrow and enlarged without faults", async () => {
+describe("a list in other environments", () => {
+  test("has no accessibility violation in dark, narrow and enlarged windows", async () => {
     const dark = { token, colorScheme: "dark" as const };
     await withJourney({ browser, service }, dark, async ({ page, open, show }) => {
       await open("/products");
@@ -221,7 +221,7 @@ describe("a list in other forms", () => {
     });
   });
 
-  test("opens rows in a browser that cannot say when it is idle, such as Safari", async () => {
+  test("opens rows in a browser without requestIdleCallback, such as Safari", async () => {
     await withJourney({ browser, service }, { token }, async ({ page, context, open }) => {
       await context.addInitScript("window.requestIdleCallback = undefined");
       await open("/products");
@@ -232,7 +232,7 @@ describe("a list in other forms", () => {
     });
   });
 
-  test("goes to another list by Ctrl K, and lists its keys by ?", async () => {
+  test("opens another list with Ctrl K and shows its keys with ?", async () => {
     await withJourney({ browser, service }, { token }, async ({ page, open, show }) => {
       await open("/products");
       await firstRow(page).getByText("Wine 000001").waitFor();
@@ -289,7 +289,7 @@ describe("the export menu", () => {
     return page.getByRole("menuitem").allTextContents();
   };
 
-  test("offers the templates of the list, which name the export", async () => {
+  test("offers the templates of the list, whose name the export gets", async () => {
     await withJourney({ browser, service }, { token }, async ({ page, open, expectAccessible }) => {
       await open("/products?q=country:Italy%20vintage:1995");
       const items = await itemsAt(page, "With template Price list");
@@ -317,7 +317,7 @@ describe("the export menu", () => {
     });
   });
 
-  test("offers no template of another list, and none to callers who may not see them", async () => {
+  test("offers no template of another list, and none without the permission", async () => {
     const buyer = await loginWith(service.database, ["products.read", "exports.create"]);
     const formats = ["Excel workbook", "CSV", "JSON Lines"];
     await withJourney({ browser, service }, { token }, async ({ page, open }) => {

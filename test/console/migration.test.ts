@@ -56,7 +56,7 @@ const save = (page_: Page) => page_.keyboard.press("ControlOrMeta+s");
 
 // In this order: each goes on with the rows of the one before.
 describe("a table that a migration adds", () => {
-  test("shows in the navigation, and its rows are made, found and changed", async () => {
+  test("appears in the navigation, and its rows are created, found and changed", async () => {
     expect(examples.map(({ name }) => name)).toEqual([
       "suppliers",
       "products_supplier",
@@ -90,7 +90,7 @@ describe("a table that a migration adds", () => {
     });
   });
 
-  test("is chosen at a product by two letters, and shows its products", async () => {
+  test("is chosen for a product by two letters, and shows its products", async () => {
     await withJourney({ browser, service }, { token }, async ({ page: at, open, show }) => {
       await open("/products");
       await at.getByText("Barolo").click();
@@ -111,7 +111,7 @@ describe("a table that a migration adds", () => {
     });
   });
 
-  test("is found, opened, changed, deleted and taken back without a mouse", async () => {
+  test("is found, opened, changed, deleted and restored by keyboard", async () => {
     await withJourney({ browser, service }, { token }, async ({ page: at, open }) => {
       await open();
       await heading(at, "Today").waitFor();
@@ -142,7 +142,7 @@ describe("a table that a migration adds", () => {
     expect(data.suppliers.nodes).toEqual([{ name: "Maison Durand" }]);
   });
 
-  test("gives its rows back after Undo, and deletes them without it", async () => {
+  test("restores its rows after Undo and deletes them otherwise", async () => {
     await service.ask(`mutation { createSupplier(input: { name: "Weingut Kurz" }) { id } }`, {
       token,
     });

@@ -100,7 +100,7 @@ const covered = (page: Page) =>
   })()`);
 
 describe("every page", () => {
-  test("shows script-like texts as texts and has no fault of accessibility, light and dark", async () => {
+  test("shows script-like texts as text and has no accessibility violation, light and dark", async () => {
     await withJourney({ browser, service }, { token }, async (journey) => {
       const { page, open, expectAccessible } = journey;
       let shown = 0;
@@ -138,7 +138,7 @@ describe("every page", () => {
     });
   });
 
-  test("has no fault of accessibility with a menu or a dialog open, light and dark", async () => {
+  test("has no accessibility violation with an open menu or dialog, light and dark", async () => {
     for (const colorScheme of ["light", "dark"] as const) {
       await withJourney({ browser, service }, { token, colorScheme }, async (journey) => {
         const { page, open, expectAccessible } = journey;
@@ -184,7 +184,7 @@ describe("every page", () => {
     }
   });
 
-  test("keeps its controls apart in a narrow window and at 400 %", async () => {
+  test("has no overlapping controls in a narrow window and at 400 %", async () => {
     for (const [width, height] of [
       [360, 740],
       [320, 256],

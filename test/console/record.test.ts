@@ -69,7 +69,7 @@ const saved = (page: Page) =>
 const save = (page: Page) => page.keyboard.press("Control+s");
 
 describe("two windows on one product", () => {
-  test("both edits stay when they are of different fields, and nothing else changes", async () => {
+  test("keep both edits of different fields", async () => {
     const id = await makeProduct("Barolo Bussia");
     const before = await columnsOf(id);
     await withJourney({ browser, service }, { token: anna.token }, async (first) => {
@@ -88,7 +88,7 @@ describe("two windows on one product", () => {
     });
   });
 
-  test("the same field asks, with both values, who and when; each choice is carried out", async () => {
+  test("ask which edit of the same field to keep, with both values, author and time", async () => {
     const id = await makeProduct("Barolo");
     const before = await columnsOf(id);
     await withJourney({ browser, service }, { token: anna.token }, async (first) => {
@@ -185,8 +185,8 @@ describe("history of a product", () => {
   });
 });
 
-describe("edits", () => {
-  test("in a drawer are not lost by Escape, Back or a link without a question", async () => {
+describe("unsaved edits", () => {
+  test("in a drawer are discarded by Escape, Back or a link only after a question", async () => {
     const id = await makeProduct("Soave");
     await withJourney({ browser, service }, { token: anna.token }, async ({ page, open, show }) => {
       await open(`/products?q=Soave&open=products/${id}`);
@@ -207,7 +207,7 @@ describe("edits", () => {
     });
   });
 
-  test("stay while the server is away; a request whose answer is lost is not carried out twice", async () => {
+  test("survive an outage, and a request whose response is lost runs once", async () => {
     await withJourney(
       { browser, service },
       { token: anna.token },
@@ -252,7 +252,7 @@ describe("edits", () => {
     );
   });
 
-  test("stay when the session ends: the login is asked for over the page", async () => {
+  test("survive the end of the session, with a login above the page", async () => {
     const id = await makeProduct("Roero");
     await withJourney(
       { browser, service },
@@ -279,7 +279,7 @@ describe("edits", () => {
 });
 
 describe("the actions of a row", () => {
-  test("are offered where they make sense, and a harmful one asks first", async () => {
+  test("are offered where they apply, and a destructive one asks first", async () => {
     const clerk = await service.login(
       ["users.read", "users.update", ...buyer],
       "clerk@example.com",
@@ -329,7 +329,7 @@ describe("the actions of a row", () => {
     );
   });
 
-  test("say why they were not carried out", async () => {
+  test("show why they failed", async () => {
     const clerk = await service.login(["users.read", "users.update"], "newcomer@example.com");
     await withJourney({ browser, service }, { token: clerk.token }, async ({ page, open }) => {
       // The clerk lacks the permissions of a buyer.
@@ -342,7 +342,7 @@ describe("the actions of a row", () => {
   });
 });
 
-test("an absence is requested without a permission, refused at its field where another one is, and named as people read it", async () => {
+test("an absence is requested without a permission, rejected at its field when it overlaps, and shown with a readable title", async () => {
   const { token } = await service.login([]);
   await withJourney({ browser, service }, { token }, async ({ page, open }) => {
     const request = async (from: string, until: string) => {
@@ -361,7 +361,7 @@ test("an absence is requested without a permission, refused at its field where a
   });
 });
 
-test("a notification links to its row and is counted until it is read", async () => {
+test("a notification links to its row and counts as unread until it is read", async () => {
   const email = `${randomUUID()}@example.com`;
   const { token, userId } = await service.login(buyer, email);
   const id = await makeProduct("Barolo Cannubi");
@@ -403,7 +403,7 @@ test("the address of a new calendar feed is shown once", async () => {
   });
 });
 
-test("a deleted row shows its history to holders of audit.read only, and is restored by whoever may create it", async () => {
+test("a deleted row shows its history to holders of audit.read, and holders of the create permission restore it", async () => {
   const reader = await service.login(["products.read"]);
   const auditor = await service.login([...buyer, "audit.read"]);
   const { rows } = await service.database.pool.query<{ id: string }>(

@@ -9,7 +9,7 @@ const dist = join(root, "admin/dist");
 /** Bytes of a file of the build as it is sent, compressed by gzip. */
 const sizeOf = (file: string) => statSync(join(dist, `${file}.gz`)).size;
 
-test("the first list loads no more than its budget", () => {
+test("the first list stays within its size budget", () => {
   const html = readFileSync(join(dist, "index.html"), "utf8");
   const scripts = [...html.matchAll(/(?:src|href)="\/admin\/(assets\/[^"]+\.js)"/g)].map(
     ([, file = ""]) => file,
@@ -19,7 +19,7 @@ test("the first list loads no more than its budget", () => {
   expect(bytes).toBeLessThanOrEqual(190_000);
 });
 
-test("the other parts stay within theirs", () => {
+test("the other parts stay within their size budgets", () => {
   const files = readdirSync(join(dist, "assets"));
   const scripts = files.filter((file) => file.endsWith(".js"));
   const large = scripts.filter(
@@ -33,7 +33,7 @@ test("the other parts stay within theirs", () => {
   expect(styles.map(sizeOf).reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(12_000);
 });
 
-test("no file but those of pages names a list", () => {
+test("only files of pages name a list", () => {
   const schema = buildSchema(readFileSync(join(root, "schema.graphql"), "utf8"));
   const lists = Object.keys(schema.getQueryType()?.getFields() ?? {})
     .filter((name) => name.endsWith("Pages"))

@@ -9,8 +9,8 @@ const values = fc.record(
   Object.fromEntries(names.map((name) => [name, fc.constantFrom("a", "b", "c", "")])),
 );
 
-describe("merge of two changes of one row", () => {
-  test("never loses an edit that nobody contradicts, and asks for every other one", () => {
+describe("merging two changes of one row", () => {
+  test("keeps each edit without a conflict and asks for every other one", () => {
     fc.assert(
       fc.property(values, values, values, (base, mine, theirs) => {
         const merged = merge(base, mine, theirs);
@@ -30,7 +30,7 @@ describe("merge of two changes of one row", () => {
     );
   });
 
-  test("shows both values of a clash and the one before", () => {
+  test("shows both values of a conflict and the original one", () => {
     const { clashes, taken } = merge(
       { name: "Barolo", region: "Piemonte" },
       { name: "Barolo Bussia", region: "Piemonte" },

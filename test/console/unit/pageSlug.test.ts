@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { pageSlug } from "../../../admin/src/ui/pageSlug.ts";
 
-describe("the page of the handbook behind a link", () => {
+describe("the handbook page of a link", () => {
   test.each(["leave-rules", "leave-rules#part", "./leave-rules", "./leave-rules#part"])(
     "is found for %s",
     (href) => {

@@ -7,7 +7,7 @@ import {
   tokenize,
 } from "../../../admin/src/meta/queryTokens.ts";
 
-describe("the pieces of a query", () => {
+describe("the tokens of a query", () => {
   test("are fields, signs, values and words", () => {
     expect(tokenize('country:Italy vintage:>=2015 -wineType.name:"Rosé" barolo*')).toEqual([
       { kind: "field", text: "country", from: 0 },
@@ -23,7 +23,7 @@ describe("the pieces of a query", () => {
     ]);
   });
 
-  test("hold every character but spaces, at its place, whatever is typed", () => {
+  test("contain every character except spaces, at its position", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), (text) => {
         const tokens = tokenize(text);
@@ -37,8 +37,8 @@ describe("the pieces of a query", () => {
   });
 });
 
-describe("the place of the cursor", () => {
-  test("is in a field, or in the value of one", () => {
+describe("the position of the cursor", () => {
+  test("is in a field or in its value", () => {
     expect(placeAt("cou", 3)).toEqual({ kind: "field", from: 0, text: "cou" });
     expect(placeAt("a -wineTy", 9)).toEqual({ kind: "field", from: 3, text: "wineTy" });
     expect(placeAt("wineType.name:Re", 16)).toEqual({

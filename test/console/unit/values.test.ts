@@ -51,12 +51,12 @@ const fields: [EntityField, unknown][] = [
   [field("years", "INTEGER", { isList: true }), [2015, 2016]],
 ];
 
-describe("values of a form", () => {
-  test.each(fields)("of kind %j come back as they were: %j", (one, value) => {
+describe("form values", () => {
+  test.each(fields)("of kind %j are unchanged after a round trip: %j", (one, value) => {
     expect(toInputValue(one, toFormValue(one, value))).toEqual(value);
   });
 
-  test("that were touched and put back are not sent", () => {
+  test("that were changed and changed back are not sent", () => {
     const all = fields.map(([one]) => one);
     const row = { id: "7", ...Object.fromEntries(fields.map(([one, v]) => [one.name, v])) };
     const base = toFormValues(all, row);
@@ -72,7 +72,7 @@ describe("values of a form", () => {
     [field("score", "FLOAT"), "four", "A number"],
     [field("at", "TIME"), "yesterday", "date and a time"],
     [field("years", "INTEGER", { isList: true }), "2015\nx", "whole number"],
-  ])("that their kind does not allow are refused in words: %j %j", (one, text, words) => {
+  ])("that are invalid for their kind are rejected with a message: %j %j", (one, text, words) => {
     expect(() => toInputValue(one, text)).toThrow(ValueError);
     expect(() => toInputValue(one, text)).toThrow(words);
   });
@@ -86,7 +86,7 @@ describe("values of a form", () => {
     expect(defaultValues(all)).toEqual({ isActive: true, level: "ADVANCED", name: "" });
   });
 
-  test("of a time of day are shown to the second, and without zeros in a list", () => {
+  test("of a time of day have seconds, which a list omits when they are zero", () => {
     const clock = field("doorsAt", "CLOCK");
     expect(toFormValue(clock, "18:30:00.000000")).toBe("18:30:00");
     expect(formatValue(clock, "18:30:00.000000")).toBe("18:30");
@@ -118,7 +118,7 @@ describe("values of a form", () => {
     expect(toInputValue(keys, permissionKeys)).toEqual(["users.read", "ai.use"]);
   });
 
-  test("of a reference as the history tells it are its id", () => {
+  test("of a reference in the history are its id", () => {
     expect(toFormValue(field("wineTypeId", "REFERENCE"), { id: "7", name: "Red" })).toBe("7");
   });
 });
@@ -137,7 +137,7 @@ describe("values in the locale of the user", () => {
     expect(formatValue(field("from", "DATE"), "2027-03-13")).toBe(date);
   });
 
-  test("are typed with a comma where the locale has one, and always with a point", () => {
+  test("accept the locale's decimal comma, and always a point", () => {
     setLocale("da-DK");
     expect(toInputValue(price, "12,50")).toBe("12.50");
     expect(toInputValue(price, "12.50")).toBe("12.50");

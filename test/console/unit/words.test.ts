@@ -9,8 +9,8 @@ const text = fc
   })
   .map((words) => words.join(""));
 
-describe("word differences of two texts", () => {
-  test("hold both texts in full", () => {
+describe("the word differences of two texts", () => {
+  test("contain both texts completely", () => {
     fc.assert(
       fc.property(text, text, (before, after) => {
         const pieces = wordDifferences(before, after);
@@ -26,7 +26,7 @@ describe("word differences of two texts", () => {
     );
   });
 
-  test("keep the words that stay", () => {
+  test("keep unchanged words", () => {
     expect(wordDifferences("a red wine", "a white wine")).toEqual([
       { kind: "same", text: "a " },
       { kind: "removed", text: "red" },
@@ -35,7 +35,7 @@ describe("word differences of two texts", () => {
     ]);
   });
 
-  test("shows texts that have little in common one after the other, without long work", () => {
+  test("show texts with little in common one after the other, in bounded time", () => {
     const long = (word: string) =>
       Array.from({ length: 20_000 }, (_, index) => `${word}${index}`).join(" ");
     expect(wordDifferences(long("a"), long("b")).map(({ kind }) => kind)).toEqual([
