@@ -160,7 +160,7 @@ test("adds absences in each state, notes, a calendar feed and a notification", a
   });
 });
 
-test("lets each of its users log in", async () => {
+test("creates users who can log in", async () => {
   for (const name of ["bo", "clara", "david", "emma"])
     expect(await logIn(`${name}@wine.example`)).toMatch(/^bos_/);
 });
@@ -173,12 +173,12 @@ test("adds nothing in a second run", async () => {
   expect(await contents()).toEqual(before);
 });
 
-test("adds what was deleted, and leaves the rest", async () => {
+test("adds deleted rows again and keeps the others", async () => {
   await database.pool.query("delete from campaigns where title = 'Barolo week'");
   expect((await runDemo()).output).toMatch(/Added in [\d.]+ s: 1 campaign\./);
 });
 
-test("asks for a Superadmin where the service has other users", async () => {
+test("requires a Superadmin when the service has other users", async () => {
   await database.pool.query(
     "update users set email = 'someone@wine.example' where email = 'astrid@wine.example'",
   );

@@ -30,7 +30,7 @@ function address(path: string): string {
   return `${ERP_BASE_URL ?? ""}/${place}/companies(${ERP_COMPANY_ID ?? ""})/${path}`;
 }
 
-test("the same seed gives the same orders, and another seed others", async () => {
+test("the same seed creates the same orders, and another seed different ones", async () => {
   const read = async (seed: string) => {
     harness = await startHarness({ seed, orders: 60 });
     const { orders } = await walkOrders(harness.erp);
@@ -42,7 +42,7 @@ test("the same seed gives the same orders, and another seed others", async () =>
   expect(await read("two")).not.toEqual(first);
 });
 
-test("among the orders is one of each fault, and most have none", async () => {
+test("the orders contain each fault once, and most have none", async () => {
   harness = await startHarness({ orders: 240, faultEvery: 20 });
   const { orders } = await walkOrders(harness.erp);
   const at = (place: number) => orders.find(({ number }) => number === orderNumber(place))!;
@@ -77,7 +77,7 @@ test("among the orders is one of each fault, and most have none", async () => {
   }
 });
 
-test("an order can be added with a fault, seen, put right, and seen again", async () => {
+test("an order can be added with a fault and corrected, and both versions are served", async () => {
   harness = await startHarness({ orders: 10 });
   const before = await walkOrders(harness.erp);
   const { numbers } = await harness.control("POST", "salesOrders", {
@@ -96,7 +96,7 @@ test("an order can be added with a fault, seen, put right, and seen again", asyn
   expect(last?.shipmentMethodCode).not.toBe("BIKE");
 });
 
-describe("as Business Central, it", () => {
+describe("like Business Central, it", () => {
   const code = ({ body }: { body: Record<string, unknown> }) =>
     (body["error"] as { code: string } | undefined)?.code;
 
@@ -141,7 +141,7 @@ describe("as Business Central, it", () => {
     expect((await get(path)).status).toBe(400);
   });
 
-  test("does not know other sets and companies", async () => {
+  test("rejects unknown sets and companies", async () => {
     harness = await startHarness();
     expect(code(await get("colours"))).toBe("BadRequest_ResourceNotFound");
     expect((await get("../companies(00000000-0000-0000-0000-000000000001)/items")).status).toBe(
@@ -149,7 +149,7 @@ describe("as Business Central, it", () => {
     );
   });
 
-  test("gives pages of the size asked for, each with a link to the next", async () => {
+  test("returns pages of the requested size, each with a link to the next", async () => {
     harness = await startHarness({ orders: 25 });
     const numbers: unknown[] = [];
     let path = "salesOrders?$orderby=number&$select=number";
@@ -164,7 +164,7 @@ describe("as Business Central, it", () => {
     expect(numbers).toEqual(Array.from({ length: 25 }, (_, index) => orderNumber(index)));
   });
 
-  test("compares times by the instant and numbers without regard to case", async () => {
+  test("compares times by instant and numbers case-insensitively", async () => {
     harness = await startHarness({ orders: 5 });
     const count = async (filter: string) =>
       ((await get(`salesOrders?$filter=${encodeURIComponent(filter)}`)).body["value"] as unknown[])
@@ -181,7 +181,7 @@ describe("as Business Central, it", () => {
 });
 
 describe("its control", () => {
-  test("takes no orders from a page in a browser", async () => {
+  test("rejects requests from a page in a browser", async () => {
     harness = await startHarness();
     const { ERP_BASE_URL = "" } = harness.env;
     const faults = `${new URL(ERP_BASE_URL).origin}/_emulator/faults`;
@@ -201,7 +201,7 @@ describe("its control", () => {
     await expect(harness.fault(fault)).rejects.toThrow("BadRequest");
   });
 
-  test("says what it does not know", async () => {
+  test("rejects unknown paths with a reason", async () => {
     harness = await startHarness();
     await expect(harness.control("GET", "colours")).rejects.toThrow("NotFound");
     await expect(harness.control("PATCH", "items/nothing", {})).rejects.toThrow("NotFound");

@@ -40,7 +40,7 @@ const model = () => server.env["AI_MODEL"] ?? "";
 const said = (content: string) => ({ model: model(), messages: [{ role: "user", content }] });
 
 describe("the protocol", () => {
-  test("answers whole where no stream is wanted, with tool calls and usage", async () => {
+  test("answers a request without streaming in one response, with tool calls and usage", async () => {
     const { status, body } = await post({
       ...said("show me Barolo"),
       tools: [
@@ -79,14 +79,14 @@ describe("the protocol", () => {
     expect(total).toBe(read + wrote);
   });
 
-  test("stops at the limit of tokens and says so", async () => {
+  test("stops at the token limit and reports it", async () => {
     const { body } = await post({ ...said("What can you do?"), max_tokens: 5 });
     expect(body.choices[0]?.finish_reason).toBe("length");
     expect(body.choices[0]?.message.content.length).toBeLessThanOrEqual(20);
     expect(body.usage.completion_tokens).toBe(5);
   });
 
-  test("lists its model, and refuses a wrong key, another model and what it cannot read", async () => {
+  test("lists its model and rejects a wrong key, another model and malformed requests", async () => {
     const listed = await fetch(`${server.env["AI_BASE_URL"] ?? ""}/models`, {
       headers: { authorization: `Bearer ${server.env["AI_API_KEY"] ?? ""}` },
     });
@@ -100,7 +100,7 @@ describe("the protocol", () => {
     expect(wrong).toMatchObject({ status: 400, body: { error: { param: "messages.0.content" } } });
   });
 
-  test("refuses a call of a tool without its result, and a result without its call", async () => {
+  test("rejects a tool call without a result and a result without a call", async () => {
     const call = { id: "c", type: "function", function: { name: "a", arguments: "{}" } };
     const open = { role: "assistant", content: null, tool_calls: [call] };
     const result = { role: "tool", tool_call_id: "c", content: "{}" };
@@ -135,7 +135,7 @@ describe("Anthropic's protocol", () => {
   };
   const user = (content: unknown) => ({ role: "user", content });
 
-  test("answers whole and in named events, with tool calls and usage", async () => {
+  test("answers in one response and in named events, with tool calls and usage", async () => {
     const asked = { messages: [user("show me Barolo")], tools: [tool] };
     const whole = await postMessages(asked);
     expect(JSON.parse(whole.text)).toMatchObject({
@@ -158,7 +158,7 @@ describe("Anthropic's protocol", () => {
     expect(cut).toMatchObject({ stop_reason: "max_tokens", usage: { output_tokens: 5 } });
   });
 
-  test("refuses what the real one does, in its form", async () => {
+  test("rejects invalid requests like the real API", async () => {
     const use = { type: "tool_use", id: "toolu_1", name: "search_products", input: {} };
     const result = { type: "tool_result", tool_use_id: "toolu_1", content: "{}" };
     const said = (...content: object[]) => ({ role: "assistant", content });
@@ -191,7 +191,7 @@ describe("Anthropic's protocol", () => {
 });
 
 describe.each(["openai-compatible", "anthropic"])(
-  "a fault that was asked for, of %s,",
+  "a requested fault of the kind %s",
   (provider) => {
     const env = () => ({ ...server.env, AI_PROVIDER: provider });
 
@@ -222,7 +222,7 @@ describe.each(["openai-compatible", "anthropic"])(
       },
     );
 
-    test("makes the model ask for an unknown tool, for wrong arguments, or for the same look-up again and again", async () => {
+    test("makes the model call an unknown tool, pass wrong arguments, or repeat a look-up", async () => {
       const gateway = makeGateway(env());
       await fail({ kind: "unknownTool" });
       const unknown = await askModel(gateway, "hello");
@@ -238,7 +238,7 @@ describe.each(["openai-compatible", "anthropic"])(
       expect(called).toHaveLength(6);
     });
 
-    test("never ends an answer until the client has enough, and sees that it left", async () => {
+    test("sends an endless answer until the client disconnects", async () => {
       const gateway = makeGateway(env());
       await fail({ kind: "endless" });
       const leave = new AbortController();
@@ -258,15 +258,15 @@ describe.each(["openai-compatible", "anthropic"])(
   },
 );
 
-describe("a fault that was asked for", () => {
-  test("passes the requested number of requests, and ends after the requested number", async () => {
+describe("a requested fault", () => {
+  test("starts and ends after the requested numbers of requests", async () => {
     await fail({ kind: "status", status: 418, after: 1, times: 2 });
     const statuses = [];
     for (let turn = 0; turn < 4; turn++) statuses.push((await post(said("hello"))).status);
     expect(statuses).toEqual([200, 418, 418, 200]);
   });
 
-  test("is refused where it is none", async () => {
+  test("is rejected when it is unknown", async () => {
     await expect(fail({ kind: "status", status: 200 })).rejects.toThrow(/400/);
     await expect(server.setManner("wild" as "careful")).rejects.toThrow(/careful/);
     const foreign = await fetch(`${server.controlUrl}/faults`, { method: "POST", body: "{}" });

@@ -7,7 +7,7 @@ import { isGone, query, useDatabases } from "../helpers/dev/databases.ts";
 
 const { at, lines, start, startChild } = useDatabases();
 
-test("a database that was stopped and started again has kept its data", async () => {
+test("a database keeps its data after a restart", async () => {
   const first = await start({ databaseName: "office" });
   await query(first.url, "create table wine as select 'Rioja' as name");
   await first.stop();
@@ -39,7 +39,7 @@ test("text sorts and is stored the same on every machine, and times are in UTC",
   ]);
 });
 
-test("the server listens on this machine only and refuses a wrong password", async () => {
+test("the server listens on the loopback address only and rejects a wrong password", async () => {
   const { url, port } = await start();
   expect(await query(url, "show listen_addresses")).toEqual([{ listen_addresses: "127.0.0.1" }]);
   expect(await query(url, "show unix_socket_directories")).toEqual([
@@ -49,7 +49,7 @@ test("the server listens on this machine only and refuses a wrong password", asy
   await expect(query(wrong, "select 1")).rejects.toThrow("password authentication failed");
 });
 
-test("the password is in a file for its owner only and appears in no log", async () => {
+test("the password is in a file that only its owner can read, and in no log", async () => {
   const { url } = await start();
   const file = at("db", "password");
   expect((await stat(file)).mode & 0o777).toBe(0o600);
@@ -60,7 +60,7 @@ test("the password is in a file for its owner only and appears in no log", async
   expect(`${lines().join("\n")}${serverLog}`).not.toContain(password);
 });
 
-test("a fixed port is used, and one that is taken is refused by name", async () => {
+test("a fixed port is used, and a port in use is reported", async () => {
   const other = net.createServer().listen(0, "127.0.0.1");
   await once(other, "listening");
   const { port } = other.address() as net.AddressInfo;
@@ -74,7 +74,7 @@ test("a fixed port is used, and one that is taken is refused by name", async () 
   expect(new URL(database.url).port).toBe(String(port));
 });
 
-test("a second start on the same folder is refused and names the folder and the first", async () => {
+test("a second start on the same folder is rejected with the folder and the first process", async () => {
   const { child, started } = await startChild({ dataDir: at("db") });
   await expect(start()).rejects.toThrow(
     `The database in ${started.folder} is already in use by another start of this program ` +
@@ -83,25 +83,25 @@ test("a second start on the same folder is refused and names the folder and the 
   expect(await query(started.url, "select 1 as one")).toEqual([{ one: 1 }]);
 });
 
-test("within one process, too, a folder is used once at a time", async () => {
+test("one process cannot use a folder twice at the same time", async () => {
   const first = await start();
   await expect(start()).rejects.toThrow("already in use");
   await first.stop();
   await expect(start()).resolves.toBeDefined();
 });
 
-test("data of another major version is refused", async () => {
+test("data of another major version is rejected", async () => {
   await (await start()).stop();
   await writeFile(at("db", "cluster", "PG_VERSION"), "17\n");
   await expect(start()).rejects.toThrow("was made by PostgreSQL 17, the embedded server is");
 });
 
-test("settings that PostgreSQL does not know end the start with what its log says", async () => {
+test("an unknown PostgreSQL setting ends the start with PostgreSQL's error", async () => {
   const postgresFlags = ["-c", "no_such_setting=1"];
   await expect(start({ postgresFlags })).rejects.toThrow("no_such_setting");
 });
 
-test("an ephemeral database is gone when it is stopped", async () => {
+test("an ephemeral database is deleted when it is stopped", async () => {
   const database = await start({ ephemeral: true });
   expect(await query(database.url, "show fsync")).toEqual([{ fsync: "off" }]);
   await Promise.all([database.stop(), database.stop()]);
@@ -109,7 +109,7 @@ test("an ephemeral database is gone when it is stopped", async () => {
   expect(existsSync(at("db"))).toBe(false);
 });
 
-test("an ordinary user runs the database as itself", async () => {
+test("an unprivileged user runs the database as itself", async () => {
   // As root another user is taken for it; otherwise whoever runs the tests is one.
   const runAs = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : undefined;
   if (runAs !== undefined) await chown(at(), runAs.uid, runAs.gid);

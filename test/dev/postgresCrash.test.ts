@@ -9,7 +9,7 @@ import { waitFor } from "../helpers/waitFor.ts";
 
 const { at, later, lines, start, startChild } = useDatabases();
 
-test("when its starter is killed the server shuts down, and the next start has the data", async () => {
+test("the server shuts down when its starter is killed, and the next start has the data", async () => {
   const dataDir = at("db");
   const { child, started } = await startChild({ dataDir });
   await query(started.url, "create table wine as select 'Barolo' as name");
@@ -22,7 +22,7 @@ test("when its starter is killed the server shuts down, and the next start has t
   expect(await query(url, "select name from wine")).toEqual([{ name: "Barolo" }]);
 });
 
-test("a start right after the starter was killed does not wait for the old server's guard", async () => {
+test("a start directly after the starter was killed does not wait for the old server's guard", async () => {
   const { child, started } = await startChild({ dataDir: at("db") });
   await query(started.url, "create table wine as select 'Chablis' as name");
   await killHard(child);
@@ -33,7 +33,7 @@ test("a start right after the starter was killed does not wait for the old serve
   expect(await query(url, "select name from wine")).toEqual([{ name: "Chablis" }]);
 });
 
-test("a server whose starter and guard are both dead is ended by the next start", async () => {
+test("the next start ends a server whose starter and guard were killed", async () => {
   const { child, started } = await startChild({ dataDir: at("db") });
   const [guard = 0] = await findProcesses(`guard.ts ${started.pid}`);
   process.kill(guard, "SIGKILL");
@@ -47,7 +47,7 @@ test("a server whose starter and guard are both dead is ended by the next start"
   expect(await query(url, "select 1 as one")).toEqual([{ one: 1 }]);
 });
 
-test("a killed server recovers what was committed", async () => {
+test("a killed server recovers committed data", async () => {
   const first = await start();
   await query(first.url, "create table wine as select 'Tokaji' as name");
   process.kill(first.pid, "SIGKILL");
@@ -58,7 +58,7 @@ test("a killed server recovers what was committed", async () => {
   expect(await query(second.url, "select name from wine")).toEqual([{ name: "Tokaji" }]);
 });
 
-test("a left postmaster.pid whose number now belongs to another program does not matter", async () => {
+test("a stale postmaster.pid with the id of another process is ignored", async () => {
   const first = await start();
   const pidFile = at("db", "cluster", "postmaster.pid");
   const content = await readFile(pidFile, "utf8");
@@ -76,7 +76,7 @@ test("a left postmaster.pid whose number now belongs to another program does not
   expect(other.exitCode ?? other.signalCode).toBeNull();
 });
 
-test("makes a database again after an interruption", async () => {
+test("an interrupted creation of the database is repeated", async () => {
   const dataDir = at("db");
   const interrupted = path.join(dataDir, "unfinished-abc", "cluster");
   await mkdir(interrupted, { recursive: true });
@@ -88,7 +88,7 @@ test("makes a database again after an interruption", async () => {
   expect(existsSync(path.join(dataDir, "unfinished-abc"))).toBe(false);
 });
 
-test("a starter killed while it makes the database leaves nothing that stops the next", async () => {
+test("a starter killed during the creation of the database does not block the next one", async () => {
   const dataDir = at("db");
   const child = spawnStarter({ dataDir });
   later(() => killHard(child));
@@ -103,7 +103,7 @@ test("a starter killed while it makes the database leaves nothing that stops the
   expect(await query(url, "select 1 as one")).toEqual([{ one: 1 }]);
 });
 
-test("an ephemeral database is gone when its starter is killed", async () => {
+test("an ephemeral database is deleted when its starter is killed", async () => {
   const dataDir = at("db");
   const { child, started } = await startChild({ dataDir, ephemeral: true });
   await killHard(child);

@@ -155,7 +155,7 @@ async function keyOf(): Promise<string | undefined> {
 
 const named = (list: string[]) => list.map((line) => line.replace(/ \d+$/, ""));
 
-test("one command migrates, starts everything, says where, and Ctrl-C ends it in good order", async () => {
+test("migrates, starts all processes, prints their addresses, and stops cleanly on Ctrl-C", async () => {
   const child = start();
   await running();
   expect(output).toContain("POST http://127.0.0.1:4321/graphql");
@@ -175,7 +175,7 @@ test("one command migrates, starts everything, says where, and Ctrl-C ends it in
   expect(all).not.toContain("server lost the database");
 });
 
-test("worker and emulators get lower priority than the server, and both have the flags of a manual start", async () => {
+test("gives worker and emulators a lower priority than the server, and both the flags of a manual start", async () => {
   const child = start();
   await running();
   const [server, worker] = [await pidOf("server ready"), await pidOf("worker ready")];
@@ -215,7 +215,7 @@ test("restarts killed emulators, then server and worker with the new settings", 
   expect(await exitOf(child)).toBe(0);
 });
 
-test("after kill -9 the children and the database end by themselves, and it starts again", async () => {
+test("ends its children and the database after kill -9, and starts again", async () => {
   const child = start();
   await running();
   const server = await pidOf("server ready");
@@ -234,7 +234,7 @@ test("after kill -9 the children and the database end by themselves, and it star
   expect(await exitOf(second)).toBe(0);
 });
 
-test("a server that is killed is started again", async () => {
+test("restarts a killed server", async () => {
   const child = start();
   await running();
   process.kill(await pidOf("server ready"), "SIGKILL");
@@ -245,7 +245,7 @@ test("a server that is killed is started again", async () => {
   expect(await exitOf(child)).toBe(0);
 });
 
-test("a database that is killed comes back at the same address", async () => {
+test("restarts a killed database at the same address", async () => {
   const child = start();
   await running();
   const pidFile = path.join(folder, "data", "postgres", "cluster", "postmaster.pid");
@@ -257,7 +257,7 @@ test("a database that is killed comes back at the same address", async () => {
 });
 
 test.each(["SIGTERM", "SIGHUP", "SIGKILL"] as const)(
-  "%s to npm ends server, worker and database in good order",
+  "%s to npm stops server, worker and database cleanly",
   async (signal) => {
     const npm = startByNpm();
     await running();
@@ -272,7 +272,7 @@ test.each(["SIGTERM", "SIGHUP", "SIGKILL"] as const)(
   },
 );
 
-test("SIGTERM while the database is made ends everything", async () => {
+test("SIGTERM during the creation of the database ends all processes", async () => {
   const npm = startByNpm();
   await waitFor("the database", () => output.includes("creating a new database cluster"));
   npm.kill("SIGTERM");
@@ -281,7 +281,7 @@ test("SIGTERM while the database is made ends everything", async () => {
   expect(await events()).toEqual([]);
 });
 
-test("Ctrl-C in a terminal while the database is made is no failure", async () => {
+test("Ctrl-C during the creation of the database is not reported as a failure", async () => {
   const child = run(process.execPath, ["dev/start.ts"], {}, { detached: true });
   await waitFor("the database", () => output.includes("creating a new database cluster"));
   // A terminal sends it to all processes of the group.
@@ -290,7 +290,7 @@ test("Ctrl-C in a terminal while the database is made is no failure", async () =
   expect(output).not.toContain("cannot be created");
 });
 
-test("SIGTERM while the emulators start ends everything", async () => {
+test("SIGTERM during the start of the emulators ends all processes", async () => {
   await writeFile(path.join(folder, "dev", "emulators.ts"), "setInterval(() => {}, 1000);");
   const npm = startByNpm();
   await waitFor("the migrations", async () => (await events()).length > 0);
@@ -301,7 +301,7 @@ test("SIGTERM while the emulators start ends everything", async () => {
   expect(await databaseShutDown()).toBe(true);
 });
 
-test("a second Ctrl-C does not wait for a server that does not finish", async () => {
+test("a second Ctrl-C does not wait for a hanging server", async () => {
   await writeFile(
     path.join(folder, "src", "server.ts"),
     longRunning("server").replace('await client.query("select 1")', "await new Promise(() => {})"),
@@ -315,7 +315,7 @@ test("a second Ctrl-C does not wait for a server that does not finish", async ()
   expect(child.exitCode).toBe(130);
 });
 
-test("a configuration that is wrong is reported and nothing starts", async () => {
+test("an invalid configuration is reported, and nothing starts", async () => {
   const child = start({ env: { PORT: "many" } });
   expect(await exitOf(child)).toBe(1);
   expect(output).toContain('PORT must be a whole number, not "many"');
@@ -327,7 +327,7 @@ test.each([
   ["below a file", "package.json/data", "package.json/data"],
   ["in a file system that takes no folders", "/proc/nothing", "/proc/nothing"],
   ["with a file in place of an emulator's folder", "taken", "taken/search-engine"],
-])("a data folder that is %s is named, and nothing starts", async (_case, dataDir, named) => {
+])("a data folder that is %s is reported, and nothing starts", async (_case, dataDir, named) => {
   await mkdir(path.join(folder, "taken"));
   await writeFile(path.join(folder, "taken", "search-engine"), "");
   const child = start({ env: { DATA_DIR: dataDir } });
@@ -337,7 +337,7 @@ test.each([
   expect(await events()).toEqual([]);
 });
 
-test("migrations that fail end the start with 1, and nothing is left running", async () => {
+test("a failed migration ends the start with exit code 1 and leaves no process", async () => {
   await writeFile(path.join(folder, "db", "migrate.ts"), "process.exit(7);");
   const child = start();
   expect(await exitOf(child)).toBe(1);
@@ -345,7 +345,7 @@ test("migrations that fail end the start with 1, and nothing is left running", a
   expect(await events()).toEqual([]);
 });
 
-test("Ctrl-C during the migrations ends everything", async () => {
+test("Ctrl-C during the migrations ends all processes", async () => {
   await writeFile(
     path.join(folder, "db", "migrate.ts"),
     `${note} note("migrating"); setInterval(() => {}, 1000);`,
@@ -357,7 +357,7 @@ test("Ctrl-C during the migrations ends everything", async () => {
   expect(named(await events())).toEqual(["migrating"]);
 });
 
-test("Ctrl-C during the migrations ends them and a build that ends first", async () => {
+test("Ctrl-C during the migrations ends them and the build, which ends first", async () => {
   await writeFile(
     path.join(folder, "dev", "buildConsole.ts"),
     `${note} import { existsSync } from "node:fs";
@@ -399,7 +399,7 @@ async function command(...words: string[]): Promise<{ code: number | null; said:
   return { code, said };
 }
 
-test("commands beside it find its database, which db:reset removes only after its end", async () => {
+test("other commands find its database, and db:reset removes it only after the stop", async () => {
   const child = start();
   await running();
   expect(output).toMatch(/Database +postgres:\/\/postgres@127\.0\.0\.1:\d+\/back_office /);
@@ -431,7 +431,7 @@ test("commands beside it find its database, which db:reset removes only after it
   expect(await readdir(path.join(folder, "data"))).toEqual([]);
 });
 
-test("with --watch a changed program restarts it and changed SQL migrates first", async () => {
+test("with --watch a changed program causes a restart, and changed SQL a migration before it", async () => {
   const child = start({ flags: ["--watch"] });
   await running();
   await writeFile(path.join(folder, "src", "changed.ts"), "export const changed = 1;");

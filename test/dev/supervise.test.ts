@@ -47,18 +47,18 @@ function run(script: string, options: Partial<SuperviseOptions> = {}) {
   return { seen, supervised };
 }
 
-test("the wait before a restart doubles from a quarter of a second up to ten seconds", () => {
+test("the delay before a restart doubles from 250 ms to 10 s", () => {
   const waits = [1, 2, 3, 4, 5, 6, 7, 8, 50].map((failures) => restartDelay(failures));
   expect(waits).toEqual([250, 500, 1000, 2000, 4000, 8000, 10_000, 10_000, 10_000]);
 });
 
-test("passes on the message of a child that is ready", async () => {
+test("forwards the ready message of a child", async () => {
   const { seen } = run(`${load} onStop(async () => {}); reportReady({ url: "http://here" });`);
   await waitFor("the child to be ready", () => seen.ready.length > 0);
   expect(seen.ready).toEqual([{ type: "ready", url: "http://here" }]);
 });
 
-test("a child that is killed is started again", async () => {
+test("a killed child is restarted", async () => {
   const { seen } = run(steady);
   await waitFor("the child to be ready", () => seen.ready.length === 1);
   process.kill(pids[0] ?? 0, "SIGKILL");
@@ -66,7 +66,7 @@ test("a child that is killed is started again", async () => {
   expect(seen.lines).toEqual(["the child ended (SIGKILL); it starts again in 10 ms"]);
 });
 
-test("a child that was never ready is given up after five starts", async () => {
+test("a child that was never ready is started five times", async () => {
   const { seen } = run("process.exit(3)");
   await waitFor("giving up", () => seen.gaveUp > 0);
   expect(pids).toHaveLength(5);
@@ -79,26 +79,26 @@ test("a child that was never ready is given up after five starts", async () => {
   ]);
 });
 
-test("a child that was ready once is never given up", async () => {
+test("a child that was ready once is always restarted", async () => {
   const { seen } = run(`${load} reportReady(); process.disconnect();`);
   await waitFor("seven starts", () => seen.ready.length >= 7);
   expect(seen.gaveUp).toBe(0);
 });
 
-test("a child that lived long enough begins again with the shortest wait", async () => {
+test("the delay is reset after a child has run long enough", async () => {
   const { seen } = run("process.exit(3)", { timing: { ...quick, forgetAfterMs: 0 } });
   await waitFor("three restarts", () => seen.lines.length >= 3);
   const wait = "the child ended (exit code 3); it starts again in 10 ms";
   expect(seen.lines.slice(0, 3)).toEqual([wait, wait, wait]);
 });
 
-test("a program that does not exist counts as a failure", async () => {
+test("a missing program counts as a failure", async () => {
   const { seen } = run("", { spawn: () => spawn("/no/such/program") });
   await waitFor("giving up", () => seen.gaveUp > 0);
   expect(seen.lines[0]).toContain("cannot be started");
 });
 
-test("a restart that was asked for waits for the old child and is no failure", async () => {
+test("a requested restart waits for the old child and is not a failure", async () => {
   const { seen, supervised: child } = run(steady);
   await waitFor("the child to be ready", () => seen.ready.length === 1);
   await child.restart();
@@ -107,7 +107,7 @@ test("a restart that was asked for waits for the old child and is no failure", a
   expect(seen.lines).toEqual([]);
 });
 
-test("restarts that are asked for at the same time are one", async () => {
+test("concurrent restart requests cause one restart", async () => {
   const { seen, supervised: child } = run(steady);
   await waitFor("the child to be ready", () => seen.ready.length === 1);
   await Promise.all([child.restart(), child.restart()]);
@@ -119,14 +119,14 @@ test("restarts that are asked for at the same time are one", async () => {
   expect(seen.lines).toEqual([]);
 });
 
-test("stopping during a restart leaves nothing running", async () => {
+test("a stop during a restart leaves no process", async () => {
   const { seen, supervised: child } = run(steady);
   await waitFor("the child to be ready", () => seen.ready.length === 1);
   await Promise.all([child.restart(), child.stop()]);
   expect(pids).toHaveLength(1);
 });
 
-test("stopping lets the child finish what it is doing", async () => {
+test("a stop lets the child finish its work", async () => {
   const { seen, supervised: child } = run(`${load}
     setInterval(() => {}, 1000);
     onStop(async () => {
@@ -174,13 +174,13 @@ test("a process runs its stop handler once, with the reason, and exits with 0", 
   expect(end.errors).toMatch(/^(SIGTERM|SIGINT)\n$/);
 });
 
-test("a process whose supervisor is gone stops by itself", async () => {
+test("a process stops when its supervisor has exited", async () => {
   const script = "onStop(async (reason) => console.error(reason));";
   const end = await stopped(script, (child) => child.disconnect());
   expect(end).toEqual({ code: 0, errors: "the supervisor is gone\n" });
 });
 
-test("a process whose stop handler fails exits with 1 and says why", async () => {
+test("a process whose stop handler fails exits with 1 and logs the error", async () => {
   const end = await stopped('onStop(() => { throw new Error("no luck"); });', (child) => {
     child.kill("SIGTERM");
   });

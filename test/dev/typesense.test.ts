@@ -43,8 +43,8 @@ const ask = async (path: string, init: RequestInit = {}) => {
 };
 const post = (path: string, body: string) => ask(path, { method: "POST", body });
 
-describe("Collections of the embedded engine", () => {
-  test("are made, described, listed, altered and dropped", async () => {
+describe("collections of the embedded engine", () => {
+  test("are created, described, listed, altered and dropped", async () => {
     const made = await engine.admin.collections().create(schema("made"));
     expect(made).toMatchObject({
       name: engine.named("made"),
@@ -88,7 +88,7 @@ describe("Collections of the embedded engine", () => {
     expect(text).toContain("Collection not found");
   });
 
-  test("are refused when the name is taken, the schema wrong or a change does not fit", async () => {
+  test("are rejected for a taken name, an invalid schema or an incompatible change", async () => {
     const collection = await make("refused", [{ id: "1", title: "One" }]);
     const create = (given: object) =>
       refusal(engine.admin.collections().create(given as CollectionCreateSchema));
@@ -105,7 +105,7 @@ describe("Collections of the embedded engine", () => {
     expect((await collection.retrieve()).num_documents).toBe(1);
   });
 
-  test("swap behind an alias without one search that fails", async () => {
+  test("are swapped behind an alias without a failing search", async () => {
     const alias = engine.named("wines");
     await make("wines_0", [{ id: "0", title: "Wine" }]);
     await engine.admin.aliases().upsert(alias, { collection_name: engine.named("wines_0") });
@@ -141,8 +141,8 @@ describe("Collections of the embedded engine", () => {
   });
 });
 
-describe("Documents of the embedded engine", () => {
-  test("are created, replaced, changed and removed, each action with its own rules", async () => {
+describe("documents of the embedded engine", () => {
+  test("are created, upserted, updated and removed by the rules of each action", async () => {
     const documents = (await make("actions")).documents();
     await documents.create({ id: "1", title: "One", year: 2001 });
     expect(await refusal(documents.create({ id: "1", title: "Again" }))).toMatchObject({
@@ -177,7 +177,7 @@ describe("Documents of the embedded engine", () => {
     expect(await none.delete({ ignore_not_found: true })).toEqual({ id: "1" });
   });
 
-  test("come in as lines, of which each has its own result", async () => {
+  test("are imported as lines, each with its own result", async () => {
     await make("lines");
     const answer = await post(
       `/collections/${engine.named("lines")}/documents/import?action=upsert&return_id=true`,
@@ -213,7 +213,7 @@ describe("Documents of the embedded engine", () => {
     ]);
   });
 
-  test("keep a whole number beyond 32 bits, of which an int32 field indexes the lowest 32", async () => {
+  test("keep an integer beyond 32 bits, of which an int32 field indexes the lowest 32", async () => {
     const documents = (await make("large")).documents();
     const large = { id: "1", title: "Large", year: 5_000_000_000 };
     expect(await documents.create(large)).toEqual(large);
@@ -224,7 +224,7 @@ describe("Documents of the embedded engine", () => {
     expect(indexed).toMatchObject({ found: 1, hits: [{ document: large }] });
   });
 
-  test("take values of another type only where that is asked for", async () => {
+  test("accept values of another type only when coercion is requested", async () => {
     const documents = (await make("dirty")).documents();
     const given = { id: "1", title: 12, year: "1999", listed: "true" };
     expect(await refusal(documents.create(given))).toMatchObject({ status: 400 });
@@ -248,7 +248,7 @@ describe("Documents of the embedded engine", () => {
     expect(found).toBe(2);
   });
 
-  test("are not removed without a filter, and none of them by an empty one", async () => {
+  test("are not removed without a filter or with an empty one", async () => {
     const documents = (await make("unfiltered", years)).documents();
     const path = `/collections/${engine.named("unfiltered")}/documents`;
     expect((await ask(path, { method: "DELETE" })).status).toBe(400);
@@ -280,7 +280,7 @@ describe("Documents of the embedded engine", () => {
     },
   );
 
-  test("are there again after a restart, with collections, aliases and keys", async () => {
+  test("survive a restart, with collections, aliases and keys", async () => {
     const own = await startEmbeddedEngine();
     try {
       await own.admin.collections().create({
@@ -310,8 +310,8 @@ describe("Documents of the embedded engine", () => {
   });
 });
 
-describe("The embedded engine as a server", () => {
-  test("says that it is well without a key, and everything else only with one", async () => {
+describe("the embedded engine as a server", () => {
+  test("answers health checks without a key and all other requests only with one", async () => {
     expect(await engine.admin.health.retrieve()).toEqual({ ok: true });
     const without = await fetch(`${engine.url}/collections`);
     expect(without.status).toBe(401);
@@ -327,7 +327,7 @@ describe("The embedded engine as a server", () => {
     expect((await ask("/nothing/here")).status).toBe(404);
   });
 
-  test("lets pages of any origin ask it", async () => {
+  test("allows requests from pages of any origin", async () => {
     const before = await fetch(`${engine.url}/multi_search`, {
       method: "OPTIONS",
       headers: {
@@ -340,7 +340,7 @@ describe("The embedded engine as a server", () => {
     expect((await ask("/health")).headers.get("access-control-allow-origin")).toBe("*");
   });
 
-  test("answers what is malformed with an error and goes on", async () => {
+  test("answers malformed requests with an error and continues", async () => {
     await make("sturdy", [{ id: "1", title: "One" }]);
     const sturdy = `/collections/${engine.named("sturdy")}/documents`;
     const odd = `${sturdy}/search?q=one&query_by=title&filter_by=`;

@@ -141,13 +141,13 @@ async function talk(): Promise<void> {
   await send(`delete ${one}`, [wines!]);
 }
 
-test("Each answer has the form that Typesense's clients build upon.", () => {
+test("each response matches the form that Typesense's clients expect", () => {
   expect(exchanges.flatMap(factProblems)).toEqual([]);
   const statuses = new Set(exchanges.map(({ status }) => status));
   expect([...statuses].toSorted()).toEqual([200, 201, 400, 401, 404, 409, 422]);
 });
 
-test("A wrong answer is noticed.", () => {
+test("the check detects a wrong response", () => {
   const [operation, status] = ["post /keys", 201];
   expect(factProblems({ operation, status, body: { id: "1" } })).toEqual(
     expect.arrayContaining([

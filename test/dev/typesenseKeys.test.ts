@@ -52,8 +52,8 @@ const searchAll = (key: string, collections: string[]) =>
     searches: collections.map((name) => ({ collection: engine.named(name), ...query })),
   });
 
-describe("A key of the embedded engine", () => {
-  test("shows its value once, is listed by its beginning and is gone when it is deleted", async () => {
+describe("a key of the embedded engine", () => {
+  test("shows its value once, is listed by its prefix, and can be deleted", async () => {
     const made = await engine.admin.keys().create({
       description: engine.named("for the shop"),
       actions: ["documents:search"],
@@ -74,7 +74,7 @@ describe("A key of the embedded engine", () => {
     expect(await status(engine.admin.keys(made.id).retrieve())).toBe(404);
   });
 
-  test("may only do what it says", async () => {
+  test("allows only its actions", async () => {
     const searcher = engine.client(await makeKey());
     const products = searcher.collections(engine.named("products"));
     for (const call of [
@@ -106,7 +106,7 @@ describe("A key of the embedded engine", () => {
     expect(await engine.client(all).keys().retrieve()).toHaveProperty("keys");
   });
 
-  test("may only see its collections, named or by a pattern of the whole name", async () => {
+  test("allows only its collections, by name or by a pattern of the whole name", async () => {
     const one = await makeKey();
     expect(await status(find(one, "orders"))).toBe(401);
     expect(await status(find(one, "products_2"))).toBe(401);
@@ -117,7 +117,7 @@ describe("A key of the embedded engine", () => {
     expect(await status(find(broken))).toBe(401);
   });
 
-  test("is refused for a whole multi-search when one of its collections is not its own", async () => {
+  test("is rejected for a multi-search with a collection that it does not allow", async () => {
     const key = await makeKey();
     expect((await searchAll(key, ["products", "products"])).results).toHaveLength(2);
     expect(await status(searchAll(key, ["products", "orders"]))).toBe(401);
@@ -132,7 +132,7 @@ describe("A key of the embedded engine", () => {
     expect(await status(searchAll("wrong", []))).toBe(401);
   });
 
-  test("ends when it says, and is refused when it is malformed", async () => {
+  test("expires at its time, and is rejected when it is malformed", async () => {
     const past = await makeKey({ expires_at: now() - 1 });
     expect(await status(find(past))).toBe(401);
     expect(await status(makeKey({ actions: [] }))).toBe(400);
@@ -151,8 +151,8 @@ describe("A key of the embedded engine", () => {
   });
 });
 
-describe("A scoped key", () => {
-  test("adds its filter to those of the search, and its other parameters replace the search's", async () => {
+describe("a scoped key", () => {
+  test("adds its filter to the search and overrides the other parameters", async () => {
     const parent = await makeKey({ collections: ["products", "orders"] });
     const key = scoped(parent, { filter_by: "shop:1", per_page: 1, exclude_fields: "shop,out_of" });
     const answer = await find(key, "products", { per_page: 10, exclude_fields: "title" });
@@ -177,7 +177,7 @@ describe("A scoped key", () => {
   });
 
   // The service's own keys hold against this: see test/search/access.test.ts.
-  test("loses its filter to a backtick that the search leaves open", async () => {
+  test("loses its filter to an unclosed backtick in the search", async () => {
     const key = scoped(await makeKey(), { filter_by: "shop:1" });
     const found = await find(key, "products", { filter_by: "shop:2) || title:`" });
     expect(found).toMatchObject({ found: 1, hits: [{ document: { id: "2" } }] });
@@ -191,7 +191,7 @@ describe("A scoped key", () => {
     expect(text).toContain("Error applying search parameters inside Scoped Search API key");
   });
 
-  test("is refused for writes, for other collections and in multi-searches of them", async () => {
+  test("is rejected for writes and for other collections, in multi-searches too", async () => {
     const key = scoped(await makeKey(), { filter_by: "shop:1" });
     const products = engine.client(key).collections("products");
     expect(await status(products.documents().upsert({ id: "1", title: "x", shop: 1 }))).toBe(401);
@@ -202,7 +202,7 @@ describe("A scoped key", () => {
     expect((await searchAll(key, ["products"])).results).toMatchObject([{ found: 1 }]);
   });
 
-  test("ends at its own end or its parent's, whichever comes first", async () => {
+  test("expires at its own or its parent's time, whichever is earlier", async () => {
     const parent = await makeKey();
     expect(await find(scoped(parent, { expires_at: now() + 60 }))).toMatchObject({ found: 2 });
     expect(await status(find(scoped(parent, { expires_at: now() - 1 })))).toBe(401);
@@ -211,7 +211,7 @@ describe("A scoped key", () => {
     expect(await status(find(scoped(old, { expires_at: now() + 60 })))).toBe(401);
   });
 
-  test("needs a parent that may only search, and parameters that are as they were signed", async () => {
+  test("needs a search-only parent and unchanged parameters", async () => {
     const mighty = await makeKey({ actions: ["documents:search", "documents:get"] });
     expect(await status(find(scoped(mighty, {})))).toBe(401);
     expect(await status(find(scoped(engine.adminKey, {})))).toBe(401);

@@ -122,8 +122,8 @@ const ids = async (parameters: Partial<SearchParams<Wine>>) => {
 const filtered = async (filter_by: string) => (await ids({ filter_by })).toSorted();
 const refused = (parameters: Partial<SearchParams<Wine>>) => refusal(ids(parameters));
 
-describe("The words of a search", () => {
-  test("find documents that have all of them, ignoring case, accents and signs", async () => {
+describe("the words of a search", () => {
+  test("find documents with all of them, ignoring case, accents and punctuation", async () => {
     expect(await ids({ q: "CHATEAU dOree" })).toEqual(["margaux"]);
     expect(await ids({ q: "spatlese" })).toEqual(["riesling"]);
     expect(await ids({ q: "strauss" })).toEqual(["riesling"]);
@@ -134,7 +134,7 @@ describe("The words of a search", () => {
     expect(await ids({ q: "burgundy", num_typos: 0 })).toEqual([]);
   });
 
-  test("may be the beginning of the last word, but not with prefix off", async () => {
+  test("match the last word as a prefix unless prefix is off", async () => {
     expect(await ids({ q: "ries" })).toEqual(["riesling"]);
     expect(await ids({ q: "cabernet sau", query_by: "name" })).toEqual(["napa"]);
     expect(await ids({ q: "ries", prefix: "false", num_typos: 0 })).toEqual([]);
@@ -146,7 +146,7 @@ describe("The words of a search", () => {
     ).toEqual([]);
   });
 
-  test("may have one typing error from four letters on, and two from seven", async () => {
+  test("tolerate one typo from four letters on, and two from seven", async () => {
     const exact = { query_by: "name", prefix: "false" } as const;
     expect(await ids({ ...exact, q: "rieslign" })).toEqual(["riesling"]);
     expect(await ids({ ...exact, q: "reisling" })).toEqual(["riesling"]);
@@ -162,7 +162,7 @@ describe("The words of a search", () => {
     expect(await ids({ ...exact, q: "rixja", typo_tokens_threshold: 0 })).toEqual([]);
   });
 
-  test("with errors count only when there are too few without", async () => {
+  test("match with typos only when there are too few exact matches", async () => {
     await engine.admin
       .collections(engine.named("wines"))
       .documents()
@@ -176,7 +176,7 @@ describe("The words of a search", () => {
     expect(await ids({ q: "riojo", query_by: "name" })).toEqual(["rioja"]);
   });
 
-  test("are left out one by one from the right while there is too little", async () => {
+  test("are dropped one by one from the right while there are too few matches", async () => {
     expect(await ids({ q: "rioja zzzzz" })).toEqual(["rioja"]);
     expect(await ids({ q: "zzzzz rioja" })).toEqual([]);
     expect(await ids({ q: "rioja zzzzz", drop_tokens_threshold: 0 })).toEqual([]);
@@ -186,7 +186,7 @@ describe("The words of a search", () => {
     expect(await ids({ q: "zzzzz rioja", drop_tokens_mode: "left_to_right" })).toEqual(["rioja"]);
   });
 
-  test("stand as a phrase in quotation marks and are excluded after a minus", async () => {
+  test("form a phrase in quotation marks and are excluded after a minus", async () => {
     expect(await ids({ q: '"cabernet sauvignon"', query_by: "name" })).toEqual(["napa"]);
     expect(await ids({ q: '"sauvignon cabernet"', query_by: "name" })).toEqual([]);
     expect(await ids({ q: "chardonnay -champagne" })).toEqual(["chablis"]);
@@ -195,7 +195,7 @@ describe("The words of a search", () => {
     );
   });
 
-  test("rank by the words found, errors, nearness, the whole field and its weight", async () => {
+  test("rank by matched words, typos, proximity, exact match and field weight", async () => {
     // In the name of one, in the maker of another: the first field counts more, unless weights say otherwise.
     expect(await ids({ q: "chablis", query_by: "name,maker" })).toEqual(["chablis", "champagne"]);
     expect(await ids({ q: "chablis", query_by: "maker,name" })).toEqual(["champagne", "chablis"]);
@@ -243,8 +243,8 @@ describe("The words of a search", () => {
   });
 });
 
-describe("Filters", () => {
-  test("compare numbers, also by ranges and lists", async () => {
+describe("filters", () => {
+  test("compare numbers, ranges and lists", async () => {
     expect(await filtered("year:2010")).toEqual(["margaux", "table"]);
     expect(await filtered("year:=2010")).toEqual(["margaux", "table"]);
     expect(await filtered("price:>45")).toEqual(["margaux", "napa"]);
@@ -269,7 +269,7 @@ describe("Filters", () => {
     expect(await filtered("year:!=[2010, 2012]")).toEqual(others);
   });
 
-  test("compare texts by words and in full", async () => {
+  test("compare texts by words and exactly", async () => {
     expect(await filtered("maker:chateau")).toEqual(["margaux"]);
     expect(await filtered("grapes:cabernet")).toEqual(["margaux", "napa"]);
     expect(await filtered("grapes:=cabernet")).toEqual([]);
@@ -304,7 +304,7 @@ describe("Filters", () => {
     expect(await filtered("year:2012 || maker:`x) && (year:1")).toEqual(["rioja"]);
   });
 
-  test("combine with and, or and parentheses, both operators binding alike", async () => {
+  test("combine with and, or and parentheses, with equal precedence of both operators", async () => {
     expect(await filtered("country:=France && price:>40")).toEqual(["champagne", "margaux"]);
     expect(await filtered("year:2012 || (country:=France && organic:true)")).toEqual([
       "chablis",
@@ -316,7 +316,7 @@ describe("Filters", () => {
     expect(await filtered("")).toHaveLength(wines.length);
   });
 
-  test("say what is wrong with them", async () => {
+  test("report their errors", async () => {
     const wrong = async (filter_by: string) => (await refused({ filter_by })).text;
     expect(await wrong("colour:red")).toContain(
       "Could not find a filter field named `colour` in the schema.",
@@ -345,8 +345,8 @@ describe("Filters", () => {
   });
 });
 
-describe("The order of a search", () => {
-  test("is by up to three fields, with missing values last unless they are wanted first", async () => {
+describe("the order of a search", () => {
+  test("has up to three fields, with missing values last unless requested first", async () => {
     expect(await ids({ sort_by: "price:asc" })).toEqual([
       "riesling",
       "rioja",
@@ -397,7 +397,7 @@ describe("The order of a search", () => {
     expect(await ids({ sort_by: "price:asc", offset: 2, limit: 2 })).toEqual(all.slice(2, 4));
   });
 
-  test("goes on over pages without gaps", async () => {
+  test("continues over pages without gaps", async () => {
     const all = await ids({ sort_by: "price:asc" });
     const pages = [1, 2, 3].map((page) => ids({ sort_by: "price:asc", page, per_page: 3 }));
     expect((await Promise.all(pages)).flat()).toEqual(all);
@@ -411,8 +411,8 @@ describe("The order of a search", () => {
   });
 });
 
-describe("Facets", () => {
-  test("count values of what was found, most frequent first, with figures for numbers", async () => {
+describe("facets", () => {
+  test("count values of the matches, most frequent first, with statistics for numbers", async () => {
     const { facet_counts: counts } = await search({
       q: "*",
       facet_by: "country,grapes,year,organic",
@@ -455,7 +455,7 @@ describe("Facets", () => {
     ]);
   });
 
-  test("are limited and searched in themselves", async () => {
+  test("are limited and searched", async () => {
     expect(await facet({ facet_by: "country", max_facet_values: 1 })).toEqual(["France"]);
     const twice = await search({ q: "*", facet_by: "grapes", filter_by: "id:table" });
     expect(twice.facet_counts?.[0]?.counts).toMatchObject([{ value: "Gamay", count: 1 }]);
@@ -475,8 +475,8 @@ describe("Facets", () => {
   });
 });
 
-describe("Hits", () => {
-  test("show what was found, by field and as a list", async () => {
+describe("hits", () => {
+  test("have highlights by field and as a list", async () => {
     const { hits } = await search({ q: "chateau sauv", query_by: "name,grapes" });
     // Neither match is better than the other.
     const shown = hits?.[0]?.highlights?.toSorted((a, b) => (a.field < b.field ? 1 : -1));
@@ -502,7 +502,7 @@ describe("Hits", () => {
     });
   });
 
-  test("begin their list with the field that matches best", async () => {
+  test("list the best matching field first", async () => {
     const { hits } = await search({
       ...{ q: "cabernet sauvignon", query_by: "name,grapes" },
       filter_by: "id:napa",
@@ -511,7 +511,7 @@ describe("Hits", () => {
     expect(fields).toEqual(["grapes", "name"]);
   });
 
-  test("mark words with the signs around them, and the beginnings of words without what follows", async () => {
+  test("highlight words with adjacent punctuation, and only the matched prefix of a word", async () => {
     const shown = async (q: string) => {
       const { hits } = await search({ q, query_by: "name,maker" });
       return hits?.[0]?.highlights?.[0]?.snippet;
@@ -522,7 +522,7 @@ describe("Hits", () => {
     expect(await shown("spatles")).toBe("Riesling <mark>Spätles</mark>e trocken");
   });
 
-  test("show part of a long text, other marks and only the fields that are wanted", async () => {
+  test("have snippets of long texts, custom tags and only the requested fields", async () => {
     const long = `${"word ".repeat(40)}needle ${"word ".repeat(40)}`;
     await engine.admin
       .collections(engine.named("wines"))
@@ -552,8 +552,8 @@ describe("Hits", () => {
   });
 });
 
-describe("Several searches at once", () => {
-  test("share the parameters of the address, and an error of one leaves the others alone", async () => {
+describe("a multi-search", () => {
+  test("shares the parameters of the URL, and an error of one search does not affect the others", async () => {
     const answer = await engine.admin.multiSearch.perform<[Wine, Wine, Wine, Wine]>(
       {
         searches: [

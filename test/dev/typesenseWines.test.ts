@@ -49,8 +49,8 @@ const words = (name: string) =>
 const having = (word: string) => wines.filter(({ name }) => words(name).includes(word));
 const exactly = { prefix: "false", num_typos: 0 } as const;
 
-describe("Real wines", () => {
-  test("are found without their accents", async () => {
+describe("real wines", () => {
+  test("are found without accents", async () => {
     for (const word of ["chateau", "vulka"]) {
       const { found, hits } = await search({ q: word, ...exactly, per_page: 250 });
       const expected = having(word);
@@ -71,7 +71,7 @@ describe("Real wines", () => {
     }
   });
 
-  test("are found as their names are typed", async () => {
+  test("are found during the typing of their names", async () => {
     for (const typed of ["sauv", "sauvi", "sauvign", "sauvignon b", "sauvignon bla"]) {
       const { hits } = await search({ q: typed });
       expect(hits?.length).toBeGreaterThan(0);
@@ -84,7 +84,7 @@ describe("Real wines", () => {
     }
   });
 
-  test("are filtered by vintage and price, and in order", async () => {
+  test("are filtered by vintage and price, and sorted", async () => {
     const { found, hits } = await search({
       filter_by: "vintage:[2011..2012] && price:<25",
       sort_by: "price:desc,vintage:asc",
@@ -104,7 +104,7 @@ describe("Real wines", () => {
     );
   });
 
-  test("are counted by country, also among what was found", async () => {
+  test("are counted by country, also within the matches", async () => {
     const { facet_counts: counts } = await search({
       q: "chardonnay",
       ...exactly,
@@ -135,7 +135,7 @@ interface InstantSearch {
 const Adapter = (adapterModule as unknown as { default: new (options: object) => InstantSearch })
   .default;
 
-describe("The adapter for InstantSearch", () => {
+describe("the adapter for InstantSearch", () => {
   test("searches, refines and counts with a scoped key", async () => {
     const { value = "" } = await engine.admin.keys().create({
       description: engine.named("searches"),
@@ -182,8 +182,8 @@ describe("The adapter for InstantSearch", () => {
   });
 });
 
-describe("Fifty thousand documents", () => {
-  test("are searched quickly, and others are searched while they come in", async () => {
+describe("fifty thousand documents", () => {
+  test("are searched quickly, also during an import", async () => {
     await makeCollection("many");
     const many = Array.from({ length: 50_000 }, (_, index) => ({
       ...wines[index % wines.length],

@@ -15,7 +15,7 @@ watchFolders(".", ["src"], async (paths) => console.log("changed", ...paths), (l
 console.log("watching");
 `;
 
-test("a file that may not be read is logged, and the others stay watched", async () => {
+test("logs an unreadable file and keeps watching the others", async () => {
   const folder = await mkdtemp(path.join(os.tmpdir(), "watch-"));
   await chmod(folder, 0o777);
   await mkdir(path.join(folder, "src"));

@@ -48,8 +48,8 @@ const deliveries = async () => {
 };
 const page = async () => (await fetch(receiver.page)).text();
 
-describe("The embedded receiver", () => {
-  test("starts a run once, however often its call comes, and shows it on a page and as JSON", async () => {
+describe("the embedded receiver", () => {
+  test("starts one run for repeated calls and shows it on a page and as JSON", async () => {
     const body = JSON.stringify({ data: { erpProductNumbers: ["<b>1</b>"] } });
     expect(await (await send("run-1", body)).json()).toEqual({ runId: "run-1", started: true });
     expect(await (await send("run-1", body)).json()).toEqual({ runId: "run-1", started: false });
@@ -72,21 +72,21 @@ describe("The embedded receiver", () => {
     ["a body that was changed on its way", { signed: "{}" }],
     ["a time of ten minutes ago", { at: new Date(Date.now() - 600_000) }],
     ["a time ten minutes ahead", { at: new Date(Date.now() + 600_000) }],
-  ])("refuses a call signed with %s, and keeps nothing of what it says", async (_what, how) => {
+  ])("rejects a call signed with %s and stores nothing", async (_what, how) => {
     const response = await send("run-2", '{"data":"hunter2"}', how);
     expect(response.status).toBe(401);
     expect(await deliveries()).toMatchObject([{ webhookId: "run-2", started: false, body: null }]);
     expect(await page()).not.toContain("hunter2");
   });
 
-  test("refuses a call without a signature, and one that is too large", async () => {
+  test("rejects a call without a signature, and one that is too large", async () => {
     const plain = await fetch(receiver.url, { method: "POST", body: "{}" });
     expect(plain.status).toBe(401);
     const large = await send("large", JSON.stringify("x".repeat(1024 * 1024)));
     expect(large.status).toBe(400);
   });
 
-  test("remembers over a restart what it started, and keeps the last hundred", async () => {
+  test("keeps the last hundred runs over a restart", async () => {
     await send("run-0", "{}");
     for (let n = 1; n <= 100; n += 1) await send(`run-${n}`, "{}");
     const { port } = receiver;
