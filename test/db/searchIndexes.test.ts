@@ -254,7 +254,7 @@ describe("the indexes of connections", () => {
     expect(problems).toEqual([]);
   });
 
-  test("are required: without them the check fails", async () => {
+  test("are required by the check", async () => {
     await database.pool.query(
       "drop index products_country_search_idx, products_vintage_idx, products_vintage_name_idx",
     );

@@ -64,7 +64,7 @@ async function sorted(direction: string, onlyActive: boolean): Promise<string[]>
   return all.map(({ id }) => id);
 }
 
-describe("A page of 100,000 products by a column that is null in many", () => {
+describe("a page of 100,000 products by a column with many nulls", () => {
   test.each([
     ["ASC", undefined],
     ["DESC", undefined],
@@ -106,7 +106,7 @@ describe("A page of 100,000 products by a column that is null in many", () => {
   });
 });
 
-describe("A page of 100,000 products by name", () => {
+describe("a page of 100,000 products by name", () => {
   test.each(["ASC", "DESC"])("%s, in display order, uses the index", async (direction) => {
     const { rows: all } = await database.pool.query<{ id: string }>(
       `select id from products order by name ${direction}, id ${direction}`,
@@ -121,7 +121,7 @@ describe("A page of 100,000 products by name", () => {
   });
 });
 
-describe("A page of 50 of the products of one vintage, by name", () => {
+describe("a page of 50 products of one vintage, by name", () => {
   test.each(["ASC", "DESC"])("%s, reads only its own rows", async (direction) => {
     const { rows: all } = await database.pool.query<{ id: string }>(
       `select id from products where vintage = 1950 order by name ${direction}, id ${direction}`,

@@ -62,7 +62,7 @@ async function keys() {
   return rows[0];
 }
 
-describe("the keys that stand with a user", () => {
+describe("the permission keys stored with a user", () => {
   test("match its permissions after the migrations", async () => {
     expect(await keys()).toMatchObject({ keys: ["audit.read", "users.read"], others: [] });
   });

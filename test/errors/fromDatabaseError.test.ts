@@ -48,7 +48,7 @@ test("a constraint of several columns names no argument", () => {
   });
 });
 
-test("a foreign key names what is missing", () => {
+test("a foreign key names the missing row", () => {
   expect(answerTo({ code: "23503", constraint: "one" })).toEqual({
     code: "BAD_USER_INPUT",
     message: "name: there is no wine type with this id",
@@ -56,7 +56,7 @@ test("a foreign key names what is missing", () => {
   });
 });
 
-test("a row that others refer to is a conflict", () => {
+test("a referenced row is a conflict", () => {
   const answer = answerTo({
     code: "23503",
     detail: 'Key is still referenced from table "orders".',
@@ -64,7 +64,7 @@ test("a row that others refer to is a conflict", () => {
   expect(answer).toMatchObject({ code: "CONFLICT", message: "Other entries still use this one" });
 });
 
-test("a constraint that the catalogue does not have gets a general message", () => {
+test("an unknown constraint has a general message", () => {
   expect(answerTo({ code: "23505", constraint: "three" })).toEqual({
     code: "CONFLICT",
     message: "Such an entry exists already",
@@ -72,7 +72,7 @@ test("a constraint that the catalogue does not have gets a general message", () 
   });
 });
 
-test("a missing value names its column as the API does", () => {
+test("a missing value names its column by the API's name", () => {
   expect(answerTo({ code: "23502", column: "created_at" })).toMatchObject({
     message: "createdAt is required",
     details: { path: ["input", "createdAt"] },
@@ -91,7 +91,7 @@ test("a broken connection is an outage", () => {
   expect(fromDatabaseError(error, { constraints })?.code).toBe("UNAVAILABLE");
 });
 
-test("a schema that is gone is a conflict within a test run", () => {
+test("a dropped schema is a conflict within a test run", () => {
   expect(answerTo({ code: "3F000" }, true)?.code).toBe("CONFLICT");
 });
 
@@ -99,6 +99,6 @@ test.each(["3F000", "42703", "XX000"])("SQLSTATE %s is internal", (code) => {
   expect(answerTo({ code })).toBeNull();
 });
 
-test("an error of another kind is not of the database", () => {
+test("an error of another kind is not mapped", () => {
   expect(fromDatabaseError(new TypeError("failed"), { constraints })).toBeNull();
 });

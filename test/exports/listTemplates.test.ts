@@ -112,8 +112,8 @@ const orderColumns = [
   { field: "totalAmount", numberFormat: '#,##0.00" kr"' },
 ];
 
-describe("a template of columns of orders", () => {
-  test("lays out the file, which has its name", async () => {
+describe("a template with columns of orders", () => {
+  test("defines the columns and the name of the file", async () => {
     const template = await makeTemplate({
       ...{ name: "Order list", entity: "orders", columns: orderColumns },
     });
@@ -142,7 +142,7 @@ describe("a template of columns of orders", () => {
     expect(sheet?.getColumn(1).width).toBeCloseTo(14, 0);
   });
 
-  test("is changed with fields of the same list", async () => {
+  test("can be changed to fields of the same list", async () => {
     const { id } = await makeTemplate({ entity: "orders", columns: orderColumns });
     const change = (columns: object[]) =>
       ask(
@@ -161,7 +161,7 @@ describe("a template of columns of orders", () => {
     });
   });
 
-  test("leaves columns of tables empty that the user may not read any more, with a note", async () => {
+  test("leaves columns empty whose table the user can no longer read, with a note", async () => {
     const { token, userId } = await exports.service.login([
       ...["exports.create", "exports.read", "orders.read", "customers.read"],
     ]);
@@ -214,7 +214,7 @@ describe("a FORM of one order", () => {
     ]);
   });
 
-  test("is refused for two rows, and as CSV", async () => {
+  test("is rejected for two rows, and as CSV", async () => {
     const { id } = await makeTemplate(form);
     expect(refusal(await askExport({ entity: "orders", templateId: id }))).toEqual({
       message: "query: a form takes exactly one row, not 2",
@@ -229,7 +229,7 @@ describe("a FORM of one order", () => {
 });
 
 describe("an uploaded workbook of another list", () => {
-  test("is filled with fields of the rows and of rows that they refer to", async () => {
+  test("is filled with fields of the rows and of referenced rows", async () => {
     const cells = {
       A1: "Orders",
       A2: "{{erpOrderNumber}} of {{customer.name}}",
@@ -245,7 +245,7 @@ describe("an uploaded workbook of another list", () => {
     expect(rows).toEqual([["Orders"], ["1001 of Vinbaren", 750], ["1002 of Ærø Vin", 1000]]);
   });
 
-  test("takes customers, and is exported as a workbook only", async () => {
+  test("accepts customers, and is exported as a workbook only", async () => {
     const { body } = await upload({ A1: "{{name}}" }, "kind=TABLE&entity=customers");
     const { id } = await makeTemplate({ entity: "customers", workbookId: body.workbookId });
     const input = { entity: "customers", templateId: id };
@@ -266,13 +266,13 @@ describe("an uploaded workbook of another list", () => {
     ],
     ["an unknown list", { A1: "{{name}}" }, "entity=order", "entity must be one of orders"],
     ["two lists", { A1: "{{name}}" }, "entity=orders&entity=users", "entity must be the name of"],
-  ])("is refused for %s", async (_what, cells, query, message) => {
+  ])("is rejected for %s", async (_what, cells, query, message) => {
     const { status, body } = await upload(cells, `kind=TABLE&${query}`);
     expect(status).toBe(400);
     expect(body.error.message).toContain(message);
   });
 
-  test("fits only a template of the same list", async () => {
+  test("is accepted only for a template of the same list", async () => {
     const { body } = await upload({ A1: "{{name}}" }, "kind=TABLE&entity=customers");
     const { workbookId } = body;
     expect(refusal(await askTemplate({ entity: "orders", workbookId }))).toEqual({
@@ -309,13 +309,13 @@ describe("createExportTemplate", () => {
       "width must be from 1 to 255",
       ["input", "columns", 0, "width"],
     ],
-  ])("refuses %s", async (_what, input, message, path) => {
+  ])("rejects %s", async (_what, input, message, path) => {
     const refused = refusal(await askTemplate(input));
     expect(refused.message).toContain(message);
     expect(refused.path).toEqual(path);
   });
 
-  test("refuses a list that shows in sessions only", async () => {
+  test("rejects a list that only sessions can read", async () => {
     const { database } = exports.service;
     await database.pool.query(`
       set role office_owner;
@@ -339,7 +339,7 @@ describe("createExportTemplate", () => {
 });
 
 describe("createListExport with a template", () => {
-  test("takes one of products, as createDataExportFromTemplate does", async () => {
+  test("accepts one of products, like createDataExportFromTemplate", async () => {
     await exports.addProducts(3);
     const templateId = await exports.templateId("Price list");
     const input = {
@@ -368,7 +368,7 @@ describe("createListExport with a template", () => {
     expect(refusal(answer).message).toBe("Missing required permission: products.read");
   });
 
-  test("refuses one of another list, an unknown one, and columns beside it", async () => {
+  test("rejects one of another list, an unknown one, and additional columns", async () => {
     const { id: templateId } = await makeTemplate({ entity: "orders", columns: orderColumns });
     const wrong = {
       message:
@@ -436,7 +436,7 @@ describe("createListExport with a template", () => {
     );
   });
 
-  test("takes over titles that were changed before it ran", async () => {
+  test("uses titles that were changed before it ran", async () => {
     const { id: templateId } = await makeTemplate({ entity: "orders", columns: orderColumns });
     const columns = orderColumns.map((one) => ({ ...one, title: "New" }));
     const id = await startAndWait(templateId, () => change(templateId, { columns }));
@@ -454,7 +454,7 @@ describe("listExportFields", () => {
       token,
     );
 
-  test("lists the fields of the row and of rows that it refers to, with their descriptions", async () => {
+  test("lists the fields of the row and of referenced rows, with their descriptions", async () => {
     const fields = dataOf(await fieldsOf("orders")).listExportFields as { field: string }[];
     const named = (field: string) => fields.find((one) => one.field === field);
     expect(named("totalAmount")).toMatchObject({ title: "Total", kind: "DECIMAL" });
@@ -476,7 +476,7 @@ describe("listExportFields", () => {
     }
   });
 
-  test("refuses an unknown list, products, and callers without exports.read", async () => {
+  test("rejects an unknown list, products, and callers without exports.read", async () => {
     expect(refusal(await fieldsOf("order")).message).toContain("entity must be one of orders");
     expect(refusal(await fieldsOf("products"))).toEqual({
       message: "entity: `exportFields` lists the fields of products",

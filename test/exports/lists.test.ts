@@ -67,7 +67,7 @@ describe("createListExport", () => {
     ]);
   });
 
-  test("writes all fields of the row itself by default, with numbers and times as such in a workbook", async () => {
+  test("writes all fields of the row by default, with typed numbers and times in a workbook", async () => {
     const { id, source, totalRows } = await start({ entity: "orders", query: "1003" });
     expect({ source, totalRows }).toEqual({ source: "Orders", totalRows: 1 });
     await exports.reaches(id, ["completed"], reader.token);
@@ -94,7 +94,7 @@ describe("createListExport", () => {
     ]);
   });
 
-  test("writes JSON as such in JSON Lines, with all digits", async () => {
+  test("writes JSON values unchanged in JSON Lines, with all digits", async () => {
     const { pool } = exports.service.database;
     await pool.query(
       `insert into audit_log (operation, entity_type, entity_id, after) values ('UPDATE', 'Planted', '1', '{"amount": 12345678901234567890.50, "text": "a\\nb"}')`,
@@ -123,7 +123,7 @@ describe("createListExport", () => {
     ]);
   });
 
-  test("holds what the user may read when it is written", async () => {
+  test("contains what the user can read when it runs", async () => {
     const { token, userId } = await exports.service.login([
       ...["exports.create", "exports.read", "orders.read", "customers.read"],
     ]);
@@ -170,13 +170,13 @@ describe("createListExport", () => {
     ],
     ["a search without rows", { entity: "orders", query: "nothing" }, "query: no row matches"],
     ["no column", { entity: "orders", columns: [] }, "columns: name 1 to 200 columns"],
-  ])("refuses %s", async (_what, input, message) => {
+  ])("rejects %s", async (_what, input, message) => {
     const { code, message: said } = refusal(await ask(input));
     expect(code).toBe("BAD_USER_INPUT");
     expect(said).toContain(message);
   });
 
-  test("is refused without exports.create, and without the permission of the list", async () => {
+  test("is rejected without exports.create, and without the permission of the list", async () => {
     const one = await exports.service.login(["orders.read"]);
     expect(refusal(await ask({ entity: "orders" }, one.token)).message).toBe(
       "Missing required permission: exports.create",
@@ -188,7 +188,7 @@ describe("createListExport", () => {
     });
   });
 
-  test("fails when the user lost the permission of the list meanwhile", async () => {
+  test("fails when the user has lost the permission of the list", async () => {
     const { token, userId } = await exports.service.login([
       ...["exports.create", "exports.read", "orders.read"],
     ]);
@@ -215,7 +215,7 @@ describe("createListExport", () => {
     }
   });
 
-  test("sends a browser to the file", async () => {
+  test("redirects a browser to the file", async () => {
     const { id } = await start({ entity: "orders" });
     await exports.reaches(id, ["completed"], reader.token);
     const { data } = await exports.service.ask(
