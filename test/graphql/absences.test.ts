@@ -77,7 +77,7 @@ describe("working days", () => {
     expect((await requested(input, token)).workingDays).toBe(days);
   });
 
-  test("leave out the public holidays of Denmark from 2025 to 2030", async () => {
+  test("exclude the public holidays of Denmark from 2025 to 2030", async () => {
     const { data } = await ask("{ publicHolidays { holidayOn name } }", {}, boss.token);
     const days = data.publicHolidays as { holidayOn: string; name: string }[];
     expect(days).toHaveLength(60);
@@ -87,7 +87,7 @@ describe("working days", () => {
     ]);
   });
 
-  test("leave out a holiday that is added", async () => {
+  test("exclude an added holiday", async () => {
     const { token } = await person();
     const { id } = await requested({ startsOn: "2027-06-04", endsOn: "2027-06-07" }, token);
     const add = `mutation ($input: CreatePublicHolidayInput!) { createPublicHoliday(input: $input) { id } }`;
@@ -107,7 +107,7 @@ describe("working days", () => {
 });
 
 describe("an absence", () => {
-  test("is requested for oneself, and seen by its owner and holders of `absences.read` only", async () => {
+  test("is requested by its owner, and visible to its owner and holders of `absences.read` only", async () => {
     const anna = await person();
     const bert = await person("Bert");
     const { data, errors } = await request({ note: " Italy " }, anna.token);
@@ -171,12 +171,12 @@ describe("an absence", () => {
       { startsOn: "2027-08-02", endsOn: "2027-08-02", startsHalfDay: true, endsHalfDay: true },
       "endsHalfDay leaves nothing of a single day that begins at noon: set one of them",
     ],
-  ])("that %s is refused", async (_what, input, message) => {
+  ])("that %s is rejected", async (_what, input, message) => {
     const { token } = await person();
     expect(refusal(await request(input, token))).toEqual({ code: "BAD_USER_INPUT", message });
   });
 
-  test("is changed and cancelled by its owner until somebody has decided on it", async () => {
+  test("can be changed and cancelled by its owner until it is decided", async () => {
     const anna = await person();
     const bert = await person("Bert");
     const { id } = await requested({}, anna.token);
@@ -210,7 +210,7 @@ describe("an absence", () => {
     );
   });
 
-  test("is decided once, by somebody else with `absences.update`", async () => {
+  test("is decided once, by another user with `absences.update`", async () => {
     const anna = await person();
     const { id } = await requested({}, anna.token);
     for (const { token } of [anna, reader])
@@ -241,7 +241,7 @@ describe("an absence", () => {
     expect(rows.map(({ operation }) => operation)).toEqual(["CREATE", "UPDATE"]);
   });
 
-  test("is entered for somebody else, never for oneself", async () => {
+  test("can be entered for another user, but not for the caller", async () => {
     const anna = await person();
     const { data, errors } = await enter(anna.userId, {}, boss.token);
     expect(errors).toBeUndefined();
@@ -274,7 +274,7 @@ describe("readers of absences without `users.read`", () => {
     return data.absences.nodes as unknown[];
   };
 
-  test("find the absences of a department with the names of its people", async () => {
+  test("find the absences of a department with the names of its members", async () => {
     const anna = await person();
     const bert = await person("Bert");
     const { rows } = await service.database.pool.query<{ id: string }>(
@@ -295,7 +295,7 @@ describe("readers of absences without `users.read`", () => {
   });
 });
 
-test("every login sees who is away and when, once it is approved, and nothing more", async () => {
+test("every logged-in user sees the person and the period of approved absences only", async () => {
   const anna = await person();
   const { token } = await person("Bert");
   await service.database.pool.query("update users set name = 'Anna Away' where id = $1", [
@@ -336,7 +336,7 @@ test("every login sees who is away and when, once it is approved, and nothing mo
   });
 });
 
-test("absenceBalances counts the working days of a year, those of others with either permission", async () => {
+test("absenceBalances counts the working days of a year, for other users with either permission", async () => {
   const anna = await person();
   await requested({ startsOn: "2027-12-27", endsOn: "2028-01-07", endsHalfDay: true }, anna.token);
   await enter(anna.userId, {}, boss.token);
@@ -366,7 +366,7 @@ test("absenceBalances counts the working days of a year, those of others with ei
   });
 });
 
-test("scoped tokens are refused everywhere", async () => {
+test("scoped tokens are rejected by every field", async () => {
   const { token } = await insertApiToken(service.database, boss.userId, ["absences.update"]);
   const message = "This needs a full login: a token narrowed to scopes does not suffice";
   for (const query of [

@@ -27,7 +27,7 @@ describe("the first user", () => {
     }
   });
 
-  test("of fifty who ask at once, one becomes the first Superadmin", async () => {
+  test("becomes Superadmin once in fifty concurrent requests", async () => {
     const answers = await Promise.all(
       Array.from({ length: 50 }, (_value, index) =>
         service.ask(
@@ -51,7 +51,7 @@ describe("the first user", () => {
 });
 
 describe("a login", () => {
-  test("is who one is, until one logs out", async () => {
+  test("identifies the caller until the logout", async () => {
     const { userId } = await service.login([], "dora@example.com");
     const login = await service.ask(
       `mutation { devLogin(email: "DORA@example.com") { token user { id } } }`,
@@ -116,7 +116,7 @@ describe("a login", () => {
   });
 });
 
-test("a token that comes with a login counts for nothing, so that no operation acts for two", async () => {
+test("a login ignores the token of its request", async () => {
   const { userId } = await service.login([], "twice@example.com");
   const { token } = await service.login(["users.update"]);
   const login = `devLogin(email: "twice@example.com") { token user { id } }`;

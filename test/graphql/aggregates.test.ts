@@ -63,14 +63,14 @@ describe("the aggregates of a connection", () => {
     expect(Number(orders.aggregates.average.totalAmount)).toBe(15.1275);
   });
 
-  test("heed the query", async () => {
+  test("respect the query", async () => {
     const { orders } = await ask(
       `{ orders(query: "status:OPEN") { aggregates { count sum { totalAmount } } } }`,
     );
     expect(orders.aggregates).toEqual({ count: 2, sum: { totalAmount: "40.50" } });
   });
 
-  test("of nothing are zero and null", async () => {
+  test("of no rows are zero and null", async () => {
     const { orders } = await ask(
       `{ orders(query: "totalAmount:>1000") { aggregates { count sum { totalAmount } max { totalAmount } }
          groupedAggregates(groupBy: [STATUS]) { count } } }`,
@@ -81,7 +81,7 @@ describe("the aggregates of a connection", () => {
     });
   });
 
-  test("stand beside a total and an order that comes in a variable", async () => {
+  test("are returned beside a total and with an order from a variable", async () => {
     const { orders } = await ask(
       `query ($o: [OrderOrderBy!], $q: String) { orders(orderBy: $o, query: $q, first: 1, includeTotalCount: true) {
          totalCount nodes { erpOrderNumber } aggregates { count } groupedAggregates(groupBy: [CUSTOMER_ID]) { count } } }`,
@@ -95,7 +95,7 @@ describe("the aggregates of a connection", () => {
     });
   });
 
-  test("of related connections are each row's own", async () => {
+  test("of related connections are computed per row", async () => {
     const { customers } = await ask(
       `{ customers { nodes { name orders { aggregates { count sum { totalAmount } }
          groupedAggregates(groupBy: [STATUS]) { keys count } } } } }`,
@@ -134,7 +134,7 @@ describe("groups", () => {
     ]);
   });
 
-  test("are by status, in the order of the enumeration", async () => {
+  test("are by enumeration value, in the order of the enumeration", async () => {
     expect(await counts("orders", "groupBy: [STATUS]")).toEqual([
       ["OPEN", 2],
       ["SHIPPED", 1],
@@ -142,7 +142,7 @@ describe("groups", () => {
     ]);
   });
 
-  test("are by vintage, those without one last, each with its figures", async () => {
+  test("are by vintage, with null last, each with its aggregates", async () => {
     expect(await counts("products", "groupBy: [VINTAGE]")).toEqual([
       ["2005", 3],
       ["2010", 3],
@@ -158,7 +158,7 @@ describe("groups", () => {
     });
   });
 
-  test("tell no value from an empty one", async () => {
+  test("distinguish null from an empty value", async () => {
     expect(await counts("orders", "groupBy: [PAYMENT_METHOD]")).toEqual([
       ["", 1],
       ["Card", 2],
@@ -166,7 +166,7 @@ describe("groups", () => {
     ]);
   });
 
-  test("are by several keys, in parts", async () => {
+  test("are by several keys, in pages", async () => {
     const by = ["CUSTOMER_NAME", "STATUS", "PLACED_AT_TRUNCATED_TO_YEAR"];
     const year = "2026-01-01T00:00:00.000Z";
     const all = await counts("orders", "groupBy: $by, first: $n", { by, n: null });
@@ -188,7 +188,7 @@ describe("groups", () => {
     ["groupBy: [STATUS], first: 1001", "first", "first must be from 0 to 1000"],
     ["groupBy: [STATUS], first: -1", "first", "first must be from 0 to 1000"],
     ["groupBy: [STATUS], offset: -1", "offset", "offset must be 0 or more"],
-  ])("refuse %s", async (args, name, message) => {
+  ])("reject %s", async (args, name, message) => {
     const { data, errors } = await service.ask(
       `{ orders { groupedAggregates(${args}) { count } } }`,
       { token },
@@ -200,8 +200,8 @@ describe("groups", () => {
   });
 });
 
-describe("columns that a caller may not see", () => {
-  test("is in no aggregate", async () => {
+describe("columns that a caller cannot read", () => {
+  test("have no aggregate", async () => {
     const caller = await service.login(["customers.read"]);
     const { data } = await service.ask(
       `{ customers { aggregates { count } nodes { orders { aggregates { count sum { totalAmount } } groupedAggregates(groupBy: [STATUS]) { count } } } } }`,
@@ -216,7 +216,7 @@ describe("columns that a caller may not see", () => {
     expect(errors?.[0]?.message).toBe("Missing required permission: orders.read");
   });
 
-  test("hidden columns have none, nor have tables without pages", async () => {
+  test("hidden columns and tables without pages have no aggregates", async () => {
     const { data } = await service.ask(
       "{ __schema { types { name fields { name } enumValues { name } } } }",
       { token },

@@ -15,8 +15,8 @@ afterAll(async () => {
   await service.stop();
 });
 
-describe("Revoking and listing API tokens", () => {
-  test("is for their owner, and for holders of users.update", async () => {
+describe("revoking and listing API tokens", () => {
+  test("is allowed for their owner and for holders of users.update", async () => {
     const owner = await service.login([]);
     const other = await service.login(["users.read"]);
     const admin = await service.login(["users.update"]);
@@ -43,7 +43,7 @@ describe("Revoking and listing API tokens", () => {
     ).toEqual([]);
   });
 
-  test("with a token narrowed to scopes needs users.update, for one's own too", async () => {
+  test("with a scoped token needs users.update, also for the owner's tokens", async () => {
     const { token: session, userId } = await service.login(["users.update", "campaigns.read"]);
     const target = (await mine(session)).data.createMyApiToken;
     const narrow = await insertApiToken(service.database, userId, ["campaigns.read"]);
@@ -55,7 +55,7 @@ describe("Revoking and listing API tokens", () => {
     expect((await revoke(wide.token, target.id)).data.revokeApiToken).toBe(true);
   });
 
-  test("is in the audit log, reads too", async () => {
+  test("is in the audit log, including reads", async () => {
     const { token, userId } = await service.login([]);
     const { id } = (await mine(token)).data.createMyApiToken;
     await service.ask(`query Tokens { myApiTokens { id } }`, { token });
@@ -74,7 +74,7 @@ describe("Revoking and listing API tokens", () => {
     ]);
   });
 
-  test("leaves no trace of tokens that ended long ago but in the audit log", async () => {
+  test("omits tokens that ended long ago, which only the audit log keeps", async () => {
     const { token: session, userId } = await service.login([]);
     const old = await insertApiToken(service.database, userId);
     await insertApiToken(service.database, userId);

@@ -14,8 +14,8 @@ afterAll(async () => {
   await service.stop();
 });
 
-describe("An API token", () => {
-  test("without limits holds what its owner holds at each request", async () => {
+describe("an API token", () => {
+  test("without scopes has its owner's current permissions", async () => {
     const { token: session, userId, roleId } = await service.login(["campaigns.read"]);
     const { token } = (await mine(session)).data.createMyApiToken;
     expect(await refusal(token, `{ campaigns { id } }`)).toBeUndefined();
@@ -30,7 +30,7 @@ describe("An API token", () => {
     );
   });
 
-  test("with scopes holds those of them that its owner holds at each request", async () => {
+  test("with scopes has those of them that its owner currently has", async () => {
     const { token: session, roleId } = await service.login(["campaigns.read", "users.read"]);
     const { token } = (await mine(session, { scopes: ["campaigns.read"] })).data.createMyApiToken;
     expect(await refusal(token, `{ campaigns { id } }`)).toBeUndefined();
@@ -43,7 +43,7 @@ describe("An API token", () => {
     );
   });
 
-  test("with scopes is powerless, never unlimited, once their keys are gone", async () => {
+  test("with scopes has no permission after their keys are deleted", async () => {
     const { token: session, userId } = await service.login(["campaigns.read", "users.read"]);
     await sql("insert into permissions (key, description) values ('gone.soon', 'For this test')");
     await giveRole(userId, ["gone.soon"]);
@@ -63,7 +63,7 @@ describe("An API token", () => {
     }
   });
 
-  test("with scopes passes only plain permission guards, but `me` and `logout` work", async () => {
+  test("with scopes passes only plain permission guards, and can use `me` and `logout`", async () => {
     const { token: session, userId } = await service.login(["users.read", "campaigns.read"]);
     const { token } = (await mine(session, { scopes: ["campaigns.read"] })).data.createMyApiToken;
     expect((await service.ask(`{ me { id } }`, { token })).data.me.id).toBe(userId);
@@ -115,7 +115,7 @@ describe("An API token", () => {
     expect((await update(unscoped, userId)).errors).toBeUndefined();
   });
 
-  test("ends with its time, with its revocation, and for good with its owner's deactivation", async () => {
+  test("ends by expiry, by revocation, and permanently by its owner's deactivation", async () => {
     const admin = await service.login(["users.update"]);
     const { token: session, userId } = await service.login([]);
     const [expired, revoked, live] = [
@@ -141,7 +141,7 @@ describe("An API token", () => {
     expect(await opens(session)).toBe(false);
   });
 
-  test("ends with its owner's deactivation in the database itself, too", async () => {
+  test("ends by a deactivation of its owner in the database", async () => {
     const { token: session, userId } = await service.login([]);
     const { token } = (await mine(session)).data.createMyApiToken;
     await sql("update users set is_active = false where id = $1", [userId]);
@@ -149,7 +149,7 @@ describe("An API token", () => {
     expect([await opens(token), await opens(session)]).toEqual([false, false]);
   });
 
-  test("has its last use noted once a minute at most, and not in the audit log", async () => {
+  test("stores its last use once a minute at most, and not in the audit log", async () => {
     const { token: session } = await service.login([]);
     const { id, token } = (await mine(session)).data.createMyApiToken;
     const lastUsed = async () =>
@@ -184,7 +184,7 @@ describe("revokeCurrentApiToken", () => {
   test.each([
     ["scoped", ["campaigns.read"]],
     ["unscoped", undefined],
-  ])("ends a %s token and the tokens made with it, and no other", async (_kind, scopes) => {
+  ])("revokes a %s token and the tokens created with it, and no other", async (_kind, scopes) => {
     const { token: session, userId } = await service.login(["campaigns.read"]);
     const { token, id } = (await mine(session, { scopes })).data.createMyApiToken;
     const { token: child } = (await mine(token, { scopes })).data.createMyApiToken;
@@ -205,19 +205,16 @@ describe("revokeCurrentApiToken", () => {
   test.each([
     ["without", {}],
     ["with", { "Idempotency-Key": "leaked-token" }],
-  ])(
-    "refuses a repeat %s an idempotency key as it refuses other ended tokens",
-    async (_how, headers) => {
-      const { token: session } = await service.login([]);
-      const { token } = (await mine(session)).data.createMyApiToken;
-      expect((await revokeWith(token, headers)).data).toEqual({ revokeCurrentApiToken: true });
-      expect((await revokeWith(token, headers)).errors).toMatchObject([
-        { extensions: { code: "UNAUTHENTICATED" } },
-      ]);
-    },
-  );
+  ])("rejects a repetition %s an idempotency key like any ended token", async (_how, headers) => {
+    const { token: session } = await service.login([]);
+    const { token } = (await mine(session)).data.createMyApiToken;
+    expect((await revokeWith(token, headers)).data).toEqual({ revokeCurrentApiToken: true });
+    expect((await revokeWith(token, headers)).errors).toMatchObject([
+      { extensions: { code: "UNAUTHENTICATED" } },
+    ]);
+  });
 
-  test("makes no token with the one that it ended", async () => {
+  test("creates no token in an operation that revokes the token itself", async () => {
     const { token: session } = await service.login([]);
     const { token } = (await mine(session)).data.createMyApiToken;
     const both = `mutation { revokeCurrentApiToken createMyApiToken(input: {name: "late"}) { token } }`;
@@ -226,7 +223,7 @@ describe("revokeCurrentApiToken", () => {
     ]);
   });
 
-  test("refuses a session, which stays, and a caller without a login", async () => {
+  test("rejects sessions, which it does not end, and callers without a login", async () => {
     const { token: session } = await service.login([]);
     expect((await revokeWith(session)).errors).toMatchObject([
       {
@@ -242,8 +239,8 @@ describe("revokeCurrentApiToken", () => {
   });
 });
 
-describe("Making tokens with a token", () => {
-  test("narrowed to scopes works within its own scopes only, and never without limits", async () => {
+describe("creating tokens with a token", () => {
+  test("with scopes works within its own scopes only", async () => {
     const { token: session, userId } = await service.login([
       "users.update",
       "users.read",
@@ -275,7 +272,7 @@ describe("Making tokens with a token", () => {
       expect((await mine(token, { scopes })).errors?.[0]?.extensions.code).toBe("BAD_USER_INPUT");
   });
 
-  test("makes none that outlives it", async () => {
+  test("creates none that expires later", async () => {
     const { token: session } = await service.login(["campaigns.read"]);
     const expiresAt = new Date(Date.now() + 7 * day).toISOString();
     const { token } = (await mine(session, { expiresAt })).data.createMyApiToken;
@@ -287,7 +284,7 @@ describe("Making tokens with a token", () => {
     });
   });
 
-  test("ends them when it is revoked, also while it is making them", async () => {
+  test("revokes them with it, also during their creation", async () => {
     const { token: session, userId } = await service.login(["campaigns.read"]);
     for (let round = 0; round < 10; round++) {
       const parent = (await mine(session)).data.createMyApiToken;

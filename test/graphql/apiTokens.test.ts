@@ -15,8 +15,8 @@ afterAll(async () => {
   await service.stop();
 });
 
-describe("Making an API token", () => {
-  test("shows the secret once and keeps its hash only", async () => {
+describe("creating an API token", () => {
+  test("shows the secret once and stores only its hash", async () => {
     const { token, userId } = await service.login([]);
     const { createMyApiToken: made } = (await mine(token, { name: "  nightly export " })).data;
     expect(made).toMatchObject({
@@ -51,7 +51,7 @@ describe("Making an API token", () => {
     ).toEqual([{ after: expect.not.objectContaining({ tokenHash: expect.anything() }) }]);
   });
 
-  test("gives each of several in one operation its own secret", async () => {
+  test("returns a different secret for each of several in one operation", async () => {
     const { token } = await service.login([]);
     const { data } = await service.ask(
       `mutation { a: createMyApiToken(input: {name: "a"}) { token name } b: createMyApiToken(input: {name: "b"}) { token name } }`,
@@ -63,7 +63,7 @@ describe("Making an API token", () => {
     expect(await opens(data.b.token)).toBe(true);
   });
 
-  test("narrows it to scopes, each once", async () => {
+  test("limits it to scopes, without duplicates", async () => {
     const { token } = await service.login(["campaigns.read", "users.read"]);
     const { data } = await mine(token, { scopes: ["users.read", "campaigns.read", "users.read"] });
     expect(data.createMyApiToken).toMatchObject({
@@ -100,7 +100,7 @@ describe("Making an API token", () => {
       "expiresAt must lie within five years",
       "expiresAt",
     ],
-  ])("is refused with %s", async (_what, input, message, field) => {
+  ])("is rejected with %s", async (_what, input, message, field) => {
     const { token, userId } = await service.login(["campaigns.read"]);
     const { errors } = await mine(token, input);
     expect(errors).toMatchObject([
@@ -112,7 +112,7 @@ describe("Making an API token", () => {
     expect(await sql("select from api_tokens where user_id = $1", [userId])).toEqual([]);
   });
 
-  test("is refused with scopes that one does not hold oneself, which are named", async () => {
+  test("is rejected with scopes that the caller does not hold, and names them", async () => {
     const { token, userId } = await service.login(["campaigns.read"]);
     const scopes = ["audit.read", "campaigns.read", "users.read"];
     expect((await mine(token, { scopes })).errors).toMatchObject([
@@ -124,7 +124,7 @@ describe("Making an API token", () => {
     expect(await sql("select from api_tokens where user_id = $1", [userId])).toEqual([]);
   });
 
-  test("is refused without a login, and past a hundred live ones", async () => {
+  test("is rejected without a login, and above a hundred active tokens", async () => {
     const anonymous = await service.ask(createMine, { variables: { input: { name: "x" } } });
     expect(anonymous.errors?.[0]?.extensions.code).toBe("UNAUTHENTICATED");
     const { token, userId } = await service.login([]);
@@ -141,8 +141,8 @@ describe("Making an API token", () => {
   });
 });
 
-describe("Making an API token for another user", () => {
-  test("needs users.update and a user who is active", async () => {
+describe("creating an API token for another user", () => {
+  test("needs users.update and an active user", async () => {
     const { userId } = await service.login([]);
     const plain = await service.login(["users.read"]);
     expect((await theirs(plain.token, userId)).errors?.[0]?.message).toBe(
@@ -160,7 +160,7 @@ describe("Making an API token for another user", () => {
     expect((await theirs(admin.token, userId)).errors?.[0]?.extensions.code).toBe("CONFLICT");
   });
 
-  test("grants only what its maker holds, and names the rest", async () => {
+  test("grants only permissions of its creator, and names the others", async () => {
     const owner = await service.login(["audit.read", "campaigns.read", "users.read"]);
     const admin = await service.login(["users.update", "campaigns.read", "orders.read"]);
     expect(
@@ -187,7 +187,7 @@ describe("Making an API token for another user", () => {
     });
   });
 
-  test("without limits never passes what its maker holds, though the owner is given more", async () => {
+  test("without scopes never exceeds its creator's permissions, even when its owner gets more", async () => {
     const owner = await service.login(["campaigns.read"]);
     const admin = await service.login(["users.update", "campaigns.read"]);
     const made = (await theirs(admin.token, owner.userId)).data.createUserApiToken.token as string;

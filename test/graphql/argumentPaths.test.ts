@@ -95,7 +95,7 @@ const roots = [
   ...Object.values(schema.getMutationType()?.getFields() ?? {}).map((field) => ["mutation", field]),
 ] as ["query" | "mutation", GraphQLField<unknown, unknown>][];
 
-test("every error that concerns an argument names its path", async () => {
+test("every error about an argument names its path", async () => {
   const nameless: string[] = [];
   let errors = 0;
   for (const [kind, field] of roots) {

@@ -23,7 +23,7 @@ async function logs(input: Record<string, unknown>) {
 }
 
 describe("the audit log", () => {
-  test("tells who changed what, from what to what, by which request, address and agent", async () => {
+  test("contains the user, the old and new values, the request, the address and the user agent of a change", async () => {
     const admin = await service.login(["users.update"]);
     const target = await service.login([]);
     const answer = await service.ask(
@@ -55,7 +55,7 @@ describe("the audit log", () => {
     });
   });
 
-  test("holds no secrets", async () => {
+  test("contains no secrets", async () => {
     await service.login([], "secretive@example.com");
     await service.ask(`mutation { devLogin(email: "secretive@example.com") { token } }`);
     const { items } = await logs({ entityType: "Session", operation: "CREATE" });
@@ -77,14 +77,14 @@ describe("the audit log", () => {
     ]);
   });
 
-  test("records nothing for an update that changes nothing", async () => {
+  test("records no update without changes", async () => {
     await service.database.pool.query(
       "insert into reviewers (name) values ('Hugh'); update reviewers set name = name",
     );
     expect((await logs({ entityType: "Reviewer", operation: "UPDATE" })).total).toBe(0);
   });
 
-  test("records its own reading, and lists of users, with the filter and the number of rows", async () => {
+  test("records its own reads and reads of users, with the filter and the number of rows", async () => {
     const reader = await service.login(["audit.read", "users.read"]);
     await service.ask(`query People { users { id } me { id } }`, { token: reader.token });
     await service.ask(`query ($id: ID!) { user(id: $id) { id } }`, {
@@ -116,7 +116,7 @@ describe("the audit log", () => {
     expect(items[2].metadata.rows).toBeGreaterThan(1);
   });
 
-  test("names what was read however it was asked for: in capitals, or by the default of a variable", async () => {
+  test("names the row that was read, also for an id in capitals or from a variable's default", async () => {
     const reader = await service.login(["users.read", "customers.read"]);
     const capitals = reader.userId.toUpperCase();
     // The second and the third by the slower way, since pages of users come along.
@@ -148,7 +148,7 @@ describe("the audit log", () => {
     ]);
   });
 
-  test("does not record what was refused", async () => {
+  test("does not record rejected reads", async () => {
     const nobody = await service.login([]);
     await service.ask(`{ users { id } }`, { token: nobody.token });
     await service.ask(`query ($id: ID!) { user(id: $id) { id } }`, {
@@ -158,7 +158,7 @@ describe("the audit log", () => {
     expect((await logs({ actorUserId: nobody.userId, operation: "READ" })).total).toBe(0);
   });
 
-  test("is read newest first, in pages, between times of which the end is left out", async () => {
+  test("is read newest first, in pages, and between times with an exclusive end", async () => {
     const names = Array.from({ length: 5 }, (_value, index) => `Taster ${index}`);
     for (const name of names)
       await service.database.pool.query("insert into wine_types (name) values ($1)", [name]);
@@ -179,7 +179,7 @@ describe("the audit log", () => {
     expect(Number(from.total) + Number(to.total)).toBe(all.total);
   });
 
-  test("clamps a limit above 200 and says so; refuses one below 1, a negative offset and times in the wrong order", async () => {
+  test("clamps a limit above 200 with a notice, and rejects one below 1, a negative offset and reversed times", async () => {
     expect(await logs({ limit: 5000 })).toMatchObject({ limit: 200 });
     expect(await logs({})).toMatchObject({ limit: 50, offset: 0 });
     for (const [input, field] of [

@@ -51,7 +51,7 @@ async function person(isActive = true): Promise<{ id: string; email: string }> {
 
 const byRequest = { ip_address: "127.0.0.1", user_agent: "office-front/7" };
 
-describe("The audit log tells of", () => {
+describe("the audit log records", () => {
   test("a login and its logout", async () => {
     const { id, email } = await person();
     const login = await devLogin(email);
@@ -78,7 +78,7 @@ describe("The audit log tells of", () => {
     ]);
   });
 
-  test("a login that is refused, with the address as typed and the reason that the caller does not learn", async () => {
+  test("a rejected login, with the typed address and the reason that the caller does not get", async () => {
     const inactive = await person(false);
     const refusal = (details: object) => [
       {
@@ -118,7 +118,7 @@ describe("The audit log tells of", () => {
     );
   });
 
-  test("a login through a provider, and a code that is refused", async () => {
+  test("a login through a provider, and a rejected code", async () => {
     const { id, email } = await person();
     const code = async () => {
       const begun = await begin(service);
@@ -142,7 +142,7 @@ describe("The audit log tells of", () => {
     ]);
   });
 
-  test("a session that someone ends for another", async () => {
+  test("a session that another user ends", async () => {
     const { id, email } = await person();
     await devLogin(email);
     const [session] = await sql<{ id: string }>("select id from sessions where user_id = $1", [id]);
@@ -157,7 +157,7 @@ describe("The audit log tells of", () => {
     ]);
   });
 
-  test("API tokens: made, revoked, and ended with their owner", async () => {
+  test("created and revoked API tokens, and those that end with their owner", async () => {
     const { id } = await person();
     const made = await mutate(
       `mutation ($userId: ID!, $input: CreateApiTokenInput!) {
@@ -198,7 +198,7 @@ describe("The audit log tells of", () => {
     );
   });
 
-  test("changes made in psql, without an actor and without secrets", async () => {
+  test("changes by SQL, without an actor and without secrets", async () => {
     const { id, email } = await person();
     await devLogin(email);
     await sql(

@@ -22,8 +22,8 @@ const ways = [
   ["Grafast", read.replace("total", "total totalIsExact")],
 ] as const;
 
-describe("An entity type", () => {
-  test.each(ways)("that is unknown is refused with the known ones: %s", async (_way, query) => {
+describe("an entity type", () => {
+  test.each(ways)("that is unknown is rejected with the known ones: %s", async (_way, query) => {
     const answer = await service.ask(query, {
       token: auditor.token,
       variables: { input: { entityType: "Costumer" } },
@@ -39,19 +39,19 @@ describe("An entity type", () => {
     );
   });
 
-  test("that differs in case only is refused with the right one named", async () => {
+  test("that differs only in case is rejected with the right one", async () => {
     const { errors } = await ask({ entityType: "apitoken" });
     expect(errors?.[0]?.message).toContain("did you mean `ApiToken`?");
   });
 
-  test.each(["", "x".repeat(100_000), "\u0001"])("is refused when it is no name", async (name) => {
+  test.each(["", "x".repeat(100_000), "\u0001"])("that is no name is rejected", async (name) => {
     const { errors } = await ask({ entityType: name });
     expect(errors?.[0]?.extensions.code).toBe("BAD_USER_INPUT");
     expect(errors?.[0]?.message.length).toBeLessThan(1_200);
   });
 
   test.each(["Order", "SearchKey", "Job", "AuditLog", "AiToolCall"])(
-    "that nothing was recorded of yet is taken: %s",
+    "without records is accepted: %s",
     async (entityType) => {
       const { data, errors } = await ask({ entityType });
       expect(errors).toBeUndefined();
@@ -59,7 +59,7 @@ describe("An entity type", () => {
     },
   );
 
-  test("that only old rows have is accepted", async () => {
+  test("of old rows only is accepted", async () => {
     await service.database.pool.query(
       "insert into audit_log (operation, entity_type) values ('CREATE', 'Bygone')",
     );
@@ -68,8 +68,8 @@ describe("An entity type", () => {
   });
 });
 
-describe("Moments in `before` and `after`", () => {
-  test("print as everywhere else in the API", async () => {
+describe("times in `before` and `after`", () => {
+  test("have the format of the API", async () => {
     const created = await service.ask(
       `mutation { createCampaign(input: { title: "Moments", price: "1", medium: EMAIL, authorUserId: "${auditor.userId}",
          scheduledAt: "2026-01-31T13:34:56.789123+01:00" }) { id scheduledAt createdAt } }`,
@@ -82,7 +82,7 @@ describe("Moments in `before` and `after`", () => {
     expect(data.auditLogs.items[0].after).toMatchObject(moments);
   });
 
-  test("of rows that were stored before print so as well, in any time zone", async () => {
+  test("of older rows have it too, in any time zone", async () => {
     const { pool } = service.database;
     await pool.query(
       `insert into audit_log (operation, entity_type, entity_id, before, after) values
@@ -96,7 +96,7 @@ describe("Moments in `before` and `after`", () => {
     });
   });
 
-  test("keep their seals: what is stored is not changed", async () => {
+  test("are not changed in stored rows, whose seals still match", async () => {
     const { pool } = service.database;
     const stored = () =>
       pool.query("select before, after from audit_log where entity_id = 'old'").then((r) => r.rows);

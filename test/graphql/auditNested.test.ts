@@ -74,8 +74,8 @@ async function askGrafast(query: string, variables: Record<string, unknown> = {}
   };
 }
 
-describe("Rows of audited types that come along with others", () => {
-  test("are recorded once for their type, with where they stand and how many came", async () => {
+describe("nested rows of audited types", () => {
+  test("are recorded once per type, with their paths and their number", async () => {
     const { reads } = await ask(`query Calendar { campaigns { title author { email } } }`);
     expect(reads).toEqual([
       {
@@ -87,7 +87,7 @@ describe("Rows of audited types that come along with others", () => {
     ]);
   });
 
-  test("are named where the answer says which one it is, and it is one", async () => {
+  test("are identified when there is one and the response contains its id", async () => {
     const { answer, reads } = await ask(
       `{ campaigns(first: 2) { author { key: id ...who } } } fragment who on User { email }`,
     );
@@ -99,7 +99,7 @@ describe("Rows of audited types that come along with others", () => {
     expect(several).toMatchObject([{ type: "User", id: null, metadata: { rows: 3 } }]);
   });
 
-  test("are named, too, where their id was not asked for, and the answer does not show it", async () => {
+  test("are identified also when their id is not selected, without returning it", async () => {
     const [campaign] = (await service.ask(`{ campaigns { id } }`, { token: reader.token })).data
       .campaigns;
     const text = async (query: string, variables: Record<string, unknown> = {}) => {
@@ -168,7 +168,7 @@ describe("Rows of audited types that come along with others", () => {
     ]);
   });
 
-  test("are named also when conditions leave fields out, on both paths", async () => {
+  test("are identified also when directives omit fields, in both engines", async () => {
     const [campaign] = (await service.ask(`{ campaigns { id } }`, { token: reader.token })).data
       .campaigns;
     const email = "author@example.com";
@@ -192,7 +192,7 @@ describe("Rows of audited types that come along with others", () => {
       }
   });
 
-  test("are recorded for each type, however deep, through fragments and under other names", async () => {
+  test("are recorded for each type at any depth, through fragments and aliases", async () => {
     const { reads } = await ask(`{
       all: campaigns { ... on Campaign { by: author { ...more } } }
       first: campaigns(first: 1) { author { ...more } }
@@ -207,7 +207,7 @@ describe("Rows of audited types that come along with others", () => {
     ]);
   });
 
-  test("stand beside the record of the root field that they came with", async () => {
+  test("are recorded in addition to their root field", async () => {
     const { reads } = await ask(`query ($id: ID!) { user(id: $id) { email roles { id } } }`, {
       id: author.userId,
     });
@@ -227,7 +227,7 @@ describe("Rows of audited types that come along with others", () => {
     ]);
   });
 
-  test("are counted in pages, and once where they are asked for in two ways", async () => {
+  test("are counted in pages, and once when they are selected twice", async () => {
     const { reads } = await ask(
       `{ orders(first: 2) { list: nodes { customer { name } } edges { node { totalAmount } } } }`,
     );
@@ -246,7 +246,7 @@ describe("Rows of audited types that come along with others", () => {
     expect(counted).toMatchObject([{ type: "Order", metadata: { field: "orders", rows: 0 } }]);
   });
 
-  test("are recorded alike whichever way a page is read", async () => {
+  test("are counted correctly for every selection of a page", async () => {
     const root = (shown: string) => `orders(first: 2, includeTotalCount: true) { ${shown} }`;
     const below = (shown: string, query = "null") =>
       `customers { nodes { orders(last: 2, query: ${query}, includeTotalCount: true) { ${shown} } } }`;
@@ -277,7 +277,7 @@ describe("Rows of audited types that come along with others", () => {
     }
   });
 
-  test("are named where they are the one row of a page, whichever way it shows it", async () => {
+  test("are identified when they are the only row of a page, for every selection", async () => {
     const order = `select id from orders where erp_order_number = 'B1'`;
     const { rows } = await service.database.pool.query<{ id: string }>(order);
     for (const shown of [
@@ -307,7 +307,7 @@ describe("Rows of audited types that come along with others", () => {
     expect(many).toMatchObject([{ type: "Customer" }, { type: "Order", id: null }]);
   });
 
-  test("leave nothing where they were not asked for, left out, or not there", async () => {
+  test("are not recorded when they are not selected, skipped or missing", async () => {
     const nothing = [
       `{ campaigns { title } }`,
       `{ campaigns { author @include(if: false) { email } } }`,
@@ -325,10 +325,10 @@ describe("Rows of audited types that come along with others", () => {
   });
 });
 
-describe("What a mutation's answer shows of an audited type", () => {
+describe("rows of audited types in a mutation's response", () => {
   const touch = `mutation ($id: ID!) { updateUser(id: $id, input: {}) { email roles { name } } }`;
 
-  test("is recorded, also where the mutation changes nothing", async () => {
+  test("are recorded, also when the mutation changes nothing", async () => {
     const { answer, reads } = await ask(touch, { id: author.userId });
     expect(answer.data.updateUser.email).toBe("author@example.com");
     expect(reads).toEqual([
@@ -352,7 +352,7 @@ describe("What a mutation's answer shows of an audited type", () => {
     expect(rows).toEqual([]);
   });
 
-  test("holds none of its arguments", async () => {
+  test("are recorded without the mutation's arguments", async () => {
     const { reads } = await ask(
       `mutation ($email: String!, $roleId: ID!) { createInvitation(input: {email: $email, roleId: $roleId}) { id } }`,
       { email: "told@example.com", roleId: author.roleId },
@@ -361,7 +361,7 @@ describe("What a mutation's answer shows of an audited type", () => {
     expect(JSON.stringify(reads)).not.toContain("told@example.com");
   });
 
-  test("is recorded alike whether SQL alone answers or, for what has an idempotency key, Grafast", async () => {
+  test("are recorded the same by the SQL-JSON path and, with an idempotency key, by Grafast", async () => {
     const records = async (email: string, headers: Record<string, string>) => {
       const answer = await service.ask(
         `mutation Invite($email: String!, $roleId: ID!) { createInvitation(input: {email: $email, roleId: $roleId}) { email status user { name } } }`,
@@ -392,7 +392,7 @@ describe("What a mutation's answer shows of an audited type", () => {
     expect(await records("kept@example.com", { "Idempotency-Key": "invite-1" })).toEqual(alone);
   });
 
-  test("is not recorded when the mutation was refused", async () => {
+  test("are not recorded when the mutation is rejected", async () => {
     const answer = await service.ask(touch, {
       token: (await service.login(["roles.read"])).token,
       variables: { id: author.userId },
@@ -402,8 +402,8 @@ describe("What a mutation's answer shows of an audited type", () => {
   });
 });
 
-describe("One's own", () => {
-  test("is not recorded for `me`, one's roles and the user of a new login", async () => {
+describe("the caller's own data", () => {
+  test("is not recorded for `me`, the caller's roles and the user of a new login", async () => {
     const { reads } = await ask(`{ me { id email roles { name permissions { key } } } }`);
     expect(reads).toEqual([]);
     const login = await service.ask(
@@ -413,7 +413,7 @@ describe("One's own", () => {
     expect(await readsOf(login)).toEqual([]);
   });
 
-  test("ends where others are reached: colleagues, and their roles", async () => {
+  test("does not include colleagues and their roles, which are recorded", async () => {
     await service.database.pool.query(
       "with d as (insert into departments (name) values ('Cellar') returning id) update users set department_id = d.id from d where users.id = any ($1)",
       [[reader.userId, author.userId]],
@@ -437,8 +437,8 @@ describe("One's own", () => {
   });
 });
 
-describe("The record", () => {
-  test("is made in one transaction for all reads of an operation", async () => {
+describe("the record", () => {
+  test("is written in one transaction for all reads of an operation", async () => {
     const { answer, reads } = await ask(
       `{ users { roles { name } } orders { nodes { customer { name } } } roles { name } }`,
     );

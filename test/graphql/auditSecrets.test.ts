@@ -99,14 +99,14 @@ async function sendSecretsWhereTheyDoNotBelong(): Promise<void> {
   await service.ask("{ me { id } }", { token: `${token}0` });
 }
 
-describe("No secret", () => {
+describe("no secret", () => {
   /** Each secret as it is and as its hash is written, in a pattern for SQL. */
   const patterns = () =>
     [...secrets]
       .flatMap((secret) => [secret, hashToken(secret).toString("hex")])
       .map((s) => `%${s}%`);
 
-  test("is in any row of the database, hashes only where they are looked up", async () => {
+  test("is in any row of the database, and hashes are only in the columns for look-ups", async () => {
     const tables = await sql<{ name: string }>(
       `select c.oid::regclass::text as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
        where c.relkind in ('r', 'm') and n.nspname !~ '^(pg_|information_schema)' order by 1`,
@@ -141,7 +141,7 @@ describe("No secret", () => {
     expect(log).not.toMatch(/\bbo[sal]_[\w-]{20}/);
   });
 
-  test("is in a statement that the database remembers", async () => {
+  test("is in a statement that the database stores", async () => {
     const [library] = await sql<{ there: boolean }>(
       "select current_setting('shared_preload_libraries') ~ 'pg_stat_statements' as there",
     );

@@ -30,7 +30,7 @@ const eventsOf = ({ headers }: Answer) =>
     [headers.get("x-correlation-id")],
   );
 
-describe("An import from the ERP that a person starts", () => {
+describe("an ERP import", () => {
   test.each([
     ["importErpOrders", "importErpOrders", { kind: "IMPORT" }],
     [
@@ -39,7 +39,7 @@ describe("An import from the ERP that a person starts", () => {
       { kind: "ORDER", erpOrderNumber: "107" },
     ],
     ["recheckErpOrderImportIssues", "recheckErpOrderImportIssues", { kind: "RECHECK" }],
-  ])("leaves an audit row: %s", async (field, call, after) => {
+  ])("started by a user has an audit row: %s", async (field, call, after) => {
     const answer = await mutate(`${call} { id }`);
     expect(await eventsOf(answer)).toEqual([
       {
@@ -54,7 +54,7 @@ describe("An import from the ERP that a person starts", () => {
     ]);
   });
 
-  test("leaves an audit row also where a waiting run is reused", async () => {
+  test("started by a user has an audit row also when a waiting run is reused", async () => {
     const first = await mutate("importErpOrders { id }");
     const other = await service.login(["erpsync.run"]);
     const second = await mutate("importErpOrders { id reused }", other);
@@ -72,7 +72,7 @@ describe("An import from the ERP that a person starts", () => {
     ]);
   });
 
-  test("that the schedule starts leaves none", async () => {
+  test("started by the schedule has no audit row", async () => {
     const before = await sql("select from audit_log where entity_type = 'ErpSyncRun'");
     await sql("select run_erp_schedule(5, 'UTC')");
     expect(await sql("select from erp_sync_runs")).not.toEqual([]);
@@ -81,8 +81,8 @@ describe("An import from the ERP that a person starts", () => {
   });
 });
 
-describe("Cancelling a run", () => {
-  test("leaves an audit row with both states, and the run says who did it", async () => {
+describe("cancelling a run", () => {
+  test("writes an audit row with both states, and stores the user with the run", async () => {
     const started = await mutate("importErpOrders { id }");
     const { id } = started.data.importErpOrders;
     const other = await service.login(["erpsync.read", "erpsync.run"]);

@@ -29,7 +29,7 @@ async function page(input: Record<string, unknown>) {
   return answer.data.auditLogs;
 }
 
-test("The total is exact up to 50,000 rows; beyond, it is 50,000 and says that there are more.", async () => {
+test("the total is exact up to 50,000 rows and a marked lower bound above", async () => {
   expect(countedAtMost).toBe(50_000);
   await add(countedAtMost);
   const input = { entityType: "Bulk", limit: 1 };
@@ -48,7 +48,7 @@ test("The total is exact up to 50,000 rows; beyond, it is 50,000 and says that t
   });
 });
 
-test("The total and whether it is exact are found by counting once.", async () => {
+test("the total and its exactness need one count", async () => {
   const { pool } = service.database;
   await pool.query(
     "alter database " +
@@ -79,7 +79,7 @@ async function endPooledConnections(): Promise<void> {
   expect(rows.every(({ ended }) => ended)).toBe(true);
 }
 
-test("Times in different zones are compared as times.", async () => {
+test("times in different zones are compared as instants", async () => {
   await page({ from: "2026-01-01T00:00:00+02:00", to: "2025-12-31T23:00:00Z" });
   const answer = await service.ask(
     `{ auditLogs(input: {from: "2025-12-31T23:30:00-02:00", to: "2026-01-01T00:30:00Z"}) { total } }`,

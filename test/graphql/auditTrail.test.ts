@@ -75,8 +75,8 @@ const exempt: Readonly<Record<string, string>> = {
 const isLast = ({ name }: RootField) => /^(?:deactivate|delete|revoke)/.test(name);
 const named = (name: string, among = fields) => among.filter((field) => field.name === name);
 
-describe("The audit log", () => {
-  test("has a row of each read and each change, of every root field", async () => {
+describe("the audit log", () => {
+  test("has a row for each read and each change of every root field", async () => {
     const { problems, made } = await checkTrail(trail, [
       ...fields.filter((field) => !isLast(field)),
       ...fields.filter(isLast),
@@ -87,7 +87,7 @@ describe("The audit log", () => {
     expect(made.length).toBeGreaterThan(120);
   });
 
-  test("records the reads of every type that is to be recorded", () => {
+  test("records the reads of every audited type", () => {
     expect([...trail.readTypes].sort()).toEqual([
       ...["ApiToken", "AuditLog", "Customer", "CustomerNote", "ExportJob", "Invitation"],
       ...["Order", "Role", "Session", "User"],
@@ -95,7 +95,7 @@ describe("The audit log", () => {
   });
 });
 
-describe("The check", () => {
+describe("the check", () => {
   test("finds a change whose trigger is missing", async () => {
     const { pool } = service.database;
     await pool.query("alter table campaigns disable trigger _800_audit_update");
@@ -106,7 +106,7 @@ describe("The check", () => {
     ]);
   });
 
-  test("finds a row that has lost its actor, and one that has lost its request", async () => {
+  test("finds a row without an actor, and one without a request", async () => {
     const { pool } = service.database;
     await pool.query(
       `create function lose() returns trigger as $$ begin
@@ -136,7 +136,7 @@ describe("The check", () => {
     ]);
   });
 
-  test("finds fields that a migration adds: a change of bookkeeping alone, values of audited rows, no valid input", async () => {
+  test("finds added fields that change only bookkeeping columns, show audited values, or have no valid input", async () => {
     await service.database.pool.query(planted);
     const other = await startService({ env, database: service.database });
     const schema = await buildApi(service.database.pool, "backoffice");

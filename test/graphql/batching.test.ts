@@ -36,8 +36,8 @@ const ask = (document: string) =>
     ...["campaigns.read", "reviewers.read", "users.read"],
   ]);
 
-describe("the statements behind an answer", () => {
-  test("are a handful for 50 orders with issues, lines, products and customers", async () => {
+describe("the SQL statements of an operation", () => {
+  test("are few for 50 orders with issues, lines, products and customers", async () => {
     const { orders } = await ask(
       `{ orders(first: 50, includeTotalCount: true) { totalCount nodes { erpOrderNumber importIssues { code key } importIssueHistory { id }
            lines { amount product { name } } customer { name } supersededBy { erpOrderNumber } } } }`,
@@ -53,7 +53,7 @@ describe("the statements behind an answer", () => {
     expect(api.statements()).toHaveLength(2);
   });
 
-  test("are as many for fifty customers with pages of orders as for one", async () => {
+  test("are equally many for one and for fifty customers with pages of orders", async () => {
     const document = (first: number) =>
       `{ customers(first: ${first}) { nodes { name orders(first: 3, includeTotalCount: true) { totalCount nodes { lines { id } importIssues { id } } } } } }`;
     await ask(document(1));
@@ -78,7 +78,7 @@ describe("the statements behind an answer", () => {
         `{ reviewers(first: ${first}) { name ratings(first: 3, includeTotalCount: true) { totalCount nodes { product { name wineType { products(first: 1) { nodes { id } } } } } } } }`,
       (data: { reviewers: unknown[] }) => data.reviewers,
     ],
-  ])("are as many for fifty %s as for one", async (_what, document, rows) => {
+  ])("are equally many for one and for fifty %s", async (_what, document, rows) => {
     await ask(document(1));
     const forOne = api.statements().length;
     const answer = await ask(document(50));
@@ -88,7 +88,7 @@ describe("the statements behind an answer", () => {
     expect(forOne).toBeLessThanOrEqual(4);
   });
 
-  test("are a handful for 40 groups of issues with their sample orders and lines", async () => {
+  test("are few for 40 groups of issues with their sample orders and lines", async () => {
     const { erpOrderImportIssues } = await ask(
       `{ erpOrderImportIssues(limit: 40) { key sampleOrders { erpOrderNumber lines { id } customer { name } } } }`,
     );
@@ -96,7 +96,7 @@ describe("the statements behind an answer", () => {
     expect(api.statements()).toHaveLength(3);
   });
 
-  test("hold no count and no figures that were not asked for", async () => {
+  test("contain no count or aggregate that is not selected", async () => {
     const counting = /\b(count|sum|avg|min|max)\(/i;
     for (const [document, expected] of [
       ["{ orders(first: 5) { nodes { id } } }", 1],
@@ -116,7 +116,7 @@ describe("the statements behind an answer", () => {
     }
   });
 
-  test("are one more for a total and one more for figures, where they are asked for", async () => {
+  test("include one for a selected total and one for selected aggregates", async () => {
     await ask("{ orders(first: 5, includeTotalCount: true) { totalCount nodes { id } } }");
     expect(api.statements().filter((statement) => /\bcount\(\*\)/i.test(statement))).toHaveLength(
       1,

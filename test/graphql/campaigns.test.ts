@@ -51,7 +51,7 @@ async function make(changes: Record<string, unknown> = {}) {
 }
 
 describe("a new campaign", () => {
-  test("takes vintage and colour from its product where they are left out", async () => {
+  test("takes an omitted vintage and colour from its product", async () => {
     expect(await make({ productId })).toMatchObject({
       vintage: 2016,
       color: "#7A0019",
@@ -62,7 +62,7 @@ describe("a new campaign", () => {
     });
   });
 
-  test("keeps an explicit null, and its own values", async () => {
+  test("keeps explicit values and an explicit null", async () => {
     expect(await make({ productId, vintage: null, color: null })).toMatchObject({
       vintage: null,
       color: null,
@@ -73,7 +73,7 @@ describe("a new campaign", () => {
     });
   });
 
-  test("may have no product; its author's name can be read with campaigns.read alone", async () => {
+  test("may have no product, and shows its author's name with campaigns.read alone", async () => {
     expect(await make({ note: " for regulars " })).toMatchObject({
       product: null,
       vintage: null,
@@ -106,7 +106,7 @@ describe("a new campaign", () => {
       ["input", "authorUserId"],
       "authorUserId: there is no user with this id",
     ],
-  ])("is refused with %j", async (changes, path, message) => {
+  ])("is rejected with %j", async (changes, path, message) => {
     const answer = await service.ask(create, {
       token: staff.token,
       variables: { input: input(changes) },
@@ -121,7 +121,7 @@ describe("a new campaign", () => {
 });
 
 describe("a campaign", () => {
-  test("keeps what an update leaves out; null clears an optional field and detaches the product", async () => {
+  test("keeps fields that an update omits, and clears those that are null", async () => {
     const { id } = await make({ productId, note: "first" });
     const retitled = await service.ask(update, {
       token: staff.token,
@@ -152,7 +152,7 @@ describe("a campaign", () => {
     });
   });
 
-  test("keeps the time of its last change when an update says what is there already", async () => {
+  test("keeps the time of its last change after an update without changes", async () => {
     const { id } = await make({ productId, note: "first" });
     const changedAt = async (changes: Record<string, unknown>) => {
       const answer = await service.ask(
@@ -175,7 +175,7 @@ describe("a campaign", () => {
     expect(Date.parse(await changedAt({ note: null }))).toBeGreaterThan(Date.parse(before));
   });
 
-  test("goes only from state to state as its life goes", async () => {
+  test("allows only the declared state transitions", async () => {
     const { id } = await make();
     const to = (status: string) =>
       service.ask(update, { token: staff.token, variables: { id, input: { status } } });
@@ -205,7 +205,7 @@ describe("a campaign", () => {
     expect(refused.errors?.[0]?.extensions.code).toBe("CONFLICT");
   });
 
-  test("is found by its id, and not once it is deleted", async () => {
+  test("is found by its id until it is deleted", async () => {
     const { id } = await make();
     const read = () =>
       service.ask(`query ($id: ID!) { campaign(id: $id) { title } }`, {
@@ -225,7 +225,7 @@ describe("a campaign", () => {
 });
 
 describe("campaigns", () => {
-  test("are listed latest first, and all deleted at once with their number", async () => {
+  test("are listed latest first, and deleted together with their number returned", async () => {
     for (const day of [3, 1, 2])
       await make({ title: `day ${day}`, scheduledAt: `2026-10-0${day}T08:00:00Z` });
     const list = await service.ask(`{ campaigns { title } }`, { token: staff.token });
@@ -242,7 +242,7 @@ describe("campaigns", () => {
     ).toBe(0);
   });
 
-  test("leave their colours to be offered again, last used first", async () => {
+  test("keep their colours as suggestions after deletion, last used first", async () => {
     await make({ color: "#111111" });
     await make({ color: "#222222" });
     await make({ color: "#111111" });
@@ -256,7 +256,7 @@ describe("campaigns", () => {
     ]);
   });
 
-  test("use a colour when they take it, not when something else of them changes", async () => {
+  test("count as use of a colour only when the colour is set", async () => {
     const { id } = await make({ color: "#111111" });
     await make({ color: "#222222" });
     const colors = async () =>
@@ -274,7 +274,7 @@ describe("campaigns", () => {
     expect(await colors()).toEqual(["#111111", "#333333", "#222222"]);
   });
 
-  test("take a colour without waiting for a colleague who is taking it", async () => {
+  test("set a colour without waiting for a concurrent transaction that sets it", async () => {
     await make({ color: "#111111" });
     const colleague = await service.database.pool.connect();
     try {

@@ -111,7 +111,7 @@ const named = (entities: readonly Entity[], name: string) =>
   entities.find((entity) => entity.name === name);
 
 describe("the catalogue of the console", () => {
-  test("shows a caller the tables and mutations of their permissions, and says what the others need", async () => {
+  test("lists tables and mutations with the caller's permissions, and what the others require", async () => {
     const held = ["campaigns.read", "products.read", "products.update"];
     const { entities, closedEntities, me } = await catalogueFor(held);
     expect(me.permissions.toSorted()).toEqual(held);
@@ -187,7 +187,7 @@ describe("the catalogue of the console", () => {
     expect(namesOf("exportTemplates")).toContain("workbookId");
   });
 
-  test("finds mutations that functions make", async () => {
+  test("includes mutations that are functions", async () => {
     const { entities } = await catalogueFor(await allPermissions(database));
     const fieldsOf = (name: string) => {
       const entity = named(entities, name);
@@ -205,7 +205,7 @@ describe("the catalogue of the console", () => {
     ]);
   });
 
-  test("describes a table that a migration brings", async () => {
+  test("describes a table that a migration adds", async () => {
     const { entities } = await catalogueFor(["products.read", "products.update"]);
     const cellar = named(entities, "cellars");
     expect(entities[0]).toBe(cellar);
@@ -287,7 +287,7 @@ describe("the catalogue of the console", () => {
     });
   });
 
-  test("has child tables for callers who may read a parent", async () => {
+  test("lists child tables for callers who can read a parent", async () => {
     const { entities } = await catalogueFor(["products.read", "products.update"]);
     expect(named(entities, "productPrices")).toMatchObject({
       title: "Product prices",
@@ -318,7 +318,7 @@ describe("the catalogue of the console", () => {
     });
   });
 
-  test("names only fields, orders, searches and records that the API has", async () => {
+  test("contains only fields, orders, searches and records of the API", async () => {
     const permissions = await allPermissions(database);
     const { entities } = await catalogueFor(permissions);
     const { token } = await service.login(permissions);
@@ -383,7 +383,7 @@ describe("the catalogue of the console", () => {
     }
   });
 
-  test("is null for its own version, which changes with the caller and their permissions", async () => {
+  test("is null for the current version, which depends on the caller and their permissions", async () => {
     const { token } = await service.login(["products.read"]);
     const versionOf = async (asked: string, ifNot?: string) =>
       (await service.ask(document, { token: asked, variables: { ifNot } })).data.console?.version ??
@@ -408,7 +408,7 @@ describe("the catalogue of the console", () => {
     expect(await versionOf(other.token, before)).not.toBeNull();
   });
 
-  test("asks no table and leaves no row in the audit log", async () => {
+  test("reads no table and writes no audit row", async () => {
     api.statements();
     const { console: answer } = await api.ask(
       "{ console { version entities { name fields { name } } me { permissions } } }",

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { refusal } from "../helpers/graphql/measuring.ts";
 
-describe("the estimate of what an answer can hold", () => {
+describe("the cost estimate of an operation", () => {
   /** The cost, found as the smallest limit that passes. */
   function cost(query: string): number {
     let [low, high] = [0, 1e15 + 1];
@@ -56,7 +56,7 @@ describe("the estimate of what an answer can hold", () => {
   ])("counts %s", (_name, query, expected) => {
     expect(cost(query)).toBe(expected);
   });
-  test("stays a number that can be compared, however deep pages are nested", () => {
+  test("is a finite number at any depth of nested pages", () => {
     const deep = `{ ${"pages(first: 1000) { nodes { ".repeat(150)}id${" } }".repeat(150)} }`;
     expect(refusal(deep)).toMatch(/has 1000000000000000 estimated objects/);
     const none = `{ pages(first: 0) { nodes { ${"pages(first: 1000) { nodes { ".repeat(150)}id${" } }".repeat(150)} } } }`;

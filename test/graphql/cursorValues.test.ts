@@ -28,8 +28,8 @@ const written = {
 type Kind = keyof typeof written;
 const kinds = Object.keys(written) as Kind[];
 
-describe("A value in a cursor", () => {
-  test.each(kinds)("is taken as %s are written", (kind) => {
+describe("a value in a cursor", () => {
+  test.each(kinds)("is accepted in the format of %s", (kind) => {
     for (const value of written[kind])
       expect([value, fitsType(TYPES[kind], value)]).toEqual([value, true]);
   });
@@ -56,12 +56,12 @@ describe("A value in a cursor", () => {
         20260101,
       ],
     ],
-  ])("is refused where it is no %s", (kind, values) => {
+  ])("is rejected when it is no %s", (kind, values) => {
     for (const value of values)
       expect([value, fitsType(TYPES[kind], value)]).toEqual([value, false]);
   });
 
-  test("is one that PostgreSQL accepts, also after changes by a caller", async () => {
+  test("is accepted by PostgreSQL, also after changes by a caller", async () => {
     const changed = fc.constantFrom(...kinds).chain((kind) =>
       fc.record({
         kind: fc.constant(kind),

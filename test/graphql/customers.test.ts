@@ -49,7 +49,7 @@ describe("customers", () => {
     expect(numbers.toSorted()).toEqual(expected);
   });
 
-  test("come in the order of their names, each with a page of their orders, the latest first", async () => {
+  test("are sorted by name, each with a page of orders, latest first", async () => {
     const { data, errors } = await service.ask(
       `{ customers(includeTotalCount: true) { totalCount nodes { name orders(first: 2, includeTotalCount: true) {
            totalCount nodes { erpOrderNumber } pageInfo { hasNextPage } } } } }`,
@@ -77,7 +77,7 @@ describe("customers", () => {
     ]);
   });
 
-  test("one of them is read by its id, which is recorded; an unknown id is null", async () => {
+  test("are read by id, which is recorded, and an unknown id is null", async () => {
     const { rows } = await service.database.pool.query<{ id: string }>(
       "select id from customers where erp_customer_number = '0042'",
     );
@@ -106,7 +106,7 @@ describe("customers", () => {
     expect(unknown).toMatchObject({ data: { customer: null } });
   });
 
-  test("keep the bytes of their numbers, and only one of each", async () => {
+  test("have unique numbers, which are kept byte for byte", async () => {
     await expect(
       service.database.pool.query(
         "insert into customers (erp_customer_number, name) values ('0042', 'Another')",

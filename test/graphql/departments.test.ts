@@ -58,7 +58,7 @@ async function member(departmentId: string, name: string, permissions: string[] 
 }
 
 describe("departments", () => {
-  test("are made, changed, listed by name and deleted", async () => {
+  test("are created, changed, listed by name and deleted", async () => {
     const answer = await create({ name: " Cellar ", description: "Keeps the wine" });
     const made = answer.data.createDepartment;
     expect(made).toMatchObject({ name: "Cellar", description: "Keeps the wine" });
@@ -110,7 +110,7 @@ describe("departments", () => {
     expect(refusal(await update(unknownId, { name: "x" })).code).toBe("NOT_FOUND");
   });
 
-  test("need `departments.read` to see and `departments.update` to change", async () => {
+  test("are visible with `departments.read` and can be changed with `departments.update`", async () => {
     const { token } = await service.login(["users.read", "departments.read"]);
     const missing = {
       code: "FORBIDDEN",
@@ -128,7 +128,7 @@ describe("departments", () => {
 });
 
 describe("a user's department", () => {
-  test("is set and cleared with `users.update`, and never by oneself without it", async () => {
+  test("is set and cleared only with `users.update`, also by the user", async () => {
     const department = await created();
     const { userId, token } = await service.login([]);
     const set = await ask(updateUser, { id: userId, input: { departmentId: department.id } });
@@ -151,7 +151,7 @@ describe("a user's department", () => {
     expect(cleared.data.updateUser).toEqual({ departmentId: null, department: null });
   });
 
-  test("must be one that there is", async () => {
+  test("must exist", async () => {
     const { userId } = await service.login([]);
     const answer = await ask(updateUser, { id: userId, input: { departmentId: unknownId } });
     expect(answer.errors?.[0]).toMatchObject({
@@ -160,7 +160,7 @@ describe("a user's department", () => {
     });
   });
 
-  test("that is deleted leaves its members in none, each of them in the audit log", async () => {
+  test("is null after its deletion, and each change is in the audit log", async () => {
     const { id } = await created();
     const { userId } = await member(id, "Left behind");
     expect((await remove(id)).data.deleteDepartment).toBe(true);
@@ -175,7 +175,7 @@ describe("a user's department", () => {
     expect(rows).toEqual([{ before: id }]);
   });
 
-  test("is null for who may see the user and not departments", async () => {
+  test("is null for callers who can see the user but not departments", async () => {
     const { id } = await created();
     const { userId } = await member(id, "Seen");
     const reader = await service.login(["users.read"]);
@@ -194,7 +194,7 @@ describe("colleagues", () => {
     return (data.me.colleagues as { name: string }[]).map(({ name }) => name);
   };
 
-  test("are the other active users of one's department, by name", async () => {
+  test("are the other active users of the caller's department, by name", async () => {
     const [ours, theirs] = [await created(), await created()];
     const me = await member(ours.id, "Me");
     await member(ours.id, "Zoe");
@@ -205,7 +205,7 @@ describe("colleagues", () => {
     expect(names(await ask(query, {}, me.token))).toEqual(["Abe", "Zoe"]);
   });
 
-  test("are nobody for who has no department", async () => {
+  test("are none for a user without a department", async () => {
     const [one, another] = [await service.login([]), await service.login([])];
     expect(one.userId).not.toBe(another.userId);
     expect(names(await ask(query, {}, one.token))).toEqual([]);
@@ -233,7 +233,7 @@ describe("colleagues", () => {
     }
   });
 
-  test("of another are seen by who may see all users", async () => {
+  test("of another user are visible with `users.read`", async () => {
     const { id } = await created();
     const one = await member(id, "One");
     await member(id, "Two");
@@ -243,7 +243,7 @@ describe("colleagues", () => {
     expect(answer.data.user.colleagues).toEqual([{ name: "Two" }]);
   });
 
-  test("open nothing else: a user without permissions still cannot list or look up anyone", async () => {
+  test("do not let a user without permissions list or look up users", async () => {
     const { id } = await created();
     const me = await member(id, "Me");
     const other = await member(id, "Other");
@@ -259,8 +259,8 @@ describe("colleagues", () => {
   });
 });
 
-describe("with a scoped token, oneself", () => {
-  test("is found by `me` always, and by `user(id)` with `users.read` only", async () => {
+describe("with a scoped token, the caller", () => {
+  test("is returned by `me`, and by `user(id)` only with `users.read`", async () => {
     const me = await service.login(["users.read", "campaigns.read"], "scoped@example.com");
     const [reading, other] = await Promise.all([
       insertApiToken(service.database, me.userId, ["users.read"]),
@@ -277,7 +277,7 @@ describe("with a scoped token, oneself", () => {
     });
   });
 
-  test("is not changed, not even one's name", async () => {
+  test("cannot change their own data, not even the name", async () => {
     const me = await service.login(["users.read"]);
     const { token } = await insertApiToken(service.database, me.userId, ["users.read"]);
     const rename = `mutation ($id: ID!) { updateUser(id: $id, input: { name: "Eve" }) { name } }`;

@@ -12,19 +12,19 @@ describe("texts in a document", () => {
     [String.raw`{ take(a: "\u0000") }`, /^a holds/],
     [String.raw`{ take(a: {b: ["x", "\u{0}"]}) }`, /^a\.b\.1 holds/],
     [String.raw`query ($v: Any = "\u0000") { take(a: $v) }`, /holds/],
-  ])("are refused with NUL: %s", (query, message) => {
+  ])("are rejected with NUL: %s", (query, message) => {
     expect(refusal(query)).toMatch(message);
   });
   test.each([
     String.raw`{ take(a: "\\u0000") }`,
     `{ take(a: """\\u0000""") }`,
     String.raw`{ take(a: "\u{1F377}") }`,
-  ])("may speak of it: %s", (query) => {
+  ])("are accepted with an escaped backslash before it: %s", (query) => {
     expect(refusal(query)).toBeNull();
   });
 });
 
-describe("a variable's place", () => {
+describe("a variable's path", () => {
   const document =
     parse(`query A($x: ID!) { user(id: $x) { id } } query B($x: ID!, $y: [ID!], $z: Int) { ...F a: b(in: { ids: [$x] }) }
     fragment F on Query { c(list: $y) d @include(if: $z) }`);
@@ -39,7 +39,7 @@ describe("a variable's place", () => {
   ])("of operation %s, %j, is %j", (operation, path, place) => {
     expect(pathInDocument(document, operation, path)).toEqual(place);
   });
-  test("is found from its definition, too", () => {
+  test("is found from its definition too", () => {
     const definitions = document.definitions.flatMap((node) =>
       node.kind === Kind.OPERATION_DEFINITION ? (node.variableDefinitions ?? []) : [],
     );
@@ -53,7 +53,7 @@ describe("a variable's place", () => {
   });
 });
 
-describe("documents as they are read by default", () => {
+describe("documents with default limits", () => {
   const config = readConfig({});
   const documents = makeDocuments(() => schema, config);
 
@@ -72,7 +72,7 @@ describe("documents as they are read by default", () => {
   });
 
   test.each(hostileDocuments("roles", "id"))(
-    "are refused within 50 ms when they are hostile: $name",
+    "are rejected within 50 ms when they are hostile: $name",
     ({ query }) => {
       // Each by itself a new document: the first ones are compiled as they run.
       let blanks = "";
@@ -84,7 +84,7 @@ describe("documents as they are read by default", () => {
     },
   );
 
-  test("are kept by number and by size, refusals too", () => {
+  test("are cached by number and size, including rejected ones", () => {
     expect(documents.read("{ id }")).toBe(documents.read("{ id }"));
     expect(documents.read("{ no }")).toBe(documents.read("{ no }"));
     const kept = documents.read("{ me { id } }");

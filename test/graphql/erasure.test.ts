@@ -79,7 +79,7 @@ async function makeCustomer(name: string): Promise<string> {
 }
 
 describe("anonymiseCustomer", () => {
-  test("leaves the name, addresses and notes of the customer nowhere in the database", async () => {
+  test("removes the name, addresses and notes of the customer from the whole database", async () => {
     const id = await makeCustomer("Kirstensen");
     expect(await tablesWith("Kirstensen")).toEqual([
       "audit_log",
@@ -144,7 +144,7 @@ describe("anonymiseCustomer", () => {
     expect(await tablesWith("Jakobsen")).toEqual([]);
   });
 
-  test("ends exports of lists, whose files may hold the data, and keeps those of products", async () => {
+  test("deletes exports of lists, whose files may contain the data, and keeps those of products", async () => {
     const id = await makeCustomer("Slettet Vin");
     const { userId } = await service.login([]);
     const job = (entity: string | null, state: string) =>
@@ -166,7 +166,7 @@ describe("anonymiseCustomer", () => {
     expect(states.map(({ state }) => state)).toEqual(["expired", "failed", "completed"]);
   });
 
-  test("leaves no note to be restored", async () => {
+  test("leaves no note that could be restored", async () => {
     const id = await makeCustomer("Thomsen");
     const notes = '{ deletions(entityType: "CustomerNote", limit: 200) { label } }';
     const labels = async () =>
@@ -194,7 +194,7 @@ describe("anonymiseCustomer", () => {
     expect(recorded?.rows).toBeGreaterThanOrEqual(5);
   });
 
-  test("does not excuse a change of the audit log that no erasure recorded", async () => {
+  test("does not hide a change of the audit log without a recorded erasure", async () => {
     const id = await makeCustomer("Poulsen");
     await sealAll(service.database.pool);
     await anonymiseCustomer(id);
@@ -225,7 +225,7 @@ describe("anonymiseCustomer", () => {
     }
   });
 
-  test("is refused without customers.erase, for an unknown customer and a second time", async () => {
+  test("is rejected without customers.erase, for an unknown customer and a second time", async () => {
     const id = await makeCustomer("Larsen");
     const reader = await service.login(["customers.read", "customers.update"]);
     expect(refusal(await anonymiseCustomer(id, reader.token))).toEqual({
@@ -318,7 +318,7 @@ describe("anonymiseUser", () => {
     expect(errors).toBeUndefined();
   };
 
-  test("leaves the name and the address of the user nowhere in the database", async () => {
+  test("removes the name and the address of the user from the whole database", async () => {
     const approver = await service.login(["absences.update"]);
     const userId = await makeUser("Gudmund");
     expect(await tablesWith("Gudmund")).toContain("notifications");
@@ -344,7 +344,7 @@ describe("anonymiseUser", () => {
     expect(await brokenRows()).toEqual([]);
   });
 
-  test("is refused for an active user, without users.update, and a second time", async () => {
+  test("is rejected for an active user, without users.update, and a second time", async () => {
     const userId = await makeUser("Rigmor");
     expect(refusal(await anonymiseUser(userId))).toEqual({
       code: "CONFLICT",
@@ -357,7 +357,7 @@ describe("anonymiseUser", () => {
     expect(refusal(await anonymiseUser(userId)).message).toBe("The user is anonymised already");
   });
 
-  test("keeps a user from being activated, and frees the address for an invitation", async () => {
+  test("prevents an activation of the user, and frees the address for an invitation", async () => {
     const userId = await makeUser("Asger");
     await deactivate(userId);
     await anonymiseUser(userId);

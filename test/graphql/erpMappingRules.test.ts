@@ -38,7 +38,7 @@ const refusal = ({ errors }: Answer) => ({
 const glass = { code: "line_kind.unmapped", key: "TEST GLASS", target: "PRODUCT" };
 
 describe("mapping rules", () => {
-  test("are made, listed, changed and deleted, and each of it is in the audit log", async () => {
+  test("are created, listed, changed and deleted, and each change is audited", async () => {
     const made = (await create({ ...glass, note: " Glasses " })).data.createErpMappingRule;
     expect(made).toMatchObject({ ...glass, isIgnored: false, note: "Glasses" });
     const listed = await ask(
@@ -79,7 +79,7 @@ describe("mapping rules", () => {
       ["input", "target"],
       /^target must be given, unless isIgnored is true: then it must be left out/,
     ],
-  ])("with %j are refused with the field", async (changes, path, message) => {
+  ])("with %j are rejected with the field", async (changes, path, message) => {
     expect(refusal(await create({ ...glass, ...changes }))).toEqual({
       code: "BAD_USER_INPUT",
       path,
@@ -87,7 +87,7 @@ describe("mapping rules", () => {
     });
   });
 
-  test("are there once for a code and key", async () => {
+  test("are unique by code and key", async () => {
     await create(glass);
     expect(refusal(await create(glass))).toMatchObject({
       code: "CONFLICT",
@@ -95,7 +95,7 @@ describe("mapping rules", () => {
     });
   });
 
-  test("take `erpsync.run` to be changed and `erpsync.read` to be seen", async () => {
+  test("are visible with `erpsync.read` and can be changed with `erpsync.run`", async () => {
     expect(refusal(await create(glass, reader)).message).toBe(
       "Missing required permission: erpsync.run",
     );
@@ -116,7 +116,7 @@ describe("the targets of mapping rules", () => {
       { input },
     );
 
-  test("is extended by staff, such as by a new warehouse, and kept while a rule needs it", async () => {
+  test("can be extended, and cannot be deleted while a rule uses them", async () => {
     const made = await createTarget({ code: "warehouse.unmapped", value: "TENT", title: "Tent" });
     const { id } = made.data.createErpMappingTarget;
     expect(
@@ -131,7 +131,7 @@ describe("the targets of mapping rules", () => {
   test.each([
     [{ code: "line_kind.unmapped", value: "BOTTLE" }, "value must be one of PRODUCT, SHIPPING"],
     [{ code: "currency.unmapped", value: "kr" }, "must be a currency code of three capitals"],
-  ])("is refused as %j", async (input, message) => {
+  ])("are rejected as %j", async (input, message) => {
     expect(refusal(await createTarget({ title: "x", ...input }))).toMatchObject({
       code: "BAD_USER_INPUT",
       message: expect.stringContaining(message),
@@ -153,7 +153,7 @@ describe("the inbox", () => {
     }),
   ];
 
-  test("proposes the rule that would clear a group, with the nearest target where one is near", async () => {
+  test("proposes the rule that resolves a group, with the nearest target if there is a similar one", async () => {
     await takeOver(service.database.pool, { orders, customers: [erpCustomer("C1")] });
     const { data } = await ask(inbox);
     expect(data.erpOrderImportIssues).toMatchObject([
@@ -170,7 +170,7 @@ describe("the inbox", () => {
     ]);
   });
 
-  test("shows the rule that is waiting to clear a group, whose recheck is queued on request", async () => {
+  test("shows the rule that resolves a group at its next recheck, which can be requested", async () => {
     const { pool } = service.database;
     await takeOver(pool, { orders, customers: [erpCustomer("C1")] });
     const queued = async () =>
@@ -202,7 +202,7 @@ describe("the inbox", () => {
     await pool.query("delete from erp_mapping_rules where key in ('EURO', 'XYZ')");
   });
 
-  test("is empty once the proposed rules are made and the order was imported again", async () => {
+  test("is empty after the proposed rules are created and the order is imported again", async () => {
     await takeOver(service.database.pool, { orders, customers: [erpCustomer("C1")] });
     const { data } = await ask(inbox);
     for (const { suggestedRule } of data.erpOrderImportIssues) {

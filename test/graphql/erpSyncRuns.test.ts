@@ -37,7 +37,7 @@ const refusal = ({ errors }: Answer) =>
 const begin = (id: string) => sql("select * from begin_erp_run($1)", [id]);
 
 describe("rechecking the orders with a mapping gap", () => {
-  test("queues one job however many ask at once, and gives all of them its handle", async () => {
+  test("queues one job for concurrent requests and returns its handle to all of them", async () => {
     await takeOver(service.database.pool, {
       orders: ["1", "2"].map((n) => erpOrder(n, { paymentMethodCode: "NONE" })),
     });
@@ -53,7 +53,7 @@ describe("rechecking the orders with a mapping gap", () => {
     expect(await jobs()).toEqual([{ task: "reimport_orders", run: handles[0].id }]);
   });
 
-  test("is among the jobs of everyone who asked, once for each, and cancelled for all of them", async () => {
+  test("is listed once for each requester, and cancelled for all of them", async () => {
     const colleague = await service.login(["erpsync.run"]);
     const mine = async (who?: { token: string }) =>
       (await ask("{ myJobs { nodes { kind subject state } } }", who)).data.myJobs.nodes;
@@ -72,7 +72,7 @@ describe("rechecking the orders with a mapping gap", () => {
     expect(await mine(colleague)).toEqual([{ ...job, state: "CANCELLED" }]);
   });
 
-  test("while a worker is at it queues exactly one more", async () => {
+  test("queues one more job while a worker runs the first", async () => {
     const first = (await recheck()).data.recheckErpOrderImportIssues;
     await begin(first.id);
     const answers = await Promise.all(Array.from({ length: 10 }, () => recheck()));
@@ -82,7 +82,7 @@ describe("rechecking the orders with a mapping gap", () => {
     expect(await jobs()).toHaveLength(2);
   });
 
-  test("waits with a worker that takes the run at that moment, so that it sees what the caller did", async () => {
+  test("waits for a worker that starts the run concurrently, so that the run sees the caller's changes", async () => {
     const { id } = (await recheck()).data.recheckErpOrderImportIssues;
     const caller = await service.database.pool.connect();
     try {
@@ -101,7 +101,7 @@ describe("rechecking the orders with a mapping gap", () => {
     }
   });
 
-  test("is not held up by a run that was given up, which says why", async () => {
+  test("is not blocked by a failed run, which stores the reason", async () => {
     const first = (await recheck()).data.recheckErpOrderImportIssues;
     await begin(first.id);
     await sql(
@@ -117,7 +117,7 @@ describe("rechecking the orders with a mapping gap", () => {
     });
   });
 
-  test("takes `erpsync.run`, which a token that may read only does not have", async () => {
+  test("needs `erpsync.run`, which a read-only token does not have", async () => {
     const token = await insertApiToken(service.database, staff.userId, [
       "erpsync.read",
       "orders.read",
@@ -131,7 +131,7 @@ describe("rechecking the orders with a mapping gap", () => {
 });
 
 describe("other imports", () => {
-  test("are started by hand: of what changed, and of one order by its number", async () => {
+  test("are started manually, for changes and for one order by its number", async () => {
     const { data } = await ask(
       `mutation { all: importErpOrders { ${handle} } again: importErpOrders { id reused }
          one: importErpOrder(erpOrderNumber: " 00107 ") { ${handle} } same: importErpOrder(erpOrderNumber: "00107") { id }
@@ -153,7 +153,7 @@ describe("other imports", () => {
     ]);
   });
 
-  test("of one order are one run however many ask at once", async () => {
+  test("of one order are one run for concurrent requests", async () => {
     const answers = await Promise.all(
       Array.from({ length: 50 }, () =>
         ask('mutation { importErpOrder(erpOrderNumber: "00107") { id reused } }'),
@@ -176,11 +176,11 @@ describe("other imports", () => {
       "NOT_FOUND",
       "There is no ErpSyncRun with this id",
     ],
-  ])("are refused: %s", async (field, code, message) => {
+  ])("are rejected: %s", async (field, code, message) => {
     expect(refusal(await ask(`mutation { ${field} }`))).toEqual([code, message]);
   });
 
-  test("are cancelled while they wait or work, and not afterwards", async () => {
+  test("can be cancelled while they wait or run", async () => {
     const { id } = (await ask("mutation { importErpOrders { id } }")).data.importErpOrders;
     const cancel = () => ask(`mutation { cancelErpSyncRun(id: "${id}") { status finishedAt } }`);
     expect((await cancel()).data.cancelErpSyncRun).toEqual({
@@ -204,7 +204,7 @@ describe("the schedule", () => {
   };
   beforeEach(() => sql("update erp_schedule set next_at = null, done_on = null"));
 
-  test("imports every so many minutes, and not while an import still waits or works", async () => {
+  test("imports at the configured interval unless an import waits or runs", async () => {
     const imports = async () =>
       (
         await sql<{ s: string }>(
@@ -243,7 +243,7 @@ describe("the schedule", () => {
     expect(await nights()).toBe(1);
   });
 
-  test("makes up a night that was missed, once, however many there were", async () => {
+  test("makes up missed nights with one recheck", async () => {
     await tick("2026-03-10T10:00:00Z");
     await nights();
     await tick("2026-03-14T00:10:00Z");
@@ -253,7 +253,7 @@ describe("the schedule", () => {
     expect(await nights()).toBe(1);
   });
 
-  test("shares the waiting recheck with its other callers", async () => {
+  test("reuses a waiting recheck", async () => {
     await tick("2026-03-10T10:00:00Z");
     const { id } = (await recheck()).data.recheckErpOrderImportIssues;
     await tick("2026-03-11T01:30:00Z");
@@ -261,7 +261,7 @@ describe("the schedule", () => {
     expect(rows).toEqual([{ id }]);
   });
 
-  test("tells when it acts next", async () => {
+  test("reports its next import and recheck", async () => {
     await tick("2026-03-28T10:02:00Z");
     const { data } = await ask("{ syncStatus { nextImportAt nextRecheckAt } }");
     expect(data.syncStatus).toEqual({
@@ -274,7 +274,7 @@ describe("the schedule", () => {
 describe("the state of the import", () => {
   const status = `{ syncStatus { lastRun { kind status error } lastSuccessAt cursor cursorAt lagSeconds failedRuns unreadableRecords erpIsUp erpError erpSeenAt } }`;
 
-  test("tells the last run, the cursor, the lag, the failures and how the ERP was", async () => {
+  test("contains the last run, the cursor, the lag, the failures and the state of the ERP", async () => {
     await sql(
       "update erp_cursors set cursor = null, cursor_at = null, caught_up_at = null, erp_is_up = null, erp_seen_at = null",
     );

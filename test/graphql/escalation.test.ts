@@ -30,8 +30,8 @@ afterAll(async () => {
   await service.stop();
 });
 
-describe("Whoever may make roles, give roles, invite and make tokens, but lacks a permission,", () => {
-  test("gets at it in no way, for each permission", async () => {
+describe("a user who can create and assign roles, invite and create tokens, but lacks a permission,", () => {
+  test("cannot obtain any such permission", async () => {
     await superadmin();
     const attacker = await service.login(granting);
     const accomplice = await service.login(["roles.read"]);
@@ -75,7 +75,7 @@ describe("Whoever may make roles, give roles, invite and make tokens, but lacks 
     }
   });
 
-  test("cannot touch the system role, nor make one that looks like it", async () => {
+  test("cannot change the system role or create one with a similar name", async () => {
     const attacker = await service.login(keys);
     const before = await allRights();
     expect(codeOf(await ask(attacker.token, updateRole, { id: systemRole, keys: [] }))).toBe(
@@ -131,7 +131,7 @@ describe("Whoever may make roles, give roles, invite and make tokens, but lacks 
     );
   });
 
-  test("cannot become the first user again, though every user is deactivated", async () => {
+  test("cannot become the first user again after all users are deactivated", async () => {
     await sql("update users set is_active = false");
     expect(
       codeOf(

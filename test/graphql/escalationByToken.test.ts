@@ -28,7 +28,7 @@ afterAll(async () => {
   await service.stop();
 });
 
-describe("A token narrowed to scopes, of a Superadmin,", () => {
+describe("a scoped token of a Superadmin", () => {
   test("grants nothing beyond its scopes", async () => {
     const owner = await superadmin();
     const accomplice = await service.login([]);
@@ -52,7 +52,7 @@ describe("A token narrowed to scopes, of a Superadmin,", () => {
     expect(await allRights()).toEqual(before);
   });
 
-  test("can neither act on its own owner without users.update, nor see or end logins and tokens", async () => {
+  test("cannot change its owner, or see or end logins and tokens, without users.update", async () => {
     const owner = await superadmin();
     const { token, tokenId } = await insertApiToken(
       service.database,
@@ -81,7 +81,7 @@ describe("A token narrowed to scopes, of a Superadmin,", () => {
       expect(messageOf(await answer)).toMatch(/^This needs a full login/);
   });
 
-  test("is not widened by a deleted permission, an emptied list or its owner's new roles", async () => {
+  test("gains nothing from a deleted permission, an emptied list or its owner's new roles", async () => {
     const owner = await service.login(["campaigns.read"]);
     await sql("insert into permissions (key, description) values ('short.lived', 'For this test')");
     const { token, tokenId } = await insertApiToken(service.database, owner.userId, [

@@ -172,8 +172,8 @@ async function runMatrix(asked: readonly RootField[]): Promise<{ cells: number; 
   return { cells: cells.length, wrong };
 }
 
-describe("Every root field, asked by everyone", () => {
-  test("refuses and lets pass exactly as its guard declares", async () => {
+describe("every root field, called by every principal", () => {
+  test("rejects and accepts as its guard declares", async () => {
     const { cells, wrong } = await runMatrix(fields);
     expect(wrong).toEqual([]);
     expect(cells).toBe(fields.length * (6 + keys.length));
@@ -182,11 +182,11 @@ describe("Every root field, asked by everyone", () => {
   });
 });
 
-describe("The matrix", () => {
+describe("the matrix", () => {
   const lying = (name: string, guard: RootField["guard"]) =>
     fields.filter((field) => field.name === name).map((field) => ({ ...field, guard }));
 
-  test("notices a field that asks for another permission than it declares", async () => {
+  test("detects a field that requires another permission than it declares", async () => {
     const { wrong } = await runMatrix(lying("permissions", ["orders.read"]));
     expect(wrong).toContain(
       'permissions by a token of permissions.read alone: wanted "Missing required permission: orders.read", got no error',
@@ -212,7 +212,7 @@ describe("The matrix", () => {
       "session",
       `me by an unlimited token: wanted "${tokenRefusal}", got no error`,
     ],
-  ])("notices that `me` is not %s", async (_what, guard, complaint) => {
+  ])("detects that `me` is not %s", async (_what, guard, complaint) => {
     const { wrong } = await runMatrix(lying("me", guard));
     expect(wrong).toContain(complaint);
   });

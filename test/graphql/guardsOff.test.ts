@@ -43,13 +43,13 @@ const named = (name: string) => stage.api.fields.filter((field) => field.name ==
 const fieldsOf = (wanted: "query" | "mutation") =>
   stage.api.fields.filter(({ kind, guard }) => kind === wanted && guard !== "public");
 
-describe("With the guards of the root fields switched off", () => {
-  test("every table has rows, so that an empty answer is a refusal", async () => {
+describe("without the guards of the root fields", () => {
+  test("every table has rows, so that an empty result is a rejection", async () => {
     expect(await stage.hiding.empty()).toEqual([]);
     expect(stage.hiding.tables.length).toBeGreaterThan(25);
   });
 
-  test("no row comes that the one who asks may not read: every query, by everyone", async () => {
+  test("no query returns a row that its caller cannot read", async () => {
     expect(fieldsOf("query").length).toBeGreaterThan(20);
     expect(await findLeaks(stage, fieldsOf("query"))).toEqual([]);
   });
@@ -73,8 +73,8 @@ describe("With the guards of the root fields switched off", () => {
   });
 });
 
-describe("The check without guards", () => {
-  test("lets pass what a caller may read", async () => {
+describe("the check without guards", () => {
+  test("accepts rows that a caller can read", async () => {
     const identity = tokenOf(stage.tokenId, ["users.read"]);
     for (const field of named("users")) {
       const { data } = await stage.api.run(field, identity);
@@ -95,7 +95,7 @@ describe("The check without guards", () => {
     await database.pool.query("drop policy planted on customers");
   });
 
-  test("finds a policy that lets everyone write, and a guard that is not asked for below", async () => {
+  test("finds a policy that lets everyone write, and a guard without a check in the database", async () => {
     // Each is shown by a product, whose change the search engine is told: which of them gets the new name first is by chance.
     await database.pool.query(
       `insert into products (erp_product_number, name, wine_type_id) select 'shows ' || id, 'A wine', id from wine_types;
@@ -115,7 +115,7 @@ describe("The check without guards", () => {
     ]);
   });
 
-  test("finds a function that tells, past the policies, how many rows there are, and one that shows a closed table", async () => {
+  test("finds functions that bypass policies to count rows or to return rows of a closed table", async () => {
     await database.pool.query(
       `set role office_owner;
        create function product_count() returns integer as 'select count(*)::integer from products'

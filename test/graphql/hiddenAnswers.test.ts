@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-describe("an answer that hides rows", () => {
+describe("a response with hidden rows", () => {
   const ratings = [entry("products.nodes.ratings", "reviewers.read")];
   const ways: [string, string, object[]][] = [
     ["SQL alone", "{ products { nodes { ratings { points } } } }", ratings],
@@ -44,14 +44,14 @@ describe("an answer that hides rows", () => {
       [entry("wineTypes.products.nodes.campaigns", "campaigns.read")],
     ],
   ];
-  test.each(ways)("names each field once, answered by %s", async (_way, query, hidden) => {
+  test.each(ways)("names each field once, by %s", async (_way, query, hidden) => {
     const { token } = await service.login(["products.read"]);
     const answer = await ask(query, { token });
     expect(answer.errors).toBeUndefined();
     expect(hiddenIn(answer)).toEqual(hidden);
   });
 
-  test("names no field that `@skip` or `@include` leaves out", async () => {
+  test("names no field that `@skip` or `@include` omits", async () => {
     const { token } = await service.login(["products.read"]);
     const query = `query ($ratings: Boolean!, $no: Boolean = true) {
       products { nodes { name ratings @include(if: $ratings) { points } campaigns @skip(if: $no) { totalCount } } } }`;
@@ -69,7 +69,7 @@ describe("an answer that hides rows", () => {
     for (const [, query] of ways) expect(hiddenIn(await ask(query, { token }))).toBeUndefined();
   });
 
-  test("names nothing below a root field that is refused", async () => {
+  test("names nothing below a rejected root field", async () => {
     const { token } = await service.login(["products.read"]);
     const answer = await ask(
       `{ me { email } order(id: "${randomUUID()}") { customer { name } } products { nodes { ratings { points } } } }`,
@@ -79,7 +79,7 @@ describe("an answer that hides rows", () => {
     if (answer.data) expect(hiddenIn(answer)).toEqual(ratings);
   });
 
-  test("does not name the author and the product of a campaign, and names the product's prices", async () => {
+  test("names the prices of a campaign's product, but not its author and product", async () => {
     const { token } = await service.login(["campaigns.read"]);
     const answer = await ask(
       "{ campaigns { author { email } product { name wineType { name } prices { amount } } } }",
@@ -93,7 +93,7 @@ describe("an answer that hides rows", () => {
     expect(hiddenIn(answer)).toEqual([entry("campaigns.product.prices", "products.read")]);
   });
 
-  test("shows the author and product of a campaign to holders of `campaigns.delete`, too", async () => {
+  test("shows the author and product of a campaign to holders of `campaigns.delete` too", async () => {
     const { token } = await service.login(["campaigns.delete", "products.read"]);
     const answer = await ask(
       "{ products { nodes { campaigns { nodes { author { email } } } } } }",
@@ -117,7 +117,7 @@ describe("an answer that hides rows", () => {
   });
 });
 
-describe("a change's answer", () => {
+describe("a mutation's response", () => {
   const create = `mutation ($input: CreateProductInput!) {
     createProduct(input: $input) { name prices { amount } ratings { points } }
   }`;
@@ -127,14 +127,14 @@ describe("a change's answer", () => {
   ];
   const input = () => ({ input: { erpProductNumber: randomUUID(), name: "New" } });
 
-  test("names what it hides", async () => {
+  test("names the hidden fields", async () => {
     const { token } = await service.login(["products.create"]);
     const answer = await ask(create, { token, variables: input() });
     expect(answer.errors).toBeUndefined();
     expect(hiddenIn(answer)).toEqual(hidden);
   });
 
-  test("names the same when it is repeated under its key, with the caller's permissions changed", async () => {
+  test("names the same fields when it is repeated with its key after a change of the caller's permissions", async () => {
     const login = await service.login(["products.create"]);
     const sent = {
       token: login.token,
@@ -154,7 +154,7 @@ describe("a change's answer", () => {
     expect(hiddenIn(other)).toBeUndefined();
   });
 
-  test("names what a login hides from the one who has just logged in", async () => {
+  test("names the fields that a login hides from its user", async () => {
     await service.login(["campaigns.read"], "reader@example.com");
     await service.login([], "nobody@example.com");
     const logIn = (email: string) =>

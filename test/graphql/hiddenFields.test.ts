@@ -78,14 +78,14 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-test("every list is asked for with what hangs on its rows", () => {
+test("the documents select the relations of every list", () => {
   expect([...documents.keys()]).toEqual(
     expect.arrayContaining(["products", "orders", "users", "campaigns", "erpOrderImportIssues"]),
   );
   expect(documents.get("orders")).toContain("customer {");
 });
 
-test("a holder of one permission reads each nested field, or finds it in extensions.hidden", async () => {
+test("each nested field is readable with one permission or listed in extensions.hidden", async () => {
   const silent: string[] = [];
   const needless: string[] = [];
   let listed = 0;
@@ -106,7 +106,7 @@ test("a holder of one permission reads each nested field, or finds it in extensi
   expect(listed).toBeGreaterThan(50);
 });
 
-test("no field but those that promise it shows rows that the caller cannot read at the root", async () => {
+test("only documented fields show rows that the caller cannot read at the root", async () => {
   const reached = new Set<string>();
   for (const key of keys)
     for (const [, { data }] of await answersTo(key))
@@ -124,7 +124,7 @@ test("no field but those that promise it shows rows that the caller cannot read 
   ]);
 });
 
-test("the permission that is named opens the field", async () => {
+test("the named permission makes the field readable", async () => {
   const unopened: string[] = [];
   for (const key of keys)
     for (const [name, { hidden = [] }] of await answersTo(key)) {

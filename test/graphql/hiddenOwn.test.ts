@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-describe("the fields of one's own user", () => {
+describe("the fields of the caller's user", () => {
   const department = "00000000-0000-7000-8000-00000000d001";
   const member = async (permissions: string[]) => {
     const login = await service.login(permissions);
@@ -25,7 +25,7 @@ describe("the fields of one's own user", () => {
     return login;
   };
 
-  test("is shown without any permission, and what hangs on colleagues is not", async () => {
+  test("are readable without permissions, unlike relations of colleagues", async () => {
     const { token } = await member([]);
     const answer = await ask(
       "{ me { roles { name permissions { key } } department { name } colleagues { email roles { name } } campaigns { totalCount } } }",
@@ -51,7 +51,7 @@ describe("the fields of one's own user", () => {
     ],
   ] as const;
   test.each(asked)(
-    "is an error without `departments.read`, with a scoped token: %s",
+    "are an error for a scoped token without `departments.read`: %s",
     async (query, key, data) => {
       const { userId } = await member(["departments.read", "orders.read"]);
       const { token } = await insertApiToken(service.database, userId, ["orders.read"]);
@@ -73,7 +73,7 @@ describe("the fields of one's own user", () => {
     },
   );
 
-  test("is named where it is another's, and an answer that a scoped token gets all the same", async () => {
+  test("are listed as hidden for other users, without an error for a scoped token", async () => {
     const { userId } = await member(["users.read"]);
     const { token } = await insertApiToken(service.database, userId, ["users.read"]);
     const answer = await ask("{ users { department { name } colleagues { email } } }", { token });
@@ -84,7 +84,7 @@ describe("the fields of one's own user", () => {
     ]);
   });
 
-  test("is the user of one's own jobs", async () => {
+  test("are readable through the caller's jobs", async () => {
     const { token } = await service.login([]);
     expect(
       hiddenIn(await ask("{ myJobs { nodes { user { email } } } }", { token })),

@@ -37,7 +37,7 @@ async function ask(document: string, variables: Record<string, unknown> = {}) {
 describe("the groups of import issues", () => {
   const numbers = Array.from({ length: 12 }, (_, n) => String(n + 1).padStart(2, "0"));
 
-  test("count the orders of a cause, and name the ten placed last", async () => {
+  test("count the orders of a cause, and list the ten latest", async () => {
     await issue(numbers, "line_kind.unmapped", "GLASS");
     await issue(["13"], "line_kind.unmapped", "GLASS", { day: 5 });
     await issue(["01"], "price.missing", "", { kind: "DATA" });
@@ -64,7 +64,7 @@ describe("the groups of import issues", () => {
     ]);
   });
 
-  test("begin with the largest, then the one seen last, then by code and key", async () => {
+  test("are sorted by size, then by last occurrence, then by code and key", async () => {
     await issue(["01"], "vat_code.unmapped", "B");
     await issue(["01"], "vat_code.unmapped", "A");
     await issue(["01"], "line_kind.unmapped", "Z");
@@ -98,7 +98,7 @@ describe("the groups of import issues", () => {
     ]);
   });
 
-  test("leave out resolved issues and superseded orders, as does the health", async () => {
+  test("exclude resolved issues and superseded orders, like the health page", async () => {
     await issue(["01", "02", "03"], "line_kind.unmapped", "GLASS");
     await issue(["04"], "customer.missing", "77", { kind: "DATA" });
     await sql(
@@ -131,7 +131,7 @@ describe("the groups of import issues", () => {
     });
   });
 
-  test("are empty, and the health is well, when there is nothing", async () => {
+  test("are empty, and the health page is ok, without issues", async () => {
     expect(await ask(groups)).toEqual({ erpOrderImportIssues: [] });
     expect(await ask(health)).toEqual({
       erpOrderHealth: { ordersWithMappingIssues: 0, ordersWithDataIssues: 0 },
@@ -144,7 +144,7 @@ describe("a caller with `erpsync.read`", () => {
     hasImportMappingIssue customer { name } lines { id } supersededBy { id }`;
   const sample = `{ erpOrderImportIssues { sampleOrders { ${whole} importIssues { key } } } ${health.slice(1)}`;
 
-  test("sees of the sample orders what names them, and their issues", async () => {
+  test("sees the identifying fields of sample orders and their issues", async () => {
     await issue(["01"], "line_kind.unmapped", "GLASS");
     await sql(
       `with c as (insert into customers (erp_customer_number, name) values ('77', 'Vinbar') returning id)
@@ -177,7 +177,7 @@ describe("a caller with `erpsync.read`", () => {
     }
   });
 
-  test("sees whole sample orders with `orders.read` as well", async () => {
+  test("sees complete sample orders with `orders.read`", async () => {
     await issue(["01"], "line_kind.unmapped", "GLASS");
     await sql("update orders set customer_name = 'Ann', total_amount = 5");
     const { erpOrderImportIssues } = await ask(sample);
@@ -186,7 +186,7 @@ describe("a caller with `erpsync.read`", () => {
     ]);
   });
 
-  test("reaches no order at the root", async () => {
+  test("sees no order in root fields", async () => {
     await issue(["01"], "line_kind.unmapped", "GLASS");
     const caller = await service.login(["erpsync.read"]);
     const { errors } = await service.ask("{ orders { nodes { id } } }", caller);

@@ -38,7 +38,7 @@ const flagged = async (query: string) => {
 };
 
 describe("an order's import issues", () => {
-  test("are shown while they are open, and in its history for ever", async () => {
+  test("are shown while they are open, and always in its history", async () => {
     await issue(["01"], "vat_code.unmapped", "EU");
     await issue(["01"], "price.missing", "", { kind: "DATA" });
     await issue(["01"], "line_kind.unmapped", "GLASS");
@@ -76,7 +76,7 @@ describe("an order's import issues", () => {
     });
   });
 
-  test("raise its flags, and lower them when the last is resolved or gone", async () => {
+  test("set its flags, and clear them when the last one is resolved or deleted", async () => {
     await issue(["01", "02"], "line_kind.unmapped", "GLASS");
     await issue(["02", "03"], "line_kind.unmapped", "BOX");
     await issue(["04"], "price.missing", "", { kind: "DATA" });
@@ -91,7 +91,7 @@ describe("an order's import issues", () => {
     expect(await flagged("hasImportMappingIssue:true")).toEqual(["02", "01"]);
   });
 
-  test("raise its flags also when two transactions change them at once", async () => {
+  test("set its flags in concurrent transactions", async () => {
     await issue(["01"], "line_kind.unmapped", "GLASS");
     const [one, other] = await Promise.all([
       service.database.pool.connect(),

@@ -58,7 +58,7 @@ const hasEnded = (invitation: Record<string, string>) =>
   invitation.status === "expired" && Date.parse(invitation.expiresAt ?? "") <= Date.now();
 
 describe("createInvitation", () => {
-  test("makes an inactive user with the role, a pending invitation, and a job that mails it", async () => {
+  test("creates an inactive user with the role, a pending invitation, and a job that mails it", async () => {
     const answer = await service.ask(
       `mutation ($input: CreateInvitationInput!) { createInvitation(input: $input) { ${fields} } }`,
       {
@@ -94,7 +94,7 @@ describe("createInvitation", () => {
     ]);
   });
 
-  test("of the same person again, in other letters, ends the earlier invitation", async () => {
+  test("replaces an earlier invitation of the same address in another case", async () => {
     const first = await invited("again@example.com");
     const second = await invited("AGAIN@example.com");
     const { data } = await service.ask(`{ invitations { id status } }`, { token: inviter.token });
@@ -115,7 +115,7 @@ describe("createInvitation", () => {
       });
   });
 
-  test("of one address by ten at once leaves one user and one pending invitation", async () => {
+  test("creates one user and one pending invitation in ten concurrent requests for an address", async () => {
     const email = "many@example.com";
     const answers = await Promise.all(Array.from({ length: 10 }, () => invite(email)));
     expect(answers.filter((answer) => answer.errors)).toEqual([]);
@@ -140,7 +140,7 @@ describe("createInvitation", () => {
   });
 });
 
-describe("a person who was active or deactivated once", () => {
+describe("a person who was once active or deactivated", () => {
   const refused = {
     code: "CONFLICT",
     message: "A deactivated user has this e-mail address: activate that user instead",
@@ -175,7 +175,7 @@ describe("a person who was active or deactivated once", () => {
     expect(await rolesOf(email)).toEqual([]);
   });
 
-  test("cannot be invited after a deactivation that no activation came before", async () => {
+  test("cannot be invited after a deactivation without an activation", async () => {
     const email = "kept-out@example.com";
     const admin = await service.login(["users.update", "campaigns.read"]);
     const { id } = await invited(email);
@@ -194,7 +194,7 @@ describe("a person who was active or deactivated once", () => {
 });
 
 describe("resendInvitation", () => {
-  test("revives an expired invitation, which is mailed again and valid for a week from now", async () => {
+  test("renews an expired invitation for a week and mails it again", async () => {
     const { id } = await invited("resent@example.com");
     await sql(
       "select graphile_worker.complete_jobs(array(select id from graphile_worker._private_jobs))",
@@ -220,7 +220,7 @@ describe("resendInvitation", () => {
     expect(await jobsOf(id)).toHaveLength(1);
   });
 
-  test("of an accepted invitation is a conflict, and so it is when the user was deactivated since", async () => {
+  test("of an accepted invitation is a conflict, also after the user's deactivation", async () => {
     const { id } = await invited("joined@example.com");
     await sql("update users set is_active = true where email = 'joined@example.com'");
     await sql("update invitations set state = 'accepted', accepted_at = now() where id = $1", [id]);
@@ -231,7 +231,7 @@ describe("resendInvitation", () => {
     expect(refusal(await act("revoke", id))).toEqual(conflict);
   });
 
-  test("needs all that the person would hold", async () => {
+  test("needs all permissions that the person would get", async () => {
     const { id } = await invited("weak@example.com");
     const weak = await service.login(["invitations.create"]);
     const missing = {
@@ -248,7 +248,7 @@ describe("resendInvitation", () => {
     expect(refusal(await act("resend", id)).message).toContain("roles.delete");
   });
 
-  test("of an invitation whose role is gone is a conflict", async () => {
+  test("of an invitation whose role was deleted is a conflict", async () => {
     const [role] = await sql<{ id: string }>(
       "insert into roles (name) values ('Brief') returning id",
     );
@@ -262,26 +262,26 @@ describe("resendInvitation", () => {
   });
 });
 
-describe("expiresAt of an invitation that ends before its time", () => {
+describe("expiresAt of an invitation that ends early", () => {
   const read = async (id: string | undefined) => {
     const { data } = await service.ask(`{ invitations { ${fields} } }`, { token: inviter.token });
     return (data.invitations as Record<string, string>[]).find((row) => row.id === id) ?? {};
   };
 
-  test("is the moment at which it is revoked", async () => {
+  test("is the time of its revocation", async () => {
     const { id } = await invited("ends-revoked@example.com");
     const revoked = (await act("revoke", id)).data.revokeInvitation;
     expect(hasEnded(revoked)).toBe(true);
     expect(revoked.expiresAt).toBe(revoked.revokedAt);
   });
 
-  test("is the moment at which a newer invitation replaces it", async () => {
+  test("is the time at which a newer invitation replaces it", async () => {
     const { id } = await invited("ends-replaced@example.com");
     await invited("ends-replaced@example.com");
     expect(hasEnded(await read(id))).toBe(true);
   });
 
-  test("is the moment at which its inviter is deactivated", async () => {
+  test("is the time of its inviter's deactivation", async () => {
     const leaver = await service.login(["invitations.create", "campaigns.read"]);
     const { id } = (await invite("ends-inviter@example.com", roleId, leaver.token)).data
       .createInvitation;
@@ -289,7 +289,7 @@ describe("expiresAt of an invitation that ends before its time", () => {
     expect(hasEnded(await read(id))).toBe(true);
   });
 
-  test("stays as it was when the invitation had expired by time", async () => {
+  test("is unchanged when the invitation had already expired", async () => {
     const { id } = await invited("ends-by-time@example.com");
     await expire(id);
     const { expiresAt } = await read(id);
@@ -298,7 +298,7 @@ describe("expiresAt of an invitation that ends before its time", () => {
 });
 
 describe("revokeInvitation", () => {
-  test("ends the invitation and takes the role away; the person stays inactive", async () => {
+  test("ends the invitation and removes the role of the inactive person", async () => {
     const { id } = await invited("revoked@example.com");
     const answer = await act("revoke", id);
     expect(answer.data.revokeInvitation).toMatchObject({
@@ -317,7 +317,7 @@ describe("revokeInvitation", () => {
     expect(await rolesOf("revoked@example.com")).toEqual([roleId]);
   });
 
-  test("is in the audit log with who did it, like resending", async () => {
+  test("is in the audit log with its user, like resending", async () => {
     const { id } = await invited("audited@example.com");
     await act("resend", id);
     await act("revoke", id);
@@ -332,7 +332,7 @@ describe("revokeInvitation", () => {
     ]);
   });
 
-  test("lets the role be deleted that a pending invitation held", async () => {
+  test("allows the deletion of the role that a pending invitation used", async () => {
     const [role] = await sql<{ id: string }>(
       "insert into roles (name) values ('Held') returning id",
     );
@@ -349,7 +349,7 @@ describe("revokeInvitation", () => {
   });
 });
 
-test("an invitation whose time is over is expired at once, and settled by the job", async () => {
+test("an invitation is expired at once after its time, and the job stores that", async () => {
   const { id } = await invited("late@example.com");
   await expire(id);
   const status = async () =>
@@ -368,7 +368,7 @@ test("an invitation whose time is over is expired at once, and settled by the jo
 });
 
 describe.each(["resend", "revoke"] as const)("%sInvitation", (verb) => {
-  test("needs `invitations.create`, which a scoped token may hold", async () => {
+  test("needs `invitations.create`, which can be a token's scope", async () => {
     const { id } = await invited(`${verb}.${randomUUID()}@example.com`);
     const reader = await service.login(["invitations.read"]);
     expect(refusal(await act(verb, id, reader.token))).toEqual({
@@ -382,7 +382,7 @@ describe.each(["resend", "revoke"] as const)("%sInvitation", (verb) => {
     expect((await act(verb, id, scoped.token)).data[`${verb}Invitation`].id).toBe(id);
   });
 
-  test("of what is not there is not found", async () => {
+  test("of an unknown invitation is NOT_FOUND", async () => {
     expect(refusal(await act(verb, unknownId))).toEqual({
       code: "NOT_FOUND",
       message: "There is no invitation with this id",

@@ -49,7 +49,7 @@ const record = (id: unknown, state: string, error: string | null) =>
   );
 
 describe("myJobs", () => {
-  test("shows what one's own actions have started, newest first, and in pages", async () => {
+  test("lists jobs that the caller started, newest first, in pages", async () => {
     const { token, userId } = await service.login(needed);
     const { token: other } = await service.login(needed);
     for (const name of ["a", "b", "c"]) await invite(token, `${name}@mine.example`);
@@ -92,7 +92,7 @@ describe("myJobs", () => {
     expect(data.myJobs).toEqual({ totalCount: 3, aggregates: { count: 3 } });
   });
 
-  test("shows one job for what was started twice before it ran", async () => {
+  test("shows one job for two requests before it ran", async () => {
     const { token } = await service.login(needed);
     await invite(token, "twice@mine.example");
     const { rows } = await service.database.pool.query<{ id: string }>(
@@ -105,7 +105,7 @@ describe("myJobs", () => {
     expect(await subjects(token)).toEqual(["Invitation of twice@mine.example"]);
   });
 
-  test("shows an API token what was done with it, its owner's session all, and others nothing", async () => {
+  test("shows an API token its own jobs, its owner's session all of them, and others none", async () => {
     const { token: session, userId } = await service.login(needed);
     const { token: apiToken } = await insertApiToken(service.database, userId);
     const { token: second } = await insertApiToken(service.database, userId);
@@ -128,7 +128,7 @@ describe("myJobs", () => {
     "{ myJobs { nodes { id } } }",
     'mutation { retryJob(id: "ID") { id } }',
     'mutation { cancelJob(id: "ID") { id } }',
-  ])("is refused to a token narrowed to scopes, and without a login: %s", async (operation) => {
+  ])("is rejected for a scoped token, and without a login: %s", async (operation) => {
     const { token: session, userId } = await service.login(needed);
     const { token: scoped } = await insertApiToken(service.database, userId, [
       "invitations.create",
@@ -146,7 +146,7 @@ describe("myJobs", () => {
   });
 });
 
-describe("A job that failed", () => {
+describe("a failed job", () => {
   const failed = async () => {
     const { token, roleId: role, userId } = await service.login(needed);
     await invite(token, `${userId}@mine.example`);
@@ -156,7 +156,7 @@ describe("A job that failed", () => {
     return { token, role, userId, id: job?.["id"] };
   };
 
-  test("is in the queue again when its owner tries again, which the audit log tells", async () => {
+  test("is queued again when its owner retries it, which is audited", async () => {
     const { token, id, userId } = await failed();
     expect((await mine(token))[0]).toMatchObject({ error: "No such mailbox", canRetry: true });
     const { data, errors } = await change("retryJob", id, token);
@@ -187,7 +187,7 @@ describe("A job that failed", () => {
     });
   });
 
-  test("is not tried again by one who may not start it any more", async () => {
+  test("cannot be retried by an owner who can no longer start it", async () => {
     const { token, id, role } = await failed();
     await service.database.pool.query("delete from role_permissions where role_id = $1", [role]);
     const { errors } = await change("retryJob", id, token);
@@ -198,7 +198,7 @@ describe("A job that failed", () => {
     expect((await mine(token))[0]).toMatchObject({ state: "FAILED" });
   });
 
-  test("is no one else's to try again, cancel, or see, but for auditors, who see it", async () => {
+  test("cannot be retried, cancelled or seen by others, except that auditors see it", async () => {
     const { id } = await failed();
     const { token: other } = await service.login([...needed, "audit.read"]);
     for (const verb of ["retryJob", "cancelJob"] as const) {
@@ -219,7 +219,7 @@ describe("A job that failed", () => {
   });
 });
 
-test("an invitation's mail is not cancelled but revoked", async () => {
+test("an invitation's mail cannot be cancelled, only revoked", async () => {
   const { token } = await service.login(needed);
   await invite(token, "uncancelled@mine.example");
   const [job] = await mine(token);

@@ -25,10 +25,10 @@ const activeSuperadmins = async () =>
     )
   ).length;
 
-describe("The last active Superadmin", () => {
+describe("the last active Superadmin", () => {
   beforeAll(() => sql("delete from user_roles where role_id = $1", [systemRole]));
 
-  test("stays, also when they deactivate or strip themselves", async () => {
+  test("cannot deactivate themselves or remove their role", async () => {
     const last = await superadmin();
     // Holds all that a Superadmin does without being one: whoever holds less is refused for that already.
     const admin = await service.login(await allPermissions(service.database));
@@ -40,7 +40,7 @@ describe("The last active Superadmin", () => {
     expect(await activeSuperadmins()).toBe(1);
   });
 
-  test("stays when two of them strip or deactivate each other at once", async () => {
+  test("remains when two deactivate each other or remove each other's role concurrently", async () => {
     await sql("delete from user_roles where role_id = $1", [systemRole]);
     for (let round = 0; round < 10; round++) {
       const [first, second] = [await superadmin(), await superadmin()];
@@ -60,8 +60,8 @@ describe("The last active Superadmin", () => {
   });
 });
 
-describe("A user who is being deactivated", () => {
-  test("leaves no token behind, however hard they make some meanwhile", async () => {
+describe("a user during deactivation", () => {
+  test("keeps no token that is created concurrently", async () => {
     const admin = await superadmin();
     for (let round = 0; round < 10; round++) {
       const leaver = await service.login([]);

@@ -45,7 +45,7 @@ const typesOf = async (...asked: Parameters<typeof absences>) => {
 };
 
 describe("the arguments of @filter", () => {
-  test("select the absences that have a day in a period", async () => {
+  test("select the absences that overlap a period", async () => {
     const period = 'from: "2027-07-01", to: "2027-07-31"';
     expect(await typesOf(period)).toEqual(["VACATION", "SICK", "TRAINING"]);
     expect(await typesOf('from: "2027-07-03"')).toEqual(["SICK", "TRAINING", "OTHER"]);
@@ -57,7 +57,7 @@ describe("the arguments of @filter", () => {
     expect(await typesOf("status: REQUESTED")).toEqual(["SICK"]);
   });
 
-  test("take variables, of which null is none", async () => {
+  test("accept variables, and ignore null", async () => {
     const declared = "($status: AbsenceStatus, $from: Date)";
     const ask = (variables: Record<string, unknown>) =>
       typesOf("status: $status, from: $from", variables, declared);
@@ -69,14 +69,14 @@ describe("the arguments of @filter", () => {
     ]);
   });
 
-  test("go with a query, all of whose alternatives they narrow", async () => {
+  test("are combined with a query and apply to all of its alternatives", async () => {
     expect(await typesOf('status: APPROVED, query: "type:SICK OR type:OTHER"')).toEqual(["OTHER"]);
     expect(
       await typesOf('status: APPROVED, query: "type:$type", queryValues: { type: "TRAINING" }'),
     ).toEqual(["TRAINING"]);
   });
 
-  test("go with pages from both ends", async () => {
+  test("work with pages from both ends", async () => {
     const { data } = await service.ask(
       `{ absences(status: APPROVED, first: 1, orderBy: [STARTS_ON_ASC]) { pageInfo { endCursor hasNextPage } } }`,
       { token: reader.token },
@@ -98,7 +98,7 @@ describe("the arguments of @filter", () => {
     ["a value of the wrong type", 'from: "July"', /A Date is a day/],
     ["an unknown value of an enumeration", "status: LATE", /LATE/],
     ["a day before the calendar of searches", 'from: "0000-01-01"', /A Date is a day/],
-  ])("refuse %s", async (_what, args, message) => {
+  ])("reject %s", async (_what, args, message) => {
     const { errors } = await absences(args);
     expect(errors?.[0]).toMatchObject({
       message: expect.stringMatching(message),
@@ -106,7 +106,7 @@ describe("the arguments of @filter", () => {
     });
   });
 
-  test("switch a condition on where it has no value", async () => {
+  test("enable a condition without a value", async () => {
     const { token, userId } = await service.login([], `${randomUUID()}@example.com`);
     await service.database.pool.query(
       `insert into notifications (user_id, kind, title, subject_key, read_at)

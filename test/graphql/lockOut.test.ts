@@ -35,8 +35,8 @@ function expectRefusal(answer: Answer, doing: string, ...keys: string[]): void {
   ]);
 }
 
-describe("Whoever may change users, but holds less than another,", () => {
-  test("cannot deactivate that one, who stays logged in", async () => {
+describe("a user with users.update and fewer permissions than another user", () => {
+  test("cannot deactivate the other, whose session continues", async () => {
     const helpdesk = await service.login(["users.update", "users.read"]);
     const auditor = await service.login(["users.read", "audit.read", "orders.read"]);
     const answer = await ask(helpdesk.token, deactivate, { id: auditor.userId });
@@ -50,7 +50,7 @@ describe("Whoever may change users, but holds less than another,", () => {
     expect(await isActive(admin.userId)).toBe(true);
   });
 
-  test("cannot take that one's roles, and can take those whose permissions they hold", async () => {
+  test("can only remove roles whose permissions they hold", async () => {
     const helpdesk = await service.login(["users.update", "users.read"]);
     const target = await service.login(["audit.read"]);
     const { roleId: reading } = await service.login(["users.read"]);
@@ -73,7 +73,7 @@ describe("Whoever may change users, but holds less than another,", () => {
     expect(taken.errors).toBeUndefined();
   });
 
-  test("cannot revive that one, though they may all others", async () => {
+  test("cannot activate the other, but can activate others", async () => {
     const admin = await superadmin();
     const helpdesk = await service.login(["users.update", "users.read"]);
     const auditor = await service.login(["audit.read"]);
@@ -94,7 +94,7 @@ describe("Whoever may change users, but holds less than another,", () => {
     expect((await ask(helpdesk.token, activate, { id: auditor.userId })).errors).toBeUndefined();
   });
 
-  test("cannot do so with a narrowed token either, not even to its owner", async () => {
+  test("cannot do so with a scoped token, not even for its owner", async () => {
     const admin = await superadmin();
     const { token } = await insertApiToken(service.database, admin.userId, ["users.update"]);
     const auditor = await service.login(["audit.read"]);
@@ -104,7 +104,7 @@ describe("Whoever may change users, but holds less than another,", () => {
     expect((await ask(token, deactivate, { id: userId })).errors).toBeUndefined();
   });
 
-  test("learns of an unknown user that there is none", async () => {
+  test("gets NOT_FOUND for an unknown user", async () => {
     const helpdesk = await service.login(["users.update"]);
     for (const verb of [activate, deactivate]) {
       const answer = await ask(helpdesk.token, verb, {
@@ -115,7 +115,7 @@ describe("Whoever may change users, but holds less than another,", () => {
   });
 });
 
-describe("The pending invitations of a deactivated user", () => {
+describe("the pending invitations of a deactivated user", () => {
   const statusOf = async (email: string) =>
     (
       await sql<{ id: string; state: string; invited_by_user_id: string }>(
@@ -125,7 +125,7 @@ describe("The pending invitations of a deactivated user", () => {
     )[0];
   const resend = `mutation ($id: ID!) { resendInvitation(id: $id) { status } }`;
 
-  test("end, with a row in the audit log; those that were accepted or made by others do not", async () => {
+  test("end with an audit row, unlike accepted ones and those of others", async () => {
     const admin = await superadmin();
     const leaver = await service.login(granting);
     const { roleId } = await service.login(["roles.read"]);
@@ -157,7 +157,7 @@ describe("The pending invitations of a deactivated user", () => {
     );
   });
 
-  test("can be sent again by a holder of the role's permissions, who becomes the inviter", async () => {
+  test("can be resent by a holder of the role's permissions, who becomes the inviter", async () => {
     const admin = await superadmin();
     const leaver = await service.login([...granting, "audit.read"]);
     const { roleId } = await service.login(["audit.read"]);
@@ -179,7 +179,7 @@ describe("The pending invitations of a deactivated user", () => {
     expect((await statusOf("again@example.com"))?.state).toBe("expired");
   });
 
-  test("end however hard the leaver invites meanwhile", async () => {
+  test("end also when they are created concurrently", async () => {
     const admin = await superadmin();
     const { roleId } = await service.login([]);
     for (let round = 0; round < 10; round++) {

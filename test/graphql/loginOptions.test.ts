@@ -23,7 +23,7 @@ describe("loginOptions", () => {
     await service.stop();
   });
 
-  test("names the ways to log in, without a login", async () => {
+  test("lists the login methods without a login", async () => {
     const { data, errors } = await service.ask(query);
     expect(errors).toBeUndefined();
     expect(data.loginOptions).toEqual({
@@ -38,7 +38,7 @@ describe("loginOptions", () => {
     });
   });
 
-  test("offers no first user once there is one", async () => {
+  test("offers no first user after one exists", async () => {
     await service.login([]);
     expect((await service.ask(query)).data.loginOptions.firstUser).toBe(false);
   });
@@ -50,7 +50,7 @@ describe("loginOptions", () => {
     await service.ask("mutation { cleanupTestRun }", { headers });
   });
 
-  test("leaves the caller of the operation known", async () => {
+  test("does not change the caller of the operation", async () => {
     const { token, userId } = await service.login([]);
     const { data } = await service.ask("{ loginOptions { devLogin } me { id } }", { token });
     expect(data).toEqual({ loginOptions: { devLogin: true }, me: { id: userId } });

@@ -56,8 +56,8 @@ const missing = (key: string) => ({
   message: `Missing required permission: ${key}`,
 });
 
-describe("A product", () => {
-  test("is made and changed by hand, each time recorded", async () => {
+describe("a product", () => {
+  test("is created and changed by staff, and each change is audited", async () => {
     const input = {
       erpProductNumber: "00042",
       name: "Savennières",
@@ -91,7 +91,7 @@ describe("A product", () => {
     });
   });
 
-  test("keeps the number that it was made with, and the ERP's time stamp is the ERP's", async () => {
+  test("keeps its number, and its ERP timestamp cannot be set", async () => {
     const id = await product();
     for (const [verb, name] of [
       ["update", "erpProductNumber"],
@@ -121,14 +121,14 @@ describe("A product", () => {
     );
   });
 
-  test("is never deleted, since orders and campaigns speak of it: it is taken off sale", async () => {
+  test("cannot be deleted, only deactivated", async () => {
     const { data } = await ask(`{ __type(name: "Mutation") { fields { name } } }`);
     const names = (data.__type.fields as { name: string }[]).map(({ name }) => name);
     expect(names).toEqual(expect.arrayContaining(["createProduct", "updateProduct"]));
     expect(names).not.toContain("deleteProduct");
   });
 
-  test("refuses a value that breaks a rule, and one that it would have to round", async () => {
+  test("rejects a value that violates a constraint or would be rounded", async () => {
     const wrong = (input: Record<string, unknown>) =>
       make("Product", { erpProductNumber: randomUUID(), name: "x", ...input }).then(refusal);
     expect(await wrong({ vintage: 99999 })).toEqual({
@@ -184,7 +184,7 @@ describe("A product", () => {
       ).toMatchObject({ code: "BAD_USER_INPUT", path: ["input", "alcoholPercent"] });
   });
 
-  test("takes decimals as texts and as numbers", async () => {
+  test("accepts decimals as strings and as numbers", async () => {
     for (const [sent, kept] of [
       ["12.50", "12.50"],
       ["+1.25e1", "12.50"],
@@ -229,11 +229,11 @@ const inputOf = async ({ type, input }: (typeof parts)[number]) => ({
   ...(type === "ProductRating" ? { reviewerId: await reviewer() } : {}),
 });
 
-describe.each(parts)("A $type", (part) => {
+describe.each(parts)("a $type", (part) => {
   const { type, changes, key } = part;
   const shown = `id product { id } ${Object.keys(part.input).join(" ")}`;
 
-  test("is added to a product, changed and deleted, each time recorded", async () => {
+  test("is added to a product, changed and deleted, and each change is audited", async () => {
     const input = await inputOf(part);
     const made = await make(type, input, shown);
     expect(made.errors).toBeUndefined();
@@ -255,7 +255,7 @@ describe.each(parts)("A $type", (part) => {
     );
   });
 
-  test("is there once, and of a product that is there", async () => {
+  test("is unique and belongs to an existing product", async () => {
     const input = await inputOf(part);
     expect((await make(type, input)).errors).toBeUndefined();
     expect(refusal(await make(type, input)).code).toBe("CONFLICT");
@@ -266,14 +266,14 @@ describe.each(parts)("A $type", (part) => {
     });
   });
 
-  test("stays with its product", async () => {
+  test("cannot be moved to another product", async () => {
     const id = await idOf(make(type, await inputOf(part)));
     expect(refusal(await change(type, id, { productId: await product() })).message).toContain(
       '"productId" is not defined',
     );
   });
 
-  test(`needs ${key} for each verb, also underneath`, async () => {
+  test(`needs ${key} for each verb, also in the database`, async () => {
     const input = await inputOf(part);
     const id = await idOf(make(type, input));
     const others = await service.login([...keys.filter((one) => one !== key), "reviewers.read"]);
@@ -289,12 +289,12 @@ describe.each(parts)("A $type", (part) => {
   });
 });
 
-describe("A price", () => {
+describe("a price", () => {
   test.each([
     ["12.345", "amount can have 2 decimals at most"],
     ["-1", "amount must be a decimal from 0 to 999999999.99"],
     ["9999999999999", "amount can have 12 digits before the point at most"],
-  ])("of %s is refused", async (amount, message) => {
+  ])("of %s is rejected", async (amount, message) => {
     const input = { productId: await product(), type: "retail", currency: "DKK", amount };
     expect(refusal(await make("ProductPrice", input))).toMatchObject({
       code: "BAD_USER_INPUT",
@@ -304,7 +304,7 @@ describe("A price", () => {
   });
 });
 
-describe("The address of a picture", () => {
+describe("the address of a picture", () => {
   test.each([
     "http://images.example.com/a.jpg",
     "https://127.0.0.1/a.jpg",
@@ -319,7 +319,7 @@ describe("The address of a picture", () => {
     "https://user@example.com/a.jpg",
     "https://example.com\\@10.0.0.1/a.jpg",
     "https://169.254.169.254/latest",
-  ])("may not be %s, of a product or of a person", async (url) => {
+  ])("cannot be %s, for a product or a person", async (url) => {
     const input = { productId: await product(), url };
     expect(refusal(await make("ProductImage", input))).toMatchObject({
       code: "BAD_USER_INPUT",
@@ -345,8 +345,8 @@ describe("The address of a picture", () => {
   });
 });
 
-describe("A reviewer", () => {
-  test("is renamed, and deleted while nothing is rated", async () => {
+describe("a reviewer", () => {
+  test("is renamed, and deleted while it has no ratings", async () => {
     const id = await reviewer();
     const name = `Renamed ${randomUUID()}`;
     expect((await change("Reviewer", id, { name }, "name")).data.changed).toEqual({ name });
@@ -360,7 +360,7 @@ describe("A reviewer", () => {
     expect((await remove("Reviewer", id)).data).toEqual({ gone: true });
   });
 
-  test("is left alone by those who may only read", async () => {
+  test("cannot be changed with reviewers.read only", async () => {
     const id = await reviewer();
     const { token } = await service.login(["reviewers.read", "products.update"]);
     for (const answer of [

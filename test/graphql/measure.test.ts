@@ -7,7 +7,7 @@ const nested = (levels: number, inner = "id") =>
 const times = (count: number, part: (index: number) => string) =>
   Array.from({ length: count }, (_value, index) => part(index)).join(" ");
 
-describe("a document at its bound passes, and one beyond it is refused by its name and numbers", () => {
+describe("accepts a document at a limit and rejects one above it with the limit's name and numbers", () => {
   const pairs: [string, (size: number) => string, number, Partial<DocumentLimits>, string][] = [
     ["depth", (n) => `{ ${nested(n - 1)} }`, 14, { depth: 14 }, "levels of nesting"],
     [

@@ -35,7 +35,7 @@ const spellings: [string, string][] = [
   ["with a variation selector", "René\ufe0f Gabriel"],
 ];
 
-describe("A name that is matched", () => {
+describe("a name for matching", () => {
   test.each(spellings)("is the same reviewer %s", (_how, spelling) =>
     rolledBack(async (client) => {
       const rating = (reviewerName: string, year: number) => ({
@@ -51,7 +51,7 @@ describe("A name that is matched", () => {
     }),
   );
 
-  test("is a duplicate within one product in another composition", () =>
+  test("is a duplicate within one product in another Unicode composition", () =>
     rolledBack(async (client) => {
       const ratings = ["René", "Rene\u0301"].map((reviewerName) => ({
         reviewerName,
@@ -63,7 +63,7 @@ describe("A name that is matched", () => {
       expect(results[0]?.errors[0]).toMatchObject({ code: "DUPLICATE" });
     }));
 
-  test("finds a wine type in another composition and with other spaces", () =>
+  test("finds a wine type in another composition and with different spaces", () =>
     rolledBack(async (client) => {
       await client.query("insert into wine_types (name) values ('Rosé doux')");
       const fields = { name: "Tavel", wineType: " ROSE\u0301  doux" };
@@ -71,7 +71,7 @@ describe("A name that is matched", () => {
       expect((await stored(client))["1"]).toMatchObject({ wineType: "Rosé doux" });
     }));
 
-  test("is unique by its key, in every table with a unique name", async () => {
+  test("is unique by its normalized key, in every table with a unique name", async () => {
     const { rows } = await database.pool.query<{ name: string; columns: string }>(
       `select i.indexrelid::regclass::text as name, pg_get_indexdef(i.indexrelid, 1, true) as columns
        from pg_index i join pg_class c on c.oid = i.indrelid
@@ -116,7 +116,7 @@ describe("A name that is matched", () => {
       ).rejects.toThrow("duplicate key");
     }));
 
-  test("of the ERP finds its mapping rule with other spaces and composition, not in other case", () =>
+  test("of the ERP finds its mapping rule in another composition and with different spaces, but not in another case", () =>
     rolledBack(async (client) => {
       await client.query(
         "insert into erp_mapping_rules (code, key, is_ignored) values ('payment_method.unmapped', 'Re\u0301seau  30', true)",
@@ -129,7 +129,7 @@ describe("A name that is matched", () => {
       expect(rows).toEqual([{ found: true }, { found: true }, { found: false }]);
     }));
 
-  test("is refused of a reviewer with a zero-width character, whether it matches or not", () =>
+  test("of a reviewer is rejected with a zero-width character, whether it matches or not", () =>
     rolledBack(async (client) => {
       await client.query("insert into reviewers (name) values ('René')");
       const { results } = await sync(client, [
@@ -142,7 +142,7 @@ describe("A name that is matched", () => {
       expect(results[0]?.errors[0]?.message).toMatch(/^reviewerName must be/);
     }));
 
-  test("is refused when it holds a zero-width character and matches nothing", () =>
+  test("is rejected with a zero-width character when it matches nothing", () =>
     rolledBack(async (client) => {
       await expect(
         client.query("insert into reviewers (name) values ('Re\u200bné')"),
@@ -150,7 +150,7 @@ describe("A name that is matched", () => {
     }));
 });
 
-test("A product number is matched byte for byte", () =>
+test("a product number is matched byte for byte", () =>
   rolledBack(async (client) => {
     const numbers = ["R1", "r1", "A  B", "A B", "01", "1"];
     const { counts } = await sync(
@@ -164,11 +164,11 @@ test("A product number is matched byte for byte", () =>
     expect(rows.map(({ number }) => number).toSorted()).toEqual(numbers.toSorted());
   }));
 
-test("The tables of this schema sort their names for people", async () => {
+test("the tables of this schema sort names by display_order", async () => {
   expect((await database.pool.query("select * from schema_warnings()")).rows).toEqual([]);
 });
 
-test("A table with names that the database sorts by itself is warned of", () =>
+test("warns of a table whose names have the default collation", () =>
   rolledBack(async (client) => {
     await client.query(
       `create table planted (id uuid primary key, name text, code text collate "C", place text);
@@ -206,7 +206,7 @@ const sorted = [
   "åbo",
 ];
 
-describe("Names in lists", () => {
+describe("names in lists", () => {
   const shuffled = sorted.toSorted((a, b) => (a + "x" > b ? -1 : 1)).toReversed();
   let token: string;
   const permissions = ["products.read", "reviewers.read", "departments.read", "customers.read"];
@@ -249,7 +249,7 @@ describe("Names in lists", () => {
     ],
   ];
 
-  test.each(engines)("are sorted for people by %s", async (_engine, ask) => {
+  test.each(engines)("are in display order by %s", async (_engine, ask) => {
     for (const field of ["products", "customers"])
       expect(await ask(`{ ${field} { nodes { name } } }`, {})).toEqual({
         [field]: { nodes: sorted.map((name) => ({ name })) },
@@ -262,7 +262,7 @@ describe("Names in lists", () => {
     ]);
   });
 
-  test.each(engines)("are paged one by one, both ways, by %s", async (_engine, ask) => {
+  test.each(engines)("are paged one by one in both directions by %s", async (_engine, ask) => {
     const page = `query ($first: Int, $last: Int, $after: Cursor, $before: Cursor, $orderBy: [ProductOrderBy!]) {
       products(first: $first, last: $last, after: $after, before: $before, orderBy: $orderBy) {
         nodes { name } pageInfo { startCursor endCursor } } }`;
@@ -296,7 +296,7 @@ describe("Names in lists", () => {
     }
   });
 
-  test("are sorted for people in groups", async () => {
+  test("are in display order in groups", async () => {
     await database.pool.query("update products set country = name");
     const { data } = await service.ask(
       "{ products(first: 0) { groupedAggregates(groupBy: [COUNTRY]) { keys } } }",

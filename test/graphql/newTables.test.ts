@@ -89,8 +89,8 @@ const cellars = (order: string, more = "") => `
   insert into alarms (cellar_id, place, code) select id, 'door', 'x' from cellars where name = 'New';
   reset role;`;
 
-describe("a table that a migration brings", () => {
-  test("can be searched, ordered and paged without any code for it", async () => {
+describe("a table that a migration adds", () => {
+  test("can be searched, ordered and paged without code", async () => {
     await database.pool.query(cellars("opened_on desc, name"));
     const started = await startService({ database });
     service = started;
@@ -184,21 +184,21 @@ describe("a table that a migration brings", () => {
     ]);
   });
 
-  test("does not start with an order by a column that it does not have", async () => {
+  test("prevents the start with a default order by an unknown column", async () => {
     await database.pool.query(cellars("size, name"));
     await expect(startService({ database })).rejects.toThrow(
       "The tag @defaultOrder of the table cellars names the column size, which the table does not have.",
     );
   });
 
-  test("does not start with a filter by a column that it does not have", async () => {
+  test("prevents the start with a filter by an unknown column", async () => {
     await database.pool.query(cellars("opened_on desc, name", "@filter asked size:$value"));
     await expect(startService({ database })).rejects.toThrow(
       "The tag @filter asked of the table cellars: query: `size` is not a field",
     );
   });
 
-  test("does not start with a filter of the name of another argument", async () => {
+  test("prevents the start with a filter named like another argument", async () => {
     await database.pool.query(cellars("opened_on desc, name", "@filter first name:$value"));
     await expect(startService({ database })).rejects.toThrow(
       "The tag @filter first of the table cellars: every list has this argument already",

@@ -63,7 +63,7 @@ const setPreference = async (token: string, kind: string, input: Record<string, 
   );
 };
 
-describe("The inbox", () => {
+describe("the inbox", () => {
   test("lists notifications of the caller, newest first, and counts unread ones", async () => {
     const anna = await person();
     const bo = await person();
@@ -159,7 +159,7 @@ describe("The inbox", () => {
   });
 });
 
-describe("The settings", () => {
+describe("the settings", () => {
   test("exist for each kind, and changes are audited", async () => {
     const { token, userId } = await person();
     const { data } = await ask("{ notificationPreferences { kind inInbox mail } }", {}, token);
@@ -215,7 +215,7 @@ describe("The settings", () => {
   });
 });
 
-describe("Notifications are created for", () => {
+describe("notifications are created for", () => {
   test("absence requests and decisions", async () => {
     const boss = await person(["absences.update"], "boss");
     const anna = await person();
@@ -500,7 +500,7 @@ describe("Notifications are created for", () => {
   });
 });
 
-describe("Mails", () => {
+describe("mails", () => {
   const due = (userId: string) =>
     sql<{ title: string; due: string | null; mail: boolean }>(
       `select title, to_char(mail_at at time zone 'Europe/Copenhagen', 'HH24:MI') as due, mail_id is not null as mail
@@ -569,7 +569,7 @@ describe("Mails", () => {
   });
 });
 
-test("A repetition after the daily mail is in the next one", async () => {
+test("a repetition after the daily mail is in the next one", async () => {
   const { userId } = await person();
   const row = () =>
     sql(
@@ -585,7 +585,7 @@ test("A repetition after the daily mail is in the next one", async () => {
   expect(await row()).toEqual([{ occurrences: 2, ahead: true, mail_id: null, mailed_at: null }]);
 });
 
-describe("Time zones", () => {
+describe("time zones", () => {
   test("are validated for users and the office", async () => {
     const office = await person(["settings.update"]);
     const { token, userId } = await person();
@@ -619,7 +619,7 @@ describe("Time zones", () => {
   });
 });
 
-describe("Locales", () => {
+describe("locales", () => {
   test("are validated for users and the office, whose locale is the default", async () => {
     const office = await person(["settings.update"]);
     const { token, userId } = await person();

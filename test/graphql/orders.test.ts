@@ -48,7 +48,7 @@ async function found(query: string): Promise<string[]> {
 }
 
 describe("an order", () => {
-  test("comes with its customer, its lines in their order and what took its place", async () => {
+  test("has its customer, its sorted lines and the order that superseded it", async () => {
     const { data, errors } = await service.ask(
       `{ orders(query: "erpOrderNumber:IN(\\"00100\\", \\"101\\")") { nodes {
            erpOrderNumber status currency netAmount vatAmount totalAmount placedAt paymentMethod deliveryName
@@ -107,11 +107,11 @@ describe("an order", () => {
     ["lines.erpProductNumber:0008", ["00100"]],
     ["NOT customerId:*", ["102"]],
     ["supersededByOrderId:*", ["101"]],
-  ])("is found by %s, the latest first", async (query, expected) => {
+  ])("is found by %s, latest first", async (query, expected) => {
     expect(await found(query)).toEqual(expected);
   });
 
-  test("cannot be written through the API, nor can a customer", async () => {
+  test("cannot be written through the API, like customers", async () => {
     const { data } = await service.ask("{ __schema { mutationType { fields { name } } } }", {
       token,
     });
@@ -131,7 +131,7 @@ describe("an order", () => {
 });
 
 describe("a caller without the permission", () => {
-  test.each(["orders", "customers"])("is refused %s", async (field) => {
+  test.each(["orders", "customers"])("is denied %s", async (field) => {
     const caller = await service.login(["products.read"]);
     const { data, errors } = await service.ask(`{ ${field} { nodes { id } } }`, caller);
     expect(data).toBeNull();
@@ -143,7 +143,7 @@ describe("a caller without the permission", () => {
     ]);
   });
 
-  test("read customers or products sees orders without them, and customers without their orders", async () => {
+  test("to read customers or products sees orders without them, and customers without orders", async () => {
     const orders = await service.login(["orders.read"]);
     const first = await service.ask(
       `{ orders(query: "00100") { nodes { customerName customer { id } lines(first: 1) { erpProductNumber product { id } } } } }`,
@@ -164,7 +164,7 @@ describe("a caller without the permission", () => {
     expect(second.data.customers.nodes[0].orders).toEqual({ totalCount: 0, nodes: [] });
   });
 
-  test("come with a token scoped to orders reads them", async () => {
+  test("with a token scoped to orders reads them", async () => {
     const { userId } = await service.login(["orders.read", "customers.read"]);
     const scoped = await insertApiToken(service.database, userId, ["orders.read"]);
     const { data } = await service.ask("{ orders { nodes { erpOrderNumber } } }", scoped);
@@ -175,7 +175,7 @@ describe("a caller without the permission", () => {
 });
 
 describe("the audit log", () => {
-  test("knows who read orders, which, and how many came", async () => {
+  test("records the reader of orders, the orders and their number", async () => {
     const caller = await service.login(["orders.read"]);
     const { headers } = await service.ask(
       `query Late { orders(query: "status:OPEN", first: 10) { nodes { id } } }`,
@@ -202,7 +202,7 @@ describe("the audit log", () => {
     ]);
   });
 
-  test("knows what was done to an order, its lines and its customer, but not the flags that follow from issues", async () => {
+  test("records changes of an order, its lines and its customer, but not of flags derived from issues", async () => {
     const { pool } = service.database;
     await pool.query(
       `insert into order_import_issues (order_id, kind, code, key, message)

@@ -47,7 +47,7 @@ describe("pages", () => {
 
   const byName = ["1", "0001", "001", "ABXC", "AB_C"];
 
-  test("follow the table's own order where none is given, whether absent, null or empty", async () => {
+  test("have the table's default order when orderBy is absent, null or empty", async () => {
     for (const variables of [{}, { orderBy: null }, { orderBy: [] }])
       expect((await read(variables)).numbers).toEqual(byName);
     const literal = await service.ask(`{ products(orderBy: []) ${numbers} }`, { token });
@@ -56,7 +56,7 @@ describe("pages", () => {
     ).toEqual(byName);
   });
 
-  test("tell their cursors also to those who ask for nothing else", async () => {
+  test("return cursors when nothing else is selected", async () => {
     const { startCursor, endCursor } = await read({ first: 2 });
     expect(endCursor).not.toBe(startCursor);
     for (const [name, cursor] of Object.entries({ startCursor, endCursor })) {
@@ -74,7 +74,7 @@ describe("pages", () => {
     [["ID_DESC", "NAME_ASC"]],
     [["PRIMARY_KEY_ASC"]],
     [["WINE_TYPE_ID_ASC", "VINTAGE_ASC"]],
-  ])("one at a time, forwards and backwards, visit every row once in order %j", async (orderBy) => {
+  ])("of one row contain every row once, forwards and backwards, in order %j", async (orderBy) => {
     const whole = (await read({ orderBy })).numbers;
     const forwards: string[] = [];
     let next = await read({ orderBy, first: 1 });
@@ -103,7 +103,7 @@ describe("pages", () => {
     "orderBy: [VINTAGE_DESC]",
     "orderBy: VINTAGE_ASC",
     "orderBy: [WINE_TYPE_ID_ASC, VINTAGE_ASC]",
-  ])("visit every row once where the document itself says %j", async (order) => {
+  ])("contain every row once with the literal order %j", async (order) => {
     const ask = async (args: string) => {
       const { data, errors } = await service.ask(
         `{ products(${args}, ${order}) { nodes { erpProductNumber } pageInfo { endCursor startCursor } } }`,
@@ -127,7 +127,7 @@ describe("pages", () => {
     expect((await read({ orderBy })).numbers).toEqual(whole);
   });
 
-  test("begin after the cursor, then pass over the offset", async () => {
+  test("start after the cursor and then skip the offset", async () => {
     const { endCursor } = await read({ first: 1 });
     expect((await read({ after: endCursor, offset: 1, first: 2 })).numbers).toEqual(
       byName.slice(2, 4),
@@ -151,11 +151,11 @@ describe("pages", () => {
       "after",
       "after must be a cursor from an earlier answer",
     ],
-  ])("refuse %j", async (variables, name, message) => {
+  ])("reject %j", async (variables, name, message) => {
     expect(await refused(page, variables)).toMatchObject({ message, path: [name] });
   });
 
-  test("refuse bad arguments also where nothing of the page is read", async () => {
+  test("reject invalid arguments also when no field of the page is read", async () => {
     expect(await refused("{ products(first: -1) { __typename } }")).toMatchObject({
       path: ["first"],
     });
@@ -164,7 +164,7 @@ describe("pages", () => {
     });
   });
 
-  test("refuse a cursor of another order", async () => {
+  test("reject a cursor of another order", async () => {
     const { endCursor } = await read({ first: 1 });
     const { message } = await refused(page, { after: endCursor, orderBy: ["VINTAGE_ASC"] });
     expect(message).toBe(
@@ -182,7 +182,7 @@ describe("pages", () => {
     [["CREATED_AT_DESC"], "created_at desc", "yesterday"],
     [["CREATED_AT_DESC"], "created_at desc", "2026-02-30T00:00:00.000000+00:00"],
     [["CREATED_AT_DESC"], "created_at desc", "2026-02-20T00:00:00.000000+16:00"],
-  ])("refuse in order %j a cursor with %s %j", async (orderBy, column, value) => {
+  ])("reject in order %j a cursor with %s %j", async (orderBy, column, value) => {
     const id = "00000000-0000-7000-8000-000000000000";
     const direction = column.split(" ")[1];
     for (const name of ["after", "before"]) {
@@ -192,7 +192,7 @@ describe("pages", () => {
     }
   });
 
-  test("hold 50 rows by default and 250 at most", async () => {
+  test("have 50 rows by default and 250 at most", async () => {
     await service.database.pool.query(
       "insert into products (erp_product_number, name) select 'many ' || i, 'Many ' || i from generate_series(1, 300) i",
     );
@@ -207,7 +207,7 @@ describe("pages", () => {
 });
 
 describe("plain lists", () => {
-  test("are whole and in their table's order unless a part is asked for", async () => {
+  test("are complete and in their table's default order unless a part is requested", async () => {
     const { data } = await service.ask(
       `{ reviewers { name } part: reviewers(first: 1, offset: 1) { name } none: reviewers(first: 0) { name }
          turned: reviewers(orderBy: [ID_DESC]) { name } }`,
@@ -243,11 +243,11 @@ describe("plain lists", () => {
       "first",
       "first must be from 0 to 1000",
     ],
-  ])("refuse %s", async (document, name, message) => {
+  ])("reject %s", async (document, name, message) => {
     expect(await refused(document)).toMatchObject({ message, path: [name] });
   });
 
-  test("no enumeration of orders has a value that orders nothing", async () => {
+  test("no orderBy enumeration has a value without an order", async () => {
     const { data } = await service.ask(`{ __schema { types { name kind enumValues { name } } } }`, {
       token,
     });

@@ -34,7 +34,7 @@ describe("pages beside a plain list", () => {
     });
   });
 
-  test("go on after a cursor and by offset", async () => {
+  test("continue after a cursor and by offset", async () => {
     const { userPages } = await read(
       `{ userPages(query: "name:page*", first: 2) { pageInfo { endCursor } } }`,
     );
@@ -47,7 +47,7 @@ describe("pages beside a plain list", () => {
     expect(next.offset.nodes).toEqual(next.after.nodes);
   });
 
-  test("have figures", async () => {
+  test("have aggregates", async () => {
     const { userPages } = await read(
       `{ userPages(query: "name:page*") { groupedAggregates(groupBy: [IS_ACTIVE]) { keys distinctCount { id } } } }`,
       "grafast",
@@ -60,7 +60,7 @@ describe("pages beside a plain list", () => {
     expect(searchFields.map(({ name }: { name: string }) => name)).toContain("email");
   });
 
-  test("ask for the permission of the list", async () => {
+  test("need the permission of the list", async () => {
     const nobody = await service.login([]);
     const { errors } = await service.ask("{ userPages { nodes { id } } }", { token: nobody.token });
     expect(errors?.[0]?.extensions).toMatchObject({
@@ -69,7 +69,7 @@ describe("pages beside a plain list", () => {
     });
   });
 
-  test("record that they were read", async () => {
+  test("are recorded in the audit log", async () => {
     const { userId, token: own } = await service.login(["users.read"]);
     await service.ask("{ userPages(first: 1) { nodes { id } } }", { token: own });
     const { rows } = await service.database.pool.query(
@@ -81,7 +81,7 @@ describe("pages beside a plain list", () => {
 });
 
 describe("the argument query of a plain list", () => {
-  test("finds what its pages find, beside order and part", async () => {
+  test("finds the same rows as its pages, with order and limit", async () => {
     const { users, none } = await read(
       `{ users(query: "name:page*", orderBy: [ID_DESC], first: 2, offset: 1) { name }
          none: users(query: "name:nobody") { name } }`,
@@ -91,7 +91,7 @@ describe("the argument query of a plain list", () => {
     expect(none).toEqual([]);
   });
 
-  test("leaves the list whole where it is null", async () => {
+  test("returns the complete list when it is null", async () => {
     const all = await read("{ users { id } }");
     const { data } = await service.ask("query ($query: String) { users(query: $query) { id } }", {
       token,
@@ -100,7 +100,7 @@ describe("the argument query of a plain list", () => {
     expect(data).toEqual(all);
   });
 
-  test("is refused with its place, as that of pages", async () => {
+  test("is rejected with its position, like that of pages", async () => {
     const refused = async (field: string) => {
       const { data, errors } = await service.ask(`{ ${field} }`, { token });
       expect(data).toBeNull();

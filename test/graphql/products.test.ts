@@ -92,7 +92,7 @@ describe("the query argument", () => {
     expect(await found(query)).toEqual(expected);
   });
 
-  test("an absent query and null mean everything, a blank one is refused", async () => {
+  test("an absent query and null match all rows, a blank one is rejected", async () => {
     const document = `query ($query: String) { products(query: $query) ${numbers} }`;
     for (const variables of [{}, { query: null }]) {
       const { data } = await service.ask(document, { token, variables });
@@ -102,14 +102,14 @@ describe("the query argument", () => {
     expect(await refused(`{ products(query: "") ${numbers} }`)).toMatchObject({ path: ["query"] });
   });
 
-  test("signs alone, which no index could find, are refused at their position", async () => {
+  test("punctuation alone, which no index can find, is rejected at its position", async () => {
     for (const query of ["%", "_", "\u0301"])
       expect(
         await refused(`query ($query: String) { products(query: $query) ${numbers} }`, { query }),
       ).toMatchObject({ path: ["query"], position: 1, length: 1 });
   });
 
-  test("refuses an invalid query with position, length and the nearest names", async () => {
+  test("rejects an invalid query with position, length and the nearest names", async () => {
     expect(await refused(`{ products(query: "margaux vintag:2015") ${numbers} }`)).toMatchObject({
       message:
         "query: `vintag` is not a field that can be searched (did you mean `vintage`?) at position 9",
@@ -122,14 +122,14 @@ describe("the query argument", () => {
     });
   });
 
-  test("related rows that the caller may not read are not found by", async () => {
+  test("a query does not match by related rows that the caller cannot read", async () => {
     const caller = await service.login(["products.read"]);
     const document = `{ products(query: "ratings.points:>90") ${numbers} }`;
     expect((await service.ask(document, caller)).data.products.nodes).toEqual([]);
     expect((await service.ask(document, { token })).data.products.nodes).toHaveLength(2);
   });
 
-  test("its description lists the fields with their operators", async () => {
+  test("the argument's description lists the fields with their operators", async () => {
     const { data } = await service.ask(
       `{ __type(name: "Query") { fields { name args { name description } } } }`,
       { token },
@@ -145,7 +145,7 @@ describe("the query argument", () => {
 });
 
 describe("the total", () => {
-  test("is null unless asked for, and follows the query but not the page", async () => {
+  test("is null unless requested, and depends on the query but not on the page", async () => {
     const ask = (args: string, variables?: Record<string, unknown>) =>
       service.ask(
         `query ($all: Boolean = false) { products${args} { totalCount nodes { id } } unused: wineTypes @include(if: $all) { id } }`,
@@ -168,7 +168,7 @@ describe("the total", () => {
     expect(both.data).toEqual({ a: { totalCount: null }, b: { totalCount: 5 } });
   });
 
-  test("runs nothing when it is not asked for", async () => {
+  test("runs no statement when it is not requested", async () => {
     const client = await service.database.pool.connect();
     try {
       // Whatever read the table would wait for the end of this transaction.

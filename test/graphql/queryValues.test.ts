@@ -39,7 +39,7 @@ describe.each([
     ["country:IN($countries)", { countries: ["IT", "ES"] }, ["Barolo", "Rioja"]],
     ["name:$start*", { start: "château" }, [odd]],
     ["wineType.name:$type -name:$name", { type: "Red", name: odd }, ["Barolo", "Rioja"]],
-  ])("find what %s asks for", async (query, values, names) => {
+  ])("find the rows of %s", async (query, values, names) => {
     expect(await products(query, values, extra)).toEqual({ names, errors: undefined });
   });
 
@@ -48,13 +48,13 @@ describe.each([
     ["name:$name", { name: "x", other: 1 }, ["queryValues", "other"]],
     ["name:$name", { name: {} }, ["queryValues", "name"]],
     [null, { name: "x" }, ["queryValues"]],
-  ])("are refused where %s does not fit %j", async (query, values, path) => {
+  ])("are rejected when %s does not fit %j", async (query, values, path) => {
     const { errors } = await products(query as string, values, extra);
     expect(errors).toEqual([[expect.any(String), path]]);
   });
 });
 
-test("a value in the document itself is bound as well", async () => {
+test("a literal value in the document is bound too", async () => {
   const { data } = await service.ask(
     `{ products(query: "name:$name", queryValues: { name: "Barolo" }) { nodes { vintage } } }`,
     { token },
@@ -62,7 +62,7 @@ test("a value in the document itself is bound as well", async () => {
   expect(data.products.nodes).toEqual([{ vintage: 2019 }]);
 });
 
-test("an export by query takes values", async () => {
+test("an export by query accepts values", async () => {
   const { data } = await service.ask("{ exportTemplates { id name } }", { token });
   const { id } = data.exportTemplates.find(({ name }: { name: string }) => name === "Price list");
   const start = (queryValues: unknown) =>

@@ -50,7 +50,7 @@ const update = (id: string, input: Record<string, unknown>) =>
   );
 
 describe("the history of a row", () => {
-  test("shows each change with its person to callers who may only read the row", async () => {
+  test("shows each change with its user to callers who can read the row", async () => {
     const id = await make();
     await update(id, { color: "#123456" });
     await service.database.pool.query("update wine_types set color = '#654321' where id = $1", [
@@ -71,7 +71,7 @@ describe("the history of a row", () => {
     expect(JSON.stringify(nodes)).not.toMatch(/@example|127\.0\.0\.1/);
   });
 
-  test("offers to restore a field to those who may change it", async () => {
+  test("offers to restore a field to callers who can change it", async () => {
     const id = await make();
     await update(id, { color: "#123456" });
     const [last] = (await read({ id }, editor.token)).nodes;
@@ -80,7 +80,7 @@ describe("the history of a row", () => {
     ]);
   });
 
-  test("goes on after a cursor", async () => {
+  test("continues after a cursor", async () => {
     const id = await make();
     for (const color of ["#000001", "#000002", "#000003"]) await update(id, { color });
     const whole = await read({ id });
@@ -100,7 +100,7 @@ describe("the history of a row", () => {
     expect((await read({ id: id.toUpperCase() })).nodes).toHaveLength(1);
   });
 
-  test("of a deleted row asks for audit.read", async () => {
+  test("of a deleted row needs audit.read", async () => {
     const id = await make();
     await service.database.pool.query("delete from wine_types where id = $1", [id]);
     expect(refusal(await history({ id }))).toBe("NOT_FOUND");
@@ -111,13 +111,13 @@ describe("the history of a row", () => {
     ]);
   });
 
-  test("of a row that never was is refused to all", async () => {
+  test("of a row that never existed is rejected for all", async () => {
     for (const id of ["00000000-0000-7000-8000-000000000000", "no id", "1' or true"])
       for (const { token } of [reader, auditor])
         expect(refusal(await history({ id }, token))).toBe("NOT_FOUND");
   });
 
-  test("asks for the permission to read the table", async () => {
+  test("needs the permission to read the table", async () => {
     const nobody = await service.login([]);
     const answer = await history({ id: await make() }, nobody.token);
     expect(answer.errors?.[0]?.extensions).toMatchObject({
@@ -126,7 +126,7 @@ describe("the history of a row", () => {
     });
   });
 
-  test("shows who read the row to those who may read the audit log, and that is recorded", async () => {
+  test("shows reads of the row to holders of audit.read, which is recorded", async () => {
     const id = auditor.userId;
     await service.ask("query ($id: ID!) { user(id: $id) { email } }", {
       token: auditor.token,
@@ -151,7 +151,7 @@ describe("the history of a row", () => {
     expect(refusal(await history(asked, manager.token))).toBe("FORBIDDEN");
   });
 
-  test("leaves out what the API does not show", async () => {
+  test("omits columns that the API does not expose", async () => {
     const user = await service.login([]);
     await service.database.pool.query(
       `insert into audit_log (operation, entity_type, entity_id, before, after)
@@ -164,7 +164,7 @@ describe("the history of a row", () => {
     ]);
   });
 
-  test("shows of long values the part that differs", async () => {
+  test("shows the different part of long values", async () => {
     const id = await make();
     const long = "x".repeat(9_000);
     await service.database.pool.query(
@@ -183,7 +183,7 @@ describe("the history of a row", () => {
     expect(isRestorable).toBe(false);
   });
 
-  test("refuses an unknown table with the nearest known ones, and a cursor of others", async () => {
+  test("rejects an unknown table with the nearest known ones, and a cursor of another history", async () => {
     const unknown = await history({ entity: "wineTyps", id: "1" });
     expect(unknown.errors?.[0]).toMatchObject({
       message: "entity must be one of wineTypes",
@@ -196,7 +196,7 @@ describe("the history of a row", () => {
     });
   });
 
-  test("reads few blocks wherever the page begins, with 100,000 changes", async () => {
+  test("reads few blocks at any cursor, with 100,000 changes", async () => {
     const id = await make();
     const { pool } = service.database;
     await pool.query(

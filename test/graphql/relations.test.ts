@@ -118,18 +118,18 @@ const rowsOf = (data: Record<string, { nodes?: unknown[] } | unknown[]>) => {
 };
 
 describe.each(relations)("$name", ({ query, seen, lacking, hidden }) => {
-  test("shows what hangs on a row", async () => {
+  test("returns the related rows", async () => {
     expect(rowsOf(await as(all, query))).toContainEqual(seen);
   });
 
-  test("leaves out what the caller may not see, without an error", async () => {
+  test("omits rows that the caller cannot read, without an error", async () => {
     // What everyone who sees the row may follow hides nothing from them.
     if (hidden !== null) expect(rowsOf(await as(without(lacking), query))).toContainEqual(hidden);
     expect((await service.ask(query)).errors?.[0]?.extensions.code).toBe("UNAUTHENTICATED");
   });
 });
 
-test("Nested pages go on where they ended, both ways, and are bounded", async () => {
+test("nested pages continue in both directions, and their size is limited", async () => {
   const page = async (args: string) => {
     const data = await as(
       all,

@@ -59,7 +59,7 @@ const booked = async (resourceId: string, input: Record<string, unknown> = {}) =
   (await book(resourceId, input)).data.createResourceBooking as { id: string };
 
 describe("a booking", () => {
-  test("belongs to the caller, is seen by every login, and is in the audit log", async () => {
+  test("belongs to the caller, is visible to every logged-in user, and is audited", async () => {
     const resourceId = await makeResource();
     const { data, errors } = await book(resourceId);
     expect(errors).toBeUndefined();
@@ -89,7 +89,7 @@ describe("a booking", () => {
     expect(rows).toEqual([{ operation: "CREATE", actor_user_id: anna.userId }]);
   });
 
-  test("at the same time as another is refused with the one in the way, next to it is not", async () => {
+  test("that overlaps another is rejected with the conflicting one, an adjacent one is accepted", async () => {
     const resourceId = await makeResource({ name: `Cellar ${randomUUID()}` });
     const first = await booked(resourceId, { title: "Barolo evening" });
     for (const [startsAt, endsAt] of [
@@ -125,7 +125,7 @@ describe("a booking", () => {
     expect((await book(other)).errors).toBeUndefined();
   });
 
-  test("of a slot that fifty ask for at the same time is made once", async () => {
+  test("is created once in fifty concurrent requests for the same slot", async () => {
     const resourceId = await makeResource();
     const answers = await Promise.all(
       Array.from({ length: 50 }, (_, number) =>
@@ -168,14 +168,14 @@ describe("a booking", () => {
     ],
     ["resource", { resourceId: randomUUID() }, "There is no resource with this id", "resourceId"],
   ])(
-    "with a wrong %s is refused by the name of the field",
+    "with an invalid %s is rejected with the name of the field",
     async (_what, input, message, field) => {
       const answer = await book(await makeResource(), input);
       expect(refusal(answer)).toEqual({ code: "BAD_USER_INPUT", message, path: ["input", field] });
     },
   );
 
-  test("needs a resource in use that holds all who come", async () => {
+  test("needs an active resource with enough capacity", async () => {
     const name = `Van ${randomUUID()}`;
     const resourceId = await makeResource({ name, capacity: 3 });
     expect(refusal(await book(resourceId, { attendees: 4 }))).toEqual({
@@ -196,7 +196,7 @@ describe("a booking", () => {
     expect((await update(id, { note: "Tidy up" })).errors).toBeUndefined();
   });
 
-  test("is changed and cancelled by its owner and by holders of `resourcebookings.update`", async () => {
+  test("can be changed and cancelled by its owner and by holders of `resourcebookings.update`", async () => {
     const resourceId = await makeResource();
     const { id } = await booked(resourceId);
     const denied = {
@@ -232,7 +232,7 @@ describe("a booking", () => {
     expect((await book(resourceId)).errors).toBeUndefined();
   });
 
-  test("that is over is not changed", async () => {
+  test("in the past cannot be changed", async () => {
     const { id } = await booked(await makeResource());
     await service.database.pool.query(
       "update resource_bookings set starts_at = now() - interval '2 hours', ends_at = now() - interval '1 hour' where id = $1",
@@ -257,7 +257,7 @@ describe("a booking", () => {
   });
 });
 
-test("the database itself refuses overlapping bookings", async () => {
+test("the database rejects overlapping bookings", async () => {
   const resourceId = await makeResource();
   const { id } = await booked(resourceId);
   await expect(
@@ -269,7 +269,7 @@ test("the database itself refuses overlapping bookings", async () => {
   ).rejects.toMatchObject({ code: "23P01", constraint: "resource_bookings_overlap_excl" });
 });
 
-test("freeResources lists the resources that nobody has booked, by kind and capacity", async () => {
+test("freeResources lists unbooked resources by kind and capacity", async () => {
   const day = "20";
   const small = await makeResource({ kind: "TASTING_SET", capacity: 4 });
   const large = await makeResource({ kind: "TASTING_SET", capacity: 20 });
@@ -300,7 +300,7 @@ test("freeResources lists the resources that nobody has booked, by kind and capa
   });
 });
 
-test("resources are changed with `resources.update` only, and stay while they have bookings", async () => {
+test("resources can be changed with `resources.update` only, and cannot be deleted while they have bookings", async () => {
   const resourceId = await makeResource();
   const remove = (token: string) =>
     ask(`mutation ($id: ID!) { deleteResource(id: $id) }`, { id: resourceId }, token);
@@ -315,7 +315,7 @@ test("resources are changed with `resources.update` only, and stay while they ha
   });
 });
 
-test("scoped tokens are refused, unscoped ones pass", async () => {
+test("scoped tokens are rejected, unscoped ones accepted", async () => {
   const resourceId = await makeResource();
   const { token: scoped } = await insertApiToken(service.database, manager.userId, [
     "resources.update",

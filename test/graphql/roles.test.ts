@@ -57,7 +57,7 @@ describe("roles", () => {
     expect(one.data.role.permissions).toHaveLength(2);
   });
 
-  test("keep what an update leaves out, and replace the whole set of keys", async () => {
+  test("keep fields that an update omits, and replace the whole set of keys", async () => {
     const { id } = await makeRole("Buyer", ["products.read", "products.update"], "Buys");
     const renamed = await service.ask(updateRole, {
       token: admin.token,
@@ -83,7 +83,7 @@ describe("roles", () => {
     expect(none.data.updateRole.permissions).toEqual([]);
   });
 
-  test("are as new as their permissions, and users as their roles", async () => {
+  test("have a new updatedAt after a change of their permissions, and users after a change of their roles", async () => {
     const role = await makeRole("Aged", ["products.read"]);
     const { userId } = await service.login([], "aged@example.com");
     const ask = async (query: string, variables: Record<string, unknown>) => {
@@ -142,7 +142,7 @@ describe("roles", () => {
     expect(later(user.updatedAt, before.user)).toBe(true);
   });
 
-  test("refuse unknown keys by name, taken names in any case, and null where a list is meant", async () => {
+  test("reject unknown keys by name, taken names in any case, and null instead of a list", async () => {
     const { id } = await makeRole("Taster", ["products.read"]);
     const unknown = await service.ask(createRole, {
       token: admin.token,
@@ -179,7 +179,7 @@ describe("roles", () => {
     }
   });
 
-  test("of the system can be neither changed nor deleted", async () => {
+  test("of the system cannot be changed or deleted", async () => {
     const { data } = await service.ask(`{ roles { id isSystem } }`, { token: admin.token });
     const { id } = data.roles.find((role: { isSystem: boolean }) => role.isSystem);
     for (const answer of [
@@ -195,7 +195,7 @@ describe("roles", () => {
       });
   });
 
-  test("that are deleted are lost to their holders, each loss recorded", async () => {
+  test("are removed from their holders when they are deleted, and each removal is audited", async () => {
     const holder = await service.login(["campaigns.read"]);
     const answer = await service.ask(deleteRole, {
       token: admin.token,
@@ -218,7 +218,7 @@ describe("roles", () => {
     expect(again.errors?.[0]).toMatchObject({ extensions: { code: "NOT_FOUND", path: ["id"] } });
   });
 
-  test("named by a pending invitation stay", async () => {
+  test("of a pending invitation cannot be deleted", async () => {
     const { id } = await makeRole("Newcomer", []);
     const invited = await service.ask(
       `mutation ($input: CreateInvitationInput!) { createInvitation(input: $input) { status roleId expiresAt } }`,
@@ -239,7 +239,7 @@ describe("roles", () => {
       "roles.update",
     ],
     [`mutation { deleteRole(id: "00000000-0000-0000-0000-000000000000") }`, "roles.delete"],
-  ])("%s is refused without %s", async (query, key) => {
+  ])("%s is rejected without %s", async (query, key) => {
     const { token } = await service.login([]);
     const answer = await service.ask(query, { token });
     expect(answer).toMatchObject({
@@ -254,8 +254,8 @@ describe("roles", () => {
   });
 });
 
-describe("nobody grants what they do not hold", () => {
-  test("neither by a new role, nor by a changed one, nor by an invitation, nor to oneself", async () => {
+describe("a user cannot grant permissions that they do not hold", () => {
+  test("by a new role, a changed role, an invitation, or to themselves", async () => {
     const clerk = await service.login([
       "roles.create",
       "roles.update",

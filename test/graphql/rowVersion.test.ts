@@ -109,7 +109,7 @@ const textOf = async ({ stored }: Kind, id: string) =>
 const codeOf = ({ errors }: Answer) => errors?.[0]?.extensions.code;
 
 describe.each(Object.entries(kinds))("a row changed by %s", (_name, kind) => {
-  test("has another version after each change, the one that the mutation answers", async () => {
+  test("has a new version after each change, which the mutation returns", async () => {
     const id = await kind.make();
     const before = await versionOf(kind, id);
     expect(await versionOf(kind, id)).toBe(before);
@@ -119,7 +119,7 @@ describe.each(Object.entries(kinds))("a row changed by %s", (_name, kind) => {
     expect(await versionOf(kind, id)).toBe(data.row.rowVersion);
   });
 
-  test("is left alone by a caller who saw an earlier version", async () => {
+  test("is not changed with an outdated version", async () => {
     const id = await kind.make();
     const seen = await versionOf(kind, id);
     const theirs = `Theirs ${id}`;
@@ -144,7 +144,7 @@ describe.each(Object.entries(kinds))("a row changed by %s", (_name, kind) => {
     expect(await textOf(kind, id)).toBe("Second");
   });
 
-  test("is changed by one of many callers who saw the same version", async () => {
+  test("is changed by one of many concurrent callers with the same version", async () => {
     const id = await kind.make();
     const seen = await versionOf(kind, id);
     const answers = await Promise.all(
@@ -161,7 +161,7 @@ describe.each(Object.entries(kinds))("a row changed by %s", (_name, kind) => {
     expect(await textOf(kind, id)).toBe(won[0]?.text);
   });
 
-  test("is deleted only with the version that it has", async () => {
+  test("is deleted only with its current version", async () => {
     const id = await kind.make();
     const seen = await versionOf(kind, id);
     const theirs = `Theirs ${id}`;
@@ -174,12 +174,12 @@ describe.each(Object.entries(kinds))("a row changed by %s", (_name, kind) => {
     expect(await textOf(kind, id)).toBeUndefined();
   });
 
-  test("is missing for a caller who expects a version of it", async () => {
+  test("is NOT_FOUND with any version when it does not exist", async () => {
     const answer = await change(kind, "00000000-0000-7000-8000-000000000000", "Mine", "seen");
     expect(codeOf(answer)).toBe("NOT_FOUND");
   });
 
-  test("is refused without the permission, for every version", async () => {
+  test("is rejected without the permission, for every version", async () => {
     const id = await kind.make();
     const reader = await service.login(["products.read", "campaigns.read"]);
     const answer = await service.ask(
@@ -191,7 +191,7 @@ describe.each(Object.entries(kinds))("a row changed by %s", (_name, kind) => {
 });
 
 describe("a version", () => {
-  test("names nobody where the row was changed in the database", async () => {
+  test("has no author when the row was changed by SQL", async () => {
     const kind = kinds["a table"];
     if (!kind) throw new Error("no such kind");
     const id = await kind.make();
@@ -204,7 +204,7 @@ describe("a version", () => {
     });
   });
 
-  test("is expected of users and roles too", async () => {
+  test("is checked for users and roles too", async () => {
     const { token, userId, roleId } = await service.login([]);
     const user = `mutation ($id: ID!, $version: String) { updateUser(id: $id, input: { name: "Ada" }, ifVersion: $version) { id } }`;
     expect(codeOf(await ask(user, { id: userId, version: "other" }, token))).toBe("CONFLICT");
@@ -215,7 +215,7 @@ describe("a version", () => {
     expect(errors).toBeUndefined();
   });
 
-  test("is the same in lists, in relations and in rows of functions, on both paths", async () => {
+  test("is the same in lists, relations and function results, in both engines", async () => {
     const id = staff.userId;
     const read = async (query: string, by: string) => {
       const { data, errors, headers } = await ask(query, { id });

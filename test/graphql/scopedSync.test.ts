@@ -26,8 +26,8 @@ afterAll(async () => {
   await service.stop();
 });
 
-describe("A token scoped to `erpsync.read` and `orders.read`", () => {
-  test("reads the import issues, and lists the orders that have some", async () => {
+describe("a token scoped to `erpsync.read` and `orders.read`", () => {
+  test("reads the import issues, and lists the orders with issues", async () => {
     const answer = await service.ask(
       `{ erpOrderImportIssues { code key sampleOrders { erpOrderNumber } }
          erpOrderHealth { ordersWithMappingIssues }
@@ -44,7 +44,7 @@ describe("A token scoped to `erpsync.read` and `orders.read`", () => {
     });
   });
 
-  test("starts no synchronisation, in any of the ways that there are", async () => {
+  test("cannot start any synchronisation", async () => {
     const starting = fields.filter(
       ({ kind, guard }) =>
         kind === "mutation" && /\b(productsync|erpsync)\.run\b/.test(String(guard)),

@@ -12,7 +12,7 @@ afterAll(async () => {
 
 const query = `query ($type: String!) { searchFields(type: $type) { name kind operators isWordField values isList isToMany description } }`;
 
-test("tells a front end what each connection can be asked, and every field that it tells can be", async () => {
+test("lists the search fields of each connection, and every listed field can be searched", async () => {
   const { token } = await service.login(["products.read", "orders.read", "customers.read"]);
   for (const type of ["products", "orders", "customers"]) {
     const { data, errors } = await service.ask(query, { token, variables: { type } });
@@ -30,7 +30,7 @@ test("tells a front end what each connection can be asked, and every field that 
   }
 });
 
-test("names kinds, operators, word fields and the values of enumerations", async () => {
+test("contains kinds, operators, word fields and the values of enumerations", async () => {
   const { token } = await service.login(["products.read", "orders.read"]);
   const { data } = await service.ask(query, { token, variables: { type: "products" } });
   const named = (name: string) =>
@@ -59,7 +59,7 @@ test("names kinds, operators, word fields and the values of enumerations", async
   ).toContain("SHIPPED");
 });
 
-test("is refused without the permission to read the connection, and for what is none", async () => {
+test("is rejected without the permission to read the connection, and for an unknown connection", async () => {
   const { token } = await service.login(["products.read"]);
   const refused = await service.ask(query, { token, variables: { type: "orders" } });
   expect(refused.errors?.[0]).toMatchObject({

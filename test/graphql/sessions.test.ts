@@ -41,8 +41,8 @@ const mine = async (token: string) =>
 const revoke = (token: string, id: string, at = service) =>
   at.ask(`mutation ($id: ID!) { revokeSession(id: $id) }`, { token, variables: { id } });
 
-describe("A session", () => {
-  test("shows itself among the live ones of its user, newest first, with no secret", async () => {
+describe("a session", () => {
+  test("is listed among the active ones of its user, newest first, without a secret", async () => {
     const { userId, token: first } = await service.login([]);
     await service.login([]);
     const second = await devLogin(userId, "Firefox");
@@ -60,7 +60,7 @@ describe("A session", () => {
     expect(Date.parse(sessions[0].expiresAt) - Date.parse(sessions[0].createdAt)).toBe(24 * hour);
   });
 
-  test("slides its idle end with use, once a minute at most, up to its longest time", async () => {
+  test("extends its idle timeout with use, once a minute at most, up to its maximum lifetime", async () => {
     const { userId } = await service.login([]);
     const token = await devLogin(userId);
     const [session] = await mine(token);
@@ -86,7 +86,7 @@ describe("A session", () => {
     expect(await opens(token)).toBe(false);
   });
 
-  test("lives fourteen days at most", async () => {
+  test("has a maximum lifetime of fourteen days", async () => {
     const { userId } = await service.login([]);
     await devLogin(userId);
     const rows = await sql(
@@ -96,7 +96,7 @@ describe("A session", () => {
     expect(rows).toEqual([{ kept: true }]);
   });
 
-  test("is not shown to an API token as its own, and an unlimited token sees the list", async () => {
+  test("is not marked as current for an API token, and an unscoped token sees the list", async () => {
     const { userId, token: session } = await service.login([]);
     const { token } = await insertApiToken(service.database, userId);
     expect(await mine(token)).toMatchObject([{ current: false }]);
@@ -107,8 +107,8 @@ describe("A session", () => {
   });
 });
 
-describe("Revoking a session", () => {
-  test("is for its user, and for holders of users.update", async () => {
+describe("revoking a session", () => {
+  test("is allowed for its user and for holders of users.update", async () => {
     const owner = await service.login([]);
     const other = await service.login(["users.read"]);
     const admin = await service.login(["users.update"]);
@@ -138,7 +138,7 @@ describe("Revoking a session", () => {
     expect(await opens(second)).toBe(false);
   });
 
-  test("with a token narrowed to scopes needs users.update, for one's own too", async () => {
+  test("with a scoped token needs users.update, also for the owner's sessions", async () => {
     const { userId, token } = await service.login(["users.update", "campaigns.read"]);
     const [session] = await mine(token);
     const narrow = await insertApiToken(service.database, userId, ["campaigns.read"]);
@@ -168,8 +168,8 @@ describe("Revoking a session", () => {
   });
 });
 
-describe("Two server processes", () => {
-  test("agree at the next request on what one of them ended or changed, a hundred times over", async () => {
+describe("two server processes", () => {
+  test("apply changes and revocations of the other at the next request", async () => {
     const admin = await service.login(["users.update", "campaigns.read"]);
     const { userId, roleId } = await service.login(["campaigns.read"]);
     const stale: string[] = [];

@@ -257,9 +257,9 @@ function pagesByCursor(): fc.Arbitrary<CursorCase> {
   );
 }
 
-describe("a read by SQL alone", () => {
+describe("a read by the SQL-JSON path", () => {
   test(
-    "answers what Grafast answers, whatever is asked, in whatever order",
+    "returns the same as Grafast for random selections and orders",
     async () => {
       const everything = callerWith(keys);
       let direct = 0;
@@ -281,7 +281,7 @@ describe("a read by SQL alone", () => {
   );
 
   test(
-    "begins where Grafast's cursors say, in whatever order",
+    "continues after Grafast's cursors, in random orders",
     async () => {
       const everything = callerWith(keys);
       let compared = 0;
@@ -309,7 +309,7 @@ describe("a read by SQL alone", () => {
   );
 
   test(
-    "shows a caller of few permissions no more than Grafast does",
+    "shows a caller with few permissions no more than Grafast does",
     async () => {
       let compared = 0;
       const cases = fc.tuple(documents(), fc.subarray(keys));
@@ -334,7 +334,7 @@ describe("a read by SQL alone", () => {
     propertyTimeoutMs,
   );
 
-  test("takes its values from variables, and finds one row or none by its id", async () => {
+  test("accepts variables, and finds one row or none by id", async () => {
     const everything = callerWith(keys);
     const document = `query One($id: ID!, $size: Int = 2, $order: [ProductOrderBy!], $query: String) {
       product(id: $id) { id name vintage alcoholPercent createdAt updatedAt wineType { name color } }
@@ -353,7 +353,7 @@ describe("a read by SQL alone", () => {
     }
   });
 
-  test("takes the arguments of pages below the root from variables, too", async () => {
+  test("accepts variables as arguments of nested pages", async () => {
     const everything = callerWith(keys);
     const document = `query ($first: Int, $by: [ProductOrderBy!], $query: String, $after: Cursor, $counted: Boolean) {
       wineTypes { name products(first: $first, orderBy: $by, query: $query, after: $after, includeTotalCount: $counted) {
@@ -390,7 +390,7 @@ describe("a read by SQL alone", () => {
     expect(statementOf(document, refused)).toBeNull();
   });
 
-  test("says each column of an order once, however often it is asked for", async () => {
+  test("sorts by each column once, even when it is repeated", async () => {
     const everything = callerWith(keys);
     const document = `query ($by: [ProductOrderBy!], $after: Cursor) {
       products(orderBy: $by, first: 2, after: $after) { nodes { name vintage } pageInfo { endCursor } } }`;
@@ -410,7 +410,7 @@ describe("a read by SQL alone", () => {
     expect(statementOf(document, { by, after })?.text.length).toBeLessThan(10_000);
   });
 
-  test("tells a time that has no text as Grafast does, and loses no row for it", async () => {
+  test("returns an infinite timestamp like Grafast, without omitting its row", async () => {
     const everything = callerWith(keys);
     const endless = "update products set created_at = $1 where erp_product_number = 'P9'";
     await database.pool.query(endless, ["infinity"]);
@@ -426,7 +426,7 @@ describe("a read by SQL alone", () => {
     }
   });
 
-  test("keeps no plan for a page of what is searched for with its total", () => {
+  test("does not prepare a statement for a searched page with its total", () => {
     const page = (args: string) => `{ products(${args}) { totalCount nodes { id } } }`;
     const name = (args: string) => statementOf(page(args))?.name;
     expect(name(`query: "vintage:1990", includeTotalCount: true`)).toBeUndefined();
@@ -434,7 +434,7 @@ describe("a read by SQL alone", () => {
     expect(name("includeTotalCount: true")).toBeDefined();
   });
 
-  test("selects once what is selected in several places", async () => {
+  test("selects a repeated field once", async () => {
     const everything = callerWith(keys);
     const document = `query ($id: ID!, $first: Int) {
       users { id ...Name roles { id } ...Roles id }
@@ -453,7 +453,7 @@ describe("a read by SQL alone", () => {
     expect(JSON.stringify({ data: answer })).toBe(JSON.stringify(expected));
   });
 
-  test("leaves out what conditions leave out, and asks no right for it", async () => {
+  test("omits skipped fields and does not require their permissions", async () => {
     const everything = callerWith(keys);
     const document = `query ($with: Boolean!, $without: Boolean = true, $id: ID!) {
       users @include(if: $with) { id name @skip(if: $without) ...Roles @include(if: $with) }
@@ -479,7 +479,7 @@ describe("a read by SQL alone", () => {
     expect({ data: answer }).toEqual(await byGrafast(document, onlyProducts, variables));
   });
 
-  test("tells how many match in all and whether more follow, of what is searched for and passed over", async () => {
+  test("returns the total and hasNextPage with a query and an offset", async () => {
     const everything = callerWith(keys);
     const document = `query ($by: Int, $query: String, $counted: Boolean) {
       products(first: 3, offset: $by, query: $query, includeTotalCount: $counted) {
@@ -513,7 +513,7 @@ describe("a read by SQL alone", () => {
     );
   });
 
-  test("is one statement for all values of its arguments, be they variables or stand in the document", async () => {
+  test("has one statement for all argument values, from variables or literals", async () => {
     const everything = callerWith(keys);
     const before = compiled.size;
     const page = (args: string) => `{ products(${args}) { nodes { name vintage stockQuantity } } }`;
@@ -541,7 +541,7 @@ describe("a read by SQL alone", () => {
     expect(compiled.size - before).toBe(5);
   });
 
-  test("is another statement for what is selected otherwise", () => {
+  test("has another statement for another selection", () => {
     expect(statementOf("{ users { roles { id } } }")).not.toBeNull();
     expect(statementOf("{ users { roles(first: 1) { id } } }")).toBeNull();
     expect(statementOf("{ users(first: 2) { id } }")?.text).not.toBe(
@@ -552,7 +552,7 @@ describe("a read by SQL alone", () => {
     );
   });
 
-  test("is a page of the audit log as well, and a mutation that calls one function", () => {
+  test("supports pages of the audit log and mutations that call one function", () => {
     const page = `{ auditLogs(input: { entityType: "User" }) { items { id after } total limit } }`;
     expect(statementOf(page)).not.toBeNull();
     const create = (fields: string) => parse(`mutation ($i: CreateCampaignInput!) { ${fields} }`);

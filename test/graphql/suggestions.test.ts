@@ -60,7 +60,7 @@ describe("suggestions", () => {
       })
     ).errors?.[0];
 
-  test("put the whole name first, then its beginning, then the beginning of a word", async () => {
+  test("rank an exact name first, then a prefix of the name, then a prefix of a word", async () => {
     expect(await suggest("barolo")).toEqual([
       "Barolo",
       "Barolo Bussia",
@@ -72,7 +72,7 @@ describe("suggestions", () => {
     expect(await suggest("barolo", { first: 1 })).toEqual(["Barolo"]);
   });
 
-  test("find a row by the beginning of its number or its address", async () => {
+  test("find a row by a prefix of its number or its address", async () => {
     expect(await suggest("003")).toEqual(["Grand Bârolo Reserve"]);
     expect(await suggest("00", { first: 20 })).toHaveLength(8);
     expect(await suggest("03")).toEqual([]);
@@ -87,13 +87,13 @@ describe("suggestions", () => {
     expect(data.suggestions).toMatchObject([{ name: "Bo", detail: "bertha@example.com" }]);
   });
 
-  test("take signs of patterns as they are written", async () => {
+  test("match LIKE wildcards literally", async () => {
     expect(await suggest("chablis 100%")).toEqual(["Chablis 100%"]);
     expect(await suggest("chabl_s")).toEqual([]);
     expect(await suggest("%")).toEqual([]);
   });
 
-  test("begin with the list for an empty text, and keep to a query", async () => {
+  test("start with the list for an empty text, and respect a query", async () => {
     expect(await suggest("", { first: 2 })).toEqual(["Barolo", "Barolo Bussia"]);
     expect(await suggest("", { query: "country:France", first: 2 })).toEqual([
       "Chablis 100%",
@@ -115,7 +115,7 @@ describe("suggestions", () => {
     );
   });
 
-  test("are refused without the permission, for unknown tables and beyond their bounds", async () => {
+  test("are rejected without the permission, for unknown tables and above their limits", async () => {
     expect(await refuse({ entity: "orders" })).toMatchObject({
       message: "Missing required permission: orders.read",
       extensions: { code: "FORBIDDEN" },
@@ -143,7 +143,7 @@ describe("suggestions", () => {
     });
   });
 
-  test("show only rows that the caller may see, and leave a row in the audit log where reads do", async () => {
+  test("contain only rows that the caller can read, and are audited like reads", async () => {
     const { token: staff, userId } = await service.login(["users.read"], "anna@example.com");
     const { data } = await service.ask(document, {
       token: staff,
@@ -203,7 +203,7 @@ describe("suggestions in a large table", () => {
     return pages[0] ?? 0;
   }
 
-  test("read no more pages in ten times as many rows", async () => {
+  test("read no more pages with ten times as many rows", async () => {
     const texts = ["b", "ba", "bar", "barolo", "old", "zzz"];
     await fill(1, 10_000);
     await database.pool.query("vacuum analyze products");

@@ -34,7 +34,7 @@ const wine = {
   ratings: [{ reviewerName: "Kerin O’Keefe", points: "87" }],
 };
 
-test("syncProducts returns what is stored, a result for each row, and the counts", async () => {
+test("syncProducts returns the stored products, a result for each row, and the counts", async () => {
   const nameless = { erpProductNumber: "nameless" };
   const { data, errors } = await sync({ products: [wine, nameless] });
   expect(errors).toBeUndefined();
@@ -78,7 +78,7 @@ test("syncProducts returns what is stored, a result for each row, and the counts
   });
 });
 
-test("a section of null clears and a section left out does not", async () => {
+test("a section of null clears the values, an omitted section keeps them", async () => {
   await sync({ products: [{ ...wine, erpProductNumber: "clear" }] });
   const { data } = await sync({ products: [{ erpProductNumber: "clear", prices: null }] });
   expect(data.syncProducts.products[0]).toMatchObject({
@@ -88,7 +88,7 @@ test("a section of null clears and a section left out does not", async () => {
   });
 });
 
-test("a dry run shows the products as they are", async () => {
+test("a dry run returns the unchanged products", async () => {
   const products = [
     { ...wine, erpProductNumber: "dry-new" },
     { erpProductNumber: "00017", fields: { name: "Renamed" } },
@@ -104,7 +104,7 @@ test("a dry run shows the products as they are", async () => {
   });
 });
 
-test("products come back in the order of the rows", async () => {
+test("products are returned in the order of the rows", async () => {
   const numbers = ["o3", "o1", "o2", "o0"];
   const products = numbers.map((number) => ({ ...wine, erpProductNumber: number }));
   const { data } = await sync({ products });
@@ -112,7 +112,7 @@ test("products come back in the order of the rows", async () => {
   expect(returned.map((product) => product.erpProductNumber)).toEqual(numbers);
 });
 
-test.each(all)("syncProducts with ratings is refused without %s", async (key) => {
+test.each(all)("syncProducts with ratings is rejected without %s", async (key) => {
   const { token: weak } = await service.login(all.filter((held) => held !== key));
   const { errors } = await sync({ products: [{ ...wine, erpProductNumber: "weak" }] }, weak);
   expect(errors).toHaveLength(1);
@@ -122,12 +122,12 @@ test.each(all)("syncProducts with ratings is refused without %s", async (key) =>
   });
 });
 
-test("syncProducts is refused without a login", async () => {
+test("syncProducts is rejected without a login", async () => {
   const { errors } = await sync({ products: [wine] }, null);
   expect(errors?.[0]?.extensions.code).toBe("UNAUTHENTICATED");
 });
 
-test("an empty call is refused", async () => {
+test("an empty call is rejected", async () => {
   const { errors } = await sync({ products: [] });
   expect(errors?.[0]).toMatchObject({
     message: "products: give 1 to 1000 products in a call",

@@ -48,7 +48,7 @@ const auditOf = async (id: string) =>
     )
   ).rows as Record<string, unknown>[];
 
-describe("Mutations that a table's tag offers", () => {
+describe("mutations of a table's tag", () => {
   test("create, update and delete a row, each of them in the audit log", async () => {
     const made = await create({ name: "Orange", color: "#FFA500" });
     const { id } = made.data.createWineType;
@@ -76,7 +76,7 @@ describe("Mutations that a table's tag offers", () => {
     ]);
   });
 
-  test("ask for what is required, and for nothing that the database fills by itself", async () => {
+  test("require only columns without a default", async () => {
     expect(refusal(await create({ color: "#FFA500" }))).toMatchObject({
       code: "BAD_USER_INPUT",
       message: expect.stringContaining("name"),
@@ -88,7 +88,7 @@ describe("Mutations that a table's tag offers", () => {
     expect(refusal(await create({ name: null })).code).toBe("BAD_USER_INPUT");
   });
 
-  test("leave out what an update leaves out, and clear what is null", async () => {
+  test("keep omitted fields, and clear fields that are null", async () => {
     const { id, name } = await created(undefined, "#112233");
     expect((await update(id, { name: `${name}!` })).data.updateWineType.color).toBe("#112233");
     expect((await update(id, { color: null })).data.updateWineType).toEqual({
@@ -97,14 +97,14 @@ describe("Mutations that a table's tag offers", () => {
     });
   });
 
-  test("return the row for an update of nothing, and write nothing", async () => {
+  test("return the row for an empty update and write nothing", async () => {
     const { id, name } = await created();
     expect((await update(id, {})).data.updateWineType).toEqual({ name, color: null });
     expect(await auditOf(id)).toHaveLength(1);
     expect(refusal(await update(unknownId, {})).code).toBe("NOT_FOUND");
   });
 
-  test("keep the time of the last change when they say what is there already", async () => {
+  test("keep the time of the last change without changes", async () => {
     const { id, name } = await created(undefined, "#ABCDEF");
     const changedAt = async () =>
       (await ask("{ wineTypes { id updatedAt } }")).data.wineTypes.find(
@@ -118,14 +118,14 @@ describe("Mutations that a table's tag offers", () => {
     expect(Date.parse(await changedAt())).toBeGreaterThan(Date.parse(before));
   });
 
-  test("keep colours in capitals, as campaigns do", async () => {
+  test("store colours in capitals, like campaigns", async () => {
     const made = await create({ name: "Skin contact", color: "#ffa50a" });
     expect(made.data.createWineType.color).toBe("#FFA50A");
     const { id } = made.data.createWineType;
     expect((await update(id, { color: "#ff800b" })).data.updateWineType.color).toBe("#FF800B");
   });
 
-  test("refuse null for a required field, and what breaks a rule, with the field's path", async () => {
+  test("reject null for a required field, and a constraint violation, with the field's path", async () => {
     const { id } = await created();
     expect(refusal(await update(id, { name: null }))).toEqual({
       code: "BAD_USER_INPUT",
@@ -144,7 +144,7 @@ describe("Mutations that a table's tag offers", () => {
     expect(refusal(await create({ name: "a\u0000b" })).code).toBe("BAD_USER_INPUT");
   });
 
-  test("refuse an unknown id as NOT_FOUND and a malformed one before anything runs", async () => {
+  test("reject an unknown id as NOT_FOUND and a malformed one before the operation runs", async () => {
     const missing = {
       code: "NOT_FOUND",
       message: "There is no WineType with this id",
@@ -155,7 +155,7 @@ describe("Mutations that a table's tag offers", () => {
     expect(refusal(await remove("1")).code).toBe("BAD_USER_INPUT");
   });
 
-  test("refuse a taken name as CONFLICT, also when many take it at once", async () => {
+  test("reject a taken name as CONFLICT, also in concurrent requests", async () => {
     const { name } = await created();
     const taken = {
       code: "CONFLICT",
@@ -170,7 +170,7 @@ describe("Mutations that a table's tag offers", () => {
     for (const answer of answers) if (answer.errors) expect(refusal(answer)).toMatchObject(taken);
   });
 
-  test("refuse to delete what others use as CONFLICT, and leave it", async () => {
+  test("reject the deletion of a referenced row as CONFLICT", async () => {
     const { id, name } = await created();
     const synced = await ask(
       `mutation ($type: String!) { syncProducts(input: { products: [{ erpProductNumber: "1", fields: { name: "A", wineType: $type } }] }) { failedCount } }`,
@@ -184,7 +184,7 @@ describe("Mutations that a table's tag offers", () => {
     expect((await update(id, {})).data.updateWineType.name).toBe(name);
   });
 
-  test("need the permission that the table names for the verb, and nothing less", async () => {
+  test("need the table's permission for the verb", async () => {
     const { id } = await created();
     const missing = (key: string) => ({
       code: "FORBIDDEN",
@@ -210,7 +210,7 @@ describe("Mutations that a table's tag offers", () => {
     expect(await auditOf(id)).toHaveLength(1);
   });
 
-  test("stand on row-level security: SQL without the permission changes nothing", async () => {
+  test("are protected by row-level security", async () => {
     const { id } = await created();
     const act = (permissions: string[], text: string) =>
       inTransaction(service.database.pool, async (client) => {
@@ -234,7 +234,7 @@ describe("Mutations that a table's tag offers", () => {
     ).rejects.toThrow("permission denied");
   });
 
-  test("are offered only for the verbs that the tag names", async () => {
+  test("exist only for the verbs of the tag", async () => {
     const { data } = await ask(`{ __type(name: "Mutation") { fields { name } } }`);
     const names = (data.__type.fields as { name: string }[]).map(({ name }) => name);
     expect(names.filter((name) => /Reviewer$|WineType$/.test(name))).toEqual([

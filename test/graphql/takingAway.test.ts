@@ -13,7 +13,7 @@ afterAll(async () => {
   await service.stop();
 });
 
-describe("Whoever may change roles, users and invitations, but lacks a permission,", () => {
+describe("a user who can change roles, users and invitations, but lacks a permission,", () => {
   const deleteRole = `mutation ($id: ID!) { deleteRole(id: $id) }`;
   const revokeSession = `mutation ($id: ID!) { revokeSession(id: $id) }`;
   const revokeToken = `mutation ($id: ID!) { revokeApiToken(id: $id) }`;
@@ -33,7 +33,7 @@ describe("Whoever may change roles, users and invitations, but lacks a permissio
       )
     )[0]?.id;
 
-  test("takes it from nobody in any way, and cannot with a narrowed token of one who has it", async () => {
+  test("cannot remove it from others, also not with a scoped token of a holder", async () => {
     const admin = await superadmin();
     const auditor = await service.login(["audit.read", "users.read"]);
     const apiToken = await insertApiToken(service.database, auditor.userId, null);
@@ -76,7 +76,7 @@ describe("Whoever may change roles, users and invitations, but lacks a permissio
     expect((await ask(auditor.token, "{ me { id } }")).data.me.id).toBe(auditor.userId);
   });
 
-  test("can change the rest of such a role, and take what they hold", async () => {
+  test("can change the rest of such a role, and remove permissions that they hold", async () => {
     const admin = await superadmin();
     const lesser = await service.login([...granting, "users.read"]);
     const auditor = await service.login(["audit.read", "users.read"]);
@@ -103,7 +103,7 @@ describe("Whoever may change roles, users and invitations, but lacks a permissio
       expect((await ask(lesser.token, document, { id })).errors).toBeUndefined();
   });
 
-  test("can still take back an invitation of their own, though not with a narrowed token", async () => {
+  test("can revoke their own invitation, but not with a scoped token", async () => {
     const inviter = await service.login([...granting, "audit.read"]);
     const { roleId } = await service.login(["audit.read"]);
     await ask(inviter.token, invite, { email: "own@example.com", roleId });

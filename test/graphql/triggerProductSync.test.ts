@@ -45,7 +45,7 @@ const added = async (input: unknown) => {
 };
 
 describe("triggerProductSync", () => {
-  test("acknowledges a list of ids and numbers, each product once, and queues one job for them", async () => {
+  test("accepts a list of ids and numbers, counts each product once, and queues one job", async () => {
     const input = {
       productIds: [ids[0], ids[1], ids[0]],
       erpProductNumbers: [" 9\t", "0001", "9", "0009"],
@@ -62,13 +62,13 @@ describe("triggerProductSync", () => {
     expect(made).toEqual([{ numbers: ["9", "0001", "0009", "0002"], jobs: 1 }]);
   });
 
-  test("accepts numbers that nobody knows, byte for byte", async () => {
+  test("accepts unknown numbers byte for byte", async () => {
     const { data, runs: made } = await added({ erpProductNumbers: ["00012", "12", "æ-7"] });
     expect(data.triggerProductSync).toMatchObject({ accepted: true, acceptedCount: 3 });
     expect(made).toEqual([{ numbers: ["00012", "12", "æ-7"], jobs: 1 }]);
   });
 
-  test("takes ids alone, and a blank among numbers for nothing", async () => {
+  test("accepts ids alone, and ignores blank numbers", async () => {
     const alone = await added({ productIds: [ids[2]], erpProductNumbers: null });
     expect(alone.runs).toEqual([{ numbers: ["3"], jobs: 1 }]);
     expect(alone.data.triggerProductSync.message).toBe(
@@ -79,7 +79,7 @@ describe("triggerProductSync", () => {
     expect(blank.runs).toEqual([{ numbers: ["7"], jobs: 1 }]);
   });
 
-  test("does not accept ids that there are not, and names them", async () => {
+  test("does not accept unknown ids, and names them", async () => {
     const unknown = [randomUUID(), randomUUID()].sort();
     const { data, runs: made } = await added({ productIds: [unknown[1], ids[0], unknown[0]] });
     expect(data.triggerProductSync).toMatchObject({
@@ -91,7 +91,7 @@ describe("triggerProductSync", () => {
     expect(made).toEqual([{ numbers: ["0001"], jobs: 1 }]);
   });
 
-  test("with none but unknown ids accepts nothing and starts nothing", async () => {
+  test("starts nothing for unknown ids only", async () => {
     const unknown = randomUUID();
     const { data, errors, runs: made } = await added({ productIds: [unknown] });
     expect(errors).toBeUndefined();
@@ -113,7 +113,7 @@ describe("triggerProductSync", () => {
     ["two empty lists", { productIds: [], erpProductNumbers: [] }],
     ["one empty list", { productIds: [] }],
     ["blanks only", { erpProductNumbers: ["", " ", "\t\n", "\u00a0", "\u3000"] }],
-  ])("refuses %s, which never means everything", async (_what, input) => {
+  ])("rejects %s instead of treating it as all products", async (_what, input) => {
     const { errors, data, runs: made } = await added(input);
     expect(data).toBeNull();
     expect(errors).toMatchObject([
@@ -148,14 +148,14 @@ describe("triggerProductSync", () => {
       "a limit",
       'mutation { triggerProductSync(input: { erpProductNumbers: ["1"], limit: 5 }) { accepted } }',
     ],
-  ])("refuses %s", async (_what, document) => {
+  ])("rejects %s", async (_what, document) => {
     const before = await runs();
     const { errors } = await service.ask(document, { token });
     expect(errors?.[0]?.extensions.code).toBe("BAD_USER_INPUT");
     expect(await runs()).toEqual(before);
   });
 
-  test("takes 1000 products, and no more, however often each is named", async () => {
+  test("accepts at most 1000 products, not counting duplicates", async () => {
     const numbers = Array.from({ length: 1000 }, (_, n) => `many-${n}`);
     const most = await added({ erpProductNumbers: [...numbers, ...numbers, " many-0 "] });
     expect(most.data.triggerProductSync).toMatchObject({
@@ -174,7 +174,7 @@ describe("triggerProductSync", () => {
   });
 
   test.each([["x".repeat(51)], ["1\n2"], ["1\u0007"]])(
-    "refuses a number that cannot be one, with its place: %j",
+    "rejects an invalid number with its position: %j",
     async (number) => {
       const { errors, runs: made } = await added({ erpProductNumbers: ["1", number] });
       expect(errors?.[0]).toMatchObject({
@@ -185,7 +185,7 @@ describe("triggerProductSync", () => {
     },
   );
 
-  test("needs productsync.run, which a token narrowed to it has, and one narrowed to others not", async () => {
+  test("needs productsync.run, also as a token's scope", async () => {
     const { token: other } = await service.login(["erpsync.run", "products.update"]);
     expect((await trigger({ erpProductNumbers: ["1"] }, other)).errors?.[0]).toMatchObject({
       message: "Missing required permission: productsync.run",
@@ -209,7 +209,7 @@ describe("triggerProductSync", () => {
     expect(rows).toEqual([{ api_token_id: tokenId }]);
   });
 
-  test("shows in myJobs and in the audit log what was started, and it can be cancelled while it waits", async () => {
+  test("is listed in myJobs and in the audit log, and can be cancelled while it waits", async () => {
     await trigger({ erpProductNumbers: ["b", "a", "c", "d", "e", "f"] });
     const { data } = await service.ask(
       "{ myJobs(first: 1) { nodes { id kind title subject state maxAttempts canCancel } } }",

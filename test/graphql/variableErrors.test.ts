@@ -31,7 +31,7 @@ test("an unknown enum value gets the nearest values", () => {
   expect(messagesOf({ by: ["A_ASK"] })[0]).toMatch(/ Did you mean "A_ASC"/);
 });
 
-test("a key that is like no known one gets no suggestion", () => {
+test("a key without a similar known one gets no suggestion", () => {
   expect(messagesOf({ given: { title: "x", zzzzzzzzz: 1 } })).toEqual([
     'Field "zzzzzzzzz" is not defined by type "Given".',
   ]);

@@ -24,7 +24,7 @@ async function both(given: Record<string, unknown>) {
   return { byParts, atOnce: coerceVariables(schema, operation, given), turns };
 }
 
-test("Long lists that are coerced part by part come to the same, wherever they stand.", async () => {
+test("coercing long lists in parts gives the same values at any position", async () => {
   const given = {
     ids: numbers(4_001),
     input: {
@@ -48,14 +48,14 @@ test.each([
   ["within lists", { lists: [[1], numbers(5_000), null] }, 4],
   ["within a list that is long itself", { lists: Array.from({ length: 3_000 }, () => [1]) }, 3],
   ["in place of a list of one", { input: { ids: "a", lines: { counts: numbers(5_000) } } }, 1],
-])("Lists %s come to the same as well.", async (_what, some, turns) => {
+])("coercing lists %s in parts gives the same values", async (_what, some, turns) => {
   const done = await both({ input: { ids: [] }, ...some });
   expect(done.byParts).not.toBeNull();
   expect(done.byParts).toEqual(done.atOnce);
   expect(done.turns).toBe(turns);
 });
 
-test("No value is coerced more than once, however many long lists stand beside others.", async () => {
+test("coerces each value once with several long lists", async () => {
   let coerced = 0;
   const id = schema.getType("ID") as GraphQLScalarType;
   const { parseValue } = id;
@@ -71,7 +71,7 @@ test("No value is coerced more than once, however many long lists stand beside o
   expect(coerced).toBe(2 * 13_500);
 });
 
-test("Lists that nobody waits for are not coerced once something else is refused.", async () => {
+test("does not coerce the remaining lists after an error", async () => {
   expect((await both({ ids: numbers(50_000), input: null })).turns).toBe(1);
 });
 
@@ -81,6 +81,6 @@ test.each([
   ["a list where there is to be none", { input: { ids: ["a"], name: numbers(5_000) } }],
   ["a long list of nothing known", { input: { ids: [] }, other: numbers(5_000), ids: [null] }],
   ["nothing where there is to be something", {}],
-])("What is refused is refused by parts, too: %s.", async (_what, given) => {
+])("rejects in parts what it rejects at once: %s", async (_what, given) => {
   expect(await both(given)).toMatchObject({ byParts: null, atOnce: null });
 });
