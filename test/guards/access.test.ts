@@ -27,7 +27,7 @@ afterAll(async () => {
   await fake.stop();
 });
 
-test("the page's tables of permissions are generated from the guards", async () => {
+test("the permission tables of docs/access.md are generated from the guards", async () => {
   const page = await readFile(file, "utf8");
   const { pool } = service.database;
   expect(page).toContain("<!-- permissions -->");

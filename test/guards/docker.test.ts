@@ -74,24 +74,21 @@ describe("docker-compose.yml", () => {
     TYPESENSE_API_KEY: "k".repeat(16),
   };
 
-  it.each(own)(
-    "sets only variables for %s that the configuration knows and accepts",
-    (_name, { environment }) => {
-      const unknown = Object.keys(environment).filter((name) => !Object.hasOwn(settings, name));
-      expect(unknown).toEqual([]);
-      for (const [name, value] of Object.entries(environment)) {
-        const filled = value.replace(
-          /\$\{(\w+):([?-])([^}]*)\}/g,
-          (_all, variable: string, kind: string, rest: string) =>
-            kind === "-" ? rest : example.get(variable) || (secrets[variable] ?? "filled"),
-        );
-        const setting = settings[name as keyof typeof settings];
-        expect({ name, ok: setting.schema.safeParse(filled).success }).toEqual({ name, ok: true });
-      }
-    },
-  );
+  it.each(own)("sets only known variables with valid values for %s", (_name, { environment }) => {
+    const unknown = Object.keys(environment).filter((name) => !Object.hasOwn(settings, name));
+    expect(unknown).toEqual([]);
+    for (const [name, value] of Object.entries(environment)) {
+      const filled = value.replace(
+        /\$\{(\w+):([?-])([^}]*)\}/g,
+        (_all, variable: string, kind: string, rest: string) =>
+          kind === "-" ? rest : example.get(variable) || (secrets[variable] ?? "filled"),
+      );
+      const setting = settings[name as keyof typeof settings];
+      expect({ name, ok: setting.schema.safeParse(filled).success }).toEqual({ name, ok: true });
+    }
+  });
 
-  it("gives server and worker no login but their own", () => {
+  it("gives server and worker only their own database logins", () => {
     const logins = own.map(([name, { environment }]) => [
       name,
       [...JSON.stringify(environment).matchAll(/postgres:\/\/(\w+):/g)].map(([, user]) => user),
@@ -111,7 +108,7 @@ describe("docker-compose.yml", () => {
   );
 
   it.each(Object.entries(services).filter(([name]) => name !== "migrate"))(
-    "keeps %s running and watches its health",
+    "restarts %s and checks its health",
     (_name, { restart, healthcheck }) => {
       expect(restart).toBe("unless-stopped");
       expect(healthcheck.test?.[0]).toBe("CMD");
@@ -119,14 +116,14 @@ describe("docker-compose.yml", () => {
     },
   );
 
-  it.each(Object.entries(services))("bounds the memory and the log of %s", (_name, found) => {
+  it.each(Object.entries(services))("limits the memory and the log of %s", (_name, found) => {
     expect(found.mem_limit).toMatch(/^\d+[mg]$/);
     expect(found.logging.options["max-size"]).toMatch(/^\d{1,2}m$/);
     expect(Number(found.logging.options["max-file"])).toBeLessThanOrEqual(10);
   });
 
   it.each(Object.entries(services))(
-    "takes all capabilities from %s but those with which its image starts",
+    "drops all capabilities of %s except those that its image needs",
     (name, { cap_drop, cap_add = [], security_opt }) => {
       expect(cap_drop).toEqual(["ALL"]);
       expect(security_opt).toEqual(["no-new-privileges:true"]);
@@ -135,14 +132,14 @@ describe("docker-compose.yml", () => {
     },
   );
 
-  it("has read-only file systems, with temporary folders, but for the search engine and the object store", () => {
+  it("has read-only file systems with temporary folders, except for the search engine and the object store", () => {
     const writable = Object.entries(services).filter(([, { read_only }]) => !read_only);
     expect(writable.map(([name]) => name).toSorted()).toEqual(["s3", "typesense"]);
     for (const { read_only, tmpfs = [] } of Object.values(services))
       if (read_only) expect(tmpfs.join()).toMatch(/^\/tmp\b/);
   });
 
-  it("backs the database up with the programs of its own version", () => {
+  it("backs up the database with programs of the same version", () => {
     expect(services.backup?.image).toBe(services.postgres?.image);
     const scripts = [services.backup?.command?.[0], services.backup?.healthcheck.test?.at(-1)];
     for (const script of scripts) {
@@ -154,13 +151,13 @@ describe("docker-compose.yml", () => {
     }
   });
 
-  it("lets server and worker wait for the migration, which runs once", () => {
+  it("makes server and worker wait for the migration, which runs once", () => {
     expect(services.migrate?.restart).toBe("no");
     for (const name of ["server", "worker"])
       expect(services[name]?.depends_on?.migrate?.condition).toBe("service_completed_successfully");
   });
 
-  it("holds no secret: passwords and keys come from .env, and compose stops without them", () => {
+  it("contains no secret and requires passwords and keys from .env", () => {
     for (const { environment } of Object.values(services))
       for (const [name, value] of Object.entries(environment))
         // The plain address of a neighbour is none.
@@ -170,12 +167,12 @@ describe("docker-compose.yml", () => {
 });
 
 describe(".env.example", () => {
-  it("names exactly the variables that compose takes from .env", () => {
+  it("lists exactly the variables that compose reads from .env", () => {
     const used = new Set(interpolated.map(({ name }) => name));
     expect([...example.keys()].toSorted()).toEqual([...used].toSorted());
   });
 
-  it("gives no value to a secret", () => {
+  it("contains no value for a secret", () => {
     const secrets = [...example].filter(([name]) => /PASSWORD|KEY|SECRET/.test(name));
     expect(secrets.length).toBeGreaterThan(0);
     expect(secrets.filter(([, value]) => value !== "")).toEqual([]);
@@ -190,13 +187,13 @@ describe("Dockerfile", () => {
       .filter((one) => one.getKeyword() === keyword)
       .map((one) => one.getArgumentsContent() ?? "");
 
-  it("holds known instructions only", () => {
+  it("contains only known instructions", () => {
     const known = "FROM WORKDIR COPY RUN ENV USER EXPOSE HEALTHCHECK ENTRYPOINT CMD".split(" ");
     const keywords = new Set(file.getInstructions().map((one) => one.getKeyword()));
     expect([...keywords].toSorted()).toEqual(known.toSorted());
   });
 
-  it("builds in three stages on pinned images of the Node that the project asks for", () => {
+  it("builds in three stages on pinned images of the required Node version", () => {
     const images = file.getFROMs().map((from) => from.getImage() ?? "");
     expect(images).toHaveLength(3);
     const { devDependencies } = z
@@ -209,7 +206,7 @@ describe("Dockerfile", () => {
     }
   });
 
-  it("runs as a user who is not root, in exec form, with a health check", () => {
+  it("runs as a non-root user, in exec form, with a health check", () => {
     const users = words("USER");
     expect(users.length).toBeGreaterThan(0);
     expect(users.filter((user) => /^(root|0)(:|$)/.test(user))).toEqual([]);
@@ -226,14 +223,14 @@ describe("Dockerfile", () => {
     expect(words("HEALTHCHECK")).toHaveLength(1);
   });
 
-  it("runs Node below an init, so that its watchdog can kill it", () => {
+  it("runs Node below an init process, so that its watchdog can kill it", () => {
     expect(words("ENTRYPOINT").map((text) => JSON.parse(text) as unknown)).toEqual([
       ["tini", "-s", "--"],
     ]);
     expect(words("RUN").join("\n")).toMatch(/apt-get install .*\btini\b/);
   });
 
-  it("starts the server with the flags that the scripts have as well", () => {
+  it("starts the server with the same flags as the npm scripts", () => {
     const command = (file: string) => ["node", ...nodeFlags, file];
     expect(words("CMD").map((text) => JSON.parse(text) as unknown)).toEqual([
       command("src/server.ts"),
@@ -246,7 +243,7 @@ describe("Dockerfile", () => {
     expect(scripts["dev"]).toBe(`${scripts["start"]} --watch`);
   });
 
-  it("starts every program by exec, since npm sends its signals to the shell", () => {
+  it("starts every program by exec, because npm sends signals to the shell", () => {
     const { scripts } = z
       .object({ scripts: z.record(z.string(), z.string()) })
       .parse(JSON.parse(read("package.json")));
@@ -262,7 +259,7 @@ describe("Dockerfile", () => {
     expect(names.filter((name) => !Object.hasOwn(settings, name))).toEqual([]);
   });
 
-  it("copies only what .dockerignore lets through", () => {
+  it("copies only files that .dockerignore includes", () => {
     const allowed = read(".dockerignore")
       .split("\n")
       .filter((line) => line.startsWith("!"))
@@ -279,7 +276,7 @@ describe("Dockerfile", () => {
     expect([...new Set(copied)].toSorted()).toEqual(allowed.toSorted());
   });
 
-  it("takes nothing of development into the image but the build of the console", () => {
+  it("copies only the console's build from the development stage into the image", () => {
     const final = file.getFROMs().at(-1)?.getRange()?.start.line ?? 0;
     const copies = file.getCOPYs().filter((copy) => (copy.getRange()?.start.line ?? 0) > final);
     const copied = copies.map((copy) => copy.getArguments()[0]?.getValue() ?? "");

@@ -12,7 +12,7 @@ const pages = readdirSync(path.join(root, "docs")).filter(
   (name) => name.endsWith(".md") && name !== "database.md",
 );
 
-describe("the operations shown in docs", () => {
+describe("the operations in docs", () => {
   test.each(pages)("%s are valid", (name) => {
     const text = readFileSync(path.join(root, "docs", name), "utf8");
     const shown = [...text.matchAll(/^```graphql\n(.*?)^```/gms)].map(
@@ -74,19 +74,19 @@ function codeOf(text: string): string[] {
   return [...blocks.flatMap((block) => block.split("\n")), ...inline.map(([, code]) => code!)];
 }
 
-describe("commands that pages print work where the machine's Node is older", () => {
+describe("commands in pages work with an older Node version on the machine", () => {
   const codeIn = (page: string) => codeOf(readFileSync(path.join(root, page), "utf8"));
   const testFiles = readdirSync(path.join(root, "test"), { recursive: true, encoding: "utf8" })
     .filter((name) => name.endsWith(".test.ts"))
     .map((name) => `test/${name}`);
   const all = [...written, "bench/peers/README.md"];
 
-  test.each(all)("%s runs none of our TypeScript by a bare node", (page) => {
+  test.each(all)("%s does not run TypeScript files with node directly", (page) => {
     const run = codeIn(page).flatMap((code) => /\bnode\b.*?([\w./-]+\.ts)\b/.exec(code)?.[1] ?? []);
     expect(run.filter((file) => existsSync(path.join(root, file)))).toEqual([]);
   });
 
-  test.each(all)("%s names tests that there are", (page) => {
+  test.each(all)("%s names existing tests", (page) => {
     const missing = codeIn(page).flatMap((code) => {
       const [, list = ""] = /npm test -- ([^#;&|]*)/.exec(code) ?? [];
       const patterns = list.split(/\s+/).filter((word) => word !== "" && !word.startsWith("-"));
@@ -95,12 +95,12 @@ describe("commands that pages print work where the machine's Node is older", () 
     expect(missing).toEqual([]);
   });
 
-  test.each(all)("%s names measurements that there are", (page) => {
+  test.each(all)("%s names existing benchmarks", (page) => {
     const named = codeIn(page).flatMap((code) => /npm run bench -- ([\w/]+)/.exec(code)?.[1] ?? []);
     expect(named.filter((name) => !existsSync(path.join(root, `bench/${name}.ts`)))).toEqual([]);
   });
 
-  test("every npm script names programs that there are", () => {
+  test("every npm script names existing programs", () => {
     const { scripts } = JSON.parse(readFileSync(path.join(root, "package.json"), "utf8")) as {
       scripts: Record<string, string>;
     };
@@ -111,7 +111,7 @@ describe("commands that pages print work where the machine's Node is older", () 
     expect(programs.filter((file) => !existsSync(path.join(root, file)))).toEqual([]);
   });
 
-  test("`npm run bench` says which measurements there are", () => {
+  test("`npm run bench` lists the benchmarks", () => {
     const { status, stderr } = spawnSync("npm", ["run", "--silent", "bench", "--", "nothing"], {
       cwd: root,
       encoding: "utf8",

@@ -17,12 +17,12 @@ beforeAll(async () => {
 
 afterAll(() => database.drop());
 
-describe("The committed dumps", () => {
-  test("show the database and the API as they are", async () => {
+describe("the committed dumps", () => {
+  test("match the database and the API", async () => {
     expect(await findStale(await makeDumps(database.pool, "backoffice"))).toEqual([]);
   });
 
-  test("are called stale when one is missing or differs, with the lines that do", async () => {
+  test("are reported when one is missing or differs, with the different lines", async () => {
     const folder = await mkdtemp(join(tmpdir(), "dumps-"));
     try {
       const path = join(folder, "schema.sql");
@@ -45,11 +45,11 @@ describe("The committed dumps", () => {
   });
 });
 
-describe("The difference that is shown", () => {
+describe("the reported difference", () => {
   const lines = Array.from({ length: 2000 }, (_, index) => `line ${index}`);
   const shown = (changed: string[]) => firstDifference(lines.join("\n"), changed.join("\n"));
 
-  test("is the first one, though others follow", () => {
+  test("is the first one of several", () => {
     expect(shown(lines.with(5, "x").with(1500, "y"))).toBe("  line 6:\n  - line 5\n  + x");
   });
 
@@ -61,15 +61,15 @@ describe("The difference that is shown", () => {
     expect(shown(changed)).toBe(difference);
   });
 
-  test("is cut short when it is long", () => {
+  test("is truncated when it is long", () => {
     const text = shown(lines.toSpliced(100, 100)) ?? "";
     expect(text.split("\n")).toHaveLength(7);
     expect(text).toMatch(/\n {2}- \.\.\. and 95 more lines$/);
   });
 });
 
-describe("The dump of the database", () => {
-  test("is the same for another tenant, and after migrating again", async () => {
+describe("the dump of the database", () => {
+  test("is the same for another tenant, and after another migration", async () => {
     const client = await database.pool.connect();
     try {
       const main = await dumpSchema(client, "backoffice");
@@ -84,7 +84,7 @@ describe("The dump of the database", () => {
     }
   });
 
-  test("leaves the search path as it was", async () => {
+  test("does not change the search path", async () => {
     await inTransaction(database.pool, async (client) => {
       await dumpSchema(client, "backoffice");
       const { rows } = await client.query("show search_path");
@@ -150,7 +150,7 @@ describe("The dump of the database", () => {
     });
   });
 
-  test("does not change with a month's partitions", async () => {
+  test("does not change with monthly partitions", async () => {
     await inTransaction(database.pool, async (client) => {
       const before = await dumpSchema(client, "backoffice");
       await client.query("select ensure_audit_partitions(7)");

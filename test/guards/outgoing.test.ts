@@ -38,7 +38,7 @@ function callers(): string[] {
     .sort();
 }
 
-test("every file that calls another system says why a test run changes nothing there", () => {
+test("every file that calls an external system documents why a test run changes nothing there", () => {
   expect(callers()).toEqual(Object.keys(calls).sort());
 });
 

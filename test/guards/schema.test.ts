@@ -32,7 +32,7 @@ beforeAll(async () => {
 
 afterAll(() => database.drop());
 
-describe("The API", () => {
+describe("the API", () => {
   test("has a guard on every root field", () => {
     expect(unguarded(api)).toEqual([]);
   });
@@ -41,20 +41,20 @@ describe("The API", () => {
     expect(undescribed(api)).toEqual([]);
   });
 
-  test("describes in our own words what the libraries make", () => {
+  test("replaces the descriptions that libraries generate", () => {
     expect(inPhrases(api)).toEqual([]);
   });
 
-  test("marks its credentials, so that their answers are not compressed", () => {
+  test("marks its credentials, so that responses with them are not compressed", () => {
     // The name that somebody gave a token.
     expect(unmarkedSecrets(api)).toEqual(["RecordChange.byToken: String"]);
   });
 
-  test("names things in the published style", () => {
+  test("follows the naming style", () => {
     expect(oddNames(api)).toEqual([]);
   });
 
-  test("has no null among the items of a list, and no null for a list that the contract promises", () => {
+  test("has no null in lists, and no null instead of a list of the contract", () => {
     expect(looseLists(api, contract)).toEqual([]);
   });
 
@@ -63,12 +63,12 @@ describe("The API", () => {
     expect(unspecified(buildSchema("scalar Moment type Query { at: Moment }"))).toEqual(["Moment"]);
   });
 
-  test("takes every id as an ID", () => {
+  test("accepts every id as an ID", () => {
     expect(untypedIds(api)).toEqual([]);
   });
 });
 
-describe("The rules about the API", () => {
+describe("the checks of the API", () => {
   const planted = buildSchema(`
     """Described."""
     type Thing {
@@ -118,7 +118,7 @@ describe("The rules about the API", () => {
       changeThing(id: Int!, ownerId: ID, input: Change!): Thing
     }`);
 
-  test("notice root fields without a guard", () => {
+  test("detect root fields without a guard", () => {
     expect(unguarded(planted)).toEqual([
       "Query.thing",
       "Query.optional",
@@ -128,7 +128,7 @@ describe("The rules about the API", () => {
     ]);
   });
 
-  test("notice missing descriptions", () => {
+  test("detect missing descriptions", () => {
     expect(undescribed(planted).sort()).toEqual([
       "Bare",
       "Bare.id",
@@ -145,7 +145,7 @@ describe("The rules about the API", () => {
     ]);
   });
 
-  test("notice the phrases of libraries", () => {
+  test("detect descriptions that libraries generate", () => {
     const generated = buildSchema(`
       """Methods to use when ordering."""
       enum Order { A }
@@ -160,7 +160,7 @@ describe("The rules about the API", () => {
     expect(inPhrases(generated)).toEqual(["Order", "Query.page"]);
   });
 
-  test("notice credentials that are not marked", () => {
+  test("detect unmarked credentials", () => {
     const careless = buildSchema(
       "type Query { resetToken: String, tokens: Int, scopedApiKey: ID! }",
     );
@@ -170,16 +170,16 @@ describe("The rules about the API", () => {
     ]);
   });
 
-  test("notice odd names", () => {
+  test("detect invalid names", () => {
     expect(oddNames(planted)).toEqual(["Thing._hidden", "Thing.rowId", "Kind.lower"]);
   });
 
-  test("notice loose lists, but not those that the contract has", () => {
+  test("detect nullable lists, except those of the contract", () => {
     const promised = buildSchema("type Query { optional: [String!] }");
     expect(looseLists(planted, promised)).toEqual(["Thing.tags", "Thing.codes"]);
   });
 
-  test("notice ids of other types, also deep in inputs", () => {
+  test("detect ids of other types, also in nested inputs", () => {
     expect(untypedIds(planted)).toEqual([
       "Mutation.changeThing(id:)",
       "Change.ownerId",

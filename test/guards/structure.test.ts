@@ -39,25 +39,25 @@ const layers = [
 ];
 
 describe("imports", () => {
-  test("form no circle", () => {
+  test("form no cycle", () => {
     expect(imports.size).toBeGreaterThan(400);
     expect(circlesIn(imports)).toEqual([]);
   });
 
-  test("lead only to earlier layers", () => {
+  test("refer only to earlier layers", () => {
     expect(backwardImports(imports, layers)).toEqual([]);
   });
 
-  test("lead from src or db to nothing in dev", () => {
+  test("from src and db do not refer to dev", () => {
     expect(importsFrom(imports, "dev", ["bench"])).toEqual([]);
   });
 
-  test("lead to tests from nothing but bench", () => {
+  test("of test files exist only in tests and bench", () => {
     expect(importsFrom(imports, "test", ["bench"])).toEqual([]);
   });
 });
 
-describe("the rules of imports", () => {
+describe("the checks of imports", () => {
   const planted = (file: string, text: string) =>
     new Map([...imports, [file, importsIn(file, text)]]);
 
@@ -75,7 +75,7 @@ describe("the rules of imports", () => {
     expect(importsFrom(planted("src/http/planted.ts", text), "dev", ["bench"])).toHaveLength(1);
   });
 
-  test("find an import that runs when it is reached", () => {
+  test("find a dynamic import", () => {
     const text = 'const loaded = await import("../../dev/start.ts");';
     expect(importsFrom(planted("src/http/planted.ts", text), "dev", ["bench"])).toHaveLength(1);
   });
@@ -94,13 +94,13 @@ describe("the rules of imports", () => {
     ]);
   });
 
-  test("find a file that is in no layer", () => {
+  test("find a file without a layer", () => {
     expect(() => backwardImports(planted("src/planted/file.ts", ""), layers)).toThrow(
       "src/planted/file.ts is in no layer",
     );
   });
 
-  test("find a circle", () => {
+  test("find a cycle", () => {
     const found = circlesIn(
       new Map([
         ["a.ts", ["b.ts"]],
@@ -134,7 +134,7 @@ const manifest = JSON.parse(readFileSync(path.join(root, "package.json"), "utf8"
   Record<string, string>
 >;
 
-test("production code imports production dependencies, but for two pages of development", () => {
+test("production code imports only production dependencies, except for two development pages", () => {
   const used = packagesOf(["src", "db"]);
   expect(used.size).toBeGreaterThan(30);
   const others = [...used].filter(([name]) => !Object.hasOwn(manifest.dependencies, name));
@@ -149,7 +149,7 @@ test("production code imports each production dependency", () => {
   expect(Object.keys(manifest.dependencies).filter((name) => !used.has(name))).toEqual([]);
 });
 
-test("the README's map of the folders names every folder of src", () => {
+test("the README's folder table names every folder of src", () => {
   const readme = readFileSync(path.join(root, "README.md"), "utf8");
   const folders = readdirSync(path.join(root, "src"), { withFileTypes: true })
     .filter((entry) => entry.isDirectory())

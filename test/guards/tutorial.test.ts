@@ -34,7 +34,7 @@ describe("the tutorial", () => {
     await model.stop();
   });
 
-  test("shows the answers that its requests get, and docs/assistant.md those of a first conversation", async () => {
+  test("shows the actual responses, like docs/assistant.md for a first conversation", async () => {
     const readme = await readFile(tutorial, "utf8");
     const pairs = [...readme.matchAll(/```graphql\n([\s\S]*?)```\n```json\n([\s\S]*?)```/g)];
     expect(pairs.length).toBeGreaterThan(5);
