@@ -106,7 +106,7 @@ describe("the Authorization header", () => {
     expect(answer.headers["www-authenticate"]).toBe('Bearer error="invalid_token"');
   });
 
-  test("is the only place of a token", async () => {
+  test("is the only source of a token", async () => {
     const inBody = await send(service.url, {
       headers: [json],
       body: JSON.stringify({ query: "{ me { email } }", token, authorization: token }),

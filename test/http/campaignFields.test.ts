@@ -56,7 +56,7 @@ describe("a field of a campaign", () => {
     ["note", { a: 1 }],
     ["note", "a\u0000"],
     ["authorUserId", null],
-  ])("%s may not be %p", async (field, value) => {
+  ])("%s cannot be %p", async (field, value) => {
     await calls.expectRefusal(
       () => calls.createWith({ [field]: value }),
       new RegExp(`\\b${field}\\b`),
@@ -65,7 +65,7 @@ describe("a field of a campaign", () => {
   });
 
   test.each(["title", "price", "medium", "scheduledAt", "authorUserId"])(
-    "%s may not be left out",
+    "%s is required",
     async (field) => {
       await calls.expectRefusal(
         () => calls.createWith({ [field]: undefined }),

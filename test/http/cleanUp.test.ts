@@ -17,7 +17,7 @@ afterAll(async () => {
 });
 
 describe("cleaning up", () => {
-  test("removes all of a run, needs no login, and can be repeated", async () => {
+  test("removes the whole run, needs no login, and can be repeated", async () => {
     await bootstrap(service, run("gone"), "one@example.com");
     expect(await tenantsOf(service)).toContain("gone");
     for (let round = 0; round < 3; round++)
@@ -165,7 +165,7 @@ describe("cleaning up", () => {
     await cleanUp(service, "busy");
   });
 
-  test("during a request answers that request CONFLICT", async () => {
+  test("during a request causes CONFLICT for that request", async () => {
     const { token } = await bootstrap(service, run("half"), "one@example.com");
     await service.database.pool.query("drop table backoffice_e2e_half.campaigns cascade");
     const answer = await service.ask("{ campaigns { id } }", { token, headers: run("half") });

@@ -45,17 +45,20 @@ const paths = [
 /** The answer without the cost, which counts down. */
 const dataOf = (body: Buffer) => (JSON.parse(body.toString()) as { data: unknown }).data;
 
-describe.each(paths)("a long answer of %s", (_name, query) => {
-  test.each(["br", "gzip"] as const)("is compressed by %s for who takes it", async (encoding) => {
-    const plain = await ask(query);
-    expect(plain.encoding).toBeUndefined();
-    expect(plain.body.length).toBeGreaterThan(40_000);
-    const compressed = await ask(query, { "accept-encoding": `deflate, ${encoding}` });
-    expect(compressed.encoding).toBe(encoding);
-    expect(compressed.vary).toMatch(/\bAccept-Encoding\b/);
-    expect(compressed.body.length).toBeLessThan(plain.body.length / 2);
-    expect(dataOf(decode[encoding](compressed.body))).toEqual(dataOf(plain.body));
-  });
+describe.each(paths)("a long response of %s", (_name, query) => {
+  test.each(["br", "gzip"] as const)(
+    "is compressed with %s when the client accepts it",
+    async (encoding) => {
+      const plain = await ask(query);
+      expect(plain.encoding).toBeUndefined();
+      expect(plain.body.length).toBeGreaterThan(40_000);
+      const compressed = await ask(query, { "accept-encoding": `deflate, ${encoding}` });
+      expect(compressed.encoding).toBe(encoding);
+      expect(compressed.vary).toMatch(/\bAccept-Encoding\b/);
+      expect(compressed.body.length).toBeLessThan(plain.body.length / 2);
+      expect(dataOf(decode[encoding](compressed.body))).toEqual(dataOf(plain.body));
+    },
+  );
 
   test.each([
     ["gzip, deflate, br, zstd", "br"],
@@ -68,14 +71,14 @@ describe.each(paths)("a long answer of %s", (_name, query) => {
   });
 });
 
-describe("an answer", () => {
+describe("a response", () => {
   test("below 4 kB is not compressed", async () => {
     const answer = await ask("{ me { id } }", { "accept-encoding": "br" });
     expect(answer.encoding).toBeUndefined();
     expect(dataOf(answer.body)).toMatchObject({ me: { id: expect.any(String) } });
   });
 
-  test("of many blocks is compressed as a whole", async () => {
+  test("of many blocks is compressed completely", async () => {
     const aliases = Array.from({ length: 8 }, (_, n) => `a${n}: reviewers { id name createdAt }`);
     const query = `{ ${aliases.join(" ")} }`;
     const [plain, compressed] = await Promise.all([
@@ -85,7 +88,7 @@ describe("an answer", () => {
     expect(dataOf(brotliDecompressSync(compressed.body))).toEqual(dataOf(plain.body));
   });
 
-  test("with an error is compressed as well", async () => {
+  test("with an error is compressed too", async () => {
     const id = "00000000-0000-4000-8000-000000000000";
     const query = `{ reviewers { id name createdAt } user(id: "${id}") { id } }`;
     const answer = await ask(query, { "accept-encoding": "gzip" });
@@ -96,7 +99,7 @@ describe("an answer", () => {
 
 // A long answer beside each secret, so that only the secret can be the reason.
 const long = "x0: __schema { types { name description fields { name description } } }";
-describe("an answer with a secret is not compressed", () => {
+describe("a response with a secret is not compressed", () => {
   test.each([
     ["a login", 'mutation { devLogin(email: "nobody@example.com") { token } }'],
     ["an API token", 'mutation { createMyApiToken(input: { name: "x" }) { token } }'],
@@ -119,7 +122,7 @@ describe("an answer with a secret is not compressed", () => {
     );
   });
 
-  test("but the same answer without it is", async () => {
+  test("the same response without it is compressed", async () => {
     const answer = await ask(`{ myApiTokens { id } ${long} }`, { "accept-encoding": "br" });
     expect(answer.encoding).toBe("br");
   });

@@ -82,7 +82,7 @@ describe("the page of the console", () => {
     expect(policy.get("require-trusted-types-for")).toEqual(["'script'"]);
   });
 
-  test("may show pictures of the hosts in the settings only", async () => {
+  test("allows pictures of the configured hosts only", async () => {
     expect(policyOf((await get("/admin")).response).get("img-src")).toEqual([
       "'self'",
       "data:",
@@ -93,7 +93,7 @@ describe("the page of the console", () => {
     expect(policyOf(response).get("img-src")).toEqual(["'self'", "data:"]);
   });
 
-  test("may send requests to the public addresses of the search engine", async () => {
+  test("allows requests to the public addresses of the search engine", async () => {
     const { response } = await get("/admin");
     expect(policyOf(response).get("connect-src")).toEqual([
       "'self'",
@@ -102,13 +102,13 @@ describe("the page of the console", () => {
     ]);
   });
 
-  test("has another nonce in each answer", async () => {
+  test("has a new nonce in each response", async () => {
     const nonces = [nonceIn((await get("/admin")).text), nonceIn((await get("/admin")).text)];
     expect(nonces[0]).toMatch(/^[\w+/=]{24}$/);
     expect(nonces[0]).not.toBe(nonces[1]);
   });
 
-  test("is not sent again, and its policy stays, when the browser has it", async () => {
+  test("is answered 304 with its policy unchanged when the browser has it", async () => {
     const { response } = await get("/admin/orders");
     expect(response.headers.get("cache-control")).toBe("private, no-cache");
     const again = await askAgain("/admin/products", response);
@@ -116,12 +116,12 @@ describe("the page of the console", () => {
     expect(again.headers["content-security-policy"]).toBeUndefined();
   });
 
-  test("has no script and no style within", async () => {
+  test("has no inline script or style", async () => {
     const { text } = await get("/admin");
     expect(text).not.toMatch(/<script(?![^>]* src=)|<style|\sstyle=|\son\w+=/);
   });
 
-  test("is answered by GET only", async () => {
+  test("allows GET only", async () => {
     for (const path of ["/admin", "/admin/products"]) {
       const response = await fetch(`${service.url}${path}`, { method: "POST" });
       expect(response.status).toBe(405);
@@ -131,14 +131,14 @@ describe("the page of the console", () => {
 });
 
 describe("a file of the console", () => {
-  test("with a hash in its name is kept by browsers for ever", async () => {
+  test("with a hash in its name is cached permanently", async () => {
     const { response } = await get(await scriptPath());
     expect(response.status).toBe(200);
     expect(response.headers.get("content-type")).toBe("text/javascript; charset=utf-8");
     expect(response.headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
   });
 
-  test("without one is asked for again", async () => {
+  test("without a hash is revalidated", async () => {
     const { response } = await get("/admin/icon.svg");
     expect(response.headers.get("content-type")).toMatch(/^image\/svg\+xml/);
     expect(response.headers.get("cache-control")).toBe("no-cache");
@@ -148,7 +148,7 @@ describe("a file of the console", () => {
   test.each([
     ["br", brotliDecompressSync],
     ["gzip", gunzipSync],
-  ])("comes compressed by %s when the browser takes it", async (encoding, decompress) => {
+  ])("is compressed with %s when the browser accepts it", async (encoding, decompress) => {
     const path = await scriptPath();
     const [plain, compressed] = await Promise.all(
       ["identity", encoding].map((accepted) =>
@@ -161,7 +161,7 @@ describe("a file of the console", () => {
     expect(compressed!.body.length).toBeLessThan(plain!.body.length / 2);
   });
 
-  test("that this release does not have is 404, not the page", async () => {
+  test("that does not exist in this release is 404, not the page", async () => {
     const { response, text } = await get("/admin/assets/index-00000000.js");
     expect(response.status).toBe(404);
     expect(JSON.parse(text).errors[0].extensions.code).toBe("NOT_FOUND");
@@ -175,7 +175,7 @@ describe("a file of the console", () => {
     },
   );
 
-  test("of the build itself is not served", async () => {
+  test("of the build's metadata is not served", async () => {
     for (const path of ["/admin/.built", "/admin/index.html"])
       expect((await get(path)).text).toContain('<div id="root">');
   });
@@ -200,7 +200,7 @@ describe("without a build", () => {
     await rm(folder, { recursive: true });
   });
 
-  test("nothing is served, and the log says so once", async () => {
+  test("nothing is served, which is logged once", async () => {
     for (const path of ["/admin", "/admin/products", "/admin/assets/index.js"]) {
       const { response } = await get(path, {}, bare.url);
       expect(response.status).toBe(404);
@@ -209,7 +209,7 @@ describe("without a build", () => {
     expect(bare.output().match(/console not built/g)).toHaveLength(1);
   });
 
-  test("a build that comes later is served in development", async () => {
+  test("a later build is served in development", async () => {
     const writeBuild = async (text: string, stamp: string) => {
       await mkdir(join(folder, "assets"), { recursive: true });
       await writeFile(join(folder, "index.html"), `<html><head></head><body>${text}</body></html>`);

@@ -44,7 +44,7 @@ describe("a DateTime", () => {
     null,
     ["2026-01-31T12:00:00Z"],
     {},
-  ])("may not be %p", async (scheduledAt) => {
+  ])("cannot be %p", async (scheduledAt) => {
     await calls.expectRefusal(() => calls.createWith({ scheduledAt }), /scheduledAt/, [
       "input",
       "scheduledAt",
@@ -56,7 +56,7 @@ describe("a DateTime", () => {
     ["2024-02-29T23:30:00+02:00", "2024-02-29T21:30:00.000Z"],
     ["0001-01-01T00:00:00Z", "0001-01-01T00:00:00.000Z"],
     ["9999-12-31T23:59:59.999Z", "9999-12-31T23:59:59.999Z"],
-  ])("may be %s", async (scheduledAt, expected) => {
+  ])("can be %s", async (scheduledAt, expected) => {
     const answer = await calls.createWith({ scheduledAt });
     expect(answer.data?.createCampaign.scheduledAt).toBe(expected);
   });

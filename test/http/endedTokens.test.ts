@@ -66,7 +66,7 @@ const rest = (method: string, path: string, token?: string) =>
     headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
   });
 
-describe("An expired token", () => {
+describe("an expired token", () => {
   const documents = [
     "{ me { email } }",
     "{ products { nodes { name } } }",
@@ -75,7 +75,7 @@ describe("An expired token", () => {
     `mutation { updateUser(id: "${id}", input: { name: "Ann" }) { name } }`,
     "mutation { logout }",
   ];
-  test.each(documents)("is refused with the same message: %s", async (document) => {
+  test.each(documents)("is rejected with the same message: %s", async (document) => {
     for (const [reason, token] of tokens) {
       const { status, headers, data, errors } = await service.ask(document, { token });
       expect([reason, status, headers.get("www-authenticate")]).toEqual([reason, 200, challenge]);
@@ -86,7 +86,7 @@ describe("An expired token", () => {
     }
   });
 
-  test("is refused the same way in a test run", async () => {
+  test("is rejected the same way in a test run", async () => {
     const { token } = await service.login([]);
     for (const headers of [run("ended"), run("never_made")]) {
       const answer = await service.ask("{ me { email } }", { token, headers });
@@ -97,7 +97,7 @@ describe("An expired token", () => {
     expect(own.data.me.email).toBe("first@ended.example.com");
   });
 
-  test("is refused before a long request is read", async () => {
+  test("is rejected before a long request is read", async () => {
     const query = `{ me { email } } #${"x".repeat(40_000)}`;
     const { errors, headers } = await service.ask(query, { token: makeToken("api") });
     expect(errors?.[0]?.message).toBe(message);

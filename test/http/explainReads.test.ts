@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-describe("A server with SQL_JSON=explain", () => {
+describe("a server with SQL_JSON=explain", () => {
   test("logs the plan of a list under the caller's policies and audits the read once", async () => {
     const { token } = await service.login(["users.read"]);
     const { data, headers } = await service.ask("{ users { id } }", { token });

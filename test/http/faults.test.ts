@@ -18,7 +18,7 @@ afterAll(async () => {
 const users = () => service.ask("{ users { id } }", { token });
 
 describe("an unexpected error", () => {
-  test("is answered with its correlation id only, and logged completely", async () => {
+  test("returns only its correlation id and is logged completely", async () => {
     await service.database.pool.query(
       `create function tg_boom() returns trigger as $$ begin raise exception 'boom in the cellar'; end $$ language plpgsql;
        create trigger boom before delete on campaigns for each statement execute function tg_boom()`,
@@ -64,7 +64,7 @@ describe("an unexpected error", () => {
     }
   });
 
-  test("in the audit of a read withholds the result", async () => {
+  test("in the audit of a read prevents the response", async () => {
     await service.database.pool.query(
       "alter function record_reads(text[], text[], jsonb[]) rename to record_reads_away",
     );

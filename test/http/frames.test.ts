@@ -67,12 +67,12 @@ describe("an ambiguous or malformed HTTP message", () => {
     ["a header of 64 KB", get(`Host: x\r\nX-A: ${"b".repeat(65_536)}\r\n`), 431],
     ["an address of 40 kB", `GET /${"b".repeat(40_000)} HTTP/1.1\r\nHost: x\r\n\r\n`, 431],
     ["an unknown expectation", post("Expect: 200-maybe\r\nContent-Length: 5", ""), 417],
-  ])("is refused: %s", async (_what, bytes, status) => {
+  ])("is rejected: %s", async (_what, bytes, status) => {
     expect(await statusesOf(bytes)).toEqual([status]);
   });
 
   // The connection closes before all bytes are read: the client sees the answer or a reset.
-  test("with an address of 1 MB gets nothing but a refusal", async () => {
+  test("with an address of 1 MB is rejected", async () => {
     const statuses = await statusesOf(`GET /${"b".repeat(1 << 20)} HTTP/1.1\r\nHost: x\r\n\r\n`);
     expect(statuses.filter((status) => status !== 431)).toEqual([]);
   });

@@ -82,7 +82,7 @@ const valid = (): ValidRequest[] => [
   { query: "{ me { ...P } } fragment P on User { id ... on User @include(if: true) { name } }" },
 ];
 
-test(`No mutation of a valid request brings the server out of its composure (${requests} of them).`, async () => {
+test(`mutated requests cause neither an internal error nor a crash (${requests} of them)`, async () => {
   for (const body of valid()) {
     const answer = await send(service.url, {
       headers: { authorization: `Bearer ${token}` },

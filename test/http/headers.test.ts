@@ -95,14 +95,17 @@ describe("the address of a request", () => {
 
 describe("the correlation id", () => {
   const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-  test.each(["order-7", "A.b_c:1/2", "x".repeat(100)])("of the caller is kept: %p", async (id) => {
-    const answer = await askMe(["X-Correlation-Id", id]);
-    expect(answer.headers["x-correlation-id"]).toBe(id);
-    expect(answer.json.errors[0].extensions.correlationId).toBe(id);
-    await waitFor("the line in the log", () =>
-      service.output().includes(`"correlationId":"${id}"`),
-    );
-  });
+  test.each(["order-7", "A.b_c:1/2", "x".repeat(100)])(
+    "from the caller is kept: %p",
+    async (id) => {
+      const answer = await askMe(["X-Correlation-Id", id]);
+      expect(answer.headers["x-correlation-id"]).toBe(id);
+      expect(answer.json.errors[0].extensions.correlationId).toBe(id);
+      await waitFor("the line in the log", () =>
+        service.output().includes(`"correlationId":"${id}"`),
+      );
+    },
+  );
 
   test.each([
     ["empty", [""]],
@@ -143,7 +146,7 @@ describe("with test mode off, the header X-Test-run-id", () => {
     ["a first user", `mutation { bootstrapFirstUser(email: "x@example.com") { token } }`],
     ["a clean-up", "mutation { cleanupTestRun }"],
     ["a guarded query", "{ users { id } }"],
-  ])("is refused on %s", async (_name, query) => {
+  ])("is rejected for %s", async (_name, query) => {
     for (const id of ["run1", "", "NOT valid"]) {
       const answer = await service.ask(query, { token, headers: { "x-test-run-id": id } });
       expect(answer).toMatchObject({

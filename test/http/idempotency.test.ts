@@ -39,7 +39,7 @@ async function effects(name: string) {
 const once = { rows: 1, records: 1 };
 const some = () => ({ key: randomUUID(), name: `Reviewer ${randomUUID()}` });
 
-describe("A mutation repeated with its Idempotency-Key", () => {
+describe("a mutation repeated with its Idempotency-Key", () => {
   test("gets the first response and has no second effect", async () => {
     const { key, name } = some();
     const first = await ask(key, create, { name });
@@ -85,7 +85,7 @@ describe("A mutation repeated with its Idempotency-Key", () => {
       `mutation ($name: String!) { createReviewer(input: { name: $name }) { id } }`,
       null,
     ],
-  ])("is refused with %s", async (_what, query, variables) => {
+  ])("is rejected with %s", async (_what, query, variables) => {
     const { key, name } = some();
     await ask(key, create, { name });
     const { data, errors } = await ask(key, query, variables ?? { name });
@@ -134,7 +134,7 @@ describe("A mutation repeated with its Idempotency-Key", () => {
   });
 });
 
-describe("An Idempotency-Key", () => {
+describe("an Idempotency-Key", () => {
   test("belongs to a user, across the user's sessions", async () => {
     const { key, name } = some();
     const first = await ask(key, create, { name });
@@ -180,7 +180,7 @@ describe("An Idempotency-Key", () => {
     expect(refusal(await ask(key, create, { name }, leaver.token)).code).toBe("UNAUTHENTICATED");
   });
 
-  test("stores no new token: the repetition is refused and creates none", async () => {
+  test("stores no new token, and a repetition is rejected and creates none", async () => {
     const key = randomUUID();
     const make = `mutation { createMyApiToken(input: { name: "Script" }) { id token name } }`;
     const first = await ask(key, make);
@@ -232,7 +232,7 @@ describe("An Idempotency-Key", () => {
         ["idempotency-key", "a"],
       ],
     ],
-  ] as [string, [string, string][]][])("that %s is refused", async (_what, headers) => {
+  ] as [string, [string, string][]][])("that %s is rejected", async (_what, headers) => {
     const { name } = some();
     const answer = await send(service.url, {
       headers: [["content-type", "application/json"], tokenHeader(), ...headers],
@@ -252,7 +252,7 @@ describe("An Idempotency-Key", () => {
     expect(await effects(name)).toEqual({ rows: 0, records: 0 });
   });
 
-  test("of 255 characters of all kinds is taken", async () => {
+  test("of 255 characters of all kinds is accepted", async () => {
     const printable = Array.from({ length: 94 }, (_, n) => String.fromCharCode(33 + n)).join("");
     const key = printable.repeat(3).slice(0, 255);
     const { name } = some();

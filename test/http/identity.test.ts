@@ -20,7 +20,7 @@ function randomNumbers(seed: number) {
   };
 }
 
-test(`Who asks is never mistaken for another: ${mixedRequests} mixed requests over two connections.`, async () => {
+test(`never confuses callers in ${mixedRequests} mixed requests over two connections`, async () => {
   const permissions = [
     [],
     ["users.read"],

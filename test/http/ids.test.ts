@@ -27,7 +27,7 @@ describe("an id", () => {
     ["of 100,000 characters", "a".repeat(100_000)],
     ["with SQL", "' or 1=1 --"],
   ];
-  test.each(bad)("that is %s is refused by the name of its variable", async (_name, id) => {
+  test.each(bad)("that is %s is rejected with the name of its variable", async (_name, id) => {
     await calls.expectRefusal(
       () =>
         calls.service.ask(`query ($id: ID!) { campaign(id: $id) { id } }`, {
@@ -39,7 +39,7 @@ describe("an id", () => {
     );
   });
   test.each(bad.slice(0, 7))(
-    "within an input that is %s is refused by the name of its field",
+    "in an input that is %s is rejected with the name of its field",
     async (_name, productId) => {
       await calls.expectRefusal(() => calls.createWith({ productId }), /productId/, [
         "input",
@@ -47,7 +47,7 @@ describe("an id", () => {
       ]);
     },
   );
-  test("that is missing is refused by its name", async () => {
+  test("that is missing is rejected with its name", async () => {
     await calls.expectRefusal(
       () =>
         calls.service.ask(`query ($id: ID!) { campaign(id: $id) { id } }`, { token: calls.token }),
@@ -55,14 +55,14 @@ describe("an id", () => {
       ["id"],
     );
   });
-  test("that is malformed in the document is refused by its argument", async () => {
+  test("that is malformed in the document is rejected with its argument", async () => {
     await calls.expectRefusal(
       () => calls.service.ask(`{ campaign(id: "x") { id } }`, { token: calls.token }),
       /^id: /,
       ["id"],
     );
   });
-  test("of a thing of another type finds nothing", async () => {
+  test("of a row of another type finds nothing", async () => {
     for (const id of [calls.userId, calls.roleId, randomUUID()]) {
       const answer = await calls.service.ask(`query ($id: ID!) { campaign(id: $id) { id } }`, {
         token: calls.token,

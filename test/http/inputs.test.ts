@@ -11,7 +11,7 @@ afterAll(async () => {
   await calls.service.stop();
 });
 
-describe("addresses of people", () => {
+describe("e-mail addresses", () => {
   const invite = (email: unknown) =>
     calls.service.ask(
       `mutation ($input: CreateInvitationInput!) { createInvitation(input: $input) { id } }`,
@@ -41,7 +41,7 @@ describe("addresses of people", () => {
     "anna@example.com\u202e",
     `${"a".repeat(300)}@example.com`,
     null,
-  ])("may not be %p", async (email) => {
+  ])("cannot be %p", async (email) => {
     await calls.expectRefusal(() => invite(email), /email/, ["input", "email"]);
   });
 
@@ -56,13 +56,13 @@ describe("addresses of people", () => {
   });
 });
 
-describe("lists of keys", () => {
+describe("lists of permission keys", () => {
   const makeRole = (permissionKeys: unknown) =>
     calls.service.ask(`mutation ($input: CreateRoleInput!) { createRole(input: $input) { id } }`, {
       token: calls.token,
       variables: { input: { name: `Role ${randomUUID()}`, permissionKeys } },
     });
-  test("name what is unknown, in few words however many there are", async () => {
+  test("are rejected with unknown keys named, in a bounded message", async () => {
     await calls.expectRefusal(() => makeRole(["users.read", "wine.drink"]), /wine\.drink/, [
       "input",
       "permissionKeys",
@@ -80,7 +80,7 @@ describe("lists of keys", () => {
     [{ 0: "users.read" }],
     [7],
     [null],
-  ])("may not be %j", async (keys) => {
+  ])("cannot be %j", async (keys) => {
     const answer = await makeRole(keys);
     expect(answer.errors?.[0]?.extensions).toMatchObject({ code: "BAD_USER_INPUT" });
     expect((answer.errors?.[0]?.extensions.path as unknown[]).slice(0, 2)).toEqual([

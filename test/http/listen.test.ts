@@ -31,7 +31,7 @@ test("many new connections are accepted within few ticks", async () => {
   expect(error).toMatchObject({ code: "ECONNREFUSED" });
 });
 
-test("a port of another server is refused, even with reusePort", async () => {
+test("a port in use is rejected, even with reusePort", async () => {
   const first = createServer();
   const listening = await listenForMany(first, host, 0);
   const second = listenForMany(createServer(), host, listening.port);

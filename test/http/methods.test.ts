@@ -21,7 +21,7 @@ describe("methods", () => {
     ["asks for a page", page],
     ["takes anything", { accept: "*/*" }],
     ["does not say what it takes", {}],
-  ])("a GET that %s gets the playground", async (_who, headers) => {
+  ])("a GET that %s returns the playground", async (_who, headers) => {
     const answer = await send(service.url, { method: "GET", headers });
     expect(answer).toMatchObject({
       status: 200,

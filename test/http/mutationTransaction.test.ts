@@ -54,8 +54,8 @@ const two = `mutation ($a: String!, $b: String!) {
   b: createWineType(input: { name: $b }) { id }
 }`;
 
-describe("An operation of several mutations", () => {
-  test("answers each with what it made of it, one after the other", async () => {
+describe("an operation of several mutations", () => {
+  test("returns each result in order", async () => {
     const { data, errors } = await ask(`mutation {
       a: createReviewer(input: { name: "Serial" }) { id name }
       b: createWineType(input: { name: "Serial" }) { id name }
@@ -69,7 +69,7 @@ describe("An operation of several mutations", () => {
     expect(changed.data).toEqual({ x: { name: "X" }, y: { name: "Y" } });
   });
 
-  test("changes nothing when one of them fails, which `data: null` says", async () => {
+  test("changes nothing and returns `data: null` when one of them fails", async () => {
     const a = `First ${randomUUID()}`;
     const { data, errors, status } = await ask(two, { a, b: "Red" });
     expect({ data, status }).toEqual({ data: null, status: 200 });
@@ -83,7 +83,7 @@ describe("An operation of several mutations", () => {
     expect(await made(a)).toEqual(none);
   });
 
-  test("changes nothing when one of them is refused", async () => {
+  test("changes nothing when one of them is rejected", async () => {
     const a = `Refused ${randomUUID()}`;
     const { data, errors } = await ask(
       `mutation ($a: String!) { a: createReviewer(input: { name: $a }) { id } b: deleteAllCampaigns }`,
@@ -100,7 +100,7 @@ describe("An operation of several mutations", () => {
     ["without a key", undefined],
     ["with a key", randomUUID()],
   ])(
-    "has changed nothing when the database goes away between them, %s: 503 is honest",
+    "changes nothing and returns 503 when the database fails between them, %s",
     async (_what, key) => {
       const variables = { a: `Away ${randomUUID()}`, b: `Away ${randomUUID()}` };
       await locked(database.pool, "wine_types", async () => {
@@ -128,7 +128,7 @@ describe("An operation of several mutations", () => {
   );
 });
 
-test("A mutation whose answer cannot be read has changed nothing", async () => {
+test("a mutation whose result cannot be read changes nothing", async () => {
   const name = `Unread ${randomUUID()}`;
   const product = await ask(
     `mutation { createProduct(input: { erpProductNumber: "1", name: "Chinon" }) { id } }`,
@@ -154,7 +154,7 @@ test("A mutation whose answer cannot be read has changed nothing", async () => {
   expect((await ask(rate, variables)).errors).toBeUndefined();
 });
 
-test("Operations in a deadlock are retried without the caller noticing", async () => {
+test("operations in a deadlock are retried transparently", async () => {
   const names = ["Left", "Right"];
   const ids = await Promise.all(
     names.map(
@@ -188,7 +188,7 @@ test("Operations in a deadlock are retried without the caller noticing", async (
   await waitFor("the figures of the database", async () => (await deadlocks()) > before);
 });
 
-test("Two calls of syncProducts in one operation, against two in the opposite order, all take hold, once", async () => {
+test("concurrent operations with two syncProducts calls in opposite orders apply each call once", async () => {
   const calls = `mutation ($one: SyncProductsInput!, $other: SyncProductsInput!) {
     one: syncProducts(input: $one) { failedCount }
     other: syncProducts(input: $other) { failedCount }
@@ -236,10 +236,10 @@ test("Two calls of syncProducts in one operation, against two in the opposite or
   );
 });
 
-describe("A server that is killed", () => {
+describe("a server that is killed", () => {
   const create = `mutation ($name: String!) { createReviewer(input: { name: $name }) { id name createdAt } }`;
 
-  test("between the commit and the answer is no loss: the same key gets the same answer from another", async () => {
+  test("between commit and response returns the stored response for the same key at another server", async () => {
     const name = `Killed ${randomUUID()}`;
     const key = randomUUID();
     const doomed = await startServerProcess({ database: { ...database, url: proxy.url } });
@@ -266,7 +266,7 @@ describe("A server that is killed", () => {
     await doomed.stop();
   });
 
-  test("before the commit has done nothing: the same key does it", async () => {
+  test("before the commit changes nothing, and the same key runs the mutation", async () => {
     const name = `Killed early ${randomUUID()}`;
     const key = randomUUID();
     const doomed = await startServerProcess({ database });

@@ -31,7 +31,7 @@ afterAll(async () => {
 });
 
 describe("a login through an identity provider", () => {
-  test("asks for a code with PKCE, state and nonce, and binds the browser by a cookie that scripts cannot read", async () => {
+  test("requests a code with PKCE, state and nonce, and binds the browser by an HttpOnly cookie", async () => {
     const { response, authorization, setCookie } = await begin(service);
     expect(response.status).toBe(302);
     expect(Object.fromEntries(authorization.searchParams)).toEqual({
@@ -50,7 +50,7 @@ describe("a login through an identity provider", () => {
     expect(response.headers.get("cache-control")).toBe("no-store");
   });
 
-  test("ends with a session for the user who has the verified address, begun and finished at different servers", async () => {
+  test("creates a session for the user with the verified address, also across two servers", async () => {
     const email = address();
     const id = await makeUser(service, email);
     const begun = await begin(service);
@@ -82,7 +82,7 @@ describe("a login through an identity provider", () => {
     expect(rows).toEqual([{ actor_user_id: id, operation: "CREATE", entity_type: "Session" }]);
   });
 
-  test("identifies a person by issuer and subject from then on, also with another address", async () => {
+  test("identifies a person by issuer and subject after the first login, also with another address", async () => {
     const email = address();
     const id = await makeUser(service, email);
     const sub = randomUUID();
@@ -110,7 +110,7 @@ describe("a login through an identity provider", () => {
     expect(elsewhere.status).toBe(403);
   });
 
-  test("asks the user-info endpoint for what the identity token does not say", async () => {
+  test("requests claims that the identity token lacks from the user-info endpoint", async () => {
     const email = address();
     const id = await makeUser(service, email);
     const sub = randomUUID();
@@ -131,7 +131,7 @@ describe("a login through an identity provider", () => {
     });
   });
 
-  test("takes the address and the word that it is verified from one place only", async () => {
+  test("takes the address and email_verified from the same source", async () => {
     const email = address();
     await makeUser(service, email);
     const sub = randomUUID();
@@ -142,7 +142,7 @@ describe("a login through an identity provider", () => {
     expect(await auditOf(service, mixed)).toMatchObject([{ metadata: { refused: "unknown" } }]);
   });
 
-  test("fills name and picture only where they are empty and fit to be stored", async () => {
+  test("sets name and picture only when they are empty and the new values valid", async () => {
     const email = address();
     const id = await makeUser(service, email);
     const claims = { ...verified(email), name: "\u202eevil", picture: "javascript:alert(1)" };
@@ -163,7 +163,7 @@ describe("a login through an identity provider", () => {
     expect((await read()).rows).toEqual([{ name: "Chosen", avatar_url: "https://p.example/a" }]);
   });
 
-  test("lets several logins of one browser be finished, in any order", async () => {
+  test("allows several logins of one browser, finished in any order", async () => {
     const email = address();
     await makeUser(service, email);
     const sub = randomUUID();
@@ -176,7 +176,7 @@ describe("a login through an identity provider", () => {
     }
   });
 
-  test("offers a choice of providers, as links that run no script", async () => {
+  test("offers several providers as links without scripts", async () => {
     const response = await visit(service, `/auth/login?returnTo=${encodeURIComponent(frontEnd)}`);
     const page = await response.text();
     expect(response.status).toBe(200);

@@ -28,8 +28,8 @@ beforeEach(async () => {
 const refused = (response: Response, status: number) =>
   expectRefusal(service, email, response, status);
 
-describe("an answer that does not belong to a login of this browser", () => {
-  test("is refused without the cookie, with another browser's, and with two of them", async () => {
+describe("a callback without a matching login of this browser", () => {
+  test("is rejected without the cookie, with another browser's, and with two cookies", async () => {
     const begun = await begin(service);
     const other = await begin(service);
     const code = fake.grant(begun.authorization, { claims });
@@ -45,7 +45,7 @@ describe("an answer that does not belong to a login of this browser", () => {
     expect((await comeBack(service, begun, { code })).status).toBe(303);
   });
 
-  test("is refused with a state that was used already, is unknown, missing, empty or doubled", async () => {
+  test("is rejected with a used, unknown, missing, empty or repeated state", async () => {
     const begun = await begin(service);
     const code = fake.grant(begun.authorization, { claims });
     for (const query of [
@@ -66,7 +66,7 @@ describe("an answer that does not belong to a login of this browser", () => {
     expect([again.status, again.headers.get("location")]).toEqual([400, null]);
   });
 
-  test("is refused when ten come at once with one state: one is taken", async () => {
+  test("is accepted once in ten concurrent callbacks with one state", async () => {
     const begun = await begin(service);
     const answers = await Promise.all(
       Array.from({ length: 10 }, () =>
@@ -79,7 +79,7 @@ describe("an answer that does not belong to a login of this browser", () => {
     ]);
   });
 
-  test("is refused after ten minutes", async () => {
+  test("is rejected after ten minutes", async () => {
     const begun = await begin(service);
     await service.database.pool.query(
       "update login_attempts set expires_at = now() - interval '1 second'",
@@ -90,14 +90,14 @@ describe("an answer that does not belong to a login of this browser", () => {
     );
   });
 
-  test("is refused at another provider's callback", async () => {
+  test("is rejected at another provider's callback", async () => {
     const begun = await begin(service);
     const code = fake.grant(begun.authorization, { claims });
     await refused(await comeBack(service, begun, { code }, "second"), 400);
     await refused(await comeBack(service, begun, { code }, "nowhere"), 404);
   });
 
-  test("is refused with a provider's code that was used already, or was made for another login", async () => {
+  test("is rejected with a provider's code that was used or belongs to another login", async () => {
     const first = await begin(service);
     const stolen = fake.grant(first.authorization, { claims });
     await refused(await comeBack(service, await begin(service), { code: stolen }), 400);
@@ -110,7 +110,7 @@ describe("an answer that does not belong to a login of this browser", () => {
     await refused(await comeBack(service, await begin(service), { code }), 400);
   });
 
-  test("is refused when it names another issuer, or none where the provider promises to", async () => {
+  test("is rejected with another issuer, or without one when the provider always sends it", async () => {
     const answers: Record<string, string>[] = [{}, { iss: fake.settings("second").issuer }];
     for (const named of answers) {
       const begun = await begin(service, "naming");
@@ -123,7 +123,7 @@ describe("an answer that does not belong to a login of this browser", () => {
     expect((await comeBack(service, begun, { code, iss }, "naming")).status).toBe(303);
   });
 
-  test("is a clear page when the person cancelled, or the provider says that it failed", async () => {
+  test("shows a clear page after a cancellation or an error of the provider", async () => {
     await refused(await comeBack(service, await begin(service), { error: "access_denied" }), 403);
     const failed = await comeBack(service, await begin(service), {
       error: "server_error",
@@ -134,7 +134,7 @@ describe("an answer that does not belong to a login of this browser", () => {
   });
 });
 
-test("the cookie of a login opens nothing of the API", async () => {
+test("the cookie of a login is no credential of the API", async () => {
   const begun = await begin(service);
   const back = await comeBack(service, begun, {
     code: fake.grant(begun.authorization, { claims }),
@@ -151,7 +151,7 @@ test("the cookie of a login opens nothing of the API", async () => {
   }
 });
 
-test("no log and no audit row holds a code, a token, a state or a secret", async () => {
+test("no log and no audit row contains a code, a token, a state or a secret", async () => {
   const begun = await begin(service);
   const providerCode = fake.grant(begun.authorization, { claims });
   const code = await codeOf(await comeBack(service, begun, { code: providerCode }));

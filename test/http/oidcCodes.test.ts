@@ -43,14 +43,14 @@ const refusal = {
 };
 
 describe("a login code", () => {
-  test("is exchanged once, also by ten at once", async () => {
+  test("is exchanged once in ten concurrent requests", async () => {
     const { code } = await freshCode();
     const answers = await Promise.all(Array.from({ length: 10 }, () => exchange(service, code)));
     expect(answers.filter(({ data }) => data)).toHaveLength(1);
     for (const { data, errors } of answers) if (!data) expect(errors).toMatchObject([refusal]);
   });
 
-  test("is worth nothing after a minute", async () => {
+  test("expires after a minute", async () => {
     const { code, userId } = await freshCode();
     const { rowCount } = await service.database.pool.query(
       "update login_codes set expires_at = expires_at - interval '60 seconds' where user_id = $1",
@@ -66,7 +66,7 @@ describe("a login code", () => {
     ["https://other.example/app/"],
     ["https://evil.example/"],
     [""],
-  ])("is worth nothing with the address %j, and is used up by the attempt", async (returnTo) => {
+  ])("is rejected with the address %j and used up by the attempt", async (returnTo) => {
     const { code, userId } = await freshCode();
     const answer = await exchange(service, code, { returnTo });
     expect(answer.errors).toMatchObject([refusal]);
@@ -93,7 +93,7 @@ describe("a login code", () => {
     expect((await exchange(service, code)).errors).toMatchObject([refusal]);
   });
 
-  test("needs the verifier whose challenge the login began with, and no other", async () => {
+  test("needs the verifier of the login's challenge", async () => {
     const verifier = randomUUID();
     const challenge = createHash("sha256").update(verifier).digest("base64url");
     for (const wrong of [
@@ -115,13 +115,13 @@ describe("a login code", () => {
     expect((await visit(service, "/auth/login?challenge=short")).status).toBe(400);
   });
 
-  test("is worth nothing for a user who was deactivated meanwhile", async () => {
+  test("is rejected for a user who has been deactivated", async () => {
     const { code, userId } = await freshCode();
     await service.database.pool.query("update users set is_active = false where id = $1", [userId]);
     expect((await exchange(service, code)).errors).toMatchObject([refusal]);
   });
 
-  test("makes further fields of the same operation no more than they are without a login", async () => {
+  test("does not authenticate other fields of the same operation", async () => {
     const { code } = await freshCode();
     const answer = await service.ask(
       `mutation { exchangeLoginCode(code: "${code}", returnTo: "${frontEnd}") { token } logout }`,

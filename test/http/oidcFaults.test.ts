@@ -45,9 +45,9 @@ afterAll(async () => {
   await fake.stop();
 });
 
-describe("a provider that misbehaves", () => {
+describe("a faulty provider", () => {
   test.each(cases)(
-    "at the $step ($fault) is a clear page, soon, and works again when it is well",
+    "at the $step ($fault) causes a clear page in time, and logins work after its recovery",
     async ({ step, fault, tenant }) => {
       const service = cases.findIndex((one) => one.tenant === tenant) < 14 ? first : second;
       const email = `${randomUUID()}@example.com`;
@@ -79,7 +79,7 @@ describe("a provider that misbehaves", () => {
     },
   );
 
-  test("does not keep the server from starting or from serving everything else", async () => {
+  test("does not prevent the server from starting and serving other requests", async () => {
     fake.break("discovery-0", "discovery", "slow");
     const [slow, answer] = await Promise.all([
       visit(first, `/auth/login?provider=discovery-0&returnTo=${encodeURIComponent(frontEnd)}`),
@@ -91,7 +91,7 @@ describe("a provider that misbehaves", () => {
   });
 });
 
-test("a database that cannot be reached is a page too, and logging in works again when it can", async () => {
+test("an unreachable database causes a clear page, and logins work after its recovery", async () => {
   const proxy = await startProxy(first.database.url);
   const service = await startLoginService(fake, ["outage"], {
     database: { ...first.database, url: proxy.url },

@@ -29,7 +29,7 @@ afterAll(async () => {
 });
 
 describe("the first login of an invited person", () => {
-  test("activates them and accepts the invitation", async () => {
+  test("activates the user and accepts the invitation", async () => {
     const email = address();
     const id = await invite(service, email, "1 day");
     const back = await goThrough(service, fake, { claims: verified(email) });
@@ -50,7 +50,7 @@ describe("the first login of an invited person", () => {
     ).toBe(1);
   });
 
-  test("happens once, of ten at once, and lets all ten in", async () => {
+  test("activates the user once in ten concurrent logins, which all succeed", async () => {
     const email = address();
     const id = await invite(service, email, "1 day");
     const sub = randomUUID();
@@ -69,7 +69,7 @@ describe("the first login of an invited person", () => {
     expect(await count(service, "user_identities where user_id = $1", [id])).toBe(1);
   });
 
-  test("races with activateUser and revokeInvitation: the invitation ends once, in one way", async () => {
+  test("ends the invitation once in a race with activateUser and revokeInvitation", async () => {
     const { rows: keys } = await service.database.pool.query<{ key: string }>(
       "select key from permissions",
     );
@@ -116,7 +116,7 @@ describe("the first login of an invited person", () => {
     }
   });
 
-  test("belongs to one identity, of ten different ones at once with the same address", async () => {
+  test("links one of ten concurrent identities with the same address", async () => {
     const email = address();
     const id = await invite(service, email, "1 day");
     const answers = await Promise.all(

@@ -25,7 +25,7 @@ afterAll(async () => {
   await fake.stop();
 });
 
-describe("a callback with a good state and code", () => {
+describe("a callback with a valid state and code", () => {
   const issuerOf = (tenant: string) => encodeURIComponent(fake.settings(tenant).issuer);
   const cases: [string, (code: string, state: string) => string, number][] = [
     [
@@ -53,7 +53,7 @@ describe("a callback with a good state and code", () => {
     ["the state by another name", (code, state) => `STATE=${state}&code=${code}`, 400],
     ["a NUL after the state", (code, state) => `state=${state}%00&code=${code}`, 400],
   ];
-  test.each(cases)("and %s lets nobody in", async (_what, queryOf, status) => {
+  test.each(cases)("and %s creates no session", async (_what, queryOf, status) => {
     const email = address();
     await makeUser(service, email);
     const begun = await begin(service);
@@ -63,7 +63,7 @@ describe("a callback with a good state and code", () => {
     await expectRefusal(service, email, back, status);
   });
 
-  test("is taken by GET only", async () => {
+  test("is accepted by GET only", async () => {
     const begun = await begin(service);
     const query = new URLSearchParams({ state: begun.state, code: "x" }).toString();
     for (const method of ["POST", "PUT", "DELETE"]) {
@@ -74,7 +74,7 @@ describe("a callback with a good state and code", () => {
   });
 });
 
-describe("twenty people who log in at once", () => {
+describe("twenty concurrent logins", () => {
   const people = async () =>
     Promise.all(
       Array.from({ length: 20 }, async () => {
@@ -87,7 +87,7 @@ describe("twenty people who log in at once", () => {
       }),
     );
 
-  test("cannot come in with the provider's code of a neighbour", async () => {
+  test("are rejected with the provider's code of another login", async () => {
     const all = await people();
     const answers = await Promise.all(
       all.map(({ begun }, index) => comeBack(service, begun, { code: all.at(index - 1)!.code })),
@@ -95,7 +95,7 @@ describe("twenty people who log in at once", () => {
     expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(400));
   });
 
-  test("cannot be given a neighbour's session by the neighbour's login code", async () => {
+  test("cannot exchange the login code of another login", async () => {
     const all = await people();
     const codes = await Promise.all(
       all.map(async ({ begun, code }) => codeOf(await comeBack(service, begun, { code }))),

@@ -17,7 +17,7 @@ afterAll(async () => {
   await fake.stop();
 });
 
-describe("a person who may not come in", () => {
+describe("a person who cannot log in", () => {
   type Case = [
     what: string,
     reason: string,
@@ -115,7 +115,7 @@ describe("a person who may not come in", () => {
   ];
 
   test.each(cases)(
-    "a person who %s gets the reason, which is recorded",
+    "a person who %s gets the reason, which is audited",
     async (_what, reason, prepare, text) => {
       const email = address();
       const claims = { ...(await prepare(email)) } as Record<string, unknown>;
@@ -154,7 +154,7 @@ describe("a person who may not come in", () => {
     },
   );
 
-  test("has an address that only looks like a colleague's", async () => {
+  test("has an address that resembles a user's", async () => {
     const stem = randomUUID().replace(/[^a-f]/g, "");
     await makeUser(service, `kai${stem}@example.com`, true);
     const lookAlikes = [
@@ -176,7 +176,7 @@ describe("a person who may not come in", () => {
     ).toBe(303);
   });
 
-  test("was linked and is deactivated now", async () => {
+  test("is linked and deactivated", async () => {
     const email = address();
     const id = await makeUser(service, email);
     const claims = verified(email);

@@ -98,16 +98,16 @@ const evil = [
   `https://app.example/signed-in?${"x".repeat(3000)}`,
 ];
 
-describe("the address that a login returns to", () => {
-  test.each(good)("may be %s", (address) => {
+describe("the return address of a login", () => {
+  test.each(good)("can be %s", (address) => {
     expect(isAllowedReturn(address, allowed)).toBe(true);
   });
 
-  test.each(evil)("may not be %j", (address) => {
+  test.each(evil)("cannot be %j", (address) => {
     expect(isAllowedReturn(address, allowed)).toBe(false);
   });
 
-  test("is refused over HTTP in every spelling but its own, and never followed", async () => {
+  test("is rejected in every other spelling and never followed", async () => {
     for (const address of evil) {
       const response = await visit(
         service,
@@ -125,7 +125,7 @@ describe("the address that a login returns to", () => {
     expect((await visit(service, `/auth/login?provider=main&${doubled}`)).status).toBe(400);
   });
 
-  test("is the first allowed one when none is named", async () => {
+  test("is the first allowed one by default", async () => {
     const email = `${randomUUID()}@example.com`;
     await makeUser(service, email);
     const begun = await visit(service, "/auth/login");
@@ -153,7 +153,7 @@ describe("the address that a login returns to", () => {
       return { userId, back };
     }
 
-    test("is always allowed, gets a session cookie and no code", async () => {
+    test("is always allowed, and gets a session cookie instead of a code", async () => {
       const returnTo = `${admin}/products?q=country%3AItaly`;
       const { userId, back } = await logIn(returnTo);
       expect(back.status).toBe(303);
@@ -171,7 +171,7 @@ describe("the address that a login returns to", () => {
       expect(answer.data.me.id).toBe(userId);
     });
 
-    test("leaves no code behind", async () => {
+    test("leaves no code in the database", async () => {
       await logIn(admin);
       const { rows } = await service.database.pool.query(
         "select from login_codes where return_to = $1",

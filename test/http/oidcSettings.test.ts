@@ -28,7 +28,7 @@ function problemsOf(env: Record<string, string>): readonly string[] {
 }
 
 describe("the setting OIDC_PROVIDERS", () => {
-  test("is a list of providers, with the usual scopes unless told", () => {
+  test("is a list of providers with default scopes", () => {
     const { login } = readConfig({ OIDC_PROVIDERS: JSON.stringify([provider]) });
     expect(login.providers).toEqual([{ ...provider, scopes: ["openid", "email", "profile"] }]);
     expect(readConfig({}).login.providers).toEqual([]);
@@ -56,13 +56,13 @@ describe("the setting OIDC_PROVIDERS", () => {
     ],
     ["an id twice", JSON.stringify([provider, provider]), "an id occurs twice"],
     ["scopes without openid", JSON.stringify([{ ...provider, scopes: ["email"] }]), "lack openid"],
-  ])("with %s is refused, and what it holds is not repeated", (_what, text, problem) => {
+  ])("with %s is rejected without repeating its value", (_what, text, problem) => {
     const problems = problemsOf({ OIDC_PROVIDERS: text });
     expect(problems).toEqual([expect.stringContaining(problem)]);
     expect(problems.join()).not.toContain("the-secret-itself");
   });
 
-  test("names issuers by https only in production", () => {
+  test("requires https issuers in production", () => {
     const text = JSON.stringify([{ ...provider, issuer: "http://login.example" }]);
     expect(problemsOf({ OIDC_PROVIDERS: text })).toEqual([]);
     expect(
@@ -70,7 +70,7 @@ describe("the setting OIDC_PROVIDERS", () => {
     ).toEqual([expect.stringContaining('the issuer of "staff" must be an https address')]);
   });
 
-  test("is required of a server in production, with the addresses that a login needs", async () => {
+  test("is required in production, with the addresses for logins", async () => {
     const child = spawn(process.execPath, ["src/server.ts"], {
       cwd: join(import.meta.dirname, "../.."),
       env: {
@@ -89,14 +89,14 @@ describe("the setting OIDC_PROVIDERS", () => {
   });
 });
 
-test("an address of ALLOWED_RETURN_URLS that is none is named by its place", () => {
+test("an invalid address in ALLOWED_RETURN_URLS is reported with its position", () => {
   expect(
     problemsOf({ ALLOWED_RETURN_URLS: "https://app.example/in, https://user:secret@app.example" }),
   ).toEqual([expect.stringContaining("ALLOWED_RETURN_URLS: entry 2 is not a plain address")]);
 });
 
-describe("the embedded identity provider", () => {
-  test("comes back at the address that it had, and is left out when that is taken", async () => {
+describe("the identity provider emulator", () => {
+  test("restarts at its earlier address, and is not started when that is in use", async () => {
     const dataDir = await mkdtemp(join(tmpdir(), "identity-"));
     const log: string[] = [];
     const keep = () =>
@@ -119,7 +119,7 @@ describe("the embedded identity provider", () => {
     }
   });
 
-  test("sends nobody anywhere but to this machine's callbacks and the public address", async () => {
+  test("redirects only to callbacks of this machine and the public address", async () => {
     const embedded = await startIdentityProvider({ port: 0, publicUrl: "https://office.example" });
     try {
       const ask = async (redirect: string) => {

@@ -30,14 +30,14 @@ async function logIn(
   return visit(service, `/auth/callback/main?${query.toString()}`, { ...steps.callback, cookie });
 }
 
-describe("With test mode on, a login through a provider", () => {
+describe("with test mode on, a login through a provider", () => {
   let service: Service;
   beforeAll(async () => {
     service = await startLoginService(fake, ["main"], { env: testMode });
   });
   afterAll(() => service.stop());
 
-  test("acts in the tenant that its requests name, and nowhere else", async () => {
+  test("acts only in the tenant of its requests", async () => {
     const email = address();
     const { id } = await bootstrap(service, run("login"), email);
     const back = await logIn(service, email, { login: run("login"), callback: run("login") });
@@ -63,7 +63,7 @@ describe("With test mode on, a login through a provider", () => {
     expect(elsewhere.status).toBe(403);
   });
 
-  test("cannot be finished in another tenant than it was begun in", async () => {
+  test("cannot be finished in another tenant", async () => {
     const email = address();
     await bootstrap(service, run("begun"), email);
     await bootstrap(service, run("finished"), address());
@@ -74,7 +74,7 @@ describe("With test mode on, a login through a provider", () => {
     }
   });
 
-  test("is refused with a page for a test run that does not exist, and makes no tenant for it", async () => {
+  test("is rejected with a page for an unknown test run, and creates no tenant", async () => {
     const before = await tenantsOf(service);
     for (const path of [loginPath, "/auth/callback/main?state=x&code=y"]) {
       const refused = await visit(service, path, run("absent"));
@@ -84,7 +84,7 @@ describe("With test mode on, a login through a provider", () => {
     expect(await tenantsOf(service)).toEqual(before);
   });
 
-  test("is refused with a page for a name that is none, and makes no tenant for it", async () => {
+  test("is rejected with a page for an invalid id of a test run, and creates no tenant", async () => {
     const before = await tenantsOf(service);
     for (const path of [loginPath, "/auth/callback/main?state=x&code=y", "/auth/done"]) {
       const refused = await visit(service, path, run("NOT valid"));
@@ -95,7 +95,7 @@ describe("With test mode on, a login through a provider", () => {
   });
 });
 
-describe("With test mode off, the header X-Test-run-id", () => {
+describe("with test mode off, the header X-Test-run-id", () => {
   let service: Service;
   beforeAll(async () => {
     service = await startLoginService(fake, ["main"]);
@@ -103,7 +103,7 @@ describe("With test mode off, the header X-Test-run-id", () => {
   afterAll(() => service.stop());
 
   test.each([loginPath, "/auth/login", "/auth/callback/main?state=x&code=y", "/auth/done"])(
-    "is refused at %s, before anything is done",
+    "is rejected at %s before any work",
     async (path) => {
       for (const id of ["run1", "NOT valid"]) {
         const refused = await visit(service, path, run(id));

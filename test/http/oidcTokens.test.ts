@@ -34,7 +34,7 @@ beforeEach(async () => {
 const refused = (response: Response, status: number) =>
   expectRefusal(service, email, response, status);
 
-describe("an identity token that cannot be trusted", () => {
+describe("an untrusted identity token", () => {
   const hmac = (secret: string) => (payload: Record<string, unknown>) => {
     const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64url");
     const body = `${encode({ alg: "HS256", kid: "one" })}.${encode(payload)}`;
@@ -112,11 +112,11 @@ describe("an identity token that cannot be trusted", () => {
     ["is no token", () => ({ claims, sign: () => "nonsense" })],
     ["is empty", () => ({ claims, sign: () => "" })],
   ];
-  test.each(cases)("because it %s lets nobody in", async (_what, make) => {
+  test.each(cases)("that %s creates no session", async (_what, make) => {
     await refused(await goThrough(service, fake, await make()), 502);
   });
 
-  test("does not become trusted by user info about someone else", async () => {
+  test("is not trusted because of user info about another subject", async () => {
     const { sub } = claims;
     const grant = { claims: { sub }, userinfo: { ...claims, sub: "another" } };
     await refused(await goThrough(service, fake, grant), 502);

@@ -34,7 +34,7 @@ describe("names of operations", () => {
       /Unknown operation named/,
     ],
     ["of a document without any", { query: "fragment F on Query { __typename }" }, /./],
-  ])("that are %s are refused", async (_name, body, message) => {
+  ])("that are %s are rejected", async (_name, body, message) => {
     const answer = await post(JSON.stringify(body));
     expect(answer).toMatchObject({
       status: 200,
@@ -51,7 +51,7 @@ describe("names of operations", () => {
   });
 });
 
-describe("names that every object has", () => {
+describe("names of inherited object properties", () => {
   test.each([
     [
       "in variables",
@@ -64,7 +64,7 @@ describe("names that every object has", () => {
       `{"query":"{ __typename }","__proto__":{"variables":1}}`,
       { data: { __typename: "Query" } },
     ],
-  ])("mean nothing %s", async (_name, body, expected) => {
+  ])("have no effect %s", async (_name, body, expected) => {
     const answer = await post(body);
     expect(answer.status).toBe(200);
     if (expected) expect(answer.json).toMatchObject(expected);
@@ -85,7 +85,7 @@ describe("names that every object has", () => {
       `{"query":"mutation ($input: CreateCampaignInput!) { createCampaign(input: $input) { id } }","variables":{"input":{"__proto__":{"title":"x"}}}}`,
     ],
     ["a field", `{"query":"{ __proto__ constructor hasOwnProperty }"}`],
-  ])("are as unknown as any other: %s", async (_name, body) => {
+  ])("are unknown like any other: %s", async (_name, body) => {
     const answer = await post(body);
     expect(answer.status).toBe(200);
     for (const error of answer.json.errors ?? [])
@@ -94,10 +94,10 @@ describe("names that every object has", () => {
   });
 });
 
-describe("texts in the document itself", () => {
+describe("string literals in the document", () => {
   const mutation = (literal: string) =>
     `mutation { createCampaign(input: { title: ${literal}, price: "1", medium: EMAIL, scheduledAt: "2026-01-01T00:00:00Z", authorUserId: "0198f2c4-7b1e-7c3d-9a55-2f6d1c0b8e4a" }) { id } }`;
-  test.each([`"a\\u0000b"`, `"\\u{0}"`])("may not hold NUL: %s", async (literal) => {
+  test.each([`"a\\u0000b"`, `"\\u{0}"`])("cannot contain NUL: %s", async (literal) => {
     const answer = await post(JSON.stringify({ query: mutation(literal) }));
     expect(answer).toMatchObject({
       status: 200,
@@ -112,7 +112,7 @@ describe("texts in the document itself", () => {
     });
   });
   test.each([`"\\ud83d"`, `"\\u{d83d}"`])(
-    "may not hold half a surrogate pair: %s",
+    "cannot contain an unpaired surrogate: %s",
     async (literal) => {
       const answer = await post(JSON.stringify({ query: mutation(literal) }));
       expect(answer).toMatchObject({
@@ -121,7 +121,7 @@ describe("texts in the document itself", () => {
       });
     },
   );
-  test("are told by their field when they have the wrong type", async () => {
+  test("are reported by their field when they have the wrong type", async () => {
     const answer = await post(JSON.stringify({ query: mutation("7") }));
     expect(answer.json.errors).toMatchObject([
       {

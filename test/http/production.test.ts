@@ -45,7 +45,7 @@ test("production serves no playground", async () => {
     );
 });
 
-test("production leads browsers from / to the console", async () => {
+test("production redirects browsers from / to the console", async () => {
   const headers = { accept: "text/html" };
   const start = await send(service.url, { method: "GET", path: "/", headers });
   expect(start).toMatchObject({ status: 302, headers: { location: "/admin" } });

@@ -81,7 +81,7 @@ const refused = [
   "products(first: 1000) { nodes { id } }",
 ];
 
-describe("A query of several root fields", () => {
+describe("a query of several root fields", () => {
   test("has Grafast's result, in the order of the document", async () => {
     const some = fc.tuple(
       fc.array(fc.constantFrom(...direct, ...indirect), { maxLength: 6 }),
@@ -160,7 +160,7 @@ describe("A query of several root fields", () => {
     }
   });
 
-  test("is refused as a whole when the token has expired", async () => {
+  test("is rejected completely when the token has expired", async () => {
     const leaving = await service.login(permissions);
     const query = "{ products(first: 1) { nodes { id } } mySessions { id } }";
     expect((await service.ask(query, leaving)).data.mySessions).toHaveLength(1);

@@ -63,13 +63,13 @@ describe("a login with X-Session: cookie", () => {
     expect(me.json.data.me.email).toBe(answer.json.data.devLogin.user.email);
   });
 
-  test("leaves the token in the answer without that header", async () => {
+  test("returns the token without that header", async () => {
     const answer = await logIn(ownPage);
     expect(answer.json.data.devLogin.token).toMatch(/^bos_/);
     expect(answer.headers["set-cookie"]).toBeUndefined();
   });
 
-  test("sets no cookie when it is refused", async () => {
+  test("sets no cookie when it is rejected", async () => {
     const answer = await ask(
       'mutation { devLogin(email: "nobody@example.com") { token user { email } } }',
       { ...ownPage, "x-session": "cookie" },
@@ -78,7 +78,7 @@ describe("a login with X-Session: cookie", () => {
     expect(answer.headers["set-cookie"]).toBeUndefined();
   });
 
-  test("refuses another value of the header", async () => {
+  test("rejects another value of the header", async () => {
     const answer = await logIn({ ...ownPage, "x-session": "cokie" });
     expect(answer.json.errors[0]).toMatchObject({
       message: "X-Session must be cookie",
@@ -157,7 +157,7 @@ describe("the session cookie", () => {
     expect(answer.headers["access-control-allow-credentials"]).toBeUndefined();
   });
 
-  test("is no credential beside an Authorization header", async () => {
+  test("is no credential when an Authorization header is present", async () => {
     for (const authorization of [`Bearer ${makeToken("session")}`, "Basic eDp5", ""]) {
       const answer = await ask("{ me { id } }", withCookie({ ...ownPage, authorization }));
       expect([authorization, answer.json.data.me]).toEqual([authorization, null]);
@@ -271,7 +271,7 @@ describe("logout", () => {
     expect(after.json.errors[0].message).toBe("The token is unknown or has ended");
   });
 
-  test("leaves the cookie of another session", async () => {
+  test("keeps the cookie of another session", async () => {
     const other = (await logIn(ownPage)).json.data.devLogin.token as string;
     const answer = await ask(
       "mutation { logout }",

@@ -86,7 +86,7 @@ async function expectUnavailable(): Promise<void> {
 }
 
 describe("a server whose database is silent on open connections", () => {
-  test("answers 503 in time and goes on when the network is back", async () => {
+  test("answers 503 in time and continues when the network is back", async () => {
     await Promise.all(operations.map(ask));
     proxy.blackHole();
     await expectUnavailable();

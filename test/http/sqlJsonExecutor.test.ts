@@ -36,8 +36,8 @@ const campaign = (author: string, title: string) => ({
 const create = `mutation Create($input: CreateCampaignInput!) { createCampaign(input: $input) {
   title price color vintage note medium status scheduledAt product { name } author { id email roles { id name } } } }`;
 
-describe("A caller", () => {
-  test("gets no data from the moment a permission is revoked", async () => {
+describe("a caller", () => {
+  test("gets no data after a permission is revoked", async () => {
     const { token, userId, roleId } = await service.login(["users.read"]);
     const codes = async () => {
       const answers = await Promise.all([users(token), users(token), users(token)]);
@@ -110,7 +110,7 @@ describe("A caller", () => {
   });
 });
 
-describe("A query of one row by a variable", () => {
+describe("a query of one row by a variable", () => {
   test("answers and audits each id, and rejects an invalid one", async () => {
     const { token, userId } = await service.login(["users.read"]);
     const other = await service.login([]);
@@ -142,7 +142,7 @@ describe("A query of one row by a variable", () => {
   });
 });
 
-describe("A mutation that is one message", () => {
+describe("a mutation in one message", () => {
   const made = async (title: string) =>
     (await sql("select id from campaigns where title = $1", [title])).rows.length;
 
@@ -269,7 +269,7 @@ describe("A mutation that is one message", () => {
   });
 });
 
-describe("The header X-Answered-By", () => {
+describe("the header X-Answered-By", () => {
   test.each([
     ["{ users { id } }", "sql-json"],
     ["{ users { id } mySessions { id } }", "grafast"],
@@ -282,7 +282,7 @@ describe("The header X-Answered-By", () => {
   });
 });
 
-describe("A response too long for one write", () => {
+describe("a response too long for one write", () => {
   // Each of the two lists is some megabytes, of which some rows are larger than what is written at once.
   const rows = 600;
   const noteOf = (n: number) =>
@@ -328,7 +328,7 @@ describe("A response too long for one write", () => {
     expect(records).toEqual([{ type: "User", id: caller.userId, rows }]);
   });
 
-  test("affects nobody else when its client disconnects", async () => {
+  test("does not affect other clients when its client disconnects", async () => {
     const before = service.output().length;
     for (let n = 0; n < 5; n++) {
       const leaving = new AbortController();

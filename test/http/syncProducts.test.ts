@@ -46,7 +46,7 @@ const stored = async () => {
   }
 };
 
-describe("Calls of syncProducts over several connections and servers, on the same products and reviewers", () => {
+describe("concurrent calls of syncProducts at two servers, on the same products and reviewers", () => {
   const rounds = 6;
   const callers = [0, 1, 2, 3, 4, 5];
   const numbers = Array.from({ length: 40 }, (_, n) => `c${n}`);
@@ -58,7 +58,7 @@ describe("Calls of syncProducts over several connections and servers, on the sam
       .sort((a, b) => a.place - b.place)
       .map(({ number }) => number);
 
-  test("neither fail, nor double anything, nor lose an update, with colleagues at work on the same by hand", async () => {
+  test("neither fail, duplicate rows nor lose updates during manual changes", async () => {
     let done = false;
     // A colleague who changes what the calls do not, and adds the reviewers that they add.
     const byHand = async () => {
@@ -142,7 +142,7 @@ describe("Calls of syncProducts over several connections and servers, on the sam
   });
 });
 
-describe("A call of a thousand products over HTTP", () => {
+describe("a call of a thousand products over HTTP", () => {
   const rows = (tag: string, change = "") =>
     Array.from({ length: 1000 }, (_, n) => ({
       erpProductNumber: `${tag}-${n}`,
@@ -158,7 +158,7 @@ describe("A call of a thousand products over HTTP", () => {
       ratings: [{ reviewerName: `Reviewer ${n % 7}`, points: "87", review: "Ripe" }],
     }));
 
-  test("succeeds beside others and beside readers, who are answered all the while", async () => {
+  test("succeeds during other calls and reads, which are answered", async () => {
     let done = false;
     const read = async () => {
       const answers: Answer[] = [];
@@ -181,7 +181,7 @@ describe("A call of a thousand products over HTTP", () => {
     expect(read50.length).toBeGreaterThan(3);
   });
 
-  test("that changes nothing, is out of date or is a dry run writes no rows and no audit rows", async () => {
+  test("that is unchanged, stale or a dry run writes no rows and no audit rows", async () => {
     const before = await stored();
     const same = await sync(rows("x"));
     expect(same.data.syncProducts).toMatchObject({ unchangedCount: 1000, failedCount: 0 });
@@ -217,7 +217,7 @@ describe("A call of a thousand products over HTTP", () => {
   });
 });
 
-describe("The sections of syncProducts", () => {
+describe("the sections of syncProducts", () => {
   const plain = {
     erpProductNumber: "section-1",
     fields: { name: "Plain" },
@@ -226,7 +226,7 @@ describe("The sections of syncProducts", () => {
   };
   const rated = { erpProductNumber: "section-2", fields: { name: "Rated" }, ratings: null };
 
-  test.each(ratingKeys)("refuse ratings without %s before anything is written", async (key) => {
+  test.each(ratingKeys)("reject ratings without %s before any write", async (key) => {
     const { token: weak } = await service.login(keys.filter((held) => held !== key));
     const before = await stored();
     for (const dryRun of [false, true]) {
@@ -240,7 +240,7 @@ describe("The sections of syncProducts", () => {
     expect(await stored()).toEqual(before);
   });
 
-  test("other than ratings are open to a token that is narrowed to products", async () => {
+  test("other than ratings are allowed for a token scoped to products", async () => {
     const { userId } = await service.login(keys);
     const { token: narrow } = await insertApiToken(service.database, userId, [
       "products.create",

@@ -21,7 +21,7 @@ afterAll(async () => {
 const loginOfNobody = `mutation { devLogin(email: "nobody@example.com") { token } }`;
 
 describe("test runs", () => {
-  test("and the main tenant, used at the same time over few connections, see nothing of each other", async () => {
+  test("are isolated from each other and the main tenant over shared connections", async () => {
     const places: Record<string, Record<string, string>> = { main: {}, a: run("a"), b: run("b") };
     const people = Object.fromEntries(
       await Promise.all(
@@ -89,7 +89,7 @@ describe("test runs", () => {
       }
   });
 
-  test("have the same shape as the main tenant, to the last comment", async () => {
+  test("have the same schema as the main tenant, including comments", async () => {
     await bootstrap(service, run("shape"), "one@example.com");
     const client = await service.database.pool.connect();
     try {
@@ -101,7 +101,7 @@ describe("test runs", () => {
     }
   });
 
-  test("are made once, of ten first uses at the same time, and within seconds", async () => {
+  test("are created once in ten concurrent first requests, within seconds", async () => {
     await Promise.all(
       Array.from({ length: 10 }, async () => {
         const answer = await service.ask(loginOfNobody, { headers: run("once") });
@@ -123,7 +123,7 @@ describe("test runs", () => {
     expect(Number(made[0]?.[1])).toBeLessThan(40_000);
   });
 
-  test("are made by two servers at once without harm", async () => {
+  test("are created by two servers concurrently", async () => {
     const answers = await Promise.all(
       [service, other, service, other].map((at) => at.ask(loginOfNobody, { headers: run("both") })),
     );
@@ -144,7 +144,7 @@ describe("test runs", () => {
     ["with other letters", "\u00e4"],
     ["empty", ""],
     ["of spaces", "   "],
-  ])("may not have an id %s", async (_name, id) => {
+  ])("cannot have an id %s", async (_name, id) => {
     const before = await tenantsOf(service);
     for (const query of ["{ __typename }", "mutation { cleanupTestRun }"]) {
       const answer = await send(service.url, {
@@ -169,7 +169,7 @@ describe("test runs", () => {
     expect(await tenantsOf(service)).toEqual(before);
   });
 
-  test("may not be named twice", async () => {
+  test("cannot be named twice in a request", async () => {
     for (const ids of [
       ["a", "b"],
       ["a", "a"],
@@ -185,14 +185,14 @@ describe("test runs", () => {
     }
   });
 
-  test("may have an id of 40 characters, and one that differs only at its end", async () => {
+  test("can have an id of 40 characters, and ids that differ only in the last one", async () => {
     const ids = ["x".repeat(40), `${"x".repeat(39)}y`];
     await Promise.all(ids.map((id, index) => bootstrap(service, run(id), `p${index}@example.com`)));
     expect((await tenantsOf(service)).filter((name) => name.startsWith("xxx"))).toEqual(ids);
     for (const id of ids) expect((await cleanUp(service, id)).data.cleanupTestRun).toBe(true);
   });
 
-  test("are not made for what is refused before it is looked at", async () => {
+  test("are not created for requests that are rejected early", async () => {
     for (const query of ["{ nothing }", "{", "mutation { cleanupTestRun me }"])
       await service.ask(query, { headers: run("never") });
     expect(await tenantsOf(service)).not.toContain("never");

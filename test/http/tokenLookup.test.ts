@@ -31,7 +31,7 @@ const ask = (token: string) => service.ask("{ users { id } }", { token });
 /** The same token with another checksum. */
 const miswritten = (token: string) => token.slice(0, -1) + (token.endsWith("0") ? "1" : "0");
 
-test("A token with a wrong checksum is refused without a look into the database.", async () => {
+test("a token with a wrong checksum is rejected without a query to the database", async () => {
   const live = await makeApiToken("1 day");
   await locked(service.database.pool, "api_tokens", async (release) => {
     const answer = await ask(miswritten(live));
@@ -44,7 +44,7 @@ test("A token with a wrong checksum is refused without a look into the database.
   });
 });
 
-test("The answers to an unknown, a revoked and an expired token are one and take the same time.", async () => {
+test("responses to unknown, revoked and expired tokens are the same and take the same time", async () => {
   const tokens = {
     unknown: makeToken("api"),
     revoked: await makeApiToken("1 day", "-1 minute"),

@@ -32,7 +32,7 @@ const errorOf = async (query: string, variables: Record<string, unknown>, by: st
 };
 
 describe("variables", () => {
-  test("take an object of 100 keys", async () => {
+  test("accept an object of 100 keys", async () => {
     const { path, count } = (await errorOf(createRole, { i: { name: "x", ...keys(99) } })) as {
       path?: unknown;
       count: number;
@@ -41,7 +41,7 @@ describe("variables", () => {
     expect(count).toBeLessThanOrEqual(51);
   });
 
-  test("refuse an object of 101 keys", async () => {
+  test("reject an object of 101 keys", async () => {
     expect(await errorOf(createRole, { i: { name: "x", ...keys(100) } })).toMatchObject({
       message: "input has 101 keys; at most 100 are allowed",
       code: "BAD_USER_INPUT",
@@ -50,14 +50,14 @@ describe("variables", () => {
     });
   });
 
-  test("take a list of 50,000 items", async () => {
+  test("accept a list of 50,000 items", async () => {
     const { message } = await errorOf(triggerSync, {
       i: { productIds: Array(50_000).fill(randomUUID()) },
     });
     expect(message ?? "").not.toContain("items");
   });
 
-  test("refuse a list of 50,001 items", async () => {
+  test("reject a list of 50,001 items", async () => {
     expect(
       await errorOf(triggerSync, { i: { productIds: Array(50_001).fill("x") } }),
     ).toMatchObject({
@@ -67,7 +67,7 @@ describe("variables", () => {
     });
   });
 
-  test("refuse more values in all than the setting allows", async () => {
+  test("reject more values in total than the setting allows", async () => {
     const half = Array(30_000).fill("x");
     expect(
       await errorOf(triggerSync, { i: { productIds: half, erpProductNumbers: half } }),
@@ -78,7 +78,7 @@ describe("variables", () => {
     });
   });
 
-  test("refuse a list of enum values that is longer than the enum", async () => {
+  test("reject a list of enum values that is longer than the enum", async () => {
     const { message, path, limit } = (await errorOf(productsIn, {
       by: Array(400).fill("NAME_ASC"),
     })) as { message?: string; path?: unknown; limit?: number };
@@ -89,14 +89,14 @@ describe("variables", () => {
     expect(shorter).toBeUndefined();
   });
 
-  test("refuse a literal list of enum values that is longer than the enum", async () => {
+  test("reject a literal list of enum values that is longer than the enum", async () => {
     const literal = `{ products(first: 1, orderBy: [${"NAME_ASC ".repeat(400)}]) { nodes { id } } }`;
     expect((await errorOf(literal, {})).message).toMatch(
       /A list of ProductOrderBy has at most \d+ items$/,
     );
   });
 
-  test("refuse a cursor of megabytes as no cursor", async () => {
+  test("reject a cursor of megabytes as invalid", async () => {
     const after = Buffer.from("[".repeat(3_000_000)).toString("base64");
     const { ms, result } = await timed(() =>
       errorOf("query ($after: Cursor) { products(first: 1, after: $after) { nodes { id } } }", {
@@ -114,13 +114,13 @@ describe("variables", () => {
 describe("a long request", () => {
   const long = { i: { name: "x", description: "y".repeat(150_000) } };
 
-  test("with a token that nobody holds is refused before its variables are read", async () => {
+  test("with an unknown token is rejected before its variables are read", async () => {
     expect(
       await errorOf(createRole, { i: { name: 5, text: "y".repeat(150_000) } }, unknownToken),
     ).toMatchObject({ code: "UNAUTHENTICATED", count: 1 });
   });
 
-  test("of a known caller gets the errors of its variables", async () => {
+  test("of an authenticated caller gets the errors of its variables", async () => {
     const { code, message } = (await errorOf(createRole, long)) as {
       code?: string;
       message?: string;
@@ -150,7 +150,7 @@ describe("a test run that does not exist", () => {
       )
     ).rows[0]?.found;
 
-  test("is not created by a token that nobody holds", async () => {
+  test("is not created with an unknown token", async () => {
     const { errors } = await service.ask("{ users { id } }", {
       token: unknownToken,
       headers: run("nobody"),
@@ -169,7 +169,7 @@ describe("a test run that does not exist", () => {
     expect(await exists("rest")).toBe(false);
   });
 
-  test("is created by the first user's bootstrap", async () => {
+  test("is created by bootstrapFirstUser", async () => {
     const { data } = await service.ask(
       `mutation { bootstrapFirstUser(email: "first@example.com") { token } }`,
       { headers: run("first") },
