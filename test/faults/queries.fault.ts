@@ -110,7 +110,7 @@ test.each(searches)(
   },
 );
 
-test("refuses more conditions on beginnings than the database caches", async () => {
+test("rejects more conditions on prefixes than the database caches", async () => {
   const text = list(50, (i) => `(${shortWord(i)} nebb)`);
   const answer = await service.ask(
     "query ($text: String) { products(first: 50, query: $text) { nodes { id } } }",

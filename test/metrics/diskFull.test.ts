@@ -115,13 +115,13 @@ test.each([
   [{ severity: "ERROR", code: "XX000", message: "x: Disk quota exceeded" }, "has no room left"],
   [{ severity: "ERROR", code: "53200", message: "out of memory" }, "cannot be reached"],
   [{ severity: "FATAL", code: "57P03", message: "in recovery mode" }, "cannot be reached"],
-])("a command that meets %j reports a full disk", (fields, what) => {
+])("a command with the error %j reports a full disk", (fields, what) => {
   const error = Object.assign(new Error(fields.message), fields);
   expect(isOutage(error)).toBe(true);
   expect(outageText("The database", error)).toMatch(`The database ${what}`);
 });
 
-test("an error of a broken connection says when the disk was full", () => {
+test("an error of a broken connection mentions a full disk", () => {
   noteDiskFull("database");
   const broken = Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
   expect(describeOutage(broken)).toEqual({

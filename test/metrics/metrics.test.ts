@@ -215,11 +215,11 @@ describe("names and types of the metrics", () => {
   test.each([
     ["server", () => server],
     ["worker", () => workers],
-  ])("of a %s are as `promtool check metrics` asks", async (_process, url) => {
+  ])("of a %s pass the rules of `promtool check metrics`", async (_process, url) => {
     expect(namingFaults(await (await fetch(`${url()}/metrics`)).text())).toEqual([]);
   });
 
-  test("that break a rule are reported", () => {
+  test("that violate a rule are reported", () => {
     const text = [
       "# HELP a_total A.\n# TYPE a_total gauge\na_total 1",
       "# HELP b B.\n# TYPE b counter\nb 1",

@@ -97,7 +97,7 @@ const fromReplica = (service: Service, query: string, variables = {}) =>
 const backInUse = (service: Service) => fromReplica(service, titleOf, { id: campaign });
 
 describe("reads on a replica", () => {
-  test("are those that record nothing, whether SQL alone or Grafast answers them", async () => {
+  test("are unaudited reads, by the SQL-JSON path and by Grafast", async () => {
     for (const service of [first, second]) {
       expect(await fromReplica(service, titleOf, { id: campaign })).toEqual({
         campaign: { title: "New" },
@@ -107,7 +107,7 @@ describe("reads on a replica", () => {
     expect(await calls(standby, "campaigns")).toBeGreaterThan(0);
   });
 
-  test("leave to the primary what is audited and what changes something", async () => {
+  test("do not include audited reads and mutations", async () => {
     const before = await reads(first, "answered");
     await ask(first, "{ users { email } }");
     await ask(first, "{ campaigns { title author { email } } }");
@@ -121,7 +121,7 @@ describe("reads on a replica", () => {
     expect(rows).toHaveLength(3);
   });
 
-  test("see what was written before them at another server, also while the replica lags", async () => {
+  test("see earlier writes at another server, also while the replica lags", async () => {
     const servers = [first, second] as const;
     const counted = await Promise.all(servers.map((server) => reads(server, "answered")));
     for (let n = 0; n < 200; n++) {
@@ -140,7 +140,7 @@ describe("reads on a replica", () => {
     expect(after[0]! - counted[0]! + after[1]! - counted[1]!).toBeGreaterThan(20);
   });
 
-  test("are refused at once after a right is taken away, a deactivation or a logout that the replica does not know of", async () => {
+  test("are rejected at once after a revoked permission, a deactivation or a logout that has not reached the replica", async () => {
     await backInUse(first);
     const { pool } = cluster.database;
     const leaver = await first.login(["products.read"]);
@@ -170,7 +170,7 @@ describe("reads on a replica", () => {
     }
   });
 
-  test("say what the primary says of what is refused", async () => {
+  test("return the same errors as the primary", async () => {
     await backInUse(first);
     const answer = await first.ask('{ products(query: "nothing:1") { nodes { name } } }', {
       token,
@@ -180,7 +180,7 @@ describe("reads on a replica", () => {
     expect(errors?.[0]?.extensions.code).toBe("BAD_USER_INPUT");
   });
 
-  test("work in test runs, whose tables come to the replica with the others", async () => {
+  test("work in test runs, whose tables are replicated too", async () => {
     await backInUse(second);
     const headers = run("replica");
     const made = await second.ask(
@@ -195,7 +195,7 @@ describe("reads on a replica", () => {
     expect((await second.ask("mutation { cleanupTestRun }", { headers })).errors).toBeUndefined();
   });
 
-  test("are the primary's while the replica is silent or down, and the health page says so", async () => {
+  test("run on the primary while the replica is silent or down, which the health page shows", async () => {
     await backInUse(first);
     proxy.blackHole();
     const started = performance.now();
@@ -222,7 +222,7 @@ describe("reads on a replica", () => {
   });
 });
 
-describe("the way to a replica", () => {
+describe("the replica pool", () => {
   const settings = { role: "office_api", search_path: "backoffice, extensions, pg_temp" };
   const markNow = async () => {
     const { rows } = await cluster.database.pool.query<{ mark: string }>(
@@ -249,7 +249,7 @@ describe("the way to a replica", () => {
       statement: { text },
     });
 
-  test("gives a read back that the replica cancels for what it has to replay", async () => {
+  test("returns null for a read that the replica cancels because of a recovery conflict", async () => {
     await withReplica(async (replica) => {
       const read = readAt(replica, "select count(*), pg_sleep(20) from campaigns", "30000");
       await waitFor("the read to hold its locks", async () => {
@@ -267,7 +267,7 @@ describe("the way to a replica", () => {
     }, 30_000);
   });
 
-  test("does not give back one that took its time, writes nothing, and finds a mark of another database out", async () => {
+  test("throws for a timed out read, writes nothing, and detects a mark of another database", async () => {
     await withReplica(async (replica) => {
       await expect(readAt(replica, "select pg_sleep(20)", "100")).rejects.toMatchObject({
         code: "57014",
@@ -281,7 +281,7 @@ describe("the way to a replica", () => {
     }, 100);
   });
 
-  test("is what npm run doctor looks at", async () => {
+  test("is checked by npm run doctor", async () => {
     const doctor = (url: string) =>
       runCommand("src/commands/doctor.ts", [], {
         DATABASE_URL: cluster.database.url,
@@ -294,7 +294,7 @@ describe("the way to a replica", () => {
     expect(itself.code).toBe(1);
   });
 
-  test("has the second logins that npm run keys:rotate -- database makes; running servers go on with the first, until these are ended", async () => {
+  test("supports npm run keys:rotate -- database: running servers keep the first logins until these are ended", async () => {
     const { database } = cluster;
     const { pool, url } = database;
     const folder = await mkdtemp(join(tmpdir(), "keys-"));
@@ -401,7 +401,7 @@ describe("the way to a replica", () => {
     }
   });
 
-  test("ends where the replica becomes a primary", async () => {
+  test("is not used after the replica becomes a primary", async () => {
     await backInUse(first);
     const before = await reads(first, "answered");
     await standby.promote();

@@ -39,7 +39,7 @@ describe("bound values", () => {
     expect(shape(parseBoundQuery(text, values))).toEqual(shape(parseQuery(written)));
   });
 
-  test("leave what is quoted, escaped or no name", () => {
+  test("do not replace quoted, escaped or unnamed text", () => {
     for (const text of ['name:"$n"', "name:\\$n", "price:$100", "a$n"])
       expect(parseBoundQuery(text, null)).toEqual(parseQuery(text));
   });
@@ -75,7 +75,7 @@ describe("bound values", () => {
     ],
     ["name:$n*", { n: " " }, /has no text before it/],
     ["$n", { n: "" }, /the bound text is empty/],
-  ])("%s with %j is refused at its place", (text, values, message) => {
+  ])("%s with %j is rejected at its position", (text, values, message) => {
     expect(failure(text, values).message).toMatch(message);
   });
 
@@ -89,7 +89,7 @@ describe("bound values", () => {
     [{ n: "x".repeat(50_000) }, /at most 50000 characters/, ["queryValues"]],
     [["x"], /must be an object/, ["queryValues"]],
     ["x", /must be an object/, ["queryValues"]],
-  ])("values %# are refused by name", (values, message, path) => {
+  ])("values %# are rejected by name", (values, message, path) => {
     const found = failure("name:$n", values);
     expect(found.message).toMatch(message);
     expect(found.path).toEqual(path);

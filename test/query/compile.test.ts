@@ -106,7 +106,7 @@ describe("times", () => {
     expect(compiled(query)).toEqual({ text, values });
   });
 
-  test("the clock is asked only for relative dates", () => {
+  test("the clock is read only for relative dates", () => {
     let asked = 0;
     const clock = () => {
       asked++;
@@ -120,13 +120,13 @@ describe("times", () => {
 });
 
 describe("combinations", () => {
-  test("AND, OR and NOT keep their order by parentheses", () => {
+  test("AND, OR and NOT keep their structure by parentheses", () => {
     expect(compiled("vintage:1 OR vintage:2 -(vintage:3 OR vintage:4)").text).toBe(
       "(w.vintage = $1::int4) or ((w.vintage = $2::int4) and (((w.vintage = $3::int4) or (w.vintage = $4::int4)) is not true))",
     );
   });
 
-  test("a word is looked for in every default text field, and one that is only accents finds nothing", () => {
+  test("a word is searched in every default text field, and only accents match nothing", () => {
     const { text, values } = compiled("riesling");
     expect(text).toContain("search_text(w.name) like");
     expect(text).toContain("or search_text(w.producer) like");
@@ -136,7 +136,7 @@ describe("combinations", () => {
     expect(values).toEqual(["riesling", "riesling"]);
   });
 
-  test("a group of a relation asks for one related row for which all of it holds", () => {
+  test("a group of a relation requires one related row that matches all of it", () => {
     expect(compiled("ratings:(points:>=90 OR -points:80)").text).toBe(
       "exists (select 1 from ratings as __ratings__ where __ratings__.wine_id = w.id and (" +
         "(__ratings__.points >= $1::numeric) or ((__ratings__.points = $2::numeric) is not true)))",
@@ -147,7 +147,7 @@ describe("combinations", () => {
     expect(compiled("ratings.reviewer:(name:Anna name:B*)").text.match(/exists/g)).toHaveLength(2);
   });
 
-  test("a related field asks for a related row that matches", () => {
+  test("a related field requires a matching related row", () => {
     expect(compiled("ratings.points:>=90").text).toBe(
       "exists (select 1 from ratings as __ratings__ where __ratings__.wine_id = w.id and (__ratings__.points >= $1::numeric))",
     );
@@ -175,7 +175,7 @@ const signs: [string, string, number][] = [
   ["ratings:(reviewer.name:&)", "&", 24],
 ];
 
-describe("refusals", () => {
+describe("rejections", () => {
   test.each([
     [
       "vintag:2015",
@@ -280,11 +280,11 @@ describe("refusals", () => {
     "grapes:&",
     "ratings:(points:90 reviewer.name:&)",
     "日 &",
-  ])("signs are welcome in %s", (query) => {
+  ])("punctuation is accepted in %s", (query) => {
     expect(compiled(query).text).not.toBe("");
   });
 
-  test("words are refused where no field takes them", () => {
+  test("words are rejected without a default text field", () => {
     const table: SearchTable = { ...wines, fields: new Map([...wines.fields].slice(0, 2)) };
     expect(refusal(() => compileQuery(parseQuery("dry"), table, () => now)).reason).toMatch(
       /^words alone search nothing here/,
@@ -293,7 +293,7 @@ describe("refusals", () => {
 });
 
 describe("the description", () => {
-  test("lists every field with what it can be asked, once through each table", () => {
+  test("lists every field with its operators, once through each table", () => {
     const text = describeSearch(wines);
     for (const { name } of listFields(wines)) expect(text).toContain(`\`${name}\``);
     expect(listFields(wines).map(({ name }) => name)).toContain("ratings.reviewer.name");

@@ -108,14 +108,14 @@ describe("an invalid query is rejected at the right position", () => {
     expect(error.message).toBe(`query: ${reason} at position ${position + 1}`);
   });
 
-  test("a comparison without a field shows how to write one", () => {
+  test("a comparison without a field has an example", () => {
     expect(refusal(() => parseQuery("a points>90"))).toMatchObject({
       position: 8,
       reason: "`>` stands only after a field and a colon, as in `points:>=90` (or quote the text)",
     });
   });
 
-  test("a range open at both ends points to the question whether a field is set", () => {
+  test("a range open at both ends suggests the operator for set fields", () => {
     expect(refusal(() => parseQuery("name:[* TO *]"))).toMatchObject({
       position: 5,
       length: 8,
@@ -123,7 +123,7 @@ describe("an invalid query is rejected at the right position", () => {
     });
   });
 
-  test("a negative number in a group is not taken for an exclusion", () => {
+  test("a negative number in a group is not parsed as an exclusion", () => {
     expect(refusal(() => parseQuery("price:(-5 OR 3)"))).toMatchObject({
       position: 7,
       reason: "in a group a negative number is quoted, and an exclusion written with `NOT`",

@@ -14,7 +14,7 @@ const list = (count: number) => `name:IN(${words(count).replaceAll(" ", ",")})`;
 const nested = (depth: number) => `${"(".repeat(depth)}a${")".repeat(depth)}`;
 
 describe("limits", () => {
-  test("4,000 characters are read and 4,001 are refused", () => {
+  test("4,000 characters are accepted and 4,001 rejected", () => {
     expect(parseQuery("a".repeat(4000))).toMatchObject({ kind: "word", end: 4000 });
     expect(refusal(() => parseQuery("a".repeat(4001)))).toMatchObject({
       reason: "a query has at most 4000 characters",
@@ -23,7 +23,7 @@ describe("limits", () => {
     });
   });
 
-  test("100 terms are read and the 101st is refused", () => {
+  test("100 terms are accepted and the 101st is rejected", () => {
     expect(parseQuery(words(100))).toMatchObject({ kind: "and" });
     expect(refusal(() => parseQuery(words(101)))).toMatchObject({
       reason: "a query has at most 100 terms",
@@ -38,7 +38,7 @@ describe("limits", () => {
     );
   });
 
-  test("1,000 values of IN are read as one term and the 1,001st is refused", () => {
+  test("1,000 values of IN are accepted as one term and the 1,001st is rejected", () => {
     expect(parseQuery(`${list(1000)} ${words(99)}`)).toMatchObject({ kind: "and" });
     expect(refusal(() => parseQuery(list(1001)))).toMatchObject({
       reason: "a list of `IN` has at most 1000 values",
@@ -46,7 +46,7 @@ describe("limits", () => {
     });
   });
 
-  test("20 levels of any kind are read and the 21st is refused", () => {
+  test("20 levels of any kind are accepted and the 21st is rejected", () => {
     const reason = "a query is nested at most 20 levels deep";
     expect(parseQuery(nested(20))).toMatchObject({ kind: "word" });
     expect(refusal(() => parseQuery(nested(21)))).toMatchObject({ reason, position: 20 });
@@ -59,12 +59,12 @@ describe("limits", () => {
     expect(refusal(() => parseQuery(`${"(".repeat(20)}b:(a`))).toMatchObject({ reason });
   });
 
-  test("levels and negations that are over no longer count", () => {
+  test("closed levels and negations do not count", () => {
     const text = `${nested(20)} -a -(b) -c:(d) ${nested(20)}`;
     expect(parseQuery(text)).toMatchObject({ kind: "and" });
   });
 
-  test("24 conditions on beginnings are compiled and the 25th is refused", () => {
+  test("24 conditions on prefixes are compiled and the 25th is rejected", () => {
     const compile = (count: number) =>
       compileQuery(
         parseQuery(Array.from({ length: count }, (_value, index) => `x${index}*`).join(" ")),
@@ -77,7 +77,7 @@ describe("limits", () => {
     );
   });
 
-  test("alternatives and exclusions of beginnings are one condition", () => {
+  test("alternatives and exclusions of prefixes are one condition", () => {
     const text = Array.from({ length: 50 }, (_value, index) => `x${index}*`);
     for (const query of [text.join(" OR "), text.map((word) => `-${word}`).join(" ")]) {
       const condition = compileQuery(parseQuery(query), wines, () => new Date());
@@ -203,7 +203,7 @@ describe("time", () => {
         .slice(0, 3900),
     ],
     ["groups in groups", `${"self:(".repeat(19)}x:y${")".repeat(19)}`],
-  ])("%s is compiled or refused within 20 ms", (_what, query) => {
+  ])("%s is compiled or rejected within 20 ms", (_what, query) => {
     const run = () =>
       cpuTime(() => {
         try {
@@ -215,7 +215,7 @@ describe("time", () => {
     expect(leastUntil(20, run)).toBeLessThan(20);
   });
 
-  test("200 KB nested as deeply as can be neither exhaust the stack nor take long", () => {
+  test("200 KB of maximum nesting neither exhaust the stack nor take long", () => {
     const ms = cpuTime(() => {
       expect(parseQuery(nested(100_000), UNLIMITED)).toMatchObject({ kind: "word" });
     });

@@ -37,7 +37,7 @@ describe("words", () => {
     ['"château la"*', { ...word("château la"), phrase: true, prefix: true }],
     ["  riesling\n", word("riesling")],
     ["\u00a0riesling\u3000", word("riesling")],
-  ])("%j is read as a word", (text, expected) => {
+  ])("%j is parsed as a word", (text, expected) => {
     expect(parsed(text)).toEqual(expected);
   });
 });
@@ -72,7 +72,7 @@ describe("terms", () => {
     ['name:{ 10\nTO "20 30" ]', range([plain("10"), quoted("20 30")], [false, true])],
     ["name:{* TO 20}", range([null, plain("20")], [true, false])],
     ["name:[10 TO *}", range([plain("10"), null], [true, true])],
-  ])("%j is read as a term", (text, expected) => {
+  ])("%j is parsed as a term", (text, expected) => {
     expect(parsed(text)).toEqual(expected);
   });
 
@@ -83,7 +83,7 @@ describe("terms", () => {
     });
   });
 
-  test("names that objects inherit are ordinary field names", () => {
+  test("names of inherited object properties are ordinary field names", () => {
     expect(parseQuery("__proto__.constructor:a")).toMatchObject({
       field: { path: ["__proto__", "constructor"] },
     });
@@ -127,7 +127,7 @@ describe("combinations", () => {
       ),
     ],
     ["name:(a) d", and(eq("a"), d)],
-  ])("%j groups as its operators bind", (text, expected) => {
+  ])("%j is grouped by operator precedence", (text, expected) => {
     expect(parsed(text)).toEqual(expected);
   });
 });
@@ -136,7 +136,7 @@ describe("positions", () => {
   const covered = (text: string, { position, end }: { position: number; end: number }) =>
     text.slice(position, end);
 
-  test("a term, its field and its values cover what was written", () => {
+  test("a term, its field and its values cover their source text", () => {
     const text = ' 😀 wineType.name:IN("a \\"b", c) x*';
     const root = parseQuery(text);
     if (root.kind !== "and") throw new Error("three words stand side by side");
@@ -161,7 +161,7 @@ describe("positions", () => {
     expect(right.children.map((child) => covered(text, child))).toEqual(["-name:(a b)", "c"]);
   });
 
-  test("terms of a group cover their value and point at the one field", () => {
+  test("terms of a group cover their value and refer to the shared field", () => {
     const root = parseQuery("name:(a OR b*)");
     if (root.kind !== "or") throw new Error("an alternative");
     expect(root.children).toMatchObject([

@@ -23,15 +23,12 @@ describe("printQuery", () => {
     ["OR", '"OR"'],
     ["", '""'],
     ["a\tb", '"a\tb"'],
-  ])(
-    "bare text %j, which only quotes can carry, is quoted in a tree made by hand",
-    (text, printed) => {
-      const word: QueryNode = { kind: "word", text, phrase: false, prefix: false, ...SPAN };
-      expect(printQuery(word)).toBe(printed);
-      const value = { text, quoted: false, ...SPAN };
-      const field = { path: ["name"], ...SPAN };
-      const term: QueryNode = { kind: "term", field, operator: "eq", values: [value], ...SPAN };
-      expect(printQuery(term)).toBe(`name:${printed}`);
-    },
-  );
+  ])("bare text %j that needs quotes is quoted in a handmade tree", (text, printed) => {
+    const word: QueryNode = { kind: "word", text, phrase: false, prefix: false, ...SPAN };
+    expect(printQuery(word)).toBe(printed);
+    const value = { text, quoted: false, ...SPAN };
+    const field = { path: ["name"], ...SPAN };
+    const term: QueryNode = { kind: "term", field, operator: "eq", values: [value], ...SPAN };
+    expect(printQuery(term)).toBe(`name:${printed}`);
+  });
 });

@@ -65,7 +65,7 @@ describe("properties of the query language", () => {
     );
   });
 
-  test("any text parses or is refused with a position within it", () => {
+  test("any text parses or is rejected with a position inside it", () => {
     const anyString = fc.oneof(
       fc.string({ unit: "binary", maxLength: 40 }),
       fc.string({ unit: fc.nat({ max: 0xffff }).map((unit) => String.fromCharCode(unit)) }),
@@ -77,7 +77,7 @@ describe("properties of the query language", () => {
     );
   });
 
-  test("any sequence of tokens parses to a tree that prints and parses back, or is refused", () => {
+  test("any sequence of tokens is rejected or parses to a tree that prints and parses back", () => {
     const soup = fc.array(fc.constantFrom(...PIECES), { maxLength: 12 }).map((all) => all.join(""));
     let parsedCount = 0;
     fc.assert(
@@ -93,7 +93,7 @@ describe("properties of the query language", () => {
     expect(parsedCount).toBeGreaterThan(100);
   });
 
-  test("every node covers its children, in the order in which they are written", () => {
+  test("every node covers its children in source order", () => {
     fc.assert(
       fc.property(queryTree, (tree) => {
         const text = printQuery(tree);

@@ -19,7 +19,7 @@ function valueOf(text: string): QueryValue {
 const reasonOf = (parse: (value: QueryValue) => unknown, text: string) =>
   refusal(() => parse(valueOf(text))).reason;
 
-test("a wrong value is refused at its place", () => {
+test("an invalid value is rejected at its position", () => {
   expect(refusal(() => parseIntegerValue(valueOf("abc")))).toMatchObject({
     message: "query: `abc` is not a whole number at position 8",
     position: 7,
@@ -28,7 +28,7 @@ test("a wrong value is refused at its place", () => {
 });
 
 describe("numbers", () => {
-  test("integers reach to the ends of 32 bits", () => {
+  test("integers have 32 bits", () => {
     const given = ["0", "-0", "007", "2147483647", "-2147483648"].map(valueOf);
     expect(given.map(parseIntegerValue)).toEqual([0, 0, 7, 2147483647, -2147483648]);
     for (const text of ["2147483648", "-2147483649", "9".repeat(3000)]) {
@@ -36,7 +36,7 @@ describe("numbers", () => {
     }
   });
 
-  test("bigints reach to the ends of 64 bits", () => {
+  test("bigints have 64 bits", () => {
     expect(parseBigintValue(valueOf("9223372036854775807"))).toBe(9223372036854775807n);
     expect(parseBigintValue(valueOf("-9223372036854775808"))).toBe(-9223372036854775808n);
     expect(parseBigintValue(valueOf("-000"))).toBe(0n);
@@ -90,7 +90,7 @@ describe("numbers", () => {
 });
 
 describe("booleans, ids and enumerations", () => {
-  test("booleans are true and false, exactly", () => {
+  test("booleans are exactly true and false", () => {
     expect(parseBooleanValue(valueOf("true"))).toBe(true);
     expect(parseBooleanValue(valueOf("false"))).toBe(false);
     for (const text of ["TRUE", "1", "yes", ""]) {
@@ -106,7 +106,7 @@ describe("booleans, ids and enumerations", () => {
     }
   });
 
-  test("enumerations are exact and suggest what is near", () => {
+  test("enumerations are exact and suggest similar values", () => {
     const known = ["DRAFT", "ACTIVE", "PAUSED"];
     expect(parseEnumValue(valueOf("DRAFT"), known)).toBe("DRAFT");
     expect(reasonOf((value) => parseEnumValue(value, known), "draft")).toBe(

@@ -22,7 +22,7 @@ test("requires no setting outside production", () => {
   });
 });
 
-test("takes a blank value for the default", () => {
+test("treats a blank value as the default", () => {
   expect(readConfig({ PORT: "  ", DATABASE_URL: "", LOG_LEVEL: " warn " })).toMatchObject({
     port: 4000,
     logLevel: "warn",
@@ -121,7 +121,7 @@ test("requires a database in production", () => {
   );
 });
 
-test("refuses to log plans in production", () => {
+test("rejects logging plans in production", () => {
   expect(problems({ NODE_ENV: "production", SQL_JSON: "explain" })).toContain(
     "SQL_JSON cannot be explain in production",
   );
@@ -155,7 +155,7 @@ test("requires the key of an object store", () => {
   ]);
 });
 
-test("takes one or several addresses of the search engine, and requires its key", () => {
+test("accepts one or several addresses of the search engine, and requires its key", () => {
   const key = { TYPESENSE_API_KEY: "sixteen-letters-or-more" };
   const read = (url: string) =>
     readConfig({ NODE_ENV: "test", ...key, TYPESENSE_URL: url }).search.nodes;
@@ -184,7 +184,7 @@ test("delays the shutdown by a quarter of its time-out in production", () => {
   ]);
 });
 
-test("refuses test mode in production only", () => {
+test("rejects test mode in production only", () => {
   const on = { ENABLE_E2E_TEST_MODE: "true" };
   const refusal =
     "ENABLE_E2E_TEST_MODE must not be true in production: isolated test runs need a server outside production";
@@ -232,7 +232,7 @@ test.each([
   "'unsafe-inline'",
   "*",
   "data:",
-])("CONSOLE_IMAGE_HOSTS refuses %j, which would be part of a policy", (value) => {
+])("CONSOLE_IMAGE_HOSTS rejects %j, which would change the policy", (value) => {
   expect(problems({ CONSOLE_IMAGE_HOSTS: value })).toEqual([
     expect.stringContaining("which is not an origin such as https://images.example"),
   ]);
@@ -254,11 +254,11 @@ describe("an unknown setting", () => {
     ]);
   });
 
-  test("that resembles no other is a problem as well", () => {
+  test("that resembles no other is a problem too", () => {
     expect(problems({ ERP_X: "1" })).toEqual(["ERP_X is not a setting"]);
   });
 
-  test("with a prefix that other software uses is reported for a warning", () => {
+  test("with a prefix of other software causes a warning", () => {
     expect(readConfig({ DATABASE_POOLSIZE: "5", AI_SOMETHING_ELSE: "x" }).unknownSettings).toEqual([
       { name: "DATABASE_POOLSIZE", nearest: "DATABASE_POOL_SIZE", isOurs: false },
       { name: "AI_SOMETHING_ELSE", nearest: null, isOurs: false },
@@ -266,7 +266,7 @@ describe("an unknown setting", () => {
   });
 
   test.each(["NODE_OPTIONS", "OTEL_EXPORTER_OTLP_HEADERS", "SESSION_MANAGER", "HOSTNAME"])(
-    "is not reported where %s is read by others",
+    "is not reported when %s is read by other software",
     (name) => {
       expect(readConfig({ [name]: "x" }).unknownSettings).toEqual([]);
     },

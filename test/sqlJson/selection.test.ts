@@ -20,7 +20,7 @@ describe("unlessUnsupported", () => {
     expect(failWith(error)).toBeNull();
   });
 
-  test("throws a defect of the compiler", () => {
+  test("rethrows other errors of the compiler", () => {
     expect(() => failWith(new TypeError("x is not a function"))).toThrow(TypeError);
   });
 });

@@ -21,17 +21,17 @@ describe("nearest", () => {
     expect(nearest(name, FIELDS)).toEqual(expected);
   });
 
-  test("ranks equality but for case before a beginning before an edit", () => {
+  test("ranks case-insensitive equality before a prefix before an edit", () => {
     expect(nearest("Color", ["colors", "colour", "color"])).toEqual(["color", "colors", "colour"]);
   });
 
-  test("gives no more than asked for", () => {
+  test("returns at most the requested number", () => {
     expect(nearest("c", ["ca", "cb", "cc", "cd"])).toEqual(["ca", "cb", "cc"]);
     expect(nearest("c", ["ca", "cb"], 1)).toEqual(["ca"]);
     expect(nearest("c", ["ca", "cb"], 0)).toEqual([]);
   });
 
-  test("stays quick on names of any length among a thousand", () => {
+  test("takes bounded time for long names among a thousand", () => {
     const known = Array.from({ length: 1000 }, (_, index) => `field_${index}_${"x".repeat(50)}`);
     nearest("field_x", known);
     const time = () =>
@@ -43,7 +43,7 @@ describe("nearest", () => {
 });
 
 describe("didYouMean", () => {
-  test("makes a hint for one, several or no names", () => {
+  test("builds a hint for one, several or no names", () => {
     expect(didYouMean("contry", FIELDS)).toBe(" (did you mean `country`?)");
     expect(didYouMean("p", FIELDS)).toBe(" (did you mean `price` or `points`?)");
     expect(didYouMean("zzzzzz", FIELDS)).toBe("");

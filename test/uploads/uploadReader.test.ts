@@ -38,7 +38,7 @@ const accepted = {
   problemCount: 0,
 };
 
-describe("An uploaded workbook", () => {
+describe("an uploaded workbook", () => {
   test("with 69,990 misspelt placeholders is read off the main thread", async () => {
     const { reader } = makeReader();
     const bytes = await hostileBook("cells with one misspelt placeholder").make(69_990);
@@ -57,7 +57,7 @@ describe("An uploaded workbook", () => {
     });
   });
 
-  test("that takes too long is refused, and its thread is replaced", async () => {
+  test("that takes too long is rejected, and its thread is replaced", async () => {
     const { reader, refusals, log } = makeReader({ timeoutMs: 1_000 });
     await expect(
       reader.checkWorkbook({ bytes: slow, fields, hasPrices: false, kind }),
@@ -78,7 +78,7 @@ describe("An uploaded workbook", () => {
     expect(checked).toEqual(accepted);
   });
 
-  test("that takes too much memory is refused, and its thread is replaced", async () => {
+  test("that takes too much memory is rejected, and its thread is replaced", async () => {
     const { reader, refusals } = makeReader({ memoryMb: 40 });
     const bytes = await hostileBook("cells with numbers").make(120_000);
     await expect(
