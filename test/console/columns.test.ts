@@ -7,7 +7,7 @@ import { type TestDatabase, createDatabase } from "../helpers/database.ts";
 import { runMigrate } from "../helpers/migration/extraSqlDir.ts";
 import { type Service, loginWith, startService } from "../helpers/service.ts";
 
-// Tables with a column of each kind, whose migration says nothing of relations and little of the console.
+// Tables with a column of each kind; their migration declares no relations and few console tags.
 const ownSql = join(import.meta.dirname, "../fixtures/migration/tastings");
 
 let browser: Browser;
@@ -37,7 +37,7 @@ afterAll(async () => {
 
 const ask = async (query: string) => (await service.ask(query, { token })).data;
 
-// In this order: each goes on with the rows of the one before.
+// In this order: each test uses the rows of the previous one.
 describe("a table without console tags", () => {
   test("has a form with its defaults and shows a constraint's message at its field", async () => {
     await withJourney({ browser, service }, { token }, async ({ page, open, expectProblem }) => {

@@ -28,11 +28,11 @@ afterAll(async () => {
 });
 
 const today = (page: Page) => page.getByRole("heading", { level: 1, name: "Today" });
-/** What scripts can read of the session, which must be nothing. */
+/** The session data that scripts can read; must be empty. */
 const readable = (page: Page) =>
   page.evaluate("document.cookie + JSON.stringify({ ...localStorage, ...sessionStorage })");
 
-// In this order: nobody is there before the first user.
+// In this order: no user exists before the first one.
 describe("the login", () => {
   test("makes the first user Superadmin, shows Today, and logs out", async () => {
     await withJourney({ browser, service }, {}, async ({ page, context, show, expectProblem }) => {
@@ -51,7 +51,7 @@ describe("the login", () => {
       expect(cookie).toMatchObject({ httpOnly: true, sameSite: "Strict" });
       expect(await readable(page)).not.toContain("bos_");
 
-      // The browser has the page; its policy and its nonce still belong together.
+      // The page is cached; its policy and its nonce must still match.
       await page.reload();
       await today(page).waitFor();
 
@@ -95,7 +95,7 @@ describe("the login", () => {
       await heading.waitFor();
       const query = page.locator(".cm-content");
       await query.fill("name:Anna");
-      // The list of completions would take the key.
+      // The list of completions would handle the key.
       await page.keyboard.press("Escape");
       await service.ask("mutation { logout }", { token });
       await page.keyboard.press("Enter");

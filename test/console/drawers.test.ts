@@ -46,7 +46,7 @@ describe("rows below another row", () => {
       await page.getByText("No product prices yet").waitFor();
       await page.getByRole("button", { name: "New product price" }).click();
       const made = page.getByRole("dialog", { name: "New product price" });
-      // The product is filled in, by its name.
+      // The product is prefilled, by its name.
       await expectValue(made.getByRole("combobox", { name: "Product" }), "Wine 1");
       await page.keyboard.type("retail");
       await made.getByRole("textbox", { name: "Currency" }).fill("dkk");
@@ -98,14 +98,14 @@ describe("rows below another row", () => {
       await page.getByRole("button", { name: "New product image" }).click();
       const made = page.getByRole("dialog", { name: "New product image" });
       await made.waitFor();
-      // Nothing was typed: nothing to ask about.
+      // Nothing was typed, so no question appears.
       await page.keyboard.press("Escape");
       await made.waitFor({ state: "detached" });
       await page.getByRole("button", { name: "New product image" }).click();
       await made.getByRole("textbox", { name: "Alt text" }).fill("A bottle");
       await page.keyboard.press("Escape");
       const question = page.getByRole("alertdialog", { name: "Leave with unsaved changes?" });
-      // The product, which was filled in, does not count.
+      // The prefilled product does not count as a change.
       await question.getByText("One field was changed and not saved.").waitFor();
       await expectAccessible("[role=alertdialog]");
       await question.getByRole("button", { name: "Stay" }).click();
@@ -123,7 +123,7 @@ describe("rows below another row", () => {
       `insert into product_ratings (product_id, reviewer_id, year, points)
        select p.id, r.id, y, 90 from products p, reviewers r, generate_series(1900, 1959) as y`,
     );
-    // Who may not read products has the ratings below reviewers only.
+    // Without products.read, ratings are listed below reviewers only.
     const critic = await service.login(["reviewers.read", "reviewers.create"]);
     await withJourney({ browser, service }, { token: critic.token }, async ({ page, open }) => {
       await open("/reviewers");
@@ -135,7 +135,7 @@ describe("rows below another row", () => {
       await grid.focus();
       await page.keyboard.press("ControlOrMeta+End");
       await grid.locator("[aria-rowindex='301'] .text").first().waitFor();
-      // A row far down is found again by its own address.
+      // A row far down opens again by its address.
       await page.keyboard.press("Enter");
       await page.getByRole("dialog").getByRole("textbox", { name: "Points" }).waitFor();
     });
@@ -187,7 +187,7 @@ describe("keys in a drawer", () => {
       await drawer.getByRole("heading", { name: "Wine 1" }).waitFor();
       await page.keyboard.press("h");
       await drawer.getByRole("tab", { name: "History", selected: true }).waitFor();
-      // The list's key for a new row is not for a drawer.
+      // The list's key for a new row does not work in a drawer.
       await page.keyboard.press("n");
       await page.keyboard.press("ControlOrMeta+k");
       await page.getByRole("dialog", { name: "Go to, or search" }).waitFor();
@@ -196,7 +196,7 @@ describe("keys in a drawer", () => {
   });
 });
 
-/** Waits until a control holds the value, such as a name that is looked up. */
+/** Waits until a control has the value, such as a name that is loaded later. */
 async function expectValue(control: Locator, value: string): Promise<void> {
   await waitFor(`the value ${value}`, async () => (await control.inputValue()) === value);
 }

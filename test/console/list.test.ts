@@ -4,7 +4,7 @@ import { launchBrowser } from "../helpers/console/browser.ts";
 import { withJourney } from "../helpers/console/journey.ts";
 import { type Service, loginWith, startService } from "../helpers/service.ts";
 
-/** Many more than are ever in the page. `npm run bench -- console` measures 100,000. */
+/** Many more rows than the page contains. `npm run bench -- console` measures 100,000. */
 const productCount = 20_000;
 
 let browser: Browser;
@@ -17,7 +17,7 @@ beforeAll(async () => {
     `mutation { bootstrapFirstUser(email: "anna@example.com") { token } }`,
   );
   token = String(data.bootstrapFirstUser.token);
-  // Without triggers, which take most of the time: the search engine and the audit log are not looked at here.
+  // Without triggers, which take most of the time; these tests need neither the search engine nor the audit log.
   await service.database.pool.query(
     `set session_replication_role = replica;
      insert into products (erp_product_number, name, country, vintage, wine_type_id)
@@ -38,7 +38,7 @@ const grid = (page: Page) => page.getByRole("grid");
 const firstRow = (page: Page) => page.locator("[aria-rowindex='2']");
 const heading = (page: Page, name: string) => page.getByRole("heading", { level: 1, name });
 
-/** Where elements begin, from the left, in pixels. */
+/** The left edges of elements, in pixels. */
 async function lefts(page: Page, selector: string): Promise<number[]> {
   const boxes = await Promise.all(
     (await page.locator(selector).all()).map((element) => element.boundingBox()),
@@ -46,13 +46,13 @@ async function lefts(page: Page, selector: string): Promise<number[]> {
   return boxes.map((box) => Math.round(box?.x ?? -1));
 }
 
-/** Types a query and asks for it. */
+/** Types a query and submits it. */
 async function ask(page: Page, query: string): Promise<void> {
   await page.locator(".cm-content").waitFor();
   await page.keyboard.press("/");
   await page.keyboard.press("ControlOrMeta+a");
   await page.keyboard.type(query);
-  // The list of completions would take the key.
+  // The list of completions would handle the key.
   await page.keyboard.press("Escape");
   await page.keyboard.press("Enter");
 }
@@ -91,7 +91,7 @@ describe("every list", () => {
         "Wine types",
         "Campaigns",
         "Colours",
-        // Every login reads these.
+        // Every logged-in user can read these.
         "Notification settings",
         "Handbook",
         "Search watches",
@@ -154,7 +154,7 @@ describe("a long list", () => {
       await page.goBack();
       await page.getByText("20,000 rows found").waitFor();
     });
-    // In another browser, which has kept nothing.
+    // In another browser, without stored state.
     await withJourney({ browser, service }, { token }, async ({ page }) => {
       await page.goto(address);
       await firstRow(page).getByText("Wine 020000").waitFor();
@@ -165,7 +165,7 @@ describe("a long list", () => {
   test("marks an unknown field and inserts the suggested name with Tab", async () => {
     await withJourney({ browser, service }, { token }, async (journey) => {
       const { page, open, show, expectProblem } = journey;
-      // A refused query is answered with an error.
+      // A rejected query returns an error.
       expectProblem("400 POST /graphql");
       await open("/products?q=vintgae:2016");
       await page.getByText("did you mean `vintage`").waitFor();

@@ -54,7 +54,7 @@ afterAll(async () => {
 const heading = (page_: Page, name: string) => page_.getByRole("heading", { level: 1, name });
 const save = (page_: Page) => page_.keyboard.press("ControlOrMeta+s");
 
-// In this order: each goes on with the rows of the one before.
+// In this order: each test uses the rows of the previous one.
 describe("a table that a migration adds", () => {
   test("appears in the navigation, and its rows are created, found and changed", async () => {
     expect(examples.map(({ name }) => name)).toEqual([
@@ -64,7 +64,7 @@ describe("a table that a migration adds", () => {
     ]);
     await withJourney({ browser, service }, { token }, async (journey) => {
       const { page: at, open, show, expectProblem } = journey;
-      // A refused row is answered with an error.
+      // A rejected row returns an error.
       expectProblem("createSupplier");
       await open();
       await at.getByRole("navigation").getByRole("link", { name: "Suppliers" }).click();

@@ -13,7 +13,7 @@ interface Entity {
   hasHistory: boolean;
 }
 
-/** Runs as a script where a page takes it for HTML, for an attribute or for an address. */
+/** Runs as a script if a page uses it unescaped as HTML, an attribute or an address. */
 const hostile = `"><img src=x onerror="window.taken=1"><script>window.taken=1</script>javascript:window.taken=1`;
 
 let browser: Browser;
@@ -46,7 +46,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** Puts the text into every text column of the first row of each table that pages show, where its rules allow it. */
+/** Writes the text into every text column of the first row of each table that pages show, unless a constraint rejects it. */
 async function writeHostileTexts({ pool }: TestDatabase): Promise<void> {
   const { rows } = await pool.query<{ table: string; column: string }>(
     `select c.relname as table, a.attname as column
@@ -58,7 +58,7 @@ async function writeHostileTexts({ pool }: TestDatabase): Promise<void> {
   let written = 0;
   for (const { table, column } of rows) {
     const text = `update "${table}" set "${column}" = $1 where ctid = (select min(ctid) from "${table}")`;
-    // Codes, addresses and hashes have rules that refuse it.
+    // Constraints of codes, addresses and hashes reject it.
     written += await pool.query(text, [hostile]).then(
       () => 1,
       () => 0,
@@ -69,19 +69,19 @@ async function writeHostileTexts({ pool }: TestDatabase): Promise<void> {
 
 const heading = (page: Page, name: string) => page.getByRole("heading", { level: 1, name });
 
-/** Waits for a list with rows; says whether it has any. */
+/** Waits for a list; returns whether it has rows. */
 async function openList(page: Page, { title }: Entity): Promise<boolean> {
   await heading(page, title).waitFor();
   await page.locator("[role=gridcell] .text, .empty").first().waitFor();
   return (await page.locator("[role=gridcell]").count()) > 0;
 }
 
-/** The kinds of elements of a page, by what styles depend on. */
+/** The kinds of elements of a page, by the properties that styles depend on. */
 const classesOf = (page: Page) =>
   page.evaluate<string[]>(`[...new Set([...document.querySelectorAll("body *")].map((element) =>
     [element.localName, element.className, element.getAttribute("role")].join(" ")))]`);
 
-/** Controls in sight whose middle is covered by something else. */
+/** Visible controls whose center is covered by another element. */
 const covered = (page: Page) =>
   page.evaluate<string[]>(`(() => {
     const found = [];
@@ -106,7 +106,7 @@ describe("every page", () => {
       let shown = 0;
       let histories = 0;
       const seen = new Set<string>();
-      /** Both themes differ in their colours only, which come from classes: a page without new ones needs no second look. */
+      /** Themes differ only in colours, which come from classes, so a page without new classes needs no second check. */
       const look = async (within?: string) => {
         await expectAccessible(within);
         const fresh = (await classesOf(page)).filter((name) => !seen.has(name));
@@ -142,7 +142,7 @@ describe("every page", () => {
     for (const colorScheme of ["light", "dark"] as const) {
       await withJourney({ browser, service }, { token, colorScheme }, async (journey) => {
         const { page, open, expectAccessible } = journey;
-        /** Looks at what was opened, and closes it. */
+        /** Checks the opened element and closes it. */
         const look = async (opened: Locator) => {
           await opened.first().waitFor();
           await expectAccessible();
@@ -157,7 +157,7 @@ describe("every page", () => {
         await look(page.getByRole("menu"));
         await page.getByRole("grid").focus();
         await page.keyboard.press("?");
-        // The focus comes back a moment after a dialog is gone; keys pressed before that go nowhere.
+        // The focus returns a moment after a dialog closes; earlier key presses are lost.
         const grid = page.locator("[role=grid]:focus");
         await look(page.getByRole("dialog", { name: "Keyboard" }));
         await grid.waitFor();

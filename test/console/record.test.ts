@@ -8,7 +8,7 @@ import { waitFor } from "../helpers/waitFor.ts";
 
 let browser: Browser;
 let service: Service;
-/** Two buyers who may change products and see nothing of the audit log. */
+/** Two buyers who can change products and cannot read the audit log. */
 let anna: { token: string; userId: string; email: string };
 let bo: { token: string; userId: string; email: string };
 
@@ -34,7 +34,7 @@ async function makeBuyer(name: string) {
   return { ...login, email };
 }
 
-/** A product made by Anna; returns its id. */
+/** Creates a product as Anna; returns its id. */
 async function makeProduct(name: string): Promise<string> {
   const made = await service.ask(
     `mutation ($input: CreateProductInput!) { createProduct(input: $input) { id } }`,
@@ -49,7 +49,7 @@ async function makeProduct(name: string): Promise<string> {
   return made.data.createProduct.id as string;
 }
 
-/** All columns of a product but those that are made from others. */
+/** All columns of a product except generated ones. */
 async function columnsOf(id: string): Promise<Record<string, unknown>> {
   const { rows } = await service.database.pool.query<{ row: Record<string, unknown> }>(
     "select to_jsonb(p) - 'updated_at' - 'search_words' as row from products p where id = $1",
@@ -110,7 +110,7 @@ describe("two windows on one product", () => {
           expect(text).toContain(value);
         await second.show("conflict");
 
-        // Closing the dialog changes nothing and loses nothing. Keys go to the dialog once it has the focus.
+        // Closing the dialog keeps both edits. Keys reach the dialog once it has the focus.
         await dialog.and(second.page.locator(":focus-within")).waitFor();
         await second.page.keyboard.press("Escape");
         await dialog.waitFor({ state: "detached" });
@@ -124,7 +124,7 @@ describe("two windows on one product", () => {
         const mine = { ...before, name: "Barolo of Bo", producer: "Conterno" };
         expect(await columnsOf(id)).toEqual(mine);
 
-        // Now the other way: Anna still has the page with her own version.
+        // The reverse case: Anna still has the page with her own version.
         await field(first.page, "Name").fill("Barolo again");
         await field(first.page, "Country").fill("Italy");
         await save(first.page);
@@ -233,7 +233,7 @@ describe("unsaved edits", () => {
         await show("away");
         await context.setOffline(false);
 
-        // The server does the work, and the answer never arrives.
+        // The server runs the mutation, but the response is lost.
         let isLost = false;
         await page.route("**/graphql", async (route) => {
           if (isLost || !(route.request().postData() ?? "").includes("mutation Create"))
@@ -285,7 +285,7 @@ describe("the actions of a row", () => {
       "clerk@example.com",
     );
     const colleague = await makeBuyer("Carla");
-    // Nobody is deactivated unless a Superadmin is left.
+    // A deactivation requires a remaining Superadmin.
     const admin = await service.login([], "superadmin@example.com");
     await service.database.pool.query(
       `insert into user_roles (user_id, role_id) select $1, id from roles where is_system and name = 'Superadmin'`,

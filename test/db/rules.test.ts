@@ -77,7 +77,7 @@ describe("The schema rules", () => {
     const isChecked = async () =>
       (await database.pool.query<{ is: boolean }>("select is_checked_schema() as is")).rows[0]?.is;
     expect(await isChecked()).toBe(true);
-    // No change of the rules' subject.
+    // Changes that the rules do not depend on.
     await database.pool.query("analyze; insert into reviewers (name) values ('Anna')");
     expect(await isChecked()).toBe(true);
     // Privileges of roles, and memberships of the roles that they are members of.

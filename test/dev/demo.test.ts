@@ -63,7 +63,7 @@ const logIn = async (email: string): Promise<string> => {
   return data.devLogin.token;
 };
 
-/** The numbers of rows, and the newest change of each table. */
+/** The number of rows and the newest change of each table. */
 async function contents() {
   const { rows } = await database.pool.query<Record<string, unknown>>(
     ["departments", "roles", "users", "products", "product_prices", "product_images"]
@@ -99,10 +99,10 @@ test("fills an empty service", async () => {
   );
   expect(outcome.code).toBe(0);
   if (!outcome.output.includes("200 orders.")) process.stdout.write(outcome.output + output);
-  // How long it took is for the reader of the test's log.
+  // The duration is logged for information.
   process.stdout.write(`demo: ${/Added in ([\d.]+ s)/.exec(outcome.output)?.[1] ?? ""}\n`);
   const token = await logIn("astrid@wine.example");
-  // The demo waits for them no longer than a user would; the worker of a busy machine goes on.
+  // The demo waits for them for a limited time; on a busy machine the worker finishes later.
   await waitFor("the orders", async () => {
     const { rows } = await database.pool.query("select from orders");
     return rows.length === 200;

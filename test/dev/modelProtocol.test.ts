@@ -19,7 +19,7 @@ beforeEach(async () => {
 const text = { type: "string" };
 const fail = (fault: OrderedFault) => server.fail(fault);
 
-/** What an answer may hold, or a refusal. */
+/** The fields of a response or an error. */
 interface Body {
   choices: { finish_reason: string; message: { content: string } }[];
   usage: { prompt_tokens: number; completion_tokens: number; total_tokens: number };

@@ -110,7 +110,7 @@ test("an ephemeral database is deleted when it is stopped", async () => {
 });
 
 test("an unprivileged user runs the database as itself", async () => {
-  // As root another user is taken for it; otherwise whoever runs the tests is one.
+  // As root, another user runs it; otherwise the tests' user is already unprivileged.
   const runAs = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : undefined;
   if (runAs !== undefined) await chown(at(), runAs.uid, runAs.gid);
   const { child, started } = await startChild({ dataDir: at("db") }, runAs);

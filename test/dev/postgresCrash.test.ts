@@ -63,7 +63,7 @@ test("a stale postmaster.pid with the id of another process is ignored", async (
   const pidFile = at("db", "cluster", "postmaster.pid");
   const content = await readFile(pidFile, "utf8");
   await first.stop();
-  // Runs as the server's user: PostgreSQL would take exactly such a process for a server.
+  // Runs as the server's user, because PostgreSQL would mistake such a process for a server.
   const owner = await stat(at("db", "cluster"));
   const runAs = process.getuid?.() === 0 ? { uid: owner.uid, gid: owner.gid } : {};
   const other = spawn("sleep", ["600"], { stdio: "ignore", cwd: "/", ...runAs });

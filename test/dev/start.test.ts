@@ -24,8 +24,8 @@ import { nodeFlags } from "../../src/process/heap.ts";
 import { findProcesses, killHard } from "../helpers/dev/childScripts.ts";
 import { waitFor } from "../helpers/waitFor.ts";
 
-// The real `dev/start.ts` in a project of its own, whose server, worker and migrations are small
-// scripts: they write what happens to them into the file `events`.
+// Runs the real `dev/start.ts` in a temporary project whose server, worker and migrations are small
+// scripts that log their events to the file `events`.
 const project = fileURLToPath(new URL("../..", import.meta.url));
 const note = `
 import { appendFileSync } from "node:fs";
@@ -70,7 +70,7 @@ beforeEach(async () => {
 afterEach(async () => {
   if (service !== undefined) await killHard(service);
   for (const pid of await runnersLeft()) process.kill(pid, "SIGKILL");
-  // Whatever a test did, nothing that runs in its folder may be left.
+  // No process may remain in the test's folder.
   await waitFor("the end of all processes", async () => {
     return (await findProcesses(`${folder}/`)).length === 0;
   });
@@ -81,7 +81,7 @@ function start({ flags = [] as string[], env = {} } = {}): ChildProcess {
   return run(process.execPath, ["dev/start.ts", ...flags], env);
 }
 
-/** The same by `npm start`; the process returned is npm's. */
+/** The same with `npm start`; returns npm's process. */
 function startByNpm(): ChildProcess {
   return run("npm", ["start"], { PATH: programPath, HOME: folder });
 }
@@ -111,7 +111,7 @@ async function exitOf(child: ChildProcess): Promise<number | null> {
   return code;
 }
 
-/** A start takes seconds, but other suites may have both processors. */
+/** A start takes seconds, but other suites may use both processors. */
 const running = () =>
   waitFor("the service", () => output.includes("Ctrl-C stops everything"), 110_000);
 
@@ -120,7 +120,7 @@ async function events(): Promise<string[]> {
   return text.split("\n").filter((line) => line !== "");
 }
 
-/** The processes of `dev/start.ts` that still run; npm may have ended before them. */
+/** The running processes of `dev/start.ts`; npm may have exited before them. */
 async function runnersLeft(): Promise<number[]> {
   const found = await findProcesses("dev/start.ts");
   return found.filter((pid) => workingFolder(pid) === folder);
@@ -130,7 +130,7 @@ async function left(): Promise<number[]> {
   return [...(await runnersLeft()), ...(await findProcesses(`${folder}/`))];
 }
 
-/** Whether the database has ended as it should, with all that was committed on disk. */
+/** Whether the database has shut down cleanly, with all committed data on disk. */
 async function databaseShutDown(): Promise<boolean> {
   const log = await readFile(path.join(folder, "data", "postgres", "postgres.log"), "utf8");
   return log.trimEnd().endsWith("database system is shut down");
@@ -148,7 +148,7 @@ async function emulatorProcess(): Promise<number> {
   return found[0] ?? NaN;
 }
 
-/** The key of the search engine that a server was given last. */
+/** The search engine key that the last started server got. */
 async function keyOf(): Promise<string | undefined> {
   return (await events()).findLast((line) => line.startsWith("server reaches "))?.split(" ")[2];
 }
@@ -165,7 +165,7 @@ test("migrates, starts all processes, prints their addresses, and stops cleanly 
   expect(output).toContain(`The data is kept in ${path.join(folder, "data", "postgres")}`);
   expect(named(await events())[0]).toBe("migrated");
 
-  // Twice at once, as when npm passes on what the terminal sent already.
+  // Twice at once, like npm, which forwards a signal that the terminal has already sent.
   child.kill("SIGINT");
   child.kill("SIGINT");
   expect(await exitOf(child)).toBe(0);
@@ -186,7 +186,7 @@ test("gives worker and emulators a lower priority than the server, and both the 
   const emulators = await emulatorProcess();
   const behind = [worker, emulators];
   for (const pid of behind) expect(os.getPriority(pid)).toBe(Math.max(10, os.getPriority()));
-  // Empty, or not there, where the system does not share processors out among sessions.
+  // Empty or missing on systems without autogroup scheduling.
   const groupOf = async (pid: number) =>
     / nice (-?\d+)/.exec(await readFile(`/proc/${pid}/autogroup`, "utf8").catch(() => ""))?.[1];
   if ((await groupOf(server)) !== undefined) {
@@ -226,7 +226,7 @@ test("ends its children and the database after kill -9, and starts again", async
   const before = await keyOf();
   const second = start();
   await running();
-  // The ports of the one before are its own again.
+  // It uses the same ports as before.
   const after = await keyOf();
   expect([before, after].map((key) => /^[\w-]{20,}$/.test(key ?? ""))).toEqual([true, true]);
   expect(after).not.toBe(before);
@@ -284,7 +284,7 @@ test("SIGTERM during the creation of the database ends all processes", async () 
 test("Ctrl-C during the creation of the database is not reported as a failure", async () => {
   const child = run(process.execPath, ["dev/start.ts"], {}, { detached: true });
   await waitFor("the database", () => output.includes("creating a new database cluster"));
-  // A terminal sends it to all processes of the group.
+  // A terminal sends the signal to all processes of the group.
   process.kill(-(child.pid ?? NaN), "SIGINT");
   expect(await exitOf(child)).toBe(0);
   expect(output).not.toContain("cannot be created");
@@ -384,12 +384,12 @@ note("migrating");`,
   expect(await exitOf(child)).toBe(0);
 });
 
-/** Runs a command of `dev/` beside the service, or after it, without psql. */
+/** Runs a command of `dev/` during or after the service's run, without psql. */
 async function command(...words: string[]): Promise<{ code: number | null; said: string }> {
   const child = spawn(process.execPath, words, {
     cwd: folder,
     stdio: ["ignore", "pipe", "pipe"],
-    // No psql is found there.
+    // This folder contains no psql.
     env: { ...compileCache, PATH: folder },
   });
   let said = "";

@@ -389,7 +389,7 @@ describe("the embedded engine as a server", () => {
     expect(JSON.parse(fine.text)).toMatchObject({ found: 1 });
   });
 
-  // A Typesense server of any version leaves such a request without an answer.
+  // A real Typesense server never answers such a request.
   testEmulator("refuses an id of a key that is no number", async () => {
     expect((await ask("/keys/__proto__")).status).toBe(404);
     expect((await ask("/keys/__proto__", { method: "DELETE" })).status).toBe(404);

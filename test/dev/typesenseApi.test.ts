@@ -5,7 +5,7 @@ import { descriptionProblems, factProblems } from "../helpers/dev/typesenseDescr
 import type { TestEngine } from "../helpers/dev/typesenseTools.ts";
 import { startTestEngine } from "../helpers/dev/typesenseTools.ts";
 
-// The description is under a licence that forbids to keep it here: `TYPESENSE_OPENAPI` names the file.
+// The OpenAPI description's licence forbids a copy here: `TYPESENSE_OPENAPI` names the file.
 const described = typesenseDescription === "" ? test.skip : test;
 if (typesenseDescription === "")
   console.warn(
@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => engine.stop());
 
-/** Sends one request; `operation` has the parts of its address in braces, in their order in `parts`. */
+/** Sends one request; `parts` replace the placeholders in braces in `operation`, in order. */
 async function send(
   operation: string,
   parts: readonly string[] = [],
@@ -46,7 +46,7 @@ async function send(
   return answer;
 }
 
-/** What this service and its front ends ask of an engine, and what goes wrong in the course of it. */
+/** The requests that this service and its front ends send to an engine, and their errors. */
 async function talk(): Promise<void> {
   const [wines, copy, gone] = ["wines", "wines_2", "gone"].map((name) => engine.named(name));
   const one = "/collections/{collectionName}";

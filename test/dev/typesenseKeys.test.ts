@@ -176,14 +176,14 @@ describe("a scoped key", () => {
     expect(results).toMatchObject([{ found: 1 }, { found: 1 }]);
   });
 
-  // The service's own keys hold against this: see test/search/access.test.ts.
+  // The service's keys are protected against this: see test/search/access.test.ts.
   test("loses its filter to an unclosed backtick in the search", async () => {
     const key = scoped(await makeKey(), { filter_by: "shop:1" });
     const found = await find(key, "products", { filter_by: "shop:2) || title:`" });
     expect(found).toMatchObject({ found: 1, hits: [{ document: { id: "2" } }] });
   });
 
-  // An older server takes no notice of such a parameter: the key is then one without a filter.
+  // An older server ignores such a parameter, so the key has no filter.
   testSince("28.0")("is refused with a parameter that is a list", async () => {
     const key = scoped(await makeKey(), { filter_by: ["shop:1"] });
     const { status: code, text } = await refusal(find(key));

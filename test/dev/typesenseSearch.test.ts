@@ -15,7 +15,7 @@ interface Wine {
   organic?: boolean;
 }
 
-// Made up, with what makes searching hard: accents, apostrophes, hyphens, brackets, missing values.
+// Invented names with accents, apostrophes, hyphens, brackets and missing values.
 const wines: Wine[] = [
   {
     id: "chablis",
@@ -196,7 +196,7 @@ describe("the words of a search", () => {
   });
 
   test("rank by matched words, typos, proximity, exact match and field weight", async () => {
-    // In the name of one, in the maker of another: the first field counts more, unless weights say otherwise.
+    // The name of one and the maker of another match: the first field ranks higher unless weights are set.
     expect(await ids({ q: "chablis", query_by: "name,maker" })).toEqual(["chablis", "champagne"]);
     expect(await ids({ q: "chablis", query_by: "maker,name" })).toEqual(["champagne", "chablis"]);
     expect(await ids({ q: "chablis", query_by: "name,maker", query_by_weights: "1,5" })).toEqual([
@@ -206,7 +206,7 @@ describe("the words of a search", () => {
     const { hits } = await search({ q: "chablis", query_by: "name,maker" });
     const [first, second] = hits ?? [];
     expect(first!.text_match_info).toMatchObject({ fields_matched: 1, tokens_matched: 1 });
-    // Scores are 64-bit numbers: in `text_match`, JavaScript rounds away what tells these two apart.
+    // Scores are 64-bit numbers; JavaScript would round the difference in `text_match` away.
     const score = (hit: typeof first) => BigInt(hit?.text_match_info?.score ?? 0);
     expect(score(first)).toBeGreaterThan(score(second));
     expect(score(first) >> 59n).toBe(1n);
@@ -300,7 +300,7 @@ describe("filters", () => {
   test("read operators and parentheses in a value only between backticks", async () => {
     expect(await filtered("maker:=`Chablis && Fils`")).toEqual(["champagne"]);
     expect(await refused({ filter_by: "maker:=[Chablis && Fils]" })).toMatchObject({ status: 400 });
-    // What follows a backtick that nothing closes is part of the value.
+    // Text after an unclosed backtick is part of the value.
     expect(await filtered("year:2012 || maker:`x) && (year:1")).toEqual(["rioja"]);
   });
 
@@ -478,7 +478,7 @@ describe("facets", () => {
 describe("hits", () => {
   test("have highlights by field and as a list", async () => {
     const { hits } = await search({ q: "chateau sauv", query_by: "name,grapes" });
-    // Neither match is better than the other.
+    // Both matches rank equally.
     const shown = hits?.[0]?.highlights?.toSorted((a, b) => (a.field < b.field ? 1 : -1));
     expect(shown).toEqual([
       {

@@ -38,7 +38,7 @@ const search = (parameters: Partial<SearchParams<ReviewedWine>>) =>
     .documents()
     .search({ q: "*", query_by: "name", ...parameters });
 
-/** The words of a name as somebody would type them, worked out by other means than the engine's. */
+/** The words of a name as a user would type them, computed independently of the engine. */
 const words = (name: string) =>
   name
     .normalize("NFD")
@@ -131,7 +131,7 @@ interface InstantSearch {
     }>;
   };
 }
-/** The module's one export, which is not where its types say. */
+/** The module's only export, whose position differs from its types. */
 const Adapter = (adapterModule as unknown as { default: new (options: object) => InstantSearch })
   .default;
 
@@ -219,8 +219,8 @@ describe("fifty thousand documents", () => {
         expect(answer.out_of).toBe(50_000);
       }
     });
-    // Some 50 ms each: a comparison of every text with the query would take several times this bound.
+    // About 50 ms each; comparing every text with the query would take several times this limit.
     expect(spent / queries.length).toBeLessThan(400);
-    // On a busy machine taking them in is slow.
+    // The import is slow on a busy machine.
   });
 });

@@ -124,7 +124,7 @@ describe("the embedded receiver", () => {
     expect(await unknown.text()).toContain(
       "must be error, busy, refuse, redirect, drop, slow or flood",
     );
-    // As a form of another site could send it.
+    // Like a form of another site.
     expect((await fault({ kind: "error" }, "text/plain")).status).toBe(400);
     await fault({ kind: "error" });
     await fetch(`${receiver.page}fault`, { method: "DELETE" });

@@ -195,7 +195,7 @@ describe("createListExport", () => {
     const { pool } = exports.service.database;
     const lock = await pool.connect();
     try {
-      // Keeps the export from being started until the permission is gone.
+      // Delays the start of the export until the permission is revoked.
       await lock.query("begin");
       await lock.query(
         "select pg_advisory_xact_lock(hashtextextended('backoffice.start_exports', 0))",

@@ -8,7 +8,7 @@ const { sql, mine, revoke, refusal } = tokenRequests(() => service);
 
 beforeAll(async () => {
   service = await startService();
-  // Somebody is Superadmin: nobody can be deactivated where nobody is.
+  // A deactivation requires a remaining Superadmin.
   await service.ask(`mutation { bootstrapFirstUser(email: "first@example.com") { token } }`);
 });
 afterAll(async () => {
@@ -67,7 +67,7 @@ describe("revoking and listing API tokens", () => {
     );
     expect(rows).toEqual([
       { operation: "CREATE", entity_id: id, revoked: false, field: null },
-      // The answer of the mutation showed it.
+      // The mutation's response contained it.
       { operation: "READ", entity_id: id, revoked: null, field: null },
       { operation: "READ", entity_id: null, revoked: null, field: "myApiTokens" },
       { operation: "UPDATE", entity_id: id, revoked: true, field: null },

@@ -7,7 +7,7 @@ const { sql, mine, theirs, revoke, opens, refusal, giveRole } = tokenRequests(()
 
 beforeAll(async () => {
   service = await startService();
-  // Somebody is Superadmin: nobody can be deactivated where nobody is.
+  // A deactivation requires a remaining Superadmin.
   await service.ask(`mutation { bootstrapFirstUser(email: "first@example.com") { token } }`);
 });
 afterAll(async () => {

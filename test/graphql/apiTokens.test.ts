@@ -8,7 +8,7 @@ const { sql, mine, theirs, revoke, opens, refusal, giveRole } = tokenRequests(()
 
 beforeAll(async () => {
   service = await startService();
-  // Somebody is Superadmin: nobody can be deactivated where nobody is.
+  // A deactivation requires a remaining Superadmin.
   await service.ask(`mutation { bootstrapFirstUser(email: "first@example.com") { token } }`);
 });
 afterAll(async () => {
@@ -191,7 +191,7 @@ describe("creating an API token for another user", () => {
     const owner = await service.login(["campaigns.read"]);
     const admin = await service.login(["users.update", "campaigns.read"]);
     const made = (await theirs(admin.token, owner.userId)).data.createUserApiToken.token as string;
-    // Nor does what it makes itself, though that is made in the owner's name.
+    // Tokens that it creates are limited too, although they belong to the owner.
     const next = (await mine(made)).data.createMyApiToken.token as string;
     const last = (await mine(next)).data.createMyApiToken.token as string;
     const own = (await mine(owner.token)).data.createMyApiToken.token as string;

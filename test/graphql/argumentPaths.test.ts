@@ -50,7 +50,7 @@ afterAll(() => service.stop());
 
 type Path = (string | number)[];
 
-/** A well-formed value with every field, three levels deep. */
+/** A valid value with every field, three levels deep. */
 function wellFormed(type: GraphQLInputType, depth = 0): unknown {
   if (isNonNullType(type)) return wellFormed(type.ofType, depth);
   if (isListType(type)) return [wellFormed(type.ofType, depth)];
@@ -64,7 +64,7 @@ function wellFormed(type: GraphQLInputType, depth = 0): unknown {
   return valid[type.name] ?? "1";
 }
 
-/** Every leaf of a well-formed value with the wrong values that can stand there. */
+/** Every leaf of a valid value with invalid values for it. */
 function* wrongLeaves(
   type: GraphQLInputType,
   value: unknown,

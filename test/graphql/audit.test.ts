@@ -119,7 +119,7 @@ describe("the audit log", () => {
   test("names the row that was read, also for an id in capitals or from a variable's default", async () => {
     const reader = await service.login(["users.read", "customers.read"]);
     const capitals = reader.userId.toUpperCase();
-    // The second and the third by the slower way, since pages of users come along.
+    // Grafast answers the second and the third, because they include pages of users.
     const page = "department { members { nodes { id } } }";
     const asked: [string, Record<string, unknown>][] = [
       ["query ($id: ID!) { user(id: $id) { isActive } }", { id: capitals }],

@@ -27,7 +27,7 @@ async function sql<T extends object>(text: string, values: unknown[] = []): Prom
   return (await service.database.pool.query<T>(text, values)).rows;
 }
 
-/** What the audit log holds of the request that an answer belongs to, oldest first. */
+/** The audit rows of a response's request, oldest first. */
 function eventsOf(answer: Answer) {
   return sql<Record<string, unknown>>(
     `select actor_user_id, operation, entity_type, entity_id, before, after, metadata, ip_address, user_agent

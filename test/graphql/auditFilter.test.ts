@@ -16,7 +16,7 @@ afterAll(() => service.stop());
 const ask = (input: Record<string, unknown>, options: AskOptions = {}) =>
   service.ask(read, { token: auditor.token, variables: { input }, ...options });
 
-/** What SQL alone answers, and what Grafast does. */
+/** The results of the SQL-JSON path and of Grafast. */
 const ways = [
   ["SQL", read],
   ["Grafast", read.replace("total", "total totalIsExact")],

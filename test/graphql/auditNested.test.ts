@@ -42,7 +42,7 @@ afterAll(async () => {
   await service.stop();
 });
 
-/** What was recorded of the reads of one request. */
+/** The audited reads of one request. */
 const readsOf = ({ headers }: Pick<Answer, "headers">) =>
   readsUnder(headers.get("x-correlation-id"));
 
@@ -61,13 +61,13 @@ async function ask(query: string, variables: Record<string, unknown> = {}) {
   return { answer, reads: await readsOf(answer) };
 }
 
-/** The same as Grafast alone does it, which the server asks only for what one statement cannot answer. */
+/** The same by Grafast only, which the server uses when one statement cannot answer. */
 async function askGrafast(query: string, variables: Record<string, unknown> = {}) {
   const identity = { ...sessionWith(permissions), userId: reader.userId };
   const requestContext = { ...requestOf(identity), correlationId: randomUUID() };
   const { data, errors } = await alone.answer(query, requestContext, variables);
   expect(errors).toBeUndefined();
-  // As loosely as a client reads it.
+  // Untyped, like a client's response.
   return {
     answer: { data: data as Answer["data"] },
     reads: await readsUnder(requestContext.correlationId),
@@ -117,7 +117,7 @@ describe("nested rows of audited types", () => {
       return { body: JSON.stringify(answer), reads };
     };
     const shownAuthor = { email: "author@example.com" };
-    // Also under a condition, where something is selected twice, and beside what Grafast is left.
+    // Also with a directive, a repeated selection, and a root field that only Grafast answers.
     for (const [aside, also, read] of [
       ["", "", text],
       ["@include(if: true)", "", text],

@@ -8,7 +8,7 @@ import type { Service } from "../helpers/service.ts";
 let fake: FakeProvider;
 let service: Service;
 let token: string;
-/** What was given out or sent and must stand nowhere. */
+/** Issued or received secrets, which must not be stored. */
 const secrets = new Set<string>();
 
 beforeAll(async () => {
@@ -43,7 +43,7 @@ async function mutate(text: string, as: string | null = token) {
   return answer.data;
 }
 
-/** Once with the code that comes of it exchanged, once with it refused. */
+/** Once with the resulting code exchanged, once with it rejected. */
 async function logInThroughProvider(): Promise<void> {
   const claims = { sub: "first", email: "first@example.com", email_verified: true };
   for (const returnTo of [undefined, "https://other.example/app/"]) {
@@ -73,14 +73,14 @@ async function makeAndEndTokens(): Promise<void> {
     keep(theirs.createUserApiToken.token);
     await mutate(`revokeApiToken(id: "${mine.createMyApiToken.id}")`);
   }
-  // For a job in the queue.
+  // Adds a job to the queue.
   const [role] = await sql<{ id: string }>("select id from roles");
   await mutate(
     `createInvitation(input: { email: "new@example.com", roleId: "${role?.id}" }) { id }`,
   );
 }
 
-/** What a client in error sends belongs to what must not be kept. */
+/** Secrets in invalid requests must not be stored either. */
 async function sendSecretsWhereTheyDoNotBelong(): Promise<void> {
   await send(service.url, { path: `/graphql?token=${token}&access_token=${token}`, body: "{}" });
   await send(service.url, {
@@ -100,7 +100,7 @@ async function sendSecretsWhereTheyDoNotBelong(): Promise<void> {
 }
 
 describe("no secret", () => {
-  /** Each secret as it is and as its hash is written, in a pattern for SQL. */
+  /** An SQL pattern of each secret and its hash. */
   const patterns = () =>
     [...secrets]
       .flatMap((secret) => [secret, hashToken(secret).toString("hex")])

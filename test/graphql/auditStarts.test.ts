@@ -22,7 +22,7 @@ async function mutate(text: string, { token } = staff): Promise<Answer> {
   return answer;
 }
 
-/** What the audit log holds of the writes of one request. */
+/** The audited writes of one request. */
 const eventsOf = ({ headers }: Answer) =>
   sql<Record<string, unknown>>(
     `select actor_user_id as actor, operation, entity_type as type, entity_id as id, before, after, metadata

@@ -37,7 +37,7 @@ test("the total is exact up to 50,000 rows and a marked lower bound above", asyn
   await add(1);
   expect(await page(input)).toMatchObject({ total: countedAtMost, totalIsExact: false });
 
-  // What lies beyond can still be reached.
+  // Rows above the limit can still be read.
   const { items } = await page({ ...input, offset: countedAtMost });
   expect(items).toHaveLength(1);
   expect((await page({ ...input, offset: countedAtMost + 1 })).items).toEqual([]);
@@ -55,13 +55,13 @@ test("the total and its exactness need one count", async () => {
       new URL(service.database.url).pathname.slice(1) +
       " set track_functions = 'all'",
   );
-  // A pooler keeps connections open that began before.
+  // A pooler keeps earlier connections open.
   await endPooledConnections();
   const other = await startServerProcess({ database: service.database });
   const ask = `{ auditLogs(input: {entityType: "Reviewer"}) { total totalIsExact } }`;
   for (let round = 0; round < 3; round++)
     expect((await other.ask(ask, { token })).errors).toBeUndefined();
-  // The counts of a connection are handed in when it ends, at the latest.
+  // A connection reports its statistics when it ends at the latest.
   await other.stop();
   await endPooledConnections();
   const { rows } = await pool.query<{ calls: number }>(
@@ -70,7 +70,7 @@ test("the total and its exactness need one count", async () => {
   expect(rows).toEqual([{ calls: 3 }]);
 });
 
-/** Ends what PgBouncer holds open to this database, where there is one: it logs in as the server's role, nobody else does. */
+/** Ends PgBouncer's connections to this database; only PgBouncer logs in as the server's role. */
 async function endPooledConnections(): Promise<void> {
   const { rows } = await service.database.pool.query<{ ended: boolean }>(
     `select pg_terminate_backend(pid, 10000) as ended from pg_stat_activity

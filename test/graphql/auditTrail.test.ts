@@ -28,7 +28,7 @@ beforeAll(async () => {
   };
   const limits = { cost: 100_000_000, fields: 100_000, depth: 50 };
   service = await startService({ env, constants: { limits } });
-  // The caller may do everything, and is not the only one in a department.
+  // The caller has every permission and shares a department with other users.
   await seedDatabase(service.database.pool);
   await service.database.pool.query(`insert into role_permissions (role_id, permission_id)
     select '${own.role}', id from permissions on conflict do nothing;
@@ -48,7 +48,7 @@ afterAll(async () => {
 });
 
 const ownUser = "who has just logged in, and their roles, are the caller's own";
-/** What leaves no row, and why that is right. One that is no longer found has to go. */
+/** Findings that are allowed, with the reason. An entry that is no longer found must be removed. */
 const exempt: Readonly<Record<string, string>> = {
   "cleanupTestRun: was refused: Name the test run in the header X-Test-run-id; set its variables in test/helpers/graphql/auditCalls.ts":
     "it removes the schema that its audit log is in",
@@ -71,7 +71,7 @@ const exempt: Readonly<Record<string, string>> = {
     "its bookings hold the names of those who booked, for every reader",
 };
 
-/** What ends or removes things comes last, so that others find them. */
+/** Mutations that end or delete rows run last, because others need the rows. */
 const isLast = ({ name }: RootField) => /^(?:deactivate|delete|revoke)/.test(name);
 const named = (name: string, among = fields) => among.filter((field) => field.name === name);
 

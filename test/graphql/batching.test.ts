@@ -49,7 +49,7 @@ describe("the SQL statements of an operation", () => {
       expect(order.lines).toHaveLength(5);
       expect(order.customer.name).toMatch(/^Customer/);
     }
-    // The page with what hangs on it, and the total.
+    // The page with its relations, and the total.
     expect(api.statements()).toHaveLength(2);
   });
 

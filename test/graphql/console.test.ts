@@ -4,7 +4,7 @@ import { type TestDatabase, createDatabase } from "../helpers/database.ts";
 import { type InProcess, makeInProcess } from "../helpers/inProcess.ts";
 import { type Service, startService } from "../helpers/service.ts";
 
-/** A table that a migration could bring: nothing in TypeScript knows of it. */
+/** A table that a migration could add; no TypeScript refers to it. */
 const cellars = `
   set role office_owner;
   create type cellar_state as enum ('OPEN', 'CLOSED');
@@ -137,7 +137,7 @@ describe("the catalogue of the console", () => {
       canUpdate: null,
       canDelete: null,
     });
-    // A relation to a table that the caller may not read is none.
+    // A relation to a table that the caller cannot read is omitted.
     for (const { relations } of entities)
       for (const { entity } of relations) expect(names).toContain(entity);
   });
@@ -261,7 +261,7 @@ describe("the catalogue of the console", () => {
       section: "Space",
       place: 0,
     });
-    // A check with `or` bounds nothing by itself.
+    // A check with `or` implies no limit.
     expect(field("remark")).toMatchObject({ widget: "long", maxLength: null });
     expect(field("wineTypeId")).toMatchObject({
       title: "Wine type",
@@ -304,7 +304,7 @@ describe("the catalogue of the console", () => {
       entity: "productPrices",
       by: "productId",
     });
-    // Ratings belong to products and to reviewers, of which this caller may read one.
+    // Ratings belong to products and reviewers; this caller can read only one of them.
     expect(named(entities, "productRatings")).toBeUndefined();
     const critic = await catalogueFor(["reviewers.read"]);
     expect(named(critic.entities, "productRatings")?.parents).toEqual([
@@ -392,7 +392,7 @@ describe("the catalogue of the console", () => {
     expect(version).not.toBeNull();
     expect(await versionOf(token, version)).toBeNull();
     expect(await versionOf(token, "another")).toBe(version);
-    // The kept answer names its person.
+    // The cached response names its user.
     const other = await service.login(["products.read"]);
     expect(await versionOf(other.token, version)).not.toBe(version);
     await database.pool.query(

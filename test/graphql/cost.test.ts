@@ -2,7 +2,7 @@ import { describe, expect, test } from "@jest/globals";
 import { refusal } from "../helpers/graphql/measuring.ts";
 
 describe("the cost estimate of an operation", () => {
-  /** The cost, found as the smallest limit that passes. */
+  /** The cost, determined as the smallest limit that accepts the operation. */
   function cost(query: string): number {
     let [low, high] = [0, 1e15 + 1];
     while (low < high) {

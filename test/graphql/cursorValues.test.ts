@@ -4,7 +4,7 @@ import { TYPES } from "postgraphile/@dataplan/pg";
 import { fitsType } from "../../src/paging/cursorValues.ts";
 import { createDatabase, type TestDatabase } from "../helpers/database.ts";
 
-// The values in a cursor that somebody may have made up.
+// Values in cursors that a caller may have forged.
 let database: TestDatabase;
 
 beforeAll(async () => {

@@ -30,7 +30,7 @@ describe("customers", () => {
     ["lyon", ["C-7"]],
     ["erpCustomerNumber:42", ["42"]],
     ["042", ["0042"]],
-    // One or two letters are looked for where words begin.
+    // One or two letters match the start of words only.
     ["42", ["42"]],
     ["country:IN(france, DENMARK)", ["0042", "C-7"]],
     ["vatNumber:dk*", ["0042"]],

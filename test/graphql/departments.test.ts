@@ -46,7 +46,7 @@ const update = (id: string, input: Record<string, unknown>) =>
   );
 const remove = (id: string, token = admin.token) =>
   ask(`mutation ($id: ID!) { deleteDepartment(id: $id) }`, { id }, token);
-/** A member of staff in the department, with these permissions. */
+/** A user in the department, with these permissions. */
 async function member(departmentId: string, name: string, permissions: string[] = []) {
   const login = await service.login(permissions);
   await sql("update users set department_id = $1, name = $2 where id = $3", [
@@ -142,7 +142,7 @@ describe("a user's department", () => {
       code: "FORBIDDEN",
       message: "Missing required permission: users.update",
     });
-    // One's own department is no secret, whatever one holds.
+    // Users can always see their own department.
     const me = await ask(`{ me { department { name } } }`, {}, token);
     expect(me.data.me).toEqual({ department: { name: department.name } });
     const renamed = await ask(updateUser, { id: userId, input: { name: "Ann" } }, token);

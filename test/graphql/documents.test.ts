@@ -74,7 +74,7 @@ describe("documents with default limits", () => {
   test.each(hostileDocuments("roles", "id"))(
     "are rejected within 50 ms when they are hostile: $name",
     ({ query }) => {
-      // Each by itself a new document: the first ones are compiled as they run.
+      // Each iteration uses a new document; the first ones include JIT compilation.
       let blanks = "";
       const time = () =>
         cpuTime(() => {

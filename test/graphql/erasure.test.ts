@@ -206,7 +206,7 @@ describe("anonymiseCustomer", () => {
          where id = (select id from audit_log where entity_type = 'User' and operation = 'CREATE' order by id limit 1)
          returning id`,
       );
-      // A change that somebody adds to the list of a real erasure.
+      // A change that an attacker adds to the list of a real erasure.
       await client.query(
         `insert into audit_erasures (erasure_id, audit_log_id, hash_before, hash_after)
          select e.id, a.id, substr(s.row_hashes, 32 * array_position(s.row_ids, a.id) - 31, 32), audit_row_hash(a)
@@ -283,7 +283,7 @@ describe("anonymiseUser", () => {
       ],
     ] as const)
       expect((await service.ask(document, { token, variables })).errors).toBeUndefined();
-    // A booking that a colleague took over, the invitation by which the user came, and what others were told.
+    // A booking that a colleague took over, the user's invitation, and notifications to others.
     await sql(
       `update resource_bookings set booked_by_user_id = (select id from users where email = 'boss@example.com'), booked_by_name = 'boss'
        where booked_by_user_id = $1`,

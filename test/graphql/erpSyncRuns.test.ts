@@ -24,7 +24,7 @@ const ask = (query: string, who: { token: string } = staff) => service.ask(query
 const handle = "id status queuedAt reused orderCount";
 const recheck = (who?: { token: string }) =>
   ask(`mutation { recheckErpOrderImportIssues { ${handle} } }`, who);
-/** The jobs that are queued, but for those that tell the search engine of orders. */
+/** The queued jobs, except those that index orders in the search engine. */
 const jobs = () =>
   sql<{ task: string; run: string }>(
     `select t.identifier as task, j.payload -> 'input' ->> 'runId' as run
@@ -33,7 +33,7 @@ const jobs = () =>
   );
 const refusal = ({ errors }: Answer) =>
   errors?.[0] && [errors[0].extensions.code, errors[0].message];
-/** What a worker does first with the run. */
+/** A worker's first step of a run. */
 const begin = (id: string) => sql("select * from begin_erp_run($1)", [id]);
 
 describe("rechecking the orders with a mapping gap", () => {

@@ -5,13 +5,13 @@ import { allPermissions } from "../helpers/apiToken.ts";
 import { type AnswerError, type Service, startService } from "../helpers/service.ts";
 import { type RootField, rootFields } from "../helpers/graphql/rootFields.ts";
 
-/** Who asks: nobody, a session, or an API token, with what it may do. */
+/** A caller: anonymous, a session, or an API token, with its permissions. */
 interface Principal {
   name: string;
   kind: "none" | "session" | "api";
-  /** What its user holds. */
+  /** The user's permissions. */
   held: readonly string[];
-  /** Null for a token without limits. */
+  /** Null for a token without scopes. */
   scopes: readonly string[] | null;
 }
 
@@ -65,7 +65,7 @@ function principalsFor(field: RootField): Principal[] {
   ];
 }
 
-/** What the guard's declaration says of a principal: the message of its refusal, or null. */
+/** The expected result of a guard for a principal: the error message, or null. */
 function refusalFor(guard: RootField["guard"], { kind, held, scopes }: Principal): string | null {
   if (guard === "public") return null;
   if (kind === "none") return loginRefusal;
@@ -79,7 +79,7 @@ function refusalFor(guard: RootField["guard"], { kind, held, scopes }: Principal
   return missing === undefined ? null : `Missing required permission: ${missing}`;
 }
 
-/** What is wrong with an answer, or null. */
+/** The problem of a response, or null. */
 function judge({ field, principal }: Cell, errors: readonly AnswerError[]): string | null {
   const wanted = refusalFor(field.guard, principal);
   const got =
@@ -93,7 +93,7 @@ function judge({ field, principal }: Cell, errors: readonly AnswerError[]): stri
       ? null
       : `${cell}: wanted "${wanted}", got ${got}`;
   }
-  // Behind `principal` a function may ask for more, such as a permission for others' things.
+  // A function behind `principal` may require more, such as a permission for rows of other users.
   const refusals =
     field.guard === "principal"
       ? /^You are not/
@@ -104,7 +104,7 @@ function judge({ field, principal }: Cell, errors: readonly AnswerError[]): stri
   return refused ? `${cell}: wanted to pass the guard, got ${got}` : null;
 }
 
-/** The user of a cell by name: those with the same permissions share one, but for a mutation that ends all their sessions. */
+/** The name of a cell's user. Cells with the same permissions share one, except for mutations that end all sessions. */
 const ownerOf = ({ field, principal }: Cell) =>
   `${field.name === "logoutEverywhere" ? field.name : ""}:${principal.held.join()}`;
 
@@ -117,7 +117,7 @@ async function userWho(name: string): Promise<string> {
   return userId;
 }
 
-/** A credential of its own for each cell, so that a mutation that uses one up spoils no other. */
+/** A separate credential for each cell, because mutations may revoke it. */
 async function makeCells(asked: readonly RootField[]): Promise<Cell[]> {
   const cells: Cell[] = asked.flatMap((field) =>
     principalsFor(field).map((principal) => ({
@@ -155,7 +155,7 @@ async function makeCells(asked: readonly RootField[]): Promise<Cell[]> {
   return cells;
 }
 
-/** Asks every field as every principal; what is wrong, one line for each cell. */
+/** Calls every field as every principal; returns the problems, one line per cell. */
 async function runMatrix(asked: readonly RootField[]): Promise<{ cells: number; wrong: string[] }> {
   const cells = await makeCells(asked);
   const left = [...cells];

@@ -15,7 +15,7 @@ let stage: Stage;
 beforeAll(async () => {
   database = await createDatabase();
   await seedDatabase(database.pool);
-  // With all alive that can be; the caller is in a department.
+  // Nothing has expired, and the caller is in a department.
   await database.pool
     .query(`update users set department_id = (select id from departments order by id limit 1) where id = '${own.user}';
     update sessions set idle_expires_at = now() + interval '1 day', expires_at = now() + interval '1 day';
@@ -96,7 +96,7 @@ describe("the check without guards", () => {
   });
 
   test("finds a policy that lets everyone write, and a guard without a check in the database", async () => {
-    // Each is shown by a product, whose change the search engine is told: which of them gets the new name first is by chance.
+    // Each wine type has a product, so a change is queued for the search engine. The order of the changes is random.
     await database.pool.query(
       `insert into products (erp_product_number, name, wine_type_id) select 'shows ' || id, 'A wine', id from wine_types;
        create policy planted on wine_types for update to office_api using (true) with check (true)`,
@@ -133,7 +133,7 @@ describe("the check without guards", () => {
       ["productCount", "allLogins"].includes(name),
     );
     const leaks = await findLeaks(planted, fields);
-    // What the guard opens is its own to say only of a table that is closed to the caller.
+    // A guard may allow rows only of a table that has no policy for the caller.
     for (const leak of [
       "productCount by nobody",
       "productCount by a token of campaigns.read alone",

@@ -34,7 +34,7 @@ let service: Service;
 let keys: string[];
 let schema: GraphQLSchema;
 let documents: Map<string, string>;
-/** What holders of every permission are answered. */
+/** The responses to holders of every permission. */
 const everything = new Map<string, Record<string, unknown>>();
 
 const ask = async (query: string, token: string) => {
@@ -42,7 +42,7 @@ const ask = async (query: string, token: string) => {
   return { ...answer, hidden: hiddenIn(answer) };
 };
 type Asked = Awaited<ReturnType<typeof ask>>;
-/** The answers to holders of one permission, which several tests look at: nothing changes between them. */
+/** The responses to holders of one permission, shared by several tests because no data changes. */
 const asked = new Map<string, Promise<[name: string, answer: Asked][]>>();
 const answersTo = (key: string) => {
   const known = asked.get(key);
@@ -56,7 +56,7 @@ const answersTo = (key: string) => {
   asked.set(key, answers);
   return answers;
 };
-/** Their addresses come last, so that pages of users hold the same rows for all. */
+/** Their addresses sort last, so that pages of users have the same rows for all callers. */
 const holderOf = (permissions: readonly string[]) =>
   service.login(permissions, `zz-${randomUUID()}@example.com`);
 const pathsOf = (hidden: HiddenEntry[] = []) =>

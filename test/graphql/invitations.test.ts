@@ -155,7 +155,7 @@ describe("a person who was once active or deactivated", () => {
   };
 
   beforeAll(async () => {
-    // Without any Superadmin nobody can be deactivated.
+    // A deactivation requires a remaining Superadmin.
     const { userId } = await service.login([]);
     await sql("insert into user_roles select $1, id from roles where name = 'Superadmin'", [
       userId,
@@ -240,7 +240,7 @@ describe("resendInvitation", () => {
     };
     expect(refusal(await act("resend", id, weak.token))).toEqual(missing);
     expect(refusal(await invite("weaker@example.com", roleId, weak.token))).toEqual(missing);
-    // A role that somebody else gave the person since comes to life with the invitation, too.
+    // A role that the person got meanwhile becomes effective with the invitation too.
     const { roleId: strong } = await service.login(["roles.delete"]);
     await sql("insert into user_roles select id, $1 from users where email = 'weak@example.com'", [
       strong,

@@ -41,7 +41,7 @@ const change = (verb: "retryJob" | "cancelJob", id: unknown, token: string | nul
     token,
     variables: { id },
   });
-/** What the worker would record. */
+/** Writes the record that a worker would write. */
 const record = (id: unknown, state: string, error: string | null) =>
   service.database.pool.query(
     "select record_job((select queue_job_id from jobs where id = $1), $2, 12, null, $3)",

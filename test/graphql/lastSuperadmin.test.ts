@@ -30,7 +30,7 @@ describe("the last active Superadmin", () => {
 
   test("cannot deactivate themselves or remove their role", async () => {
     const last = await superadmin();
-    // Holds all that a Superadmin does without being one: whoever holds less is refused for that already.
+    // Has all permissions of a Superadmin without the role, because a caller with fewer is rejected for that reason.
     const admin = await service.login(await allPermissions(service.database));
     const wide = await insertApiToken(service.database, last.userId);
     for (const token of [admin.token, last.token, wide.token]) {

@@ -90,7 +90,7 @@ describe("a user with users.update and fewer permissions than another user", () 
     for (const id of [colleague.userId, powerless])
       expect((await ask(helpdesk.token, activate, { id })).data.activateUser.isActive).toBe(true);
     expect((await ask(admin.token, activate, { id: auditor.userId })).errors).toBeUndefined();
-    // Nothing comes to life that was not alive: this is no grant.
+    // This activates no further permission, so it is not a grant.
     expect((await ask(helpdesk.token, activate, { id: auditor.userId })).errors).toBeUndefined();
   });
 

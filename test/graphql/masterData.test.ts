@@ -4,7 +4,7 @@ import { actAs, inTransaction } from "../helpers/database.ts";
 import type { Answer, Service } from "../helpers/service.ts";
 import { startService } from "../helpers/service.ts";
 
-// Products with their prices and images, reviewers and ratings: kept by hand, one by one.
+// Staff maintain products, prices, images, reviewers and ratings individually.
 const keys = ["products.read", "products.create", "products.update", "reviewers.create"];
 const unknownId = "00000000-0000-7000-8000-000000000000";
 
@@ -202,7 +202,7 @@ describe("a product", () => {
   });
 });
 
-/** What hangs on a product, with sound values, a change of them, and the permission that writing asks for. */
+/** The child types of a product, with valid values, a change, and the permission for writes. */
 const parts = [
   {
     type: "ProductPrice",

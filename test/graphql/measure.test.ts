@@ -142,7 +142,7 @@ describe("accepts a document at a limit and rejects one above it with the limit'
   ];
   test.each(pairs)("%s", (_name, document, bound, limits, what) => {
     expect(refusal(document(bound), limits)).toBeNull();
-    // The next one that differs: some grow by several at a time.
+    // The next size with another result: some grow by several at a time.
     const next = [1, 2, 3, 4, 5]
       .map((more) => document(bound + more))
       .find((query) => query !== document(bound));

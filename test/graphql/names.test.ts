@@ -24,7 +24,7 @@ afterAll(async () => {
 const rolledBack = (work: (client: pg.PoolClient) => Promise<void>) =>
   inTransaction(database.pool, work);
 
-/** One name, written so that it looks the same. */
+/** Different spellings of one name that look the same. */
 const spellings: [string, string][] = [
   ["composed", "Rene\u0301 Gabriel"],
   ["in other case", "RENÉ gabriel"],
@@ -186,7 +186,7 @@ test("warns of a table whose names have the default collation", () =>
     ]);
   }));
 
-/** As a Danish index has them. */
+/** In the order of a Danish index. */
 const sorted = [
   "Ab",
   "ab",

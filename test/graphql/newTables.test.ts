@@ -16,7 +16,7 @@ afterEach(async () => {
   await database.drop();
 });
 
-/** A table that a migration could bring: nothing in TypeScript knows of it. */
+/** A table that a migration could add; no TypeScript refers to it. */
 const cellars = (order: string, more = "") => `
   set role office_owner;
   create type cellar_state as enum ('open', 'closed');

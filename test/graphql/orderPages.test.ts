@@ -7,7 +7,7 @@ const orders = 100_000;
 let service: Service;
 let token: string;
 
-/** Nine in ten orders were placed at one and the same moment. Other orders of the list are walked in bench/lists.ts. */
+/** Nine in ten orders were placed at the same time. bench/lists.ts covers other sort orders. */
 beforeAll(async () => {
   service = await startService();
   const client = await service.database.pool.connect();
@@ -40,7 +40,7 @@ async function read(variables: Record<string, unknown>): Promise<Page> {
   return data.orders as Page;
 }
 
-/** Every page, read one after the other, as numbers in their order. */
+/** The order numbers of all pages in order. */
 async function walk(backwards: boolean): Promise<string[]> {
   const numbers: string[] = [];
   let cursor: string | null = null;

@@ -116,7 +116,7 @@ describe("an order", () => {
       token,
     });
     const names: { name: string }[] = data.__schema.mutationType.fields;
-    // Except what imports them from the ERP, and the notes of the office.
+    // Except ERP imports and customer notes.
     const writes = names.filter(({ name }) =>
       /^(?!importErp|anonymise).*(Customer(?!Note)|Order(?!Import))/.test(name),
     );

@@ -25,7 +25,7 @@ async function refused(document: string, variables?: Record<string, unknown>) {
   return { message: errors?.[0]?.message, ...errors?.[0]?.extensions };
 }
 
-/** A cursor as somebody may make it up. */
+/** A forged cursor. */
 function cursorOf(...values: [column: string, value: unknown][]): string {
   return Buffer.from(JSON.stringify(["made up", ...values])).toString("base64");
 }

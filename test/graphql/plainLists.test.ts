@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { answeredBy } from "../helpers/environment.ts";
 import { type Service, startService } from "../helpers/service.ts";
 
-// Plain lists and the pages beside them.
+// Plain lists and the connections of the same types.
 let service: Service;
 let token: string;
 

@@ -171,7 +171,7 @@ describe("the total", () => {
   test("runs no statement when it is not requested", async () => {
     const client = await service.database.pool.connect();
     try {
-      // Whatever read the table would wait for the end of this transaction.
+      // Any read of the table would wait for the end of this transaction.
       await client.query("begin; lock table products in access exclusive mode");
       const document = `query ($include: Boolean) { products(includeTotalCount: $include) { totalCount } }`;
       for (const variables of [{}, { include: false }, { include: null }]) {

@@ -28,7 +28,7 @@ const products = async (query: string, queryValues: unknown, extra = "") => {
   };
 };
 
-/** With a field of a plugin beside it, an operation is answered by the other engine in part. */
+/** Grafast answers part of an operation with a plugin's field. */
 describe.each([
   ["alone", ""],
   ["beside a field of a plugin", "mySessions { id }"],

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { Service } from "../helpers/service.ts";
 import { startService } from "../helpers/service.ts";
 
-// The way back: from what others refer to, to those that refer to it.
+// Backward relations: from a referenced row to the rows that refer to it.
 let service: Service;
 
 beforeAll(async () => {
@@ -30,7 +30,7 @@ const all = [
   ...["products.read", "reviewers.read", "campaigns.read"],
   ...["users.read", "departments.read", "invitations.read"],
 ];
-/** The answer for someone who holds these permissions; errors are none. */
+/** The data for a caller with these permissions; fails on errors. */
 async function as(permissions: readonly string[], query: string) {
   const { token } = await service.login(permissions);
   const { data, errors } = await service.ask(query, { token });
@@ -41,7 +41,7 @@ async function as(permissions: readonly string[], query: string) {
 const without = (keys: readonly string[]) => all.filter((one) => !keys.includes(one));
 const product = `products(query: "erpProductNumber:1") { nodes { name`;
 
-/** Each relation: how it is asked for, what those who may see it get, and what those who lack the keys get. */
+/** Each relation: its query, the result with its permissions, and the result without them. */
 const relations = [
   {
     name: "Product.campaigns",
@@ -75,7 +75,7 @@ const relations = [
         nodes: [{ points: "90.00", product: { erpProductNumber: expect.any(String) } }],
       },
     },
-    // Whoever may read campaigns sees what they are about and who made them.
+    // With campaigns.read, a caller sees the products and authors of campaigns.
     lacking: ["products.read", "campaigns.read"],
     hidden: {
       name: "Busy",
@@ -111,7 +111,7 @@ const relations = [
     hidden: { email: "bo@example.com", user: null, invitedBy: null },
   },
 ];
-/** The rows of the one root field. */
+/** The rows of the only root field. */
 const rowsOf = (data: Record<string, { nodes?: unknown[] } | unknown[]>) => {
   const [rows] = Object.values(data);
   return Array.isArray(rows) ? rows : rows?.nodes;
@@ -123,7 +123,7 @@ describe.each(relations)("$name", ({ query, seen, lacking, hidden }) => {
   });
 
   test("omits rows that the caller cannot read, without an error", async () => {
-    // What everyone who sees the row may follow hides nothing from them.
+    // A relation without its own permission hides nothing.
     if (hidden !== null) expect(rowsOf(await as(without(lacking), query))).toContainEqual(hidden);
     expect((await service.ask(query)).errors?.[0]?.extensions.code).toBe("UNAUTHENTICATED");
   });
@@ -147,7 +147,7 @@ test("nested pages continue in both directions, and their size is limited", asyn
   expect(rest.pageInfo.hasNextPage).toBe(false);
   const back = await page(`last: 2, before: "${rest.pageInfo.startCursor}"`);
   expect(back.ids).toEqual(first.ids.slice(-2));
-  // Nothing said is a page, not everything.
+  // Without arguments the result is a page, not all rows.
   expect((await page("orderBy: [ID_ASC]")).ids).toHaveLength(50);
   const { token } = await service.login(all);
   const { errors } = await service.ask(`{ reviewers { ratings(first: 251) { nodes { id } } } }`, {

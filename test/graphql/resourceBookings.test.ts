@@ -34,7 +34,7 @@ async function makeResource(input: Record<string, unknown> = {}): Promise<string
   return data.createResource.id;
 }
 
-/** A moment of a day next year, in hours and minutes. */
+/** A time on a day of next year, in hours and minutes. */
 const at = (time: string, day = "15") =>
   `${new Date().getFullYear() + 1}-03-${day}T${time}:00.000Z`;
 const book = (resourceId: string, input: Record<string, unknown> = {}, token = anna.token) =>

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { answeredBy } from "../helpers/environment.ts";
 import { type Answer, type Service, startService } from "../helpers/service.ts";
 
-// Versions of rows, and mutations that expect one: of tables (wine types) and by functions (campaigns, roles, users).
+// Row versions and mutations that expect one, for tables (wine types) and functions (campaigns, roles, users).
 let service: Service;
 let staff: { token: string; userId: string };
 
@@ -34,14 +34,14 @@ afterAll(() => service.stop());
 const ask = (query: string, variables: Record<string, unknown> = {}, token = staff.token) =>
   service.ask(query, { token, variables });
 
-/** A kind of row: how it is made, read, changed and deleted. */
+/** A kind of row with its create, read, change and delete operations. */
 interface Kind {
-  /** Makes a row and returns its id. */
+  /** Creates a row and returns its id. */
   make: () => Promise<string>;
   row: string;
   update: string;
   remove: string | null;
-  /** The changed column: an argument, and where SQL finds it. */
+  /** The changed column: its argument and its SQL name. */
   input: (text: string) => Record<string, unknown>;
   stored: string;
 }

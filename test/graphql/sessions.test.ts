@@ -13,7 +13,7 @@ let sibling: Service;
 beforeAll(async () => {
   service = await startService();
   sibling = await startServerProcess({ database: service.database });
-  // Somebody is Superadmin: nobody can be deactivated where nobody is.
+  // A deactivation requires a remaining Superadmin.
   await service.ask(`mutation { bootstrapFirstUser(email: "first@example.com") { token } }`);
 });
 afterAll(async () => {

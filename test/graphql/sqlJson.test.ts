@@ -57,7 +57,7 @@ const callerWith = (permissions: readonly string[]) => requestOf(sessionWith(per
 
 const byGrafast: GrafastAlone["answer"] = (...asked) => alone.answer(...asked);
 
-/** The statements that were compiled, as a server keeps them. */
+/** The cache of compiled statements, as in a server. */
 const compiled = new Map<string, CompiledRead | null>();
 
 function statementOf(source: string, variables: Record<string, unknown> = {}) {
@@ -71,7 +71,7 @@ function statementOf(source: string, variables: Record<string, unknown> = {}) {
   return known && known.statementFor(asked.given);
 }
 
-/** What the statement answers; undefined where there is none, or where it ends in an error. */
+/** The result of the statement; undefined when the selection is unsupported or the statement fails. */
 async function directly(
   source: string,
   requestContext: RequestInfo,
@@ -97,7 +97,7 @@ async function directly(
   return JSON.parse(whole || "null") as unknown;
 }
 
-/** Selections of what SQL alone reads of a type, as texts. */
+/** Random selections of a type that the SQL-JSON path supports, as text. */
 function selections(type: GraphQLObjectType, depth: number): fc.Arbitrary<string> {
   const leaves: string[] = ["__typename"];
   const branches: [GraphQLField<unknown, unknown>, GraphQLObjectType][] = [];
@@ -113,10 +113,10 @@ function selections(type: GraphQLObjectType, depth: number): fc.Arbitrary<string
       ? leaf
       : fc.constantFrom(...branches).chain(([field, inner]) => nested(field, inner, depth - 1));
   const one = fc.oneof({ weight: 3, arbitrary: leaf }, { weight: 2, arbitrary: branch });
-  // The read of a nested row without its id is recorded by Grafast only.
+  // Only Grafast records the read of a nested row without its id.
   const id = leaves.includes("id") ? ["id"] : [];
   return fc.array(one, { minLength: 1, maxLength: 6 }).map((parts) =>
-    // Aliases keep two of one name apart.
+    // Aliases separate two fields of the same name.
     [
       ...id,
       ...parts.map((part, index) =>
@@ -126,7 +126,7 @@ function selections(type: GraphQLObjectType, depth: number): fc.Arbitrary<string
   );
 }
 
-/** A field of related rows, some of them, or a page of them. */
+/** A field of related rows, with a limit, or as a page. */
 function nested(
   field: GraphQLField<unknown, unknown>,
   type: GraphQLObjectType,
@@ -193,7 +193,7 @@ function documents(): fc.Arbitrary<string> {
   });
 }
 
-/** What a page tells of itself. */
+/** The fields of a page besides its rows. */
 const pageMembers = [
   "totalCount",
   "__typename",
@@ -204,16 +204,16 @@ const pageMembers = [
   "each: edges { cursor }",
 ];
 
-/** Pages that begin at a row of their list. */
+/** Pages that start at a row of their list. */
 interface CursorCase {
-  /** Gives the list's cursors. */
+  /** Returns the cursors of the list. */
   all: string;
-  /** Where among them it begins, as a share of it. */
+  /** The start position as a fraction of the list. */
   after: number | null;
   document: string;
 }
 
-/** The id of a connection's rows, or their first value where they have none. */
+/** The id field of a connection's rows, or their first scalar field. */
 function keyOfRows(connection: GraphQLOutputType): string {
   const page = getNamedType(connection);
   const nodes = isObjectType(page) ? page.getFields()["nodes"] : undefined;
@@ -274,7 +274,7 @@ describe("a read by the SQL-JSON path", () => {
         }),
         propertyRuns(200),
       );
-      // What is left to Grafast is the exception.
+      // Few selections are left to Grafast.
       expect(direct / runs).toBeGreaterThan(0.9);
     },
     propertyTimeoutMs,
@@ -290,7 +290,7 @@ describe("a read by the SQL-JSON path", () => {
           const list = (await byGrafast(all, everything, {})).data as {
             list: { edges: { cursor: string }[] } | null;
           } | null;
-          // Some tables refuse to be searched for words.
+          // Some tables reject word searches.
           if (!list?.list) return;
           const cursors = list.list.edges.map(({ cursor }) => cursor);
           const at = (share: number | null) =>
@@ -302,7 +302,7 @@ describe("a read by the SQL-JSON path", () => {
         }),
         propertyRuns(200),
       );
-      // Many of the lists that come up have no rows to begin at.
+      // Many of the random lists are empty.
       expect(compared).toBeGreaterThan(40);
     },
     propertyTimeoutMs,
@@ -318,7 +318,7 @@ describe("a read by the SQL-JSON path", () => {
           const requestContext = callerWith(some);
           const grafasts = await byGrafast(document, requestContext, {});
           const answer = await directly(document, requestContext);
-          // A refusal is Grafast's to tell: the guard stands before the statement.
+          // Grafast reports a rejection, because the guard runs before the statement.
           if (grafasts.errors) {
             expect(answer ?? null).toBeNull();
             return;
@@ -384,7 +384,7 @@ describe("a read by the SQL-JSON path", () => {
         expect(answer).toMatchObject({ wineType: null });
         expect({ data: answer }).toEqual(await byGrafast(document, everything, variables));
       }
-    // What differs in what is searched for is one statement; what begins at a cursor is another.
+    // Different search values share a statement; a cursor needs another one.
     expect(compiled.size - before).toBe(6);
     const refused = { first: 1000 };
     expect(statementOf(document, refused)).toBeNull();
@@ -419,7 +419,7 @@ describe("a read by the SQL-JSON path", () => {
       const answer = await directly(document, everything);
       expect(answer).toMatchObject({ products: { edges: { length: 3 } } });
       expect({ data: answer }).toEqual(await byGrafast(document, everything, {}));
-      // Left to Grafast, which says what is wrong.
+      // Left to Grafast, which reports the error.
       expect(await directly("{ products { nodes { createdAt } } }", everything)).toBeUndefined();
     } finally {
       await database.pool.query(endless, ["2024-03-01 12:00Z"]);
@@ -533,7 +533,7 @@ describe("a read by the SQL-JSON path", () => {
         }
       }
     }
-    // With and without rows that are passed over, by a document with a name and by one without.
+    // With and without an offset, by a named and an anonymous document.
     expect(compiled.size - before).toBe(4);
     const audit = (type: string) => `{ auditLogs(input: { entityType: "${type}" }) { total } }`;
     expect(statementOf(audit("User"))?.values).toContain("User");

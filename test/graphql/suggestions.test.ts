@@ -149,7 +149,7 @@ describe("suggestions", () => {
       token: staff,
       variables: { entity: "users", text: "anna" },
     });
-    // Without a name, a person goes by the address.
+    // A person without a name is listed by address.
     expect(data.suggestions).toMatchObject([{ id: userId, name: "anna@example.com" }]);
     const { rows } = await service.database.pool.query(
       "select entity_type, metadata from audit_log where operation = 'READ' and actor_user_id = $1",
@@ -187,7 +187,7 @@ describe("suggestions in a large table", () => {
     await database.drop();
   });
 
-  /** The pages that the statement about products read. */
+  /** The number of database pages that the statement on products reads. */
   async function pagesFor(text: string): Promise<number> {
     api.notices();
     const { suggestions } = await api.ask(

@@ -199,7 +199,7 @@ describe("mutations of a table's tag", () => {
     expect(refusal(await create({ name: "x" }, changer.token))).toMatchObject(
       missing("products.create"),
     );
-    // Who may create sees what comes of it, without a permission to read.
+    // The creator gets the created row without a read permission.
     const only = await service.login(["products.create"]);
     expect((await create({ name: "Only made" }, only.token)).data.createWineType.name).toBe(
       "Only made",

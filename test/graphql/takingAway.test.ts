@@ -86,7 +86,7 @@ describe("a user who can change roles, users and invitations, but lacks a permis
 
     const reader = await service.login(["users.read"]);
     const readersToken = await insertApiToken(service.database, reader.userId, null);
-    // Narrower than its owner: what counts is what the token may.
+    // The token's scopes count, not the owner's permissions.
     const narrow = await insertApiToken(service.database, auditor.userId, ["users.read"]);
     await sql(
       "insert into role_permissions select $1, id from permissions where key = 'users.read'",

@@ -37,7 +37,7 @@ const runs = async () => {
   );
   return rows;
 };
-/** What a call has added. */
+/** The rows that a call has added. */
 const added = async (input: unknown) => {
   const before = (await runs()).length;
   const answer = await trigger(input);

@@ -12,7 +12,7 @@ const [operation] = parse(
 ).definitions as OperationDefinitionNode[];
 const numbers = (count: number) => Array.from({ length: count }, (_item, n) => n);
 
-/** What comes of variables in one go and by parts, and how many turns that took. */
+/** Coerces variables at once and in parts; also returns the number of event-loop turns. */
 async function both(given: Record<string, unknown>) {
   if (!operation) throw new Error("there is no operation");
   let turns = 0;
@@ -37,7 +37,7 @@ test("coercing long lists in parts gives the same values at any position", async
   const { byParts, atOnce, turns } = await both(given);
   expect(byParts).toEqual(atOnce);
   expect(byParts).toMatchObject({ first: 5, input: { name: "none" } });
-  // One for all that is short, three and five for the lists.
+  // One turn for all short values, three and five for the lists.
   expect(turns).toBe(9);
   expect(given).toEqual(before);
 });
@@ -67,7 +67,7 @@ test("coerces each value once with several long lists", async () => {
   const { byParts } = await both(given);
   id.parseValue = parseValue;
   expect(byParts).not.toBeNull();
-  // Once by parts, once at once.
+  // Once in parts, once at once.
   expect(coerced).toBe(2 * 13_500);
 });
 

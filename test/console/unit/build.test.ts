@@ -6,7 +6,7 @@ import { buildSchema } from "graphql";
 const root = join(import.meta.dirname, "../../..");
 const dist = join(root, "admin/dist");
 
-/** Bytes of a file of the build as it is sent, compressed by gzip. */
+/** The size of a file of the build, compressed by gzip. */
 const sizeOf = (file: string) => statSync(join(dist, `${file}.gz`)).size;
 
 test("the first list stays within its size budget", () => {
@@ -23,10 +23,10 @@ test("the other parts stay within their size budgets", () => {
   const files = readdirSync(join(dist, "assets"));
   const scripts = files.filter((file) => file.endsWith(".js"));
   const large = scripts.filter(
-    // The entry is bounded above.
+    // The previous test limits the entry.
     (file) => !file.startsWith("index-") && sizeOf(`assets/${file}`) > 60_000,
   );
-  // The query box brings an editor.
+  // The query box includes an editor.
   expect(large.filter((file) => !file.startsWith("QueryEditor-"))).toEqual([]);
   for (const file of large) expect(sizeOf(`assets/${file}`)).toBeLessThanOrEqual(110_000);
   const styles = files.filter((file) => file.endsWith(".css")).map((file) => `assets/${file}`);

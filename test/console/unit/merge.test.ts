@@ -21,7 +21,7 @@ describe("merging two changes of one row", () => {
           const isContradicted = iChanged && theyChanged && mine[name] !== theirs[name];
           expect(asked.includes(name)).toBe(isContradicted);
           expect(merged.taken.includes(name)).toBe(theyChanged && !iChanged);
-          // What was typed here stays until somebody has chosen.
+          // The local edit stays until the user has chosen.
           const expected = iChanged ? mine[name] : theirs[name];
           expect(merged.values[name]).toBe(expected);
         }
