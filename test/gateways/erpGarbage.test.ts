@@ -119,7 +119,7 @@ describe("an invalid response ends a call in time with a reason:", () => {
     ["a body without end", endless(Buffer.alloc(65_536, 32))],
   ])("%s, before all of it is read", async (_what, how) => {
     hostile.overrideResponses("items", how);
-    // So long that the size ends the call also on a busy machine.
+    // Long enough that the size limit ends the call also on a busy machine.
     const patient = clientWith({ timeoutMs: 120_000 });
     await expect(patient.itemsByNumbers(["100001"])).rejects.toThrow(/larger than 33554432 bytes/);
   });

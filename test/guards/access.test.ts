@@ -19,7 +19,7 @@ beforeAll(async () => {
   fake = await startFakeProvider();
   service = await startLoginService(fake, ["main"]);
   await service.ask(`mutation { bootstrapFirstUser(email: "anna@example.com") { token } }`);
-  // The page's reader has one session: the one of its first example.
+  // The page uses one session, from its first example.
   await service.database.pool.query("delete from sessions");
 });
 afterAll(async () => {
@@ -34,21 +34,21 @@ test("the permission tables of docs/access.md are generated from the guards", as
   expect(await withPermissionTables(page, await buildApi(pool, "backoffice"), pool)).toBe(page);
 });
 
-/** What the reader has at hand for the next command. */
+/** The shell variables for the next command. */
 async function prepare(command: string, values: Record<string, string>): Promise<void> {
   if (!command.includes("$CODE")) return;
   const claims = { sub: "anna", email: "anna@example.com", email_verified: true };
   values.CODE = await codeOf(await goThrough(service, fake, { claims }));
 }
 
-/** What the reader takes from an answer for the commands after it. */
+/** The values that later commands take from a response. */
 function learn(answer: string, values: Record<string, string>): void {
   values.TOKEN ??= /bos_[\w-]+/.exec(answer)?.[0] as string;
   values.API_TOKEN ??= /boa_[\w-]+/.exec(answer)?.[0] as string;
   values.API_TOKEN_ID ??= /"id":"([\w-]+)"/.exec(answer)?.[1] as string;
 }
 
-/** An answer as the page shows it: secrets and ids cut short, of errors only the messages, without what it cost. */
+/** A response as in the page: shortened secrets and ids, only messages of errors, and no cost. */
 function asShown(answer: string): unknown {
   if (!answer.startsWith("{")) return answer;
   const short = answer.replace(/\b(bos_|boa_)[\w-]+/g, "$1…").replace(/"id":"[\w-]+"/g, '"id":"…"');
@@ -71,9 +71,9 @@ test("the page's commands return the responses that it shows", async () => {
   const values: Record<string, string> = { BASE: service.url, RETURN_TO: frontEnd };
   for (const [, command = "", kind, expected = ""] of pairs) {
     await prepare(command, values);
-    // In sh as in bash: the page promises a shell, not which.
+    // Runs in sh and in bash, because the page does not require a particular shell.
     const { stdout } = await run("sh", ["-euc", command], {
-      // eslint-disable-next-line no-restricted-properties -- where curl is
+      // eslint-disable-next-line no-restricted-properties -- the path of curl
       env: { PATH: process.env.PATH, ...values },
     });
     learn(stdout, values);

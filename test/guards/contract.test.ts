@@ -12,7 +12,7 @@ const contract = readFileSync(
 const notYetServed = JSON.parse(
   readFileSync(join(root, "test", "fixtures", "contract", "notYetServed.json"), "utf8"),
 ) as string[];
-// Another test proves that this file is what the service serves.
+// Another test checks that this file matches the served schema.
 const servedText = readFileSync(join(root, "schema.graphql"), "utf8");
 const gaps = contractGaps(contract, buildSchema(servedText));
 

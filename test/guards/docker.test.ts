@@ -36,7 +36,7 @@ const { services, volumes } = z
   .parse(parse(text, { merge: true }));
 const own = Object.entries(services).filter(([, { build }]) => build !== undefined);
 
-/** The variables that compose takes from .env, and those that it cannot do without. */
+/** The variables that compose reads from .env, and the required ones. */
 const interpolated = [...text.matchAll(/\$\{(\w+)(:\?)?/g)].map(([, name = "", must]) => ({
   name,
   required: must !== undefined,
@@ -68,7 +68,7 @@ describe("docker-compose.yml", () => {
     ]);
   });
 
-  /** Secrets that must have a certain form. */
+  /** Secrets with a required format. */
   const secrets: Record<string, string> = {
     PRODUCT_SYNC_WORKFLOW_SECRET: `whsec_${"k".repeat(43)}=`,
     TYPESENSE_API_KEY: "k".repeat(16),
@@ -160,7 +160,7 @@ describe("docker-compose.yml", () => {
   it("contains no secret and requires passwords and keys from .env", () => {
     for (const { environment } of Object.values(services))
       for (const [name, value] of Object.entries(environment))
-        // The plain address of a neighbour is none.
+        // The address of another container is no secret.
         if (/PASSWORD|KEY|URL|SECRET/.test(name) && !/^http:\/\/[a-z0-9]+:\d+$/.test(value))
           expect(value).toMatch(/\$\{\w+:\?/);
   });

@@ -7,7 +7,7 @@ import { buildSchema, parse, validate } from "graphql";
 const root = path.join(import.meta.dirname, "../..");
 const schema = buildSchema(readFileSync(path.join(root, "schema.graphql"), "utf8"));
 
-/** The examples of `database.md` are about tables that they make themselves, and are run. */
+/** The examples of `database.md` create their own tables; another test runs them. */
 const pages = readdirSync(path.join(root, "docs")).filter(
   (name) => name.endsWith(".md") && name !== "database.md",
 );
@@ -37,7 +37,7 @@ test("the page on reliability names existing test files", () => {
   expect(missing).toEqual([]);
 });
 
-/** Every page that people read, by its path from the root. */
+/** Every documentation page, by its path from the root. */
 const written = [
   "README.md",
   "CHANGELOG.md",
@@ -67,7 +67,7 @@ describe("targets of links exist", () => {
   });
 });
 
-/** What a page shows as code, in a line or a block. */
+/** The code of a page, inline or in blocks. */
 function codeOf(text: string): string[] {
   const blocks = [...text.matchAll(/^ *```(?:sh|bash)\n(.*?)^ *```/gms)].map(([, code]) => code!);
   const inline = [...text.replace(/^ *```.*?^ *```/gms, "").matchAll(/`([^`\n]+)`/g)];
@@ -122,7 +122,7 @@ describe("commands in pages work with an older Node version on the machine", () 
   });
 });
 
-/** The anchors that a page's headings have where it is shown. */
+/** The anchors of a page's headings. */
 function headingsOf(text: string): string[] {
   return [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading]) =>
     heading!

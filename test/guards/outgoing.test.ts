@@ -4,7 +4,7 @@ import { expect, test } from "@jest/globals";
 
 const src = path.join(import.meta.dirname, "../../src");
 
-/** How a file of ours opens a connection to another system, PostgreSQL aside. */
+/** Matches code that opens a connection to an external system other than PostgreSQL. */
 const opening =
   /(?<![.\w])fetch\(|new (?:S3Client|Client|OTLPTraceExporter)\(|createTransport\(|import \{[^}]*\brequest\b[^}]*\} from "node:https?"|import \{[^}]*\} from "(?:openid-client|@ai-sdk\/\w[\w-]*)"/;
 

@@ -46,7 +46,7 @@ describe("the API", () => {
   });
 
   test("marks its credentials, so that responses with them are not compressed", () => {
-    // The name that somebody gave a token.
+    // The user-defined name of a token.
     expect(unmarkedSecrets(api)).toEqual(["RecordChange.byToken: String"]);
   });
 

@@ -3,7 +3,7 @@ import { makeToken } from "../../src/auth/tokens.ts";
 import { type TestDatabase, createDatabase } from "../helpers/database.ts";
 import { expectNoSecrets, expectNoSecretsIn } from "../helpers/secrets.ts";
 
-// What every test file's logs and database are read for when it is over notices what it is there for.
+// Tests the scan for secrets that runs on the logs and database of each test file.
 
 let database: TestDatabase;
 beforeAll(async () => {

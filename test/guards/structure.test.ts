@@ -12,7 +12,7 @@ import {
 const root = path.join(import.meta.dirname, "../..");
 const imports = readImports(root, ["src", "db", "dev", "bench"]);
 
-/** A file imports its own folder and folders of earlier layers; no other folder of its layer, and none of a later one. */
+/** A file imports only its own folder and folders of earlier layers. */
 const layers = [
   ["src/text"],
   ["src/settings", "src/html"],

@@ -68,7 +68,7 @@ describe("the tutorial", () => {
   });
 });
 
-/** A stream as the page shows it: deltas of one text joined, and values that differ between runs shortened. */
+/** A stream as in the page: joined deltas of a text, and shortened values that differ between runs. */
 function shortened(stream: string): string {
   const lines = stream.split("\n\n").filter((line) => line.startsWith("data: {"));
   const chunks = lines.map((line) => JSON.parse(line.slice(6)) as Record<string, unknown>);

@@ -154,7 +154,7 @@ describe("Attempts to log in", () => {
       expect(codesOf(await logIn(address(), service, { [header]: "198.51.100.7" }))).toEqual([
         "RATE_LIMITED",
       ]);
-    // Behind a proxy that is trusted, what it has added last counts, whatever stood before it.
+    // Behind a trusted proxy only the address that it appended counts.
     for (const forged of [
       "198.51.100.7, 127.0.0.1",
       "::1, 198.51.100.8,127.0.0.1",

@@ -77,7 +77,7 @@ describe("Attempts to log in", () => {
 });
 
 describe("Attempts at one account from any address", () => {
-  /** Spends the attempts that an account has at a step. */
+  /** Uses up an account's attempts at a step. */
   const spend = (step: string, account: string) =>
     sql("select count_attempt($1, null, $2, 1) from generate_series(1, $3)", [
       step,
@@ -132,7 +132,7 @@ describe("Attempts at one account from any address", () => {
     );
     await sql("delete from attempt_counts");
     await service.ask(`mutation { ${aliases.join(" ")} }`);
-    // The first one used the code up, so that it named nobody any more.
+    // The first one used up the code, so later ones belong to no account.
     expect(await attemptsAt(service, "exchangeLoginCode", "account")).toEqual([1]);
     expect(await attemptsAt(service, "exchangeLoginCode")).toEqual([5]);
 

@@ -32,7 +32,7 @@ async function makeFeed(token: string): Promise<{ id: string; url: string }> {
   return data.createCalendarFeed as { id: string; url: string };
 }
 
-/** The events at the address as an independent parser reads them, by their titles. */
+/** The events of the feed by title, read by an independent parser. */
 async function read(url: string): Promise<Map<string, ICAL.Event>> {
   const response = await fetch(url);
   expect(response.status).toBe(200);
@@ -46,7 +46,7 @@ async function sql<T extends object>(text: string, values: unknown[] = []): Prom
 }
 const day = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
 
-/** A booking, absences and campaigns of a person. Returns the id of the booking. */
+/** Creates a booking, absences and campaigns of a user; returns the id of the booking. */
 async function fill(userId: string): Promise<string> {
   await sql(
     `insert into absences (user_id, type, starts_on, ends_on, starts_half_day, status, note) values
@@ -95,7 +95,7 @@ describe("a calendar feed", () => {
     );
     const vacation = events.get("Vacation from noon")!;
     expect(vacation.startDate.isDate).toBe(true);
-    // The end of whole days is the day after.
+    // The end of all-day events is the next day.
     expect([vacation.startDate.toString(), vacation.endDate.toString()]).toEqual([
       day(10),
       day(13),

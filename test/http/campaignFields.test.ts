@@ -152,7 +152,7 @@ describe("a field of a campaign", () => {
       "input",
       "scheduledAt",
     ]);
-    // What belongs to no argument goes by its own name.
+    // A variable that belongs to no argument is reported by its own name.
     await calls.expectRefusal(ask(part, { t: "a", w, x: { "a\u0000": 1 } }), /A key of x holds/, [
       "x",
     ]);

@@ -102,7 +102,7 @@ describe("cleaning up", () => {
         ).data.me.id,
       ).toBe(id);
       expect((await cleanUp(service, "fresh")).data.cleanupTestRun).toBe(true);
-      // Twice, since a connection may remember plans of what is gone.
+      // Twice, because a connection may have plans for dropped tables.
       for (let again = 0; again < 6; again++) {
         const me = await other.ask("{ me { id } }", { token: late, headers: run("fresh") });
         expect(me).toMatchObject({
@@ -114,7 +114,7 @@ describe("cleaning up", () => {
       const recorded = await service.database.pool.query(
         "select from office_jobs.tenants where tenant = 'backoffice_e2e_fresh'",
       );
-      // A token of what is gone makes no new tenant.
+      // A token of a dropped tenant creates no new tenant.
       expect(recorded.rows).toHaveLength(0);
       expect((await cleanUp(other, "fresh")).data.cleanupTestRun).toBe(true);
     }
@@ -181,7 +181,7 @@ describe("cleaning up", () => {
 
 test("one server with few connections creates ten tenants at the same time", async () => {
   const ids = Array.from({ length: 10 }, (_value, index) => `many${index}`);
-  // On a busy machine one of them may wait for a connection for too long, and is told to come again.
+  // On a busy machine one of them may wait too long for a connection and get 503.
   const make = (id: string) =>
     waitFor(`the tenant ${id}`, async () => {
       const { errors } = await service.ask(

@@ -17,7 +17,7 @@ afterAll(async () => {
   await service.stop();
 });
 
-/** Asks without the decoding that `fetch` does. */
+/** Sends a request without the decoding of `fetch`. */
 function ask(query: string, headers: Record<string, string> = {}): Promise<RawBody> {
   return rawBody(service.url, {
     method: "POST",
@@ -36,13 +36,13 @@ const decode = {
   gzip: gunzipSync,
 };
 
-// Answered by one SQL statement; and, for its meta field, by Grafast.
+// Answered by one SQL statement, and by Grafast because of a meta field.
 const paths = [
   ["the SQL-JSON path", "{ reviewers { id name createdAt } }"],
   ["Grafast", "{ __schema { types { name description fields { name description } } } }"],
 ] as const;
 
-/** The answer without the cost, which counts down. */
+/** The response without the cost, which changes. */
 const dataOf = (body: Buffer) => (JSON.parse(body.toString()) as { data: unknown }).data;
 
 describe.each(paths)("a long response of %s", (_name, query) => {
@@ -97,7 +97,7 @@ describe("a response", () => {
   });
 });
 
-// A long answer beside each secret, so that only the secret can be the reason.
+// A long response with each secret, so that only the secret can be the reason.
 const long = "x0: __schema { types { name description fields { name description } } }";
 describe("a response with a secret is not compressed", () => {
   test.each([
@@ -116,7 +116,7 @@ describe("a response with a secret is not compressed", () => {
     const { errors = [] } = JSON.parse(answer.body.toString()) as {
       errors?: { extensions: { code: string } }[];
     };
-    // A document that the schema does not know would prove nothing.
+    // An invalid document would prove nothing.
     expect(errors.map(({ extensions }) => extensions.code)).not.toContain(
       "GRAPHQL_VALIDATION_FAILED",
     );

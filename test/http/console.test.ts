@@ -27,7 +27,7 @@ afterAll(async () => {
   await plain.stop();
 });
 
-/** Asks for a path with exactly these headers; `fetch` would add and decode encodings by itself. */
+/** Requests a path with exactly these headers; `fetch` would add and decode encodings. */
 async function get(path: string, headers: Record<string, string> = {}, url = service.url) {
   const response = await fetch(new URL(path, url), {
     redirect: "manual",
@@ -45,7 +45,7 @@ const policyOf = (response: Response) =>
   );
 const nonceIn = (html: string) => /<meta property="csp-nonce" nonce="([^"]+)">/.exec(html)?.[1];
 
-/** Asks for a path whose earlier response is known. `fetch` would add `Cache-Control: no-cache`. */
+/** Requests a path with the validators of an earlier response; `fetch` would add `Cache-Control: no-cache`. */
 const askAgain = (path: string, known: Response) =>
   send(service.url, {
     method: "GET",

@@ -10,7 +10,7 @@ const id = "00000000-0000-7000-8000-000000000000";
 
 let service: Service;
 let other: string;
-/** Tokens that nobody can use, by the reason. */
+/** Invalid tokens by reason. */
 const tokens = new Map<string, string>();
 
 beforeAll(async () => {

@@ -50,11 +50,11 @@ test("a login answers the same for unknown, inactive and malformed addresses", a
     });
 });
 
-/** The middle time of a login with each kind of address, in milliseconds. */
+/** The median time of a login with each kind of address, in milliseconds. */
 async function middleTimes(): Promise<{ unknown: number; inactive: number }> {
   const times: Record<string, number[]> = { unknown: [], inactive: [] };
   for (let round = -20; round < rounds; round++)
-    // In turn, now the one first and now the other, so that a slow moment meets both.
+    // In alternating order, so that a slow period affects both.
     for (const name of round % 2 ? ["unknown", "inactive"] : ["inactive", "unknown"]) {
       const email = cases[name]?.() ?? "";
       const { ms } = await timed(() => devLogin(email));
@@ -66,8 +66,8 @@ async function middleTimes(): Promise<{ unknown: number; inactive: number }> {
 }
 
 test("a login takes the same time for unknown and inactive addresses", async () => {
-  // Both do the same, so what is left is noise; finding out that an address exists saves or costs whole statements,
-  // and does so in every measurement. A busy machine disturbs single ones.
+  // Both run the same statements, so any difference is noise. A leak would add or save whole statements
+  // in every measurement; a busy machine disturbs only some.
   const measured: object[] = [];
   for (let attempt = 0; attempt < 4; attempt++) {
     const { unknown, inactive } = await middleTimes();

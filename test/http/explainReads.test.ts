@@ -26,7 +26,7 @@ describe("a server with SQL_JSON=explain", () => {
     const { plan } = JSON.parse(lineOf() ?? "{}") as { plan: string[] };
     const text = plan.join("\n");
     expect(text).toMatch(/Scan .*on users .*actual time=/);
-    // The policy of the table.
+    // The table's policy.
     expect(text).toMatch(/Filter: .*InitPlan/);
     const { rows } = await service.database.pool.query(
       "select from audit_log where operation = 'READ' and correlation_id = $1",

@@ -11,7 +11,7 @@ afterAll(async () => {
   await service.stop();
 });
 
-/** The statuses of all answers to these bytes, until the server closes or `wanted` answers came. */
+/** The statuses of all responses to these bytes, until the server closes or `wanted` responses have arrived. */
 function statusesOf(bytes: string, wanted = 1): Promise<number[]> {
   const { promise, resolve } = Promise.withResolvers<number[]>();
   const socket = createConnection(Number(new URL(service.url).port), "127.0.0.1");
@@ -71,7 +71,7 @@ describe("an ambiguous or malformed HTTP message", () => {
     expect(await statusesOf(bytes)).toEqual([status]);
   });
 
-  // The connection closes before all bytes are read: the client sees the answer or a reset.
+  // The connection closes before all bytes are read, so the client gets the response or a reset.
   test("with an address of 1 MB is rejected", async () => {
     const statuses = await statusesOf(`GET /${"b".repeat(1 << 20)} HTTP/1.1\r\nHost: x\r\n\r\n`);
     expect(statuses.filter((status) => status !== 431)).toEqual([]);

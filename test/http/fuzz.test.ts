@@ -21,7 +21,7 @@ afterAll(async () => {
   await service.stop();
 });
 
-/** Requests that are answered without an error, of every kind that is there. */
+/** Valid requests of every kind. */
 const valid = (): ValidRequest[] => [
   {
     query: "query ($id: ID!) { user(id: $id) { id email roles { name permissions { key } } } }",
@@ -115,7 +115,7 @@ test(`mutated requests cause neither an internal error nor a crash (${requests} 
     }),
     { seed: 20260901, numRuns: requests, unbiased: true, endOnFailure: true },
   );
-  // It would prove little if all were refused for the same reason.
+  // Rejections for a single reason would prove little.
   expect(outcomes.size).toBeGreaterThan(3);
   expect(outcomes.get("200 answered") ?? 0).toBeGreaterThan(requests / 50);
   expect(service.output()).not.toContain('"level":"error"');

@@ -21,7 +21,7 @@ afterAll(async () => {
 const askMe = (...headers: [string, string][]) =>
   send(service.url, { headers: [json, ...headers], body: me });
 
-/** The audit row that a read with these headers leaves. */
+/** The audit row of a read with these headers. */
 async function auditRow(...headers: [string, string][]) {
   const id = randomUUID();
   const body = JSON.stringify({ query: "{ users { id } }" });

@@ -27,7 +27,7 @@ const refusal = ({ errors }: Answer) => ({
   code: errors?.[0]?.extensions.code,
   message: errors?.[0]?.message,
 });
-/** How many reviewers have this name, and how often the audit log has seen one made. */
+/** The number of reviewers with this name, and of their audited creations. */
 async function effects(name: string) {
   const { rows } = await service.database.pool.query<{ rows: number; records: number }>(
     `select (select count(*)::integer from reviewers where name = $1) as rows,
@@ -54,7 +54,7 @@ describe("a mutation repeated with its Idempotency-Key", () => {
     expect(first.headers.get("idempotent-replayed")).toBeNull();
     expect(again.headers.get("idempotent-replayed")).toBe("true");
     expect(await effects(name)).toEqual(once);
-    // Also after others have changed what was made, or have removed it.
+    // Also after the created row was changed or deleted.
     await service.database.pool.query("delete from reviewers where name = $1", [name]);
     expect((await ask(key, create, { name })).data).toEqual(first.data);
     expect(await effects(name)).toEqual({ rows: 0, records: 1 });
@@ -105,7 +105,7 @@ describe("a mutation repeated with its Idempotency-Key", () => {
     expect(refusal(await ask(key, create, { name })).code).toBe("CONFLICT");
     await service.database.pool.query("delete from reviewers where name = $1", [name]);
     expect((await ask(key, create, { name })).data.createReviewer.name).toBe(name);
-    // The key is used only now, and then for this.
+    // The key is stored only now, for this mutation.
     expect(refusal(await ask(key, create, { name: `${name}!` })).code).toBe("IDEMPOTENCY_CONFLICT");
   });
 
@@ -173,7 +173,7 @@ describe("an Idempotency-Key", () => {
     expect(data ?? null).toBeNull();
     expect(errors).toMatchObject([{ extensions: { code: "FORBIDDEN" } }]);
     expect(JSON.stringify(errors)).not.toContain(name);
-    // Nor to whom is no longer logged in.
+    // Nor to a caller whose session has ended.
     await service.database.pool.query("update users set is_active = false where id = $1", [
       leaver.userId,
     ]);
@@ -202,7 +202,7 @@ describe("an Idempotency-Key", () => {
     expect(rows[0]?.tokens).toEqual([id]);
     expect(rows[0]?.kept).not.toMatch(/bo[sal]_/);
     expect(rows[0]?.kept).not.toContain(key);
-    // An answer without the secret is kept like any other.
+    // A response without the secret is stored like any other.
     const other = randomUUID();
     const quiet = `mutation { createMyApiToken(input: { name: "Quiet" }) { id name } }`;
     expect((await ask(other, quiet)).data).toEqual((await ask(other, quiet)).data);

@@ -11,7 +11,7 @@ afterAll(async () => {
   await service.stop();
 });
 
-/** Pseudo-random numbers below `limit`, the same ones each time. */
+/** Deterministic pseudo-random numbers below `limit`. */
 function randomNumbers(seed: number) {
   let state = seed;
   return (limit: number) => {
@@ -71,7 +71,7 @@ test(`never confuses callers in ${mixedRequests} mixed requests over two connect
         return;
       }
       case 3: {
-        // Changes who the rest of its own operation runs for.
+        // Changes the caller for the rest of its own operation.
         const target = callers[random(callers.length)];
         const answer = await service.ask(
           `mutation ($e: String!) { devLogin(email: $e) { user { email } } }`,

@@ -16,7 +16,7 @@ beforeAll(async () => {
     "products.read",
     "permissions.read",
   ]));
-  // What is compiled at the first use of all is not what is measured.
+  // Excludes JIT compilation from the measurement.
   for (let index = 0; index < 20; index++)
     await service.ask(`{ a${index}: users { id roles { id } } }`, { token });
 });
@@ -41,9 +41,9 @@ describe("a document beyond the limits", () => {
         }
       })();
       const times: number[] = [];
-      // The best of some. 50 ms are promised; four processes of tests share two cores, so that each has half of one.
+      // The fastest of several runs. The limit is 50 ms; four test processes share two cores.
       for (let round = 0; round < 5 || (Math.min(...times) >= 100 && round < 30); round++) {
-        // A blank more each time: a refusal that is remembered would be no test.
+        // Adds a blank each time, because rejections are cached.
         const { ms, result } = await timed(() => service.ask(query + " ".repeat(round), { token }));
         times.push(ms);
         expect(result.status).toBe(200);
@@ -55,7 +55,7 @@ describe("a document beyond the limits", () => {
       done = true;
       await health;
       expect(Math.min(...times)).toBeLessThan(100);
-      // A server that works on such a document stands still for seconds each time; a busy machine may do so once.
+      // Processing such a document would block the server for seconds each time; a busy machine may pause once.
       expect(beats.filter((ms) => ms >= 1_000).length).toBeLessThan(2);
     },
   );

@@ -16,7 +16,7 @@ test("many new connections are accepted within few ticks", async () => {
   try {
     let turns = 0;
     for (; connections < 64; turns++) await setImmediate();
-    // One after the other they would take a turn each.
+    // One after the other they would take one tick each.
     if (process.platform === "linux") expect(turns).toBeLessThan(48);
     for (const socket of sockets) socket.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
     const answers = await Promise.all(sockets.map((socket) => once(socket, "data")));

@@ -7,7 +7,7 @@ import type { Service } from "../helpers/service.ts";
 import { startService, startServerProcess } from "../helpers/service.ts";
 import { waitFor } from "../helpers/waitFor.ts";
 
-// A mutation operation is one transaction: what fails as a whole has changed nothing.
+// A mutation operation is one transaction: a failed operation changes nothing.
 let database: TestDatabase;
 let proxy: Proxy;
 let service: Service;
@@ -117,7 +117,7 @@ describe("an operation of several mutations", () => {
       });
       await proxy.restore();
       expect(await made(variables.a)).toEqual(none);
-      // So whoever does as the answer says gets what was asked for, once.
+      // So a client that retries after 503 gets the change once.
       await waitFor(
         "the answer",
         async () => (await ask("{ __typename me { id } }")).status === 200,
@@ -144,7 +144,7 @@ test("a mutation whose result cannot be read changes nothing", async () => {
     p: product.data.createProduct.id,
     r: reviewer.data.createReviewer.id,
   };
-  // Its campaigns are read for the answer, after the rating was written.
+  // Its campaigns are read for the response after the rating is written.
   await database.pool.query("alter table campaigns rename column title to heading");
   const failed = await ask(rate, variables);
   expect(failed.data).toBeNull();
@@ -195,7 +195,7 @@ test("concurrent operations with two syncProducts calls in opposite orders apply
   }`;
   const halves = ["east", "west"];
   const numbersOf = (half: string) => [0, 1, 2, 3, 4].map((n) => `${half}${n}`);
-  // Each caller has a price of its own on each product, so that one lost or written twice would show.
+  // Each caller has its own price on each product, so that a lost or repeated update is visible.
   const half = (name: string | undefined, caller: number, round: number) => ({
     products: numbersOf(name ?? "").map((erpProductNumber) => ({
       erpProductNumber,

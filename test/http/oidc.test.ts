@@ -100,7 +100,7 @@ describe("a login through an identity provider", () => {
       );
       expect(answer.data.exchangeLoginCode.user.id).toBe(id);
     }
-    // The same subject of another issuer is someone else.
+    // The same subject of another issuer is another person.
     const elsewhere = await goThrough(
       service,
       fake,
@@ -150,7 +150,7 @@ describe("a login through an identity provider", () => {
     const read = () =>
       service.database.pool.query("select name, avatar_url from users where id = $1", [id]);
     expect((await read()).rows).toEqual([{ name: null, avatar_url: null }]);
-    // One that points inside is none, and keeps nobody out.
+    // An internal picture address is ignored and does not prevent the login.
     const inside = { ...claims, picture: "https://10.0.0.1/anna.png" };
     await codeOf(await goThrough(service, fake, { claims: inside }));
     expect((await read()).rows).toEqual([{ name: null, avatar_url: null }]);

@@ -41,7 +41,7 @@ describe("a callback without a matching login of this browser", () => {
       begun.cookie.replace("__Host-", ""),
     ])
       await refused(await comeBack(service, { state: begun.state, cookie }, { code }), 400);
-    // None of that used the login up: its own browser can finish it.
+    // These attempts do not use up the login: its own browser can finish it.
     expect((await comeBack(service, begun, { code })).status).toBe(303);
   });
 

@@ -20,7 +20,7 @@ import type { Service } from "../helpers/service.ts";
 
 const faults: Fault[] = ["down", "slow", "500", "malformed", "wrong type", "endless", "array"];
 const steps: Step[] = ["discovery", "jwks", "token", "userinfo"];
-// What a server has once learnt of a provider it keeps for a while: each fault has a provider of its own.
+// A server caches a provider's metadata, so each fault uses a separate provider.
 const cases = steps.flatMap((step) =>
   faults.map((fault) => ({ step, fault, tenant: `${step}-${faults.indexOf(fault)}` })),
 );
@@ -85,7 +85,7 @@ describe("a faulty provider", () => {
       visit(first, `/auth/login?provider=discovery-0&returnTo=${encodeURIComponent(frontEnd)}`),
       first.ask("{ __typename }"),
     ]);
-    // Known from before, a provider is good for an hour without being asked.
+    // A provider's cached metadata is valid for an hour.
     expect(slow.status).toBe(302);
     expect(answer.data).toEqual({ __typename: "Query" });
   });

@@ -186,7 +186,7 @@ describe("a person who cannot log in", () => {
     expect(await auditOf(service, back)).toMatchObject([
       { metadata: { refused: "inactive", userId: id } },
     ]);
-    // Nor does a code from before open anything after a reactivation.
+    // An earlier code is also invalid after a reactivation.
     await service.database.pool.query("update users set is_active = true where id = $1", [id]);
     expect((await exchange(service, code)).errors?.[0]?.extensions.code).toBe("UNAUTHENTICATED");
   });

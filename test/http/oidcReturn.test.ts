@@ -144,7 +144,7 @@ describe("the return address of a login", () => {
     // The public address of the service in these tests.
     const admin = "https://office.example/admin";
 
-    /** Logs a new user in, with this address to return to. */
+    /** Logs in a new user with this return address. */
     async function logIn(returnTo: string) {
       const email = `${randomUUID()}@example.com`;
       const userId = await makeUser(service, email);

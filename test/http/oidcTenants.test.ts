@@ -14,7 +14,7 @@ afterAll(() => fake.stop());
 
 const loginPath = `/auth/login?${new URLSearchParams({ provider: "main", returnTo: frontEnd }).toString()}`;
 
-/** A login, as a browser does it that sends the same header with every request of a step. */
+/** A login of a browser that sends the same header with every request of a step. */
 async function logIn(
   service: Service,
   email: string,

@@ -56,7 +56,7 @@ describe("a database that is down", () => {
       await service.ask(`mutation { bootstrapFirstUser(email: "a@example.com") { token } }`),
     );
     expectUnavailable(await service.ask(`mutation { devLogin(email: "a@example.com") { token } }`));
-    // What needs no database is answered all the same.
+    // Requests without database access are still answered.
     expect(await service.ask("{ __typename }")).toMatchObject({
       status: 200,
       data: { __typename: "Query" },
@@ -92,7 +92,7 @@ describe("a database that is down", () => {
         "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()",
       )
       .catch(() => undefined);
-    // Some may still get a connection that has just ended; no one a second time.
+    // Some may get a connection that has just closed, but only once.
     const answers = await Promise.all(Array.from({ length: 10 }, users));
     for (const answer of answers) if (answer.status !== 200) expectUnavailable(answer);
     await waitFor("ten answers at once", async () =>
@@ -113,7 +113,7 @@ test("a server that starts before its database waits for it", async () => {
   await proxy.cut("hang up");
   const before = proxy.hungUp();
   const starting = startService({ database: { ...database, url: proxy.url } });
-  // The running server may try in vain, too, but is not asked anything.
+  // The running server may fail to connect too, but gets no requests.
   await waitFor("two attempts", () => proxy.hungUp() >= before + 2);
   await proxy.restore();
   const late = await starting;

@@ -38,7 +38,7 @@ afterAll(() => service.stop());
 
 const count = async (state: string) =>
   valueOf(await scrape(operations), "office_requests", { state });
-/** A turn ends when its answer has left, which is a moment before or after the client has it. */
+/** A slot is freed when the response is written, shortly before or after the client receives it. */
 const allOver = () =>
   waitFor(
     "all turns to end",
@@ -77,7 +77,7 @@ test("a request beyond the full queue is rejected at once; queued ones run under
       "x-content-type-options": "nosniff",
     });
     expect(ms).toBeLessThan(20_000);
-    // Other routes are refused as well, but neither the health checks and the console nor the port of operators.
+    // Other routes are rejected too, except for health checks, the console and the operations port.
     const download = "/exports/00000000-0000-4000-8000-000000000000/download";
     expect((await send(service.url, { method: "GET", path: download })).status).toBe(503);
     for (const path of ["/healthz", "/readyz", "/admin", "/admin/products"])
@@ -165,13 +165,13 @@ test("requests of one tick are admitted only up to the free slots and queue plac
   const { admit } = admissionControl(new Registry(), limits);
   const come = () => Array.from({ length: 4 }, () => admit(true)?.status);
   expect(come()).toEqual([undefined, undefined, 503, 503]);
-  // What takes no turn needs no room.
+  // A request that needs no slot is admitted.
   expect(admit(false)).toBeUndefined();
   await setImmediate();
   expect(come()).toEqual([undefined, undefined, 503, 503]);
 });
 
-/** The limits alone, before a route that holds its turn until it is told, one that does not, and one with a long answer. */
+/** Admission control before three routes: one holds its slot until released, one does not, one has a long response. */
 async function stand(given: Partial<AdmissionLimits>) {
   const app = express();
   const registry = new Registry();

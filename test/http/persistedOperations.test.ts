@@ -21,7 +21,7 @@ let folder: string;
 let service: Service;
 let token: string;
 
-/** Sends a body as it is. */
+/** Sends a body unchanged. */
 async function send(body: object, headers: Record<string, string> = {}) {
   const response = await fetch(`${service.url}/graphql`, {
     method: "POST",
@@ -95,7 +95,7 @@ describe("with persisted operations only", () => {
         },
       ]);
     }
-    // Nothing was learnt from the text.
+    // The text was not registered.
     expect((await send(byHash(other))).errors?.[0]?.extensions["code"]).toBe(
       "PERSISTED_QUERY_NOT_FOUND",
     );
@@ -141,7 +141,7 @@ describe("the rate limit of a caller", () => {
     });
     expect(first.headers.get("ratelimit-policy")).toBe('"requests";q=8;w=60, "cost";q=700;w=60');
     expect(first.headers.get("ratelimit")).toMatch(/^"requests";r=7;t=\d+, "cost";r=199;t=\d+$/);
-    // An answer of Grafast has it as well as one that SQL gave.
+    // Responses of Grafast and of the SQL-JSON path both have it.
     expect((await send(byHash(whoAmI))).extensions?.cost).toMatchObject({
       remaining: expect.any(Number),
     });

@@ -26,13 +26,13 @@ afterAll(async () => {
   await service.stop();
 });
 
-/** What the server answers, as it is written, and what Grafast alone does. */
+/** The server's response as text, and the result of Grafast. */
 async function both(query: string, variables: Record<string, unknown> = {}) {
   const response = await fetch(`${service.url}/graphql`, {
     method: "POST",
     headers: {
       "content-type": "application/json",
-      // A compressed answer has another length.
+      // A compressed response has another length.
       "accept-encoding": "identity",
       authorization: `Bearer ${caller.token}`,
     },
@@ -52,7 +52,7 @@ interface Answered {
   errors?: { path?: unknown; message: string }[];
 }
 
-/** The data letter by letter, so that its order counts; of errors where they are. */
+/** The data as text, so that its order counts, and the paths of errors. */
 function shown({ data, errors }: Answered) {
   return { data: JSON.stringify(data), errors: errors?.map(({ path }) => path) };
 }
@@ -73,7 +73,7 @@ const indirect = [
   "myApiTokens { name }",
   "__typename",
 ];
-/** For want of a right to it, or for what it is given. */
+/** Rejected for a missing permission or an invalid argument. */
 const refused = [
   `user(id: "${nobody}") { id }`,
   "users { id }",
@@ -85,7 +85,7 @@ describe("a query of several root fields", () => {
   test("has Grafast's result, in the order of the document", async () => {
     const some = fc.tuple(
       fc.array(fc.constantFrom(...direct, ...indirect), { maxLength: 6 }),
-      // Grafast alone refuses the page after a field that is refused as well.
+      // Grafast also rejects the page after a rejected field.
       fc.constantFrom(...direct, ...indirect, ...refused),
     );
     await fc.assert(
@@ -139,7 +139,7 @@ describe("a query of several root fields", () => {
       rows,
     });
     expect(await reads(`{ ${customers} mySessions { id } }`)).toMatchObject({ rows });
-    // One that the statement does not answer.
+    // A field that the statement does not support.
     expect(await reads(`{ ${customers} syncStatus { __typename } }`)).toEqual({
       data: null,
       codes: ["FORBIDDEN"],

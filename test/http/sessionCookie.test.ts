@@ -31,14 +31,14 @@ const withCookie = (headers: Headers = ownPage): Headers => ({
   ...headers,
 });
 
-/** The parts of the one Set-Cookie header. */
+/** The parts of the only Set-Cookie header. */
 function setCookieOf(answer: RawAnswer): string[] {
   const cookies = answer.headers["set-cookie"] ?? [];
   expect(cookies).toHaveLength(1);
   return (cookies[0] ?? "").split("; ");
 }
 
-/** Logs a new user in and returns the answer. */
+/** Logs in a new user and returns the response. */
 async function logIn(headers: Headers, url = service.url): Promise<RawAnswer> {
   const email = `${randomUUID()}@example.com`;
   await service.database.pool.query("insert into users (email, is_active) values ($1, true)", [
@@ -105,7 +105,7 @@ describe("a login with X-Session: cookie", () => {
       env: { PORT: String(port), PUBLIC_URL: "https://office.example" },
     });
     try {
-      // The tests are on this side of the proxy that ends TLS.
+      // The tests connect behind the proxy that terminates TLS.
       const url = `http://127.0.0.1:${port}`;
       const answer = await logIn({ ...ownPage, "x-session": "cookie" }, url);
       const [pair = "", ...attributes] = setCookieOf(answer);
@@ -221,14 +221,14 @@ describe("the session cookie", () => {
       `select actor_user_id, metadata from audit_log where correlation_id = $1 and entity_type = 'Reviewer'`,
       [headers["x-correlation-id"]],
     );
-    // As with a session's token in the Authorization header; an API token would be named.
+    // Like a session token in the Authorization header; an API token would be recorded.
     expect(rows).toEqual([{ actor_user_id: userId, metadata: { source: "api" } }]);
   });
 
   test("suffices without X-Office-Console for a download", async () => {
     const path = `/exports/${randomUUID()}/download`;
     const get = (headers: Headers) => send(service.url, { method: "GET", path, headers });
-    // A caller without the permission is known; one without a login is not.
+    // A missing permission means that the caller is authenticated.
     expect((await get(withCookie({ "sec-fetch-site": "same-origin" }))).status).toBe(403);
     for (const site of ["cross-site", "same-site", "none"])
       expect((await get(withCookie({ "sec-fetch-site": site }))).status).toBe(401);

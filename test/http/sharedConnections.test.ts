@@ -69,7 +69,7 @@ test("a change that waits for a lock delays neither reads nor later changes", as
   const made = await ask(create, { input: campaign("Locked", person) });
   const { id } = made.data.createCampaign;
   const note = (text: string) => ask(update, { id, input: { note: text } });
-  // What has run before may share a connection.
+  // Statements that have run before can share a connection.
   for (const text of ["one", "two", "three"]) expect((await note(text)).errors).toBeUndefined();
 
   const client = await pool.connect();

@@ -10,10 +10,10 @@ import { type ServerProcess, startServerProcess } from "../helpers/service.ts";
 import { waitFor } from "../helpers/waitFor.ts";
 import { endWorkers, startWorkerProcess } from "../helpers/workers/workerProcess.ts";
 
-// A database that takes what is sent and answers nothing, on connections that were open before.
+// A database that accepts data on open connections and never responds.
 const statementMs = 500;
 const limitMs = statementMs + 2_000;
-// For what this machine does beside.
+// The margin for other load on the machine.
 const slackMs = 10_000;
 const backupFolder = join(tmpdir(), `silent-${process.pid}`);
 

@@ -5,7 +5,7 @@ import { type TestDatabase, createDatabase } from "../helpers/database.ts";
 import { locked, waitForWaiter } from "../helpers/locked.ts";
 import { type Service, startService } from "../helpers/service.ts";
 
-// Operations that are one message to the database: who asks is found out by the same message.
+// Operations that are one message to the database, including the authentication of the caller.
 let database: TestDatabase;
 let service: Service;
 
@@ -13,7 +13,7 @@ beforeAll(async () => {
   database = await createDatabase();
   service = await startService({
     database,
-    // All callers take turns on one connection.
+    // All callers use the same connection.
     env: { DATABASE_POOL_SIZE: "1" },
   });
 });
@@ -283,7 +283,7 @@ describe("the header X-Answered-By", () => {
 });
 
 describe("a response too long for one write", () => {
-  // Each of the two lists is some megabytes, of which some rows are larger than what is written at once.
+  // Both lists have several megabytes, and some rows exceed the size of one write.
   const rows = 600;
   const noteOf = (n: number) =>
     `${n}: "two"\r\nlines\\n \t\u2028 🍷 ${"é".repeat(n % 10 === 0 ? 19_900 : 300)}`;
@@ -312,7 +312,7 @@ describe("a response too long for one write", () => {
       headers: { "X-Correlation-Id": correlationId, "Accept-Encoding": "identity" },
     });
     expect(errors).toBeUndefined();
-    // Counted in bytes: a row more or less would be seen.
+    // Counted in bytes, so that a missing or additional row is detected.
     expect(Number(headers.get("content-length"))).toBeGreaterThan(4_000_000);
     const notes = Array.from({ length: rows }, (_none, n) => noteOf(rows - 1 - n));
     expect(data.campaigns.map(({ note }: { note: string }) => note)).toEqual(notes);

@@ -10,7 +10,7 @@ import { compileCache, programPath, testDatabaseUrl } from "../helpers/environme
 
 const root = join(import.meta.dirname, "../..");
 
-/** Starts the server with just these settings and waits for its end. */
+/** Starts the server with only these settings and waits for its exit. */
 async function start(
   env: Record<string, string>,
 ): Promise<{ code: number | null; output: string; ms: number }> {

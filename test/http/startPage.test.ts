@@ -74,7 +74,7 @@ test("the playground opens with operations that are valid", async () => {
       headers: { "content-type": "application/json" },
       body: JSON.stringify({ query: defaultQuery, operationName }),
     });
-    // Without a token some are refused, but none for what it says.
+    // Without a token some are rejected, but none as invalid.
     expect([undefined, "UNAUTHENTICATED"]).toContain(json.errors?.[0].extensions.code);
   }
 });

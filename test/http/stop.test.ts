@@ -19,14 +19,14 @@ afterEach(async () => {
   await service.stop();
 });
 
-/** Starts a request that waits for a lock, and lets `work` say when the lock goes. */
+/** Starts a request that waits for a lock; `work` releases the lock. */
 async function withSlowRequest(
   work: (release: () => Promise<void>, answer: ReturnType<ServerProcess["ask"]>) => Promise<void>,
 ) {
   const { pool } = service.database;
   await locked(pool, "campaigns", async (release) => {
     const answer = service.ask("mutation { deleteAllCampaigns }", { token });
-    // Whoever does not care how it ends says so by not looking.
+    // Prevents an unhandled rejection when the caller ignores the result.
     answer.catch(() => undefined);
     await waitForWaiter(pool);
     await work(release, answer);
@@ -34,7 +34,7 @@ async function withSlowRequest(
 }
 
 const exited = () => new Promise<number | null>((resolve) => service.process.once("exit", resolve));
-// Errors of the engine are of another realm than the test's `Error`.
+// Errors of Node.js belong to another realm than the test's `Error`.
 const causeOf = (error: unknown) => String((error as { cause?: unknown }).cause ?? error);
 const refuses = () =>
   service.ask("{ __typename }").then(
@@ -99,7 +99,7 @@ test("idle connections and incomplete requests do not delay the stop", async () 
     service.process.kill("SIGTERM");
     expect(await exit).toBe(0);
   });
-  // The one whose body never comes may last for the time that requests have to finish.
+  // The request without a body may last until the time limit of requests.
   expect(ms).toBeLessThan(18_000);
   for (const socket of sockets) socket.destroy();
 });
@@ -140,7 +140,7 @@ test("a stop under load loses no accepted request", async () => {
   service.process.kill("SIGTERM");
   expect(await exit).toBe(0);
   await Promise.all(clients);
-  // Those who come too late find nobody, or a connection that is being closed.
+  // Late clients are refused or get a closing connection.
   expect(
     outcomes.filter(
       (text) => text !== "answered" && !/ECONNREFUSED|other side closed|ECONNRESET/.test(text),
@@ -156,7 +156,7 @@ test("during the shutdown delay requests are answered, each the last on its conn
   let toldToLeave = 0;
   const authorization = `Bearer ${token}`;
   const body = JSON.stringify({ query: "{ me { id } }" });
-  // Over a new connection each time, and over one that is kept.
+  // Over new connections and over a persistent one.
   const anew = async () => {
     const { status, headers } = await send(service.url, { headers: { authorization }, body });
     return { status, connection: headers["connection"] };
@@ -188,7 +188,7 @@ test("during the shutdown delay requests are answered, each the last on its conn
   });
   expect(unready).toMatchObject({ status: 503, json: { status: "not ready", stopping: true } });
   expect(performance.now() - stopped).toBeLessThan(3_900);
-  // As a balancer does that looks now and then.
+  // Like the periodic health check of a load balancer.
   await delay(300);
   told = true;
   await Promise.all(clients);

@@ -4,7 +4,7 @@ import { insertApiToken } from "../helpers/apiToken.ts";
 import { askAt, startService, startServerProcess } from "../helpers/service.ts";
 import type { Answer, Service } from "../helpers/service.ts";
 
-// Two server processes on one database, each with connections of its own.
+// Two server processes on one database, each with its own connections.
 let service: Service;
 let second: Service;
 let token: string;
@@ -50,7 +50,7 @@ describe("concurrent calls of syncProducts at two servers, on the same products 
   const rounds = 6;
   const callers = [0, 1, 2, 3, 4, 5];
   const numbers = Array.from({ length: 40 }, (_, n) => `c${n}`);
-  /** Every caller sends its own part in its own order, and each part overlaps the others. */
+  /** Each caller sends an overlapping part in a different order. */
   const partOf = (caller: number, round: number) =>
     numbers
       .filter((_, n) => (n + caller + round) % 4 !== 0)
@@ -60,7 +60,7 @@ describe("concurrent calls of syncProducts at two servers, on the same products 
 
   test("neither fail, duplicate rows nor lose updates during manual changes", async () => {
     let done = false;
-    // A colleague who changes what the calls do not, and adds the reviewers that they add.
+    // A user who changes other fields and adds the same reviewers.
     const byHand = async () => {
       const edits: Answer[] = [];
       for (let n = 0; !done; n += 1) {
@@ -94,7 +94,7 @@ describe("concurrent calls of syncProducts at two servers, on the same products 
                 partOf(caller, round).map((number) => ({
                   erpProductNumber: number,
                   fields: { name: `Wine ${number}` },
-                  // Each caller has a price of its own on each product, so that a lost update would show.
+                  // Each caller has its own price on each product, so that a lost update is visible.
                   prices: [{ type: `caller_${caller}`, currency: "DKK", amount: `${round + 1}` }],
                   ratings: [
                     {

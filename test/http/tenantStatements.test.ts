@@ -2,7 +2,7 @@ import { expect, test } from "@jest/globals";
 import { startService } from "../helpers/service.ts";
 
 test("tenants share a connection without sharing the types of prepared statements", async () => {
-  // One connection, so that each statement is sure to have been prepared in the other tenant before.
+  // One connection, so that each statement has been prepared in the other tenant before.
   const service = await startService({
     env: { ENABLE_E2E_TEST_MODE: "true", DATABASE_POOL_SIZE: "1" },
   });

@@ -17,7 +17,7 @@ afterAll(async () => {
   await service.stop();
 });
 
-/** An operation that needs no login, so that its first use makes the test tenant. */
+/** An operation without a login, whose first use creates the test tenant. */
 const loginOfNobody = `mutation { devLogin(email: "nobody@example.com") { token } }`;
 
 describe("test runs", () => {
@@ -81,7 +81,7 @@ describe("test runs", () => {
       expect(titles).toEqual(rounds.map((round) => `${name} ${round}`).sort());
       expect(seen.data.auditLogs.total).toBe(25);
     }
-    // A login is worth something in its own tenant only.
+    // A session is valid only in its own tenant.
     for (const [name, headers] of Object.entries(places))
       for (const [owner, { token }] of Object.entries(people)) {
         const me = await service.ask("{ me { email } }", { token, headers });

@@ -36,7 +36,7 @@ test("a token with a wrong checksum is rejected without a query to the database"
   await locked(service.database.pool, "api_tokens", async (release) => {
     const answer = await ask(miswritten(live));
     expect(answer.errors?.[0]?.extensions.code).toBe("UNAUTHENTICATED");
-    // The lock does hold up a look-up.
+    // Checks that the lock blocks a look-up.
     const looked = ask(live);
     await waitForWaiter(service.database.pool);
     await release();
@@ -54,7 +54,7 @@ test("responses to unknown, revoked and expired tokens are the same and take the
   const times = { unknown: [] as number[], revoked: [] as number[], expired: [] as number[] };
   const answers = new Set<string>();
   for (let round = -20; round < rounds; round++) {
-    // Each comes first as often as the others, so that a slow moment meets all of them.
+    // Each runs first equally often, so that a slow period affects all of them.
     const turn = (round + 30) % names.length;
     for (const name of [...names.slice(turn), ...names.slice(0, turn)]) {
       const { ms, result } = await timed(() => ask(tokens[name]));
@@ -70,7 +70,7 @@ test("responses to unknown, revoked and expired tokens are the same and take the
     }
   }
   expect([...answers]).toHaveLength(1);
-  // Of two that take the same time, each is the slower in about half of the rounds, however busy the machine is.
+  // Two equally fast ones are each slower in about half of the rounds, also on a busy machine.
   for (const name of names.filter((one) => one !== "unknown")) {
     const slower = times[name].filter((ms, round) => ms > (times.unknown[round] ?? 0)).length;
     expect({ name, slower, alike: Math.abs(slower / rounds - 0.5) < 0.2 }).toMatchObject({

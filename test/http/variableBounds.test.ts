@@ -84,7 +84,7 @@ describe("variables", () => {
     })) as { message?: string; path?: unknown; limit?: number };
     expect(message).toBe(`orderBy has 400 items; at most ${limit} are allowed`);
     expect(path).toEqual(["orderBy"]);
-    // Each value once is the longest list that means something.
+    // A longer list would repeat values.
     const { message: shorter } = await errorOf(productsIn, { by: Array(limit).fill("NAME_ASC") });
     expect(shorter).toBeUndefined();
   });

@@ -17,7 +17,7 @@ import {
 } from "../helpers/workers/workerProcess.ts";
 import { operationsUrl, scrape, valueOf } from "../helpers/metrics/exposition.ts";
 
-// PostgreSQL raises what it raises when it cannot extend a file: a disk that is really full is in the fault tests, for root only.
+// Raises PostgreSQL's error for a file that cannot grow. The fault tests, which need root, fill a real disk.
 const fullDisk = `
   create function public.fail_for_room() returns trigger language plpgsql as $$
   begin
@@ -87,7 +87,7 @@ test("a change on a full disk is answered 503 and logged, and the server stays r
 });
 
 test("shows a full disk in /health and the metrics of the server", async () => {
-  // The page answers from what it found within five seconds.
+  // The health page caches its checks for five seconds.
   const found = await waitFor("the page", async () => {
     const now = await health(service.output());
     return now.status === "degraded" && now;

@@ -11,7 +11,7 @@ afterEach(() => {
   for (const child of children.splice(0)) child.kill("SIGKILL");
 });
 
-/** A process that logs one line, and when it is told to, two more, and ends. */
+/** A process that logs one line, and on request two more before it exits. */
 function startLogging() {
   const child = spawn(
     process.execPath,
@@ -41,7 +41,7 @@ test("a process flushes its log before it exits", async () => {
   await once(output, "end");
   expect((await exit)[0]).toBe(3);
   const lines = text.trim().split("\n");
-  // At the end what is being written and what waits may change places; times tell.
+  // At the exit, lines in progress and queued lines may swap; their times show the order.
   expect(new Set(lines.map((line) => (JSON.parse(line) as { msg: string }).msg))).toEqual(
     new Set(["first", "second", "third"]),
   );

@@ -20,7 +20,7 @@ let service: Service;
 let worker: WorkerProcess;
 let server: string;
 let workers: string;
-// An ERP and a store that are there, and do nothing but fail.
+// An ERP and a store that always fail.
 const broken = createServer((_request, response) => response.writeHead(500).end());
 
 beforeAll(async () => {
@@ -31,7 +31,7 @@ beforeAll(async () => {
     env: {
       METRICS_PORT: "0",
       DATABASE_POOL_SIZE: "12",
-      // Named, and not there: its metrics are.
+      // Configured but unreachable; its metrics exist anyway.
       DATABASE_REPLICA_URL: "postgres://office_server@127.0.0.1:9/none",
       S3_ENDPOINT: "http://127.0.0.1:9",
       S3_ACCESS_KEY_ID: "k",
@@ -246,9 +246,9 @@ describe("names and types of the metrics", () => {
 describe("the sample dashboard and alerts", () => {
   const read = (name: string) =>
     readFile(join(import.meta.dirname, "../../docs/operations", name), "utf8");
-  // Given by Prometheus itself when it scrapes.
+  // Labels that Prometheus adds when it scrapes.
   const given = new Set(["instance", "job"]);
-  // Ends of requests of which a run without faults has none; `requestMetrics.ts` takes them from the errors' codes.
+  // Outcomes that a run without faults does not produce; `requestMetrics.ts` derives them from error codes.
   const faults = "INTERNAL|UNAVAILABLE";
   let shown: Sample[];
   beforeAll(async () => {

@@ -36,7 +36,7 @@ beforeAll(async () => {
   proxy = await startProxy(standby.url);
   const env = { DATABASE_REPLICA_URL: proxy.url, METRICS_PORT: "0" };
   const { database } = cluster;
-  // One with prepared statements, and one with test mode, which has none.
+  // One with prepared statements, and one in test mode without them.
   [first, second] = await Promise.all([
     startService({ database, env }),
     startService({ database, env: { ...env, ENABLE_E2E_TEST_MODE: "true" } }),
@@ -57,13 +57,13 @@ afterAll(async () => {
   await cluster.database.drop();
 });
 
-/** How many reads a server's replica answered, or left to the primary. */
+/** The number of a server's replica reads with an outcome. */
 const reads = async (service: Service, outcome: string) =>
   valueOf(await scrape(operationsUrl(service.output())), "office_replica_reads_total", {
     outcome,
   }) ?? 0;
 
-/** What statements with this text were run there so far. */
+/** The number of executed statements that contain this text. */
 async function calls(database: { pool: Standby["pool"] }, text: string): Promise<number> {
   const { rows } = await database.pool.query<{ calls: number }>(
     "select coalesce(sum(calls), 0)::integer as calls from pg_stat_statements where query like $1",
@@ -73,7 +73,7 @@ async function calls(database: { pool: Standby["pool"] }, text: string): Promise
 }
 
 const pause = () => standby.pool.query("select pg_wal_replay_pause()");
-/** Goes on; what is replayed then may get in the way of those who ask for it. */
+/** Resumes the replay; the replay may cancel the statement that resumes it. */
 const resume = () =>
   waitFor("the replay to go on", () =>
     standby.pool.query("select pg_wal_replay_resume()").then(
@@ -87,7 +87,7 @@ const ask = async (service: Service, query: string, variables = {}) => {
   return answer.data;
 };
 
-/** Asks until the replica has answered: on a busy machine it may be too far behind. */
+/** Repeats a query until the replica has answered; on a busy machine it may lag too much. */
 const fromReplica = (service: Service, query: string, variables = {}) =>
   waitFor("the replica to be read", async () => {
     const before = await reads(service, "answered");
@@ -361,7 +361,7 @@ describe("the replica pool", () => {
           (await logsIn(second.DATABASE_REPLICA_URL)) === "office_server by office_server_a",
       );
 
-      // Every connection that it makes from now on is a new one.
+      // From now on all connections are new.
       const cut = `select pg_terminate_backend(pid, 10000) from pg_stat_activity where usename = 'office_server'`;
       expect((await pool.query(cut)).rowCount).toBeGreaterThan(0);
       await ask(server, retitle, { id: campaign, title: "After the rotation" });
@@ -377,7 +377,7 @@ describe("the replica pool", () => {
       expect(await logsIn(env.DATABASE_URL)).toBe("28P01");
       expect(await logsIn(env.DATABASE_WORKER_URL)).toBe("28P01");
 
-      // The next time it is the other of the pair; a third does not come before the first was ended.
+      // The next rotation uses the other login of the pair, after the first was disabled.
       const next = join(folder, "next");
       expect(await rotate(second, "--write", next)).toMatchObject({ code: 0 });
       const third = await made(next);

@@ -11,7 +11,7 @@ import {
 } from "../helpers/workers/workerProcess.ts";
 
 const timeoutMs = 1_000;
-// Blocks the event loop for so long at SIGUSR2.
+// Blocks the event loop for this duration at SIGUSR2.
 const blocker = (ms: number) =>
   `process.on("SIGUSR2", () => { const end = Date.now() + ${ms}; while (Date.now() < end); });`;
 const preload = (code: string) => `--import data:text/javascript,${encodeURIComponent(code)}`;

@@ -244,7 +244,7 @@ describe("a column that a migration adds to products", () => {
         description: "How warm it is served.",
       },
     ]);
-    // As the worker reads them.
+    // In the worker's form.
     const exported = await inTransaction(database.pool, async (client) => {
       const { rows } = await client.query<{ id: string; text: string }>(
         `with job as (

@@ -12,7 +12,7 @@ import { type Proxy, startProxy } from "../helpers/proxy.ts";
 import { waitFor } from "../helpers/waitFor.ts";
 
 const answerMs = 300;
-// The margin that a closed connection has, and what this machine does beside.
+// A margin for closing the connection and for other load on the machine.
 const mostMs = answerMs + 20_000;
 const silence = `The database gave no answer for ${answerMs} ms`;
 
@@ -38,7 +38,7 @@ afterEach(async () => {
 
 const rows = "select n, repeat('x', 1000) from generate_series(1, 100000) as n";
 
-/** Each way to use a connection: begins before the silence, and returns what waits during it. */
+/** Each way to use a connection: runs before the silence and returns what waits during it. */
 const uses: Record<string, () => Promise<() => Promise<unknown>>> = {
   "a statement": async () => {
     await client.query("select 1");
@@ -83,7 +83,7 @@ describe("an unresponsive database", () => {
     await expect(client.query("select 1")).rejects.toThrow();
   });
 
-  /** Runs `work` while the process that serves a connection is stopped: it takes what is sent and closes nothing. */
+  /** Runs `work` while the server process of a connection is stopped; it accepts data and closes nothing. */
   async function whileStopped(user: pg.Client | pg.Pool, work: () => Promise<unknown>) {
     const { rows } = await user.query<{ pid: number }>("select pg_backend_pid() as pid");
     const pid = rows[0]!.pid;

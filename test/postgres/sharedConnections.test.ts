@@ -11,7 +11,7 @@ import { waitFor } from "../helpers/waitFor.ts";
 let pool: pg.Pool;
 let sharedConnections: SharedConnections;
 
-/** With times that hold however much else this machine has to do. */
+/** With time limits that also hold on a busy machine. */
 function open(settings: pg.PoolConfig = {}, quickMs?: number): void {
   pool = new pg.Pool({
     connectionString: testDatabaseUrl,
@@ -30,7 +30,7 @@ function openLanes(quickMs = 40): void {
 }
 afterEach(() => pool.end());
 
-/** One message, as requests send it; the statement's first value. */
+/** Sends one message like a request; returns the first value of its statement. */
 function ask<T>(name: string, text: string, values: unknown[] = []): Promise<T> {
   return sharedConnections.run(name, async (client) => {
     const setting = { text: "select set_config('office.mark', $1, true)", values: [name] };
@@ -47,13 +47,13 @@ function ask<T>(name: string, text: string, values: unknown[] = []): Promise<T> 
 const quickText = "select pg_backend_pid() as pid, $1::integer as n";
 const quick = (n = 1) => ask<number>("quick", quickText, [n]);
 
-/** What counts as the quick one, and takes so many seconds. */
+/** A statement that is classified as quick but takes this many seconds. */
 const hold = (seconds: number) =>
   sharedConnections.run("quick", (client) =>
     runPipelined(client, [], [{ text: `select pg_sleep(${seconds})` }], 100),
   );
 
-/** Until so many have been held for so long that nobody is sent after them; before that, the next might be. */
+/** Waits until this many statements have run for 100 ms; before that, others may be queued behind them. */
 const areAtIt = (through: pg.Pool | pg.Client, seconds: number, count: number) =>
   waitFor(`${count} to be at it`, async () => {
     const { rows } = await through.query<{ count: number }>(
@@ -64,7 +64,7 @@ const areAtIt = (through: pg.Pool | pg.Client, seconds: number, count: number) =
     return rows[0]?.count === count;
   });
 
-/** Has a statement found out to be quick or slow, as the case may be: it runs as often as it takes. */
+/** Runs a statement often enough to be classified as quick or slow. */
 async function judged(run: () => Promise<unknown>): Promise<void> {
   for (let n = 0; n < 17; n++) await run();
 }
@@ -79,7 +79,7 @@ test("runs fast statements on two connections with the right results", async () 
   expect(pids.size).toBeLessThanOrEqual(2);
   const answers = await many(500, (n) => ask<number>("echo", "select $1::integer", [n]));
   expect(answers).toEqual(Array.from({ length: 500 }, (_none, n) => n));
-  // One may still be on its way that turned out not to be needed.
+  // An additional connection may still be opening.
   await waitFor("all connections to be given back", () => pool.totalCount === pool.idleCount);
   expect(sharedConnections.waiting()).toBe(0);
 });
@@ -105,7 +105,7 @@ test("isolates settings and errors of messages on one connection", async () => {
 
 test("prepares a statement again after a failed message", async () => {
   open();
-  // One statement at most stays prepared. The first part lasts until the others have been sent.
+  // At most one statement stays prepared. The delay lasts until the other messages are sent.
   const divide = (name: string, by: number) =>
     sharedConnections.run(name, async (client) => {
       const prelude = [
@@ -131,7 +131,7 @@ test("prepares a statement again after a failed message", async () => {
 
 test("prepares a statement again that was closed while pending", async () => {
   open({ max: 1 });
-  // More names at once than stay prepared.
+  // More names at once than can stay prepared.
   const one = (n: number) =>
     sharedConnections.run(`given up ${n}`, (client) =>
       runPipelined<{ n: number }>(
@@ -150,7 +150,7 @@ test("runs slow statements on separate connections", async () => {
   open({}, 5);
   const slow = () => ask("slow", "select pg_sleep(0.4)");
   await judged(quick);
-  // One may take long, whatever the reason.
+  // A single slow execution does not change the classification.
   await many(8, slow);
   let isOver = false;
   const sleepers = many(5, slow).finally(() => (isOver = true));
@@ -233,7 +233,7 @@ test("uses the existing connections while new ones are refused", async () => {
   await judged(quick);
   const held = hold(0.3);
   await waitFor("it to have a connection", () => pool.totalCount - pool.idleCount === 1);
-  // All but that one are gone, and new ones are refused.
+  // Closes all other connections and rejects new ones.
   const idle = await Promise.all(Array.from({ length: pool.idleCount }, () => pool.connect()));
   for (const client of idle) client.release(true);
   let refusals = 0;
@@ -250,7 +250,7 @@ test("uses the existing connections while new ones are refused", async () => {
 test("rejects waiting callers and completes pending messages when the pool ends", async () => {
   open();
   await judged(quick);
-  // Two connections are there.
+  // Opens both shared connections.
   await many(100, quick);
   const blocker = new pg.Client({ connectionString: testDatabaseUrl });
   await blocker.connect();
@@ -274,7 +274,7 @@ test("rejects waiting callers and completes pending messages when the pool ends"
 
 test("rejects all waiting callers with the pool's error", async () => {
   open({ max: 1 });
-  // To connect takes as long as it takes; what is cut short is to wait for the one that there is.
+  // Connects with the default time-out; only the wait for the existing connection is limited.
   (await pool.connect()).release();
   pool.options.connectionTimeoutMillis = 100;
   openLanes();

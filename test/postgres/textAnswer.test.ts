@@ -56,10 +56,10 @@ test("lets other work run while it reads a long text", async () => {
   };
   const read = runPipelined(client, [], [statement], 0).finally(() => (isRead = true));
   count();
-  // What the system takes in of it is there before the first look.
+  // The socket's buffer is filled before the first read.
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200);
   await read;
   expect(perTurn.reduce((sum, one) => sum + one)).toBe(8_000_000);
-  // One look of this process brings 64 KB.
+  // One read of this process returns 64 KB.
   expect(Math.max(...perTurn)).toBeLessThan(bytesPerTurn + 2 * 65_536);
 });

@@ -18,7 +18,7 @@ import { type AskOptions, askAt } from "../helpers/service.ts";
 import { type TlsFront, startTlsFront } from "../helpers/tlsFront.ts";
 import { waitFor } from "../helpers/waitFor.ts";
 
-// What the Dockerfile copies and installs, in a folder: the packages, the server and the worker of production, against the emulators.
+// Builds the image's content in a folder, and runs its server and worker in production mode against the emulators.
 
 const root = join(import.meta.dirname, "../..");
 const limitMegabytes = 200;
@@ -91,7 +91,7 @@ async function copyStage(file: Dockerfile, image: From, folder: string): Promise
   }
 }
 
-/** Copies and installs as the Dockerfile does; the cache of npm is asked first. */
+/** Copies and installs like the Dockerfile, with npm's cache preferred. */
 async function buildApp(): Promise<void> {
   app = await mkdtemp(join(tmpdir(), "production-"));
   const file = DockerfileParser.parse(await readFile(join(root, "Dockerfile"), "utf8"));
@@ -103,7 +103,7 @@ async function buildApp(): Promise<void> {
     .getInstructions()
     .filter((one) => one.getKeyword() === "RUN")
     .map((one) => one.getArgumentsContent() ?? "");
-  // The process that forwards signals in a container comes from Debian; here the tests start Node themselves.
+  // The container's init process comes from Debian; these tests start Node directly.
   expect(commands).toEqual([
     expect.stringMatching(/^npm ci --omit=dev /),
     expect.stringMatching(/^npm ci --ignore-scripts /),
@@ -118,7 +118,7 @@ async function buildApp(): Promise<void> {
   expect(await exitOf({ child: install, output: () => "" })).toBe(0);
   const stage = await mkdtemp(join(tmpdir(), "production-console-"));
   await copyStage(file, consoleStage, stage);
-  // What `npm ci` would install there.
+  // The packages that `npm ci` would install.
   await symlink(join(root, "node_modules"), join(stage, "node_modules"));
   execFileSync(process.execPath, ["dev/buildConsole.ts"], { cwd: stage });
   await cp(join(stage, "admin/dist"), join(app, "admin/dist"), { recursive: true });
@@ -266,7 +266,7 @@ test("migrates, logs in, answers, exports and stops", async () => {
   const link = await waitFor("the export", async () => {
     const answer = await fetch(`${url}/exports/${id}/download`, { headers: { authorization } });
     if (answer.status === 200) return (await answer.json()) as { url: string };
-    // Not finished yet; anything else is no state on the way.
+    // The states before completion; any other state is an error.
     if (answer.status !== 409 || worker.child.exitCode !== null)
       throw new Error(`${await answer.text()}\n${worker.output()}`);
     return undefined;

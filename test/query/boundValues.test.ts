@@ -5,7 +5,7 @@ import { parseBoundQuery } from "../../src/query/boundValues.ts";
 import { parseQuery } from "../../src/query/parse.ts";
 
 const quoted = (text: string) => `"${text.replace(/[\\"]/g, "\\$&")}"`;
-/** A tree without its places, which differ where a value is written out. */
+/** A tree without positions, which differ for literal values. */
 const shape = (node: unknown) =>
   JSON.parse(
     JSON.stringify(node, (key, value: unknown) =>

@@ -157,7 +157,7 @@ describe("combinations", () => {
   });
 });
 
-/** Texts that no index finds, where nothing beside them narrows the search: the query, the text, its position. */
+/** Texts that no index can find without another condition: the query, the text, its position. */
 const signs: [string, string, number][] = [
   ["%", "%", 1],
   ["%%%%", "%%%%", 1],

@@ -64,7 +64,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** What the database finds, by one column or only as many rows; null where the query is refused. */
+/** The rows that the database finds, as values of a column or placeholders; null when the query is rejected. */
 async function found(connection: string, query: string, column?: string): Promise<string[] | null> {
   const table = tables.get(connection);
   if (!table) throw new Error(`there is no connection ${connection}`);
@@ -94,7 +94,7 @@ const kinds: Kinds = {
   status: "enum",
 };
 
-/** All products as the reference sees them. */
+/** All products in the form of the reference implementation. */
 async function readWorld(): Promise<Row[]> {
   const { rows: read } = await client.query<{ row: Row }>(
     `select jsonb_build_object('values', jsonb_build_object('erpProductNumber', p.erp_product_number, 'name', p.name, 'producer', p.producer,
@@ -124,7 +124,7 @@ describe("queries in the database", () => {
         const query = printQuery(tree);
         const given = await found("products", query, "erp_product_number");
         if (given === null) {
-          // Only a range that ends before it starts, and what is nested too deeply or too long.
+          // Only reversed ranges and too deep or too long queries are rejected.
           answers.refused++;
           return;
         }

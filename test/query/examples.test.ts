@@ -11,7 +11,7 @@ import { makeInProcess } from "../helpers/inProcess.ts";
 
 const page = readFileSync(new URL("../../docs/query-language.md", import.meta.url), "utf8");
 const [, section = ""] = /\n## Worked examples\n([^]*?)\n## /.exec(page) ?? [];
-/** The rows of each table of the section, without its head, as cells. */
+/** The cells of each table in the section, without the header row. */
 const shown = section
   .split(/\n\n/)
   .filter((block) => block.startsWith("|"))

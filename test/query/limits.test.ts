@@ -104,7 +104,7 @@ const UNLIMITED = {
   maxListValues: Infinity,
 };
 
-/** Fills n characters with a piece and closes what it opened. */
+/** Repeats a piece up to n characters and closes open parentheses. */
 const PATHOLOGICAL: [string, (n: number) => string][] = [
   ["open parentheses", (n) => "(".repeat(n)],
   ["nested parentheses", (n) => nested(n / 2)],
@@ -160,7 +160,7 @@ describe("time", () => {
             expect(error).toMatchObject({ name: "QuerySyntaxError" });
           }
         });
-      // What takes less than a millisecond is noise. A quadratic parser would need sixteen times as long, each time.
+      // Times below a millisecond are noise. A quadratic parser would take sixteen times as long each time.
       expect(leastUntil(9, () => time(more) / Math.max(time(some), 1))).toBeLessThan(9);
     },
   );
@@ -173,7 +173,7 @@ describe("time", () => {
     inputType: () => GraphQLString,
     read: (row) => sql`${row}.x`,
   };
-  /** Names that are long and alike, so that each has to be compared letter by letter. */
+  /** Long, similar names, which must be compared letter by letter. */
   const wide: SearchTable = {
     name: "wide",
     from: sql`wide`,

@@ -34,7 +34,7 @@ const PIECES = [
   ...['"two words"', "word", "pre*", "2026-01-31T12:00:00Z", "now-7d", "\\*", "ø", "😀", "\u0000"],
 ];
 
-/** Parses; a refusal must be a QuerySyntaxError whose place lies within the text. */
+/** Parses; a rejection must be a QuerySyntaxError with a position inside the text. */
 function parseOrRefuse(text: string): QueryNode | null {
   try {
     return parseQuery(text);

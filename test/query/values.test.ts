@@ -11,7 +11,7 @@ import {
 } from "../../src/query/values.ts";
 import { refusal } from "../helpers/query/refusals.ts";
 
-/** A value that stands at offset 7 of its query. */
+/** A value at offset 7 of its query. */
 function valueOf(text: string): QueryValue {
   return { text, quoted: false, position: 7, end: 7 + text.length };
 }

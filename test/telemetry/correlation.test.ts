@@ -26,7 +26,7 @@ interface ReceivedSpan {
 }
 
 const spans: ReceivedSpan[] = [];
-/** An OTLP receiver: takes what the exporters of server and worker send, as a collector would. */
+/** An OTLP receiver for the exporters of server and worker, like a collector. */
 const receiver = createServer((request, response) => {
   let text = "";
   request.setEncoding("utf8");
@@ -47,7 +47,7 @@ const receiver = createServer((request, response) => {
     response.writeHead(200, { "content-type": "application/json" }).end("{}");
   });
 });
-/** The product-sync workflow, which notes what came with a call. */
+/** The product-sync workflow, which records its calls. */
 const calls: Record<string, unknown>[] = [];
 const workflow = createServer((request, response) => {
   calls.push(request.headers);
@@ -107,7 +107,7 @@ test("one correlation id connects log, database, audit row, job and trace", asyn
   const traceId = "0af7651916cd43dd8448eb211c80319c";
   const { token } = await service.login(["productsync.run", "erpsync.run"]);
 
-  // Someone holds what the mutation needs, so that it can be seen waiting.
+  // Another transaction holds a lock, so that the waiting mutation can be observed.
   const holder = await pool.connect();
   await holder.query("begin; lock table product_sync_runs in exclusive mode");
   const asked = service.ask(
@@ -116,7 +116,7 @@ test("one correlation id connects log, database, audit row, job and trace", asyn
       token,
       headers: {
         "x-correlation-id": correlationId,
-        // By way of Grafast, as all that SQL alone cannot answer.
+        // Answered by Grafast, because the SQL-JSON path does not support it.
         "idempotency-key": "once",
         traceparent: `00-${traceId}-b7ad6b7169203331-01`,
       },
@@ -124,7 +124,7 @@ test("one correlation id connects log, database, audit row, job and trace", asyn
   );
   try {
     await waitFor("the statement to be seen waiting under the id", async () => {
-      // Not by the holder: a transaction sees the activity of the moment at which it first asked.
+      // Uses another connection, because a transaction caches pg_stat_activity at its first read.
       const { rowCount } = await pool.query(
         "select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database() and application_name = $1",
         [`office ${correlationId}`],
@@ -139,7 +139,7 @@ test("one correlation id connects log, database, audit row, job and trace", asyn
   const { rows: jobs } = await pool.query<{ correlation_id: string }>(
     "select correlation_id from jobs",
   );
-  // The job's record, the audit row of what was done, and the lines of both logs.
+  // The job's record, the audit row of its change, and the lines of both logs.
   expect(jobs).toEqual([{ correlation_id: correlationId }]);
   const { rows: audited } = await pool.query(
     "select distinct correlation_id from audit_log where operation = 'CREATE' and entity_type like 'ProductSync%'",
@@ -183,7 +183,7 @@ test("one correlation id connects log, database, audit row, job and trace", asyn
   ]);
   expect(inTrace.map(({ spanId }) => spanId)).toContain(job.parentSpanId);
   expect(inTrace.find(({ spanId }) => spanId === callSpan)?.parentSpanId).toBe(job.spanId);
-  // What is traced holds no values: neither the product's number nor the token.
+  // Traces contain no values, such as the product's number or the token.
   expect(JSON.stringify(spans)).not.toMatch(/000123|bos_/);
 });
 

@@ -28,7 +28,7 @@ function makeReader(limits: Partial<UploadLimits> = {}) {
   return { reader, log, refusals };
 }
 
-/** A template that is read at once. */
+/** A template that is read quickly. */
 const small = await smallBook({ S: { A1: "{{name}}" } });
 /** A workbook that takes seconds to read. */
 const slow = await hostileBook("attributes with prefixes in nested elements").make(7_400);

@@ -150,7 +150,7 @@ describe("when a worker dies", () => {
     const worker = await startWorkerProcess(
       database.url,
       { SHUTDOWN_TIMEOUT_SECONDS: "1" },
-      // On a busy machine its signs of life come late: it must not be taken for dead.
+      // On a busy machine its heartbeats are late, but it must not count as dead.
       { constants: { worker: { heartbeatMs: 5_000 } } },
     );
     await waitFor("the visit", () => gate.visits.length === 1);

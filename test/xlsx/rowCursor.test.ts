@@ -1,7 +1,7 @@
 import { expect, test } from "@jest/globals";
 import { rowCursor } from "../../src/xlsx/rowCursor.ts";
 
-/** A source that never answers. */
+/** A source that never responds. */
 const silent: AsyncIterable<string> = {
   [Symbol.asyncIterator]: () => ({ next: () => new Promise<never>(() => {}) }),
 };
