@@ -13,9 +13,9 @@ import type { PlanNode } from "../helpers/db/plans.ts";
 import { hasRun, readPlans, tellPlans } from "../helpers/db/plans.ts";
 
 /*
- * Every search that an index is said to answer, and every order of a connection, is asked of the API in earnest, for tables of some
- * size: parsed, compiled, planned and run as the request role under row-level security. auto_explain tells what was done. Both are
- * read from the catalogue, so a new column joins by itself.
+ * Runs every search with a declared index, and every order of a connection, through the API on tables of some size, as
+ * the request role under row-level security. auto_explain returns the executed plans. Searches and orders come from the
+ * catalogue, so new columns are included.
  */
 
 const rows = 5_000;

@@ -57,8 +57,8 @@ const works = () =>
   );
 
 /**
- * Stops the processes of the database that serve a role, also within the transaction of a request or a job, which has another
- * name; those of new connections run. Returns what lets them go on.
+ * Stops the database's existing processes of a role, also within transactions of requests and jobs, which have another
+ * role. New connections work. Returns a function that resumes the processes.
  */
 async function stopProcesses(role: string): Promise<() => void> {
   const { rows } = await database.pool.query<{ pid: number }>(
