@@ -7,17 +7,17 @@ import { prepareDatabase } from "../db/prepare.ts";
 import { startLocalPostgres } from "../dev/emulators/postgres.ts";
 import { countedAtMost } from "../src/audit/auditFilter.ts";
 
-// How long `auditLogs` takes in the database with a million rows: the first page, the page after 10,000 rows, and the total, for
-// single filters, for each pair and for each three of them; then what each index costs those who write:
+// Database time of `auditLogs` with a million rows: the first page, the page after 10,000 rows, and the total, for
+// single filters, pairs and triples of them; then the cost of each index for writes:
 //   npm run bench -- auditLog [rows] [rounds]
-// The rows are the same each time but for their dates: 400 days of writes and 90 of reads, ending today, by 200 people of whom
-// few do most, on types of which few have most.
+// The rows are deterministic except for their dates: 400 days of writes and 90 of reads, ending today, by 200
+// users. A few users and types have most of the rows.
 
 const rows = Number(process.argv[2] ?? "1000000");
 const rounds = Number(process.argv[3] ?? "7");
 const tenant = "bench";
 
-/** A number from 0 to below 1 for row `i`, the same each time; `salt` makes independent ones. */
+/** A deterministic number from 0 to below 1 for row `i`; `salt` makes independent ones. */
 const draw = (salt: string) =>
   `((hashtextextended(i::text, ${salt}) & 9007199254740991) / 9007199254740992.0)`;
 const uuid = (text: string) => `md5(${text})::uuid`;
@@ -41,7 +41,7 @@ const fill = `
   ) as drawn
 `;
 
-// As the job makes them month by month; here for the time before this month.
+// Monthly partitions like those of the job, for the time before this month.
 const partitions = `
   do $$
   declare
@@ -80,7 +80,7 @@ const correlation = { correlation_id: `'request-${Math.floor(rows / 10)}'` };
 const from = (days: number) => ({ from: `now() - interval '${days} days'` });
 const to = (days: number) => ({ to: `now() - interval '${days} days'` });
 
-/** Of each parameter what matches much and what matches little. */
+/** A frequent and a rare value of each parameter. */
 const choices: [string, Filter][] = [
   ["actor, who did much", actor(0)],
   ["actor, who did little", actor(199)],
@@ -99,7 +99,7 @@ const choices: [string, Filter][] = [
   ["to 300 days ago", to(300)],
 ];
 
-/** Every choice of so many filters on different parameters. */
+/** Every combination of this many filters on different parameters. */
 function combinations(size: number, start = 0): [string, Filter][] {
   if (size === 0) return [["", {}]];
   return choices.flatMap(([name, filter], index) =>
@@ -162,7 +162,7 @@ try {
       const is = total.result > countedAtMost ? `${countedAtMost}+` : String(total.result);
       measured.push({ name: name || "none", ms: [first.ms, deep.ms, total.ms], is });
     }
-    // Of the many threes, the slowest.
+    // The slowest of the triples.
     const slowest = measured.toSorted((one, other) => Math.max(...other.ms) - Math.max(...one.ms));
     const shown = size < 3 ? measured : slowest.slice(0, 15);
     const which = size < 3 ? "" : `, the ${shown.length} slowest of ${measured.length}`;
@@ -184,8 +184,8 @@ try {
 }
 
 /**
- * How many rows a second are recorded, with all indexes and without each of them, by statements of 1,000 rows. They are taken in
- * turn, and the fastest tenth counts, so that what else the machine does falls on all alike, if at all.
+ * Rows recorded per second by statements of 1,000 rows, with all indexes and without each of them. The variants
+ * alternate and only the fastest tenth counts, which limits the effect of other load.
  */
 async function measureWriting(client: pg.Client): Promise<void> {
   await client.query(`set search_path to ${tenant}, extensions`);
@@ -199,7 +199,7 @@ async function measureWriting(client: pg.Client): Promise<void> {
   const pairs = all.filter((name) => /actor_entity|_(actor|type)_operation/.test(name));
   const names = ["", ...all, pairs.join(", ")];
   const ms = new Map<string, number[]>(names.map((name) => [name, []]));
-  // Of the log that the database writes ahead: this does not depend on what else the machine does.
+  // The amount of WAL, which does not depend on other load on the machine.
   const bytes = new Map<string, number>();
   const position = async () =>
     Number(

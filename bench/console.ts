@@ -10,7 +10,7 @@ import { type ServerProcess, startServerProcess } from "../test/helpers/service.
 
 // The console over 100,000 products, in headless Chromium against the real server:
 //   npm run admin:build && npm run bench -- console [products]
-// Each load is a new browser profile. CONSOLE_BROWSER names another Chromium than that of the tests.
+// Each load uses a new browser profile. CONSOLE_BROWSER selects another Chromium than that of the tests.
 
 const products = Number(process.argv[2] ?? 100_000);
 
@@ -86,7 +86,7 @@ interface OpenedList {
   page: Page;
   /** CPU time of the page's main thread. */
   threadMs: number;
-  /** From the beginning of the navigation until the first row of data is in the page. */
+  /** From the start of the navigation until the first row of data is in the page. */
   rowsMs: number;
   close: () => Promise<void>;
 }

@@ -97,7 +97,7 @@ async function syncAll(rows: object[], caller: Caller) {
 }
 
 async function theDay(caller: Caller, wines: ReturnType<typeof toRow>[]): Promise<void> {
-  // The first user, once, though many ask.
+  // The first user, created once in concurrent requests.
   const asked = await Promise.all(
     Array.from({ length: 50 }, (_value, n) =>
       send(
@@ -239,7 +239,7 @@ async function theDay(caller: Caller, wines: ReturnType<typeof toRow>[]): Promis
   await ask(`mutation ($id: ID!) { deleteCampaign(id: $id) }`, { id: campaign.id }, root);
   assert.equal((await ask(`mutation { deleteAllCampaigns }`, {}, root)).deleteAllCampaigns, 0);
 
-  // The audit log saw it all.
+  // The audit log contains all changes.
   const logs = (
     await ask(
       `query ($input: AuditLogQueryInput) { auditLogs(input: $input) { total items { actorUserId before after correlationId ipAddress userAgent } } }`,
@@ -265,7 +265,7 @@ async function theDay(caller: Caller, wines: ReturnType<typeof toRow>[]): Promis
     1,
   );
 
-  // The end of the day.
+  // Cleanup.
   await ask(
     `mutation ($id: ID!) { deactivateUser(userId: $id) { isActive } }`,
     { id: invitation.userId },

@@ -15,13 +15,13 @@ import { launch } from "../test/helpers/workers/workerProcess.ts";
 import { addProducts, sampleRows, thirtyFields } from "./exportsData.ts";
 
 // Exports of many products with thirty columns through the real server, worker and embedded object store, beside exceljs's own
-// streaming writer that is fed from memory and writes to nowhere:
+// streaming writer, which reads from memory and discards its output:
 //   npm run bench -- exports [products,products,...] [rounds]
-// There are as many products as the largest export has; they are exported in the order of their names, which is not the one that
-// they are stored in. Each round runs both for each number of products. A worker's memory is the most that its process ever had,
-// with everything in it; each export has a new one.
+// The table has as many products as the largest export; they are exported in the order of their names, which differs
+// from the stored order. Each round runs both for each number of products. A worker's memory is the peak of its process;
+// each export uses a new worker.
 
-/** Seconds of processor that a process has used, all its threads together. */
+/** CPU seconds of all threads of a process. */
 async function cpuOf(pid: number): Promise<number> {
   const stat = await readFile(`/proc/${pid}/stat`, "utf8");
   const [user, system] = stat
@@ -42,7 +42,7 @@ const server = await startLocalPostgres({
   dataDir: join(folder, "postgres"),
   log: () => {},
   ephemeral: true,
-  // As a database server of 4 GiB would have it; PostgreSQL's own default of 128 MiB is for the smallest machines.
+  // A typical value for 4 GiB of memory; PostgreSQL's default of 128 MiB is for the smallest machines.
   postgresFlags: ["-c", "shared_buffers=1GB"],
 });
 const files = await startTestFiles();
@@ -60,7 +60,7 @@ try {
       EXPORT_MAX_PRODUCTS: String(largest),
       ...files.env(),
     },
-    // An id takes some forty bytes of the request.
+    // An id takes about forty bytes of the request.
     constants: { limits: { bodyBytes: 5_000_000 + largest * 40 } },
   });
   const { token } = await service.login([
@@ -96,7 +96,7 @@ try {
   );
   await ask("mutation ($id: ID!) { deleteExportJob(id: $id) }", { id: sampled });
 
-  /** An export by a worker of its own. */
+  /** Runs an export with a new worker. */
   async function exported(count: number): Promise<Figures> {
     const worker = launch([...nodeFlags, join(import.meta.dirname, "../src/worker.ts")], {
       NODE_ENV: "test",

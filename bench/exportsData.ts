@@ -11,7 +11,7 @@ export const thirtyFields: readonly string[] = [
   .join("")
   .split(" ");
 
-/** Adds products, each with two prices, a picture and three ratings; their names' order is not the one that they are stored in. */
+/** Adds products, each with two prices, a picture and three ratings. Their names are not in the stored order. */
 export async function addProducts(pool: pg.Pool, count: number): Promise<void> {
   await pool.query(
     `
@@ -38,7 +38,7 @@ export async function addProducts(pool: pg.Pool, count: number): Promise<void> {
 const numbers =
   /^(?:vintage|alcoholPercent|bottleSizeMl|stockQuantity)$|prices|average|count|points|year/;
 
-/** A thousand rows as an export reads them, with numbers as numbers, for a writer that is fed from memory. */
+/** A thousand rows in the form of an export, with numbers as numbers, for a writer that reads from memory. */
 export async function sampleRows(
   pool: pg.Pool,
   exportId: string,

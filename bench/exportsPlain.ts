@@ -2,9 +2,9 @@ import { createWriteStream, readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import ExcelJS from "exceljs";
 
-// What `bench/exports.ts` compares with: exceljs's own streaming writer, in a process of its own, fed from memory with the rows of a
-// file, over and over. Prints its seconds, those of the processor, and the most memory that the process
-// ever had, in MiB.
+// The comparison of `bench/exports.ts`: exceljs's streaming writer in a separate process, which repeatedly writes the
+// rows of a file from memory. Prints its seconds, its CPU seconds, and the peak memory of the process
+// in MiB.
 
 const [rowsFile = "", count = "0", output = "/dev/null"] = process.argv.slice(2);
 const { titles, rows } = JSON.parse(readFileSync(rowsFile, "utf8")) as {

@@ -16,7 +16,7 @@ import { takeOver } from "../test/helpers/erpRecords.ts";
 import { waitFor } from "../test/helpers/waitFor.ts";
 
 // The first import of many orders by the real worker from the emulated ERP, and the peak of that worker's memory. Then its first
-// pages once more without worker and ERP, beside bare inserts of the very same rows:
+// pages again without worker and ERP, compared with bare inserts of the same rows:
 //   npm run bench -- importOrders [orders] [orders in a page]
 // The bare inserts write the same pages into tables with the same indexes and foreign keys, once without any trigger and once
 // with those of the service (time stamps, audit, counts of issues).
@@ -34,7 +34,7 @@ const erp = await startErpEmulator({ port: 0, seed: "bench", orders });
 const constants = { erp: { pageSize } };
 const pool = new pg.Pool({ connectionString: server.url, max: 2 });
 
-/** A connection that works in the tenant, which is made if need be. */
+/** A connection to the tenant, which is created when necessary. */
 async function connectTo(tenant: string): Promise<pg.PoolClient> {
   const client = await pool.connect();
   await migrateTenant(client, tenant);
@@ -135,7 +135,7 @@ async function importPages(): Promise<void> {
   client.release();
 }
 
-/** Every page of what was imported, its rows as JSON. The marks of superseded orders are left out: they point ahead. */
+/** Every imported page with its rows as JSON, without superseding orders, which refer to later rows. */
 async function storedPages(): Promise<string[]> {
   const client = await connectTo("imported");
   const { rows } = await client.query<{ page: string }>(

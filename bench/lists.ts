@@ -10,7 +10,7 @@ import { startServerProcess } from "../test/helpers/service.ts";
 
 // Lists over 100,000 orders with 300,000 lines and a million open import issues, over HTTP with the real server:
 //   npm run bench -- lists [orders]
-// Nine in ten orders share one moment and one amount. The walks read every page of 250, forwards and backwards, and check that
+// Nine in ten orders share one time and one amount. The benchmark reads every page of 250 in both directions and checks that
 // no order is repeated or skipped.
 
 const orders = Number(process.argv[2] ?? 100_000);
@@ -31,7 +31,7 @@ try {
   const client = await pool.connect();
   const started = performance.now();
   await insertOrderRows(client, { orders, issuesPerOrder: 10, linesPerOrder: 3, tied: 0.9 });
-  // Something that only few orders have, so that an index has something to find.
+  // A value of few orders, for which an index is useful.
   await client.query(
     `set session_replication_role = replica;
      update orders set has_import_mapping_issue = false where erp_order_number::integer % 100 <> 7;
@@ -59,7 +59,7 @@ try {
     for (let turn = 0; turn <= repeats; turn++) {
       const from = performance.now();
       await ask(query);
-      // The first is planned and compiled.
+      // The first request includes planning and compilation.
       if (turn > 0) times.push(performance.now() - from);
     }
     const [median, worst] = [times.toSorted((a, b) => a - b)[repeats >> 1], Math.max(...times)];

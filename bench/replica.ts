@@ -8,10 +8,10 @@ import { fill, fullSize, idOf } from "./compare/dataSet.ts";
 import { end, launch, messageOf, openSession } from "./compare/ownProcess.ts";
 import { cpuSecondsOfPostgres } from "./compare/processes.ts";
 
-// What reads cost the primary's processors with a replica and without, on 10,000 products, and with a change for every
+// The primary's CPU time for reads with and without a replica, on 10,000 products, and with a change for every
 // tenth read:
 //   npm run bench -- replica [--requests 300] [--scale 0.2]
-// Processor time hardly changes with what else the machine does; /proc counts it in hundredths of a second.
+// CPU time hardly depends on other load; /proc counts it in hundredths of a second.
 
 const { values: flags } = parseArgs({
   options: {
@@ -26,7 +26,7 @@ const size = Object.fromEntries(
     Math.max(20, Math.round(count * Number(flags.scale))),
   ]),
 ) as unknown as typeof fullSize;
-// Nothing here reads them.
+// These tables are not read.
 size.auditRows = 1_000;
 size.orders = 1_000;
 const connections = 4;
@@ -85,7 +85,7 @@ const processesOf = async (files: string) => {
 const primarySeconds = await processesOf(cluster.files());
 const replicaSeconds = await processesOf(standby.files);
 
-/** Milliseconds of processor time for a request. */
+/** Milliseconds of CPU time per request. */
 interface Cost {
   primary: number;
   replica: number;

@@ -1,7 +1,7 @@
 /**
- * How soon a change can be found: `npm run bench -- searchLag <session token> [base URL] [changes]` makes campaigns one after the other
- * and asks the search engine, with a front end's key, until it finds each. The token's user needs to create, read and delete
- * campaigns. Prints milliseconds from the mutation's answer, and removes what it made.
+ * The time until a change can be found: `npm run bench -- searchLag <session token> [base URL] [changes]` creates campaigns one after the other and polls the search engine with a front end's key until it finds each. The
+ * token's user needs permissions to create, read and delete campaigns. Prints milliseconds from the mutation's response,
+ * and deletes the campaigns.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { Client } from "typesense";
@@ -42,7 +42,7 @@ for (let round = 0; round < Number(changes); round++) {
   while ((await documents.search({ q: "*", filter_by })).found === 0) await delay(5);
   took.push(performance.now() - since);
   await ask("mutation ($id: ID!) { deleteCampaign(id: $id) }", { id: createCampaign.id });
-  // Not always at the same moment between two looks of the workers.
+  // Varies the time between two polls of the workers.
   await delay(Math.random() * 300);
 }
 const sorted = took.toSorted((a, b) => a - b);

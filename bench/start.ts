@@ -12,8 +12,8 @@ import { operations } from "./compare/operations.ts";
 import { end, launch, messageOf, openSession } from "./compare/ownProcess.ts";
 import { cpuSecondsOf, residentMegabytes } from "./compare/processes.ts";
 
-// How long a server and a worker take from their start to the first right answer and the first job done, on a database of full
-// size, and how much of it is the building of the schema:
+// The time from the start of a server and a worker to the first correct response and the first completed job, on a full
+// database, and the share of building the schema:
 //   npm run bench -- start [--rounds 3] [--scale 1] [--url ...] (`--url` as in compare/compare.ts)
 
 const { values: flags } = parseArgs({
@@ -21,7 +21,7 @@ const { values: flags } = parseArgs({
     rounds: { type: "string", default: "3" },
     scale: { type: "string", default: "1" },
     url: { type: "string" },
-    // Set for the process of its own in which the schema is built.
+    // Set for the separate process that builds the schema.
     schema: { type: "string" },
   },
 });
@@ -71,10 +71,10 @@ try {
 }
 
 interface Start {
-  /** Milliseconds until the process says that it is ready, and until the first right answer or job. */
+  /** Milliseconds until the process reports that it is ready, and until the first correct response or job. */
   ready: number;
   first: number;
-  /** Milliseconds of processor time until then; does not depend on what else the machine does. */
+  /** Milliseconds of CPU time until then, which do not depend on other load. */
   processor: number;
   megabytes: number;
 }
@@ -107,12 +107,12 @@ async function startServer(token: string): Promise<Start> {
 }
 
 async function startWorker(): Promise<Start> {
-  // Waiting before the worker starts: it is done as soon as the worker can do anything.
+  // Queued before the worker starts, so that it runs as soon as the worker is ready.
   await admin.query(
     "select graphile_worker.add_job('remove_old_sessions', json_build_object('tenant', 'backoffice', 'input', '{}'::json), job_key => 'start-bench')",
   );
   const from = performance.now();
-  // In production it asks for all the systems that it works with, and would look for the search engine.
+  // In production it would require all external systems and connect to the search engine.
   const child = await launch("src/worker.ts", database.url, [], {
     NODE_ENV: "development",
     TYPESENSE_URL: "",
@@ -157,7 +157,7 @@ async function inSchemaProcess(): Promise<SchemaFigures & { took: Start }> {
   return { ...figures, took };
 }
 
-/** Builds the schema as the server does and tells what that took. */
+/** Builds the schema like the server and reports the duration. */
 async function buildSchema(url: string): Promise<void> {
   const spent = () => process.cpuUsage().user / 1000 + process.cpuUsage().system / 1000;
   const before = spent();
@@ -188,6 +188,6 @@ async function buildSchema(url: string): Promise<void> {
     schema: Math.round(spent() - loaded),
   };
   process.send?.(figures);
-  // Looked at by the one who started it, who ends it.
+  // The parent process reads the result and ends this one.
   await new Promise(() => setInterval(() => {}, 60_000));
 }

@@ -7,10 +7,10 @@ import { prepareDatabase } from "../db/prepare.ts";
 import { startLocalPostgres } from "../dev/emulators/postgres.ts";
 import { type Wine, readWines } from "./wines.ts";
 
-// Rows per second of syncProducts beside a bare `insert ... on conflict do update` of the same rows, in calls of 1000:
+// Rows per second of syncProducts compared with a bare `insert ... on conflict do update` of the same rows, in calls of 1000:
 //   npm run bench -- syncProducts <wine-reviews.csv> [rounds]
 // The bare inserts write the same four tables with the same indexes and foreign keys, once without any trigger and once with
-// those of the service (time stamps and audit). Every round runs all of them in turn, so that a slow moment meets each.
+// those of the service (timestamps and audit). Every round runs all of them in turn, so that a slow period affects each.
 
 const [path, rounds = "5"] = process.argv.slice(2);
 if (!path) throw new Error("Say where the CSV file is");

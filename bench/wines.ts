@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { parse } from "csv-parse/sync";
 
-/** A row of the wine reviews that benchmarks can be given, as the file has it. */
+/** A row of the wine reviews file that benchmarks accept. */
 export interface Wine {
   erp_product_number: string;
   name: string;

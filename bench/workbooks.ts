@@ -9,8 +9,8 @@ import { Readable } from "node:stream";
 import type { CellKind, CellValue, TableColumn } from "../src/xlsx/values.ts";
 import { writeTable } from "../src/xlsx/writeTable.ts";
 
-// The table writer beside other streaming writers, and an uploaded workbook being filled (a chart, formulas, a picture for each row),
-// each in a process of its own so that its memory is its own. Rows come from memory. A busy machine leaves the processor seconds alone.
+// The table writer compared with other streaming writers, and filling an uploaded workbook (a chart, formulas, a picture per row),
+// each in a separate process to measure its memory. Rows come from memory. CPU seconds do not depend on other load.
 //   npm run bench -- workbooks [rows] [columns]
 
 const rows = Number(process.argv[2] ?? 100_000);
@@ -55,7 +55,7 @@ function* ourRows(): Generator<CellValue[]> {
   for (let row = 0; row < rows; row++) yield columns.map((_, column) => valueOf(row, column));
 }
 
-/** Decimals as numbers: what the other writers take. */
+/** Decimals as numbers, as the other writers require. */
 function* theirRows(): Generator<(string | number | boolean | Date | null)[]> {
   for (let row = 0; row < rows; row++)
     yield columns.map(({ kind }, column) => {
@@ -77,7 +77,7 @@ const writers: Record<string, (file: string) => Promise<unknown>> = {
     let count = 0;
     for (const row of theirRows()) {
       sheet.addRow(row).commit();
-      // exceljs itself never gives way: without this its whole output stays in memory.
+      // exceljs never yields to the event loop: without this its whole output stays in memory.
       if (++count % 1000 === 0) await new Promise(setImmediate);
     }
     sheet.commit();

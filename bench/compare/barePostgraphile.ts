@@ -7,7 +7,7 @@ import { makePgService } from "postgraphile/adaptors/pg";
 import { grafserv } from "postgraphile/grafserv/express/v4";
 import { PostGraphileAmberPreset } from "postgraphile/presets/amber";
 
-// PostGraphile as it comes, over the same tables with the rights of their owner: no login, no policies, no audit of reads.
+// PostGraphile with default settings, as the owner of the same tables: no login, no policies, no audit of reads.
 const pool = new pg.Pool({
   connectionString: process.argv[2],
   max: 10,
@@ -17,7 +17,7 @@ const instance = postgraphile({
   extends: [PostGraphileAmberPreset, PgSimplifyInflectionPreset],
   disablePlugins: ["NodePlugin"],
   pgServices: [makePgService({ pool, schemas: ["backoffice"] })],
-  // None of our functions: their fields would have the names of its own.
+  // Without our functions, whose fields would collide with its own.
   schema: {
     defaultBehavior: "+list +connection -queryField -mutationField -typeField",
     pgOmitListSuffix: true,

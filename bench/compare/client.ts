@@ -1,6 +1,6 @@
 import { Agent, request } from "node:http";
 
-/** A client that keeps this many connections open; answers come as they were sent. */
+/** A client with this many persistent connections; responses are not decoded. */
 export function makeClient(url: string, connections: number, headers: Record<string, string> = {}) {
   const agent = new Agent({ keepAlive: true, maxSockets: connections });
   const target = new URL(url);
@@ -39,7 +39,7 @@ export function makeClient(url: string, connections: number, headers: Record<str
   return { send, close: () => agent.destroy() };
 }
 
-/** What a round of requests took. */
+/** The measurements of a round of requests. */
 export interface Round {
   requestsPerSecond: number;
   /** Milliseconds. */
@@ -48,7 +48,7 @@ export interface Round {
   requests: number;
 }
 
-/** Sends requests over all connections for so many milliseconds; `next` makes the body of the nth. */
+/** Sends requests over all connections for this many milliseconds; `next` returns the body of the nth. */
 export async function load(
   send: (body: string) => Promise<string>,
   next: (n: number) => string,

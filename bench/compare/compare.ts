@@ -30,10 +30,10 @@ import {
 } from "./processes.ts";
 import { countingFlags, statementsOf } from "./statements.ts";
 
-// Compares this service, with everything on, with a floor that checks nothing, bare PostGraphile, hand-written servers and, where
-// `--only` names them and `npm ci --prefix bench/peers` was run, the servers of bench/peers:
+// Compares the complete service with a floor without checks, bare PostGraphile, hand-written servers and, when
+// `--only` names them after `npm ci --prefix bench/peers`, the servers of bench/peers:
 //   npm run bench -- compare/compare [--seconds 3] [--rounds 3] [--connections 32] [--scale 1] [--only service,floor] [--operation 0] [--statements]
-// Every answer is held against plain SQL first; then rounds of all contestants take turns.
+// Every response is first compared with plain SQL; then the rounds of all contestants alternate.
 
 const { values: flags } = parseArgs({
   options: {
@@ -43,11 +43,11 @@ const { values: flags } = parseArgs({
     scale: { type: "string", default: "1" },
     only: { type: "string", default: "floor,postgraphile,mercurius,apollo,service" },
     operation: { type: "string" },
-    // Tells how many SQL statements each request makes, instead of measuring.
+    // Prints the number of SQL statements per request instead of measuring.
     statements: { type: "boolean", default: false },
     // A folder for CPU profiles of the servers.
     profile: { type: "string" },
-    // A superuser's address and the process of a server here whose tenant `backoffice` holds the data set already.
+    // The superuser URL and the process of a local server whose tenant `backoffice` already contains the data set.
     url: { type: "string" },
     pid: { type: "string" },
   },
@@ -72,7 +72,7 @@ const database =
         dataDir: join(tmpdir(), `compare-bench-${randomUUID()}`),
         log: () => {},
         ephemeral: true,
-        // For all alike; the machine's memory is not what is compared.
+        // The same for all, because memory settings are not compared.
         postgresFlags: [
           ...["-c", "shared_buffers=1GB", "-c", "work_mem=16MB"],
           ...(flags.statements ? countingFlags : []),
@@ -84,13 +84,13 @@ const admin = new pg.Client({
   options: "-c search_path=backoffice,extensions",
 });
 const running: Partial<Record<ContestantName, Running>> = {};
-/** Those that a database of their own has been begun for. */
+/** The contestants whose own database has been created, at least in part. */
 const prepared: ContestantName[] = [];
 const collected = new Map<string, Map<ContestantName, Figures[]>>();
 try {
   await migrate({ ownerUrl: database.url, tenant: "backoffice", production: true }, () => {});
   await admin.connect();
-  // The server is gone before this connection when something else failed.
+  // After another failure the server stops before this connection is closed.
   admin.on("error", () => {});
   const started = performance.now();
   if (flags.url === undefined) await fill(admin, size);
@@ -121,7 +121,7 @@ interface Running {
 
 async function openSession(admin: pg.Client): Promise<string> {
   const token = makeToken("session");
-  // Of an earlier run on the same database.
+  // Removes the rows of an earlier run on the same database.
   await admin.query(
     `with r as (select id from roles where name = 'Everything'), u as (delete from user_roles using r where role_id = r.id),
        p as (delete from role_permissions using r where role_id = r.id)
@@ -139,7 +139,7 @@ async function openSession(admin: pg.Client): Promise<string> {
   return token;
 }
 
-/** The address of a contestant's database: ours, or one of its own beside it. */
+/** The URL of a contestant's database: ours, or its own on the same server. */
 function databaseOf(contestant: ContestantName): string {
   if (!(contestants[contestant] as Contestant).prepare) return database.url;
   const own = new URL(database.url);
@@ -147,7 +147,7 @@ function databaseOf(contestant: ContestantName): string {
   return own.href;
 }
 
-/** Makes a contestant's own database of the data set, before anyone is measured. */
+/** Creates a contestant's own database from the data set before the measurements. */
 async function prepare(contestant: ContestantName): Promise<void> {
   const { prepare } = contestants[contestant] as Contestant;
   if (!prepare) return;
@@ -160,11 +160,11 @@ async function prepare(contestant: ContestantName): Promise<void> {
   console.log(`database of ${contestant} made in ${seconds.toFixed(0)} s`);
 }
 
-/** Leaves nothing of a contestant's on a server that stays. */
+/** Drops a contestant's own database on an external server. */
 async function dropDatabaseOf(contestant: ContestantName, admin: pg.Client): Promise<void> {
   if (flags.url === undefined) return;
   const child = running[contestant]?.child;
-  // It would tell of each connection that is taken from it.
+  // A running contestant would log each closed connection.
   if (child?.exitCode === null && child.signalCode === null) await once(child, "exit");
   const name = admin.escapeIdentifier(new URL(databaseOf(contestant)).pathname.slice(1));
   await admin.query(`drop database if exists ${name} with (force)`);
@@ -191,7 +191,7 @@ async function start(contestant: ContestantName, token: string): Promise<Running
   return { child, send, startMs: performance.now() - from };
 }
 
-/** How a contestant is asked for an operation where it is not as the published API is. */
+/** The contestant's form of an operation when it differs from the published API. */
 function shapeOf(contestant: ContestantName, operation: Operation) {
   return (contestants[contestant] as Contestant).shapes?.[operation.key];
 }
@@ -201,7 +201,7 @@ function bodyOf(contestant: ContestantName, operation: Operation, n: number): st
   const query = shape?.document ?? operation.document;
   const published = operation.variables(n, size);
   const variables = shape?.variables?.(published as never) ?? published;
-  // Strict servers refuse what an operation does not declare.
+  // Strict servers reject variables that an operation does not declare.
   const declared = Object.fromEntries(
     Object.entries(variables).filter(
       ([name]) => contestant === "floor" || query.includes(`$${name}:`),
@@ -248,7 +248,7 @@ function tidied(data: unknown, operation: Operation): unknown {
   );
 }
 
-/** Prints the SQL statements that a request of each operation makes, on the mean of several. */
+/** Prints the mean number of SQL statements per request of each operation. */
 async function tellStatements(admin: pg.Client): Promise<void> {
   const requests = 20;
   console.log("SQL statements for each request");
@@ -265,7 +265,7 @@ async function tellStatements(admin: pg.Client): Promise<void> {
 }
 
 async function measure(): Promise<void> {
-  // Compiled code, plans and caches are there on an ordinary day.
+  // Warms up compiled code, plans and caches.
   for (const contestant of chosenContestants)
     for (const operation of chosen) {
       const { send } = running[contestant] as Running;

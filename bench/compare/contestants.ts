@@ -7,13 +7,13 @@ import type { Shapes } from "./shapes/shape.ts";
 
 /** A server that is compared. */
 export interface Contestant {
-  /** The program, from the root: it takes the database's address and tells its own. */
+  /** The program's path from the root: it gets the database's URL and prints its own. */
   file: string;
-  /** What it is asked where its shape is not the published one. */
+  /** Its operations when they differ from the published API. */
   shapes?: Shapes;
-  /** Of the package bench/peers, which is installed apart. */
+  /** Whether it belongs to bench/peers, which is installed separately. */
   isPeer?: true;
-  /** The program that makes its database, where it has one of its own: it takes the address of ours and that of the other. */
+  /** The program that creates its own database, if any: it gets our URL and the other one. */
   prepare?: string;
 }
 
@@ -40,7 +40,7 @@ export const contestants = {
 
 export type ContestantName = keyof typeof contestants;
 
-/** The contestants of such names, in their order. Throws what to do when one is not known or not installed. */
+/** The contestants with these names, in order. Throws with advice when one is unknown or not installed. */
 export function contestantsNamed(names: readonly string[]): ContestantName[] {
   const isKnown = (name: string): name is ContestantName => Object.hasOwn(contestants, name);
   return names.map((name) => {

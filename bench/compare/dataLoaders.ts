@@ -16,7 +16,7 @@ export function loaderContext(): LoaderContext {
   };
 }
 
-/** The resolvers for a server that has no loaders of its own. */
+/** The resolvers for a server without built-in loaders. */
 export const loadingResolvers: Record<string, Record<string, unknown>> = { ...resolvers };
 for (const { type, field, name, by } of all)
   loadingResolvers[type] = {

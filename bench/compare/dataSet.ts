@@ -1,6 +1,6 @@
 import type pg from "pg";
 
-/** How many rows of each kind there are. */
+/** The number of rows of each kind. */
 export interface Size {
   products: number;
   orders: number;
@@ -10,7 +10,7 @@ export interface Size {
   roles: number;
 }
 
-/** The data set that the figures in RESULTS.md are for. */
+/** The data set of the figures in RESULTS.md. */
 export const fullSize: Size = {
   products: 50_000,
   orders: 100_000,
@@ -21,8 +21,8 @@ export const fullSize: Size = {
 };
 
 /**
- * Fills a migrated database with the same rows each time (times apart): three lines for each order, two or three roles for each
- * user, a dozen permissions for each role. Triggers are off meanwhile, so that the audit log holds what it is meant to.
+ * Fills a migrated database with deterministic rows (except for times): three lines for each order, two or three roles for each
+ * user, a dozen permissions for each role. Triggers are disabled, so that the audit log contains only the intended rows.
  */
 export async function fill(client: pg.ClientBase, size: Size): Promise<void> {
   const id = (kind: number, n: string) =>

@@ -27,7 +27,7 @@ const server = createServer((request, response) => {
     const statement = {
       name: `operation_${index}`,
       text: operation.sql,
-      // One that takes no variables has no parameter either.
+      // An operation without variables has no parameter.
       values: operation.sql.includes("$1") ? [JSON.stringify(body.variables)] : [],
       types: { getTypeParser: () => (text: string) => text },
     };

@@ -11,8 +11,8 @@ import { fill, fullSize, type Size } from "./dataSet.ts";
 import { operations } from "./operations.ts";
 import { end, launch, messageOf, openSession } from "./ownProcess.ts";
 
-// What the server's memory management has to do with each of the six operations: how much of a request is still there when it is
-// long over, until the next full collection, and how long collections stop the process. A request should leave next to nothing:
+// The cost of garbage collection for each of the six operations: the memory that a finished request holds
+// until the next full collection, and the duration of collections. A request should hold almost nothing:
 //   npm run bench -- compare/garbage [--seconds 5] [--connections 32] [--scale 0.1]
 
 const { values: flags } = parseArgs({
@@ -49,7 +49,7 @@ try {
   console.log(
     "                                                           requests/s  kept KB each  stopped %",
   );
-  // A process for each, which has seen nothing else.
+  // A new process for each operation.
   for (const { name, document, variables } of operations) {
     const port = await freePort();
     const child = await launch("src/server.ts", database.url, [], { METRICS_PORT: String(port) });
@@ -69,7 +69,7 @@ try {
     let last = before.oldBytes;
     const sampler = setInterval(() => {
       void readMemory(port).then(({ oldBytes }) => {
-        // What a full collection takes away is no negative growth.
+        // Memory that a full collection frees is not negative growth.
         kept += Math.max(0, oldBytes - last);
         last = oldBytes;
       });
@@ -89,7 +89,7 @@ try {
   await database.stop();
 }
 
-/** What has outlived the first collections, and how long all collections took until now. */
+/** The memory that survived the first collections, and the total duration of all collections. */
 async function readMemory(port: number): Promise<{ oldBytes: number; stoppedSeconds: number }> {
   const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
   const sumOf = (pattern: RegExp) =>

@@ -13,10 +13,10 @@ import { end, launch, messageOf, openSession } from "./ownProcess.ts";
 import { cpuSecondsOf, cpuSecondsOfPostgres, residentMegabytes } from "./processes.ts";
 import { measureSearches } from "./searches.ts";
 
-// What the six operations cost this service as its data and its callers grow: with a hundredth, a tenth and all of the rows of the
-// data set (users and roles stay), then with more and more connections on all of it:
+// The cost of the six operations as data and callers grow: with a hundredth, a tenth and all of the rows of the
+// data set (users and roles stay the same), then with an increasing number of connections on all rows:
 //   npm run bench -- compare/growth [--scales 0.01,0.1,1] [--connections 1,8,32,128] [--seconds 1.5]
-// With a file of wines, instead: what searches cost with so many copies of each wine:
+// With a file of wines: the cost of searches with this many copies of each wine:
 //   npm run bench -- compare/growth --wines <file.csv> [--copies 1,10,100] [--seconds 1.5]
 
 const { values: flags } = parseArgs({
@@ -75,7 +75,7 @@ async function atScale(scale: number, isLast: boolean): Promise<void> {
     connectionString: database.url,
     options: "-c search_path=backoffice,extensions",
   });
-  // The database may be gone before this connection.
+  // The database may stop before this connection is closed.
   admin.on("error", () => {});
   try {
     await migrate({ ownerUrl: database.url, tenant: "backoffice", production: true }, () => {});
@@ -92,7 +92,7 @@ async function atScale(scale: number, isLast: boolean): Promise<void> {
       const found: Figures[] = [];
       for (const operation of operations) {
         await check(send, operation, size);
-        // Warmed up.
+        // Warms up.
         await load(send, (n) => bodyOf(operation, n, size), count, durationMs / 3);
         const server = cpuSecondsOf([pid]);
         const postgres = cpuSecondsOfPostgres(database.pid);

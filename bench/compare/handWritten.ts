@@ -1,7 +1,7 @@
 import pg from "pg";
 
-// What a good developer writes by hand for the six operations, for whichever server: statements by `pg`, and what many rows ask for
-// gathered into one against n+1. It checks nothing.
+// A good handwritten implementation of the six operations for all servers: statements by `pg`, with batching
+// against n+1 queries. It checks nothing.
 const pool = new pg.Pool({
   connectionString: process.argv[2],
   max: 10,
@@ -17,9 +17,9 @@ const iso = (value: unknown) => (value instanceof Date ? value.toISOString() : v
 
 /** A field whose values for several rows are found by one statement. */
 export interface Gathered {
-  /** The property of a row by which its own are found. */
+  /** The property of a row that identifies its related rows. */
   by: string;
-  /** The values for such properties of several rows, in their order. */
+  /** The values for these properties of several rows, in order. */
   load: (keys: readonly unknown[]) => Promise<unknown[]>;
 }
 

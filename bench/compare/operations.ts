@@ -2,14 +2,14 @@ import { idOf, type Size } from "./dataSet.ts";
 
 /** One of the six operations that are compared. */
 export interface Operation {
-  /** What it is called in the program; the name is for people. */
+  /** The identifier in code; the name is for output. */
   key: "user" | "users" | "products" | "campaigns" | "audit" | "create";
   name: string;
   /** The variables of the nth request. */
   variables: (n: number, size: Size) => Record<string, unknown>;
   /** The document for the published API, and for servers of the same shape. */
   document: string;
-  /** The one statement of the floor: the finished `data` as `json`, of `$1`, the variables. */
+  /** The floor's only statement: returns the finished `data` as `json` for the variables in `$1`. */
   sql: string;
   writes?: true;
 }

@@ -8,7 +8,7 @@ import { freePort } from "../../test/helpers/http.ts";
 
 const root = join(import.meta.dirname, "../..");
 
-/** What production asks for beside a database; nothing that is measured goes there. */
+/** Settings that production requires besides a database; no measured request uses them. */
 const productionEnv = {
   NODE_ENV: "production",
   GRAPHILE_ENV: "production",
@@ -23,7 +23,7 @@ const productionEnv = {
   TYPESENSE_API_KEY: "none-of-the-real-ones",
 };
 
-/** Starts a program as production has it, on a database, without limits on how much is asked. */
+/** Starts a program in production mode on a database, without rate limits. */
 export async function launch(
   file: string,
   url: string,
@@ -45,14 +45,14 @@ export async function launch(
       METRICS_PORT: "off",
       REQUESTS_PER_MINUTE: "off",
       COST_PER_MINUTE: "off",
-      // None is refused, however many connections there are.
+      // No request is rejected at any number of connections.
       MAX_QUEUED_REQUESTS: "1000",
       ...env,
     },
   });
 }
 
-/** Our own are started as they are meant to be. Others share the processors alike, and have V8's defaults but for that. */
+/** Our server has its own flags. Others get the same share of processors and otherwise V8's defaults. */
 function flagsOf(file: string): readonly string[] {
   return file.startsWith("src/") ? nodeFlags : ["--v8-pool-size=1"];
 }
@@ -65,7 +65,7 @@ export function messageOf<T>(child: ChildProcess): Promise<T> {
   });
 }
 
-/** Ends a process and waits until it is gone. */
+/** Stops a process and waits for its exit. */
 export async function end(child: ChildProcess): Promise<void> {
   child.removeAllListeners("exit");
   const ended = new Promise((resolve) => child.once("exit", resolve));
@@ -73,7 +73,7 @@ export async function end(child: ChildProcess): Promise<void> {
   await ended;
 }
 
-/** A session of a new user who may do everything. */
+/** Creates a session of a new user with all permissions. */
 export async function openSession(admin: pg.Client): Promise<string> {
   const token = makeToken("session");
   await admin.query(

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 
-// Linux only, as the benchmark is: figures of whole processes, their ended children included.
+// Linux only, like the benchmark: figures of whole processes, including ended children.
 const ticksPerSecond = 100;
 
 function statOf(pid: number): string[] {
@@ -21,7 +21,7 @@ export function cpuSecondsOf(pids: readonly number[]): number {
   }, 0);
 }
 
-/** The same of a PostgreSQL server, with those of its processes that have ended, such as parallel workers. */
+/** The same for a PostgreSQL server, including ended processes such as parallel workers. */
 export function cpuSecondsOfPostgres(postmaster: number): number {
   const [user = 0, system = 0] = statOf(postmaster).slice(13, 15).map(Number);
   return cpuSecondsOf(postgresProcesses(postmaster)) + (user + system) / ticksPerSecond;
@@ -36,28 +36,28 @@ function postgresProcesses(postmaster: number): number[] {
   return [postmaster, ...children];
 }
 
-/** The memory that a process holds now. */
+/** The current memory of a process. */
 export function residentMegabytes(pid: number): number {
   const match = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "utf8"));
   return Number(match?.[1] ?? NaN) / 1024;
 }
 
-/** The share of all processors that the machine's host has given to others since `before`, which an earlier call gave; 0 to 1. */
+/** The share of processor time that the host gave to other machines since `before`, an earlier result; 0 to 1. */
 export function stolenSince(before: Ticks): number {
   const now = ticks();
   return (now.stolen - before.stolen) / Math.max(1, now.all - before.all);
 }
 
-/** What all processors together have done since the machine's start. */
+/** The times of all processors since the machine's start. */
 export interface Ticks {
   all: number;
-  /** While something here could have run. */
+  /** Time in which a process of this machine was ready to run. */
   stolen: number;
 }
 
 export function ticks(): Ticks {
   const [line = ""] = readFileSync("/proc/stat", "utf8").split("\n");
-  // user, nice, system, idle, iowait, irq, softirq, steal; what guests use is part of the first two.
+  // user, nice, system, idle, iowait, irq, softirq, steal; guest times are part of the first two.
   const counts = line.split(/ +/).slice(1, 9).map(Number);
   return { all: counts.reduce((sum, count) => sum + count, 0), stolen: counts[7] ?? 0 };
 }

@@ -10,7 +10,7 @@ import { load, makeClient } from "./client.ts";
 import { end, launch, messageOf, openSession } from "./ownProcess.ts";
 import { cpuSecondsOfPostgres } from "./processes.ts";
 
-/** What is asked of the products: 50 of a search, or figures about all. */
+/** A query of products: 50 rows of a search, or aggregates of all matches. */
 const page = (args = "") => `query ($query: String) { products(query: $query, first: 50${args}) {
   nodes { id erpProductNumber name vintage producer country } } }`;
 const searches: Record<string, { document: string; query?: string }> = {
@@ -44,13 +44,13 @@ const searches: Record<string, { document: string; query?: string }> = {
   },
 };
 
-/** Milliseconds for each request: as its caller waits, and of the database's processor. */
+/** Milliseconds for each request: response time, and processor time of the database. */
 interface Figures {
   p50: number;
   databaseMs: number;
 }
 
-/** What searches of wines cost with so many copies of each wine, on one connection. */
+/** The cost of searches with this many copies of each wine, on one connection. */
 export async function measureSearches(
   file: string,
   copies: readonly number[],
@@ -74,7 +74,7 @@ async function withCopies(wines: readonly Wine[], times: number, durationMs: num
     connectionString: database.url,
     options: "-c search_path=backoffice,extensions",
   });
-  // The database may be gone before this connection.
+  // The database may stop before this connection is closed.
   admin.on("error", () => {});
   try {
     await migrate({ ownerUrl: database.url, tenant: "backoffice", production: true }, () => {});
@@ -89,7 +89,7 @@ async function withCopies(wines: readonly Wine[], times: number, durationMs: num
       const body = JSON.stringify({ query: document, variables: { query } });
       const answer = JSON.parse(await send(body)) as { errors?: unknown };
       assert.equal(answer.errors, undefined, JSON.stringify(answer.errors));
-      // Warmed up.
+      // Warms up.
       await load(send, () => body, 1, durationMs / 3);
       const before = cpuSecondsOfPostgres(database.pid);
       const { p50, requests } = await load(send, () => body, 1, durationMs);
@@ -106,8 +106,8 @@ async function withCopies(wines: readonly Wine[], times: number, durationMs: num
 }
 
 /**
- * Fills the products with so many copies of each wine. A copy has the name of its wine with the producer of another one, so that
- * words are as frequent as among the wines, and copies do not stand beside each other in the order of names.
+ * Fills the products with this many copies of each wine. A copy has the name of its wine and the producer of another
+ * one, so that word frequencies stay the same and copies are not adjacent in the order of names.
  */
 async function fill(client: pg.ClientBase, wines: readonly Wine[], times: number): Promise<void> {
   await client.query("set session_replication_role = replica");

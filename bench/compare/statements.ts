@@ -1,6 +1,6 @@
 import type pg from "pg";
 
-/** What a server of PostgreSQL is started with so that statements can be counted; it costs a little with each of them. */
+/** PostgreSQL settings for counting statements, which add a small cost to each of them. */
 export const countingFlags = ["-c", "shared_preload_libraries=pg_stat_statements"];
 
 /** Counts the statements that reach the server in any database during `work`, without those inside of functions. */

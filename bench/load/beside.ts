@@ -4,11 +4,11 @@ import { Worker, isMainThread, parentPort, workerData } from "node:worker_thread
 import { type Outcome, makeClient } from "./client.ts";
 import { watchLateness } from "./lateness.ts";
 
-// One person beside a load, on an event loop that has next to nothing else to do: the client of a load is late itself, and would
-// take that for the server's.
+// One client during a load, on its own event loop: the load's client is late itself and would attribute
+// its delay to the server.
 
 const everyMs = 25;
-/** Every fourth request comes over a connection of its own, as from one who was not there before. */
+/** Every fourth request uses a new connection, like a new client. */
 const newcomers = 4;
 
 interface Given {
@@ -16,15 +16,15 @@ interface Given {
   token: string;
 }
 
-/** What became of the requests of one beside the load. */
+/** The outcomes of the client's requests during the load. */
 export interface Beside {
   kept: Outcome[];
   fresh: Outcome[];
-  /** How late that event loop was itself, the 99th percentile in milliseconds. */
+  /** The delay of the client's event loop, 99th percentile in milliseconds. */
   lateMs: number;
 }
 
-/** Begins to ask; what it returns ends that. */
+/** Starts the requests; the returned function stops them. */
 export function askBeside(url: string, token: string): () => Promise<Beside> {
   const worker = new Worker(new URL(import.meta.url), { workerData: { url, token } });
   return async () => {
@@ -48,7 +48,7 @@ async function ask({ url, token }: Given, signal: AbortSignal): Promise<Beside> 
       (isNew ? fresh : kept).push((isNew ? coming : keeping).send({ body, writes: false }));
     }
   } catch {
-    // Told to stop.
+    // Stopped by the parent.
   }
   const beside = {
     kept: await Promise.all(kept),

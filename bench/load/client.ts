@@ -6,25 +6,25 @@ export interface Sent {
   writes: boolean;
 }
 
-/** What became of a request. `ms` counts from when it was due, so that a client that comes late cannot hide a slow server. */
+/** The outcome of a request. `ms` counts from its due time, so that a late client does not hide a slow server. */
 export interface Outcome {
   writes: boolean;
-  /** When it was due, as `performance.now()` has it. */
+  /** Its due time by `performance.now()`. */
   due: number;
-  /** 0 where the connection broke. */
+  /** 0 when the connection broke. */
   status: number;
-  /** Whether a 200 tells of errors. */
+  /** Whether a 200 contains errors. */
   failed: boolean;
   ms: number;
-  /** From when it was sent, or waited for a connection to be sent on. */
+  /** From the time when it was sent or queued for a connection. */
   answeredIn: number;
   text: string;
 }
 
-/** What a balancer would keep open to one server. */
+/** A typical number of a load balancer's connections to one server. */
 const connections = 512;
 
-/** Sends GraphQL requests over kept connections, or each over one of its own. */
+/** Sends GraphQL requests over persistent connections, or each over a new one. */
 export function makeClient(url: string, token: string, keepAlive = true) {
   const agent = new Agent({
     keepAlive,
@@ -41,7 +41,7 @@ export function makeClient(url: string, token: string, keepAlive = true) {
   function send({ body, writes }: Sent, due = performance.now()): Promise<Outcome> {
     return new Promise((resolve) => {
       const started = performance.now();
-      // Long answers are not made texts: who reads them has a machine of their own.
+      // Long responses are not decoded, because real clients decode them on other machines.
       const end = (status: number, answer: Buffer) => {
         const now = performance.now();
         const failed = status === 200 && answer.includes('"errors":[');
@@ -84,7 +84,7 @@ export function makeClient(url: string, token: string, keepAlive = true) {
     });
   }
 
-  /** So many requests a second, whether answers come or not, until `isOver`. */
+  /** Sends this many requests a second, independently of responses, until `isOver`. */
   async function atRate(
     perSecond: number,
     isOver: () => boolean,
@@ -109,7 +109,7 @@ export function makeClient(url: string, token: string, keepAlive = true) {
     return outcomes;
   }
 
-  /** As fast as answers come, over so many connections, until `isOver`. */
+  /** Sends requests as fast as responses arrive, over this many connections, until `isOver`. */
   async function asFastAs(
     connections: number,
     isOver: () => boolean,
@@ -128,7 +128,7 @@ export function makeClient(url: string, token: string, keepAlive = true) {
 
 export type Client = ReturnType<typeof makeClient>;
 
-/** A test of whether so many seconds are over, from now. */
+/** Returns a function that tests whether this many seconds have passed. */
 export function after(seconds: number): () => boolean {
   const end = performance.now() + seconds * 1000;
   return () => performance.now() >= end;

@@ -1,21 +1,21 @@
 import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
 import { clock, lineOf, numbersIn, type Stretch } from "./stretches.ts";
 
-// Imported by a server that is measured, ahead of its own code: notes in a file when its event loop was late, which the metrics do not tell.
+// Imported by a measured server before its own code: logs event-loop delays with their times, which metrics lack, to a file.
 
 const everyMs = 10;
-/** What is shorter is not looked into. */
+/** Shorter delays are ignored. */
 const leastMs = 10;
 
-/** When an event loop was late. */
+/** A delay of an event loop. */
 export interface Delay extends Stretch {
-  /** How long its thread was on a processor since the look before, in milliseconds. */
+  /** CPU time of its thread since the previous sample, in milliseconds. */
   worked: number;
-  /** The processor on which that ended. */
+  /** The processor at the end of the delay. */
   processor: number;
 }
 
-/** What such a file tells. */
+/** Parses such a file. */
 export function delaysIn(lines: string): Delay[] {
   return numbersIn(lines).map(([from = NaN, until = NaN, worked = NaN, processor = NaN]) => ({
     from,
@@ -26,7 +26,7 @@ export function delaysIn(lines: string): Delay[] {
 }
 
 const file = process.env["LOAD_DELAYS_FILE"];
-// The processes that start the server and the worker are given the same.
+// The parent processes of server and worker get the same option.
 if (file !== undefined && process.argv[1]?.endsWith("/src/server.ts")) {
   writeFileSync(file, "");
   let last = { at: clock(), worked: worked() };
@@ -35,18 +35,18 @@ if (file !== undefined && process.argv[1]?.endsWith("/src/server.ts")) {
     const due = last.at + everyMs;
     if (now - due > leastMs)
       appendFileSync(file, lineOf(due, now, workedNow - last.worked, processor()));
-    // What that took is not the server's.
+    // Excludes the time of this measurement.
     last = { at: clock(), worked: workedNow };
   }, everyMs).unref();
 }
 
-/** How long the main thread has been on a processor so far, in milliseconds. */
+/** CPU time of the main thread so far, in milliseconds. */
 function worked(): number {
   const [nanoseconds] = readFileSync(`/proc/self/task/${process.pid}/schedstat`, "utf8").split(" ");
   return Number(nanoseconds) / 1e6;
 }
 
-/** On which processor it is. */
+/** The current processor of the main thread. */
 function processor(): number {
   const text = readFileSync(`/proc/self/task/${process.pid}/stat`, "utf8");
   // The 39th; the name, which is the second, may hold spaces and ends with a parenthesis (proc_pid_stat(5)).

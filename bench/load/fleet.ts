@@ -18,17 +18,17 @@ import { lateOf } from "./lateness.ts";
 
 const root = join(import.meta.dirname, "../..");
 
-/** The whole service, as `npm start` has it, on a database that is full. */
+/** The whole service, started by `npm start`, on a full database. */
 export interface Fleet {
   url: string;
   token: string;
   size: Size;
   pool: pg.Pool;
-  /** The server's figures: event-loop delay since the last look in milliseconds, memory in MB, refused requests so far. */
+  /** The server's metrics: event-loop delay since the last read in milliseconds, memory in MB, rejected requests so far. */
   look(): Promise<Figures>;
-  /** When the server's event loop was late by more than ten milliseconds. */
+  /** The server's event-loop delays of more than ten milliseconds. */
   delays(): Promise<Delay[]>;
-  /** Asks as the one who may do everything. */
+  /** Sends a request as a user with all permissions. */
   // eslint-disable-next-line @typescript-eslint/no-explicit-any
   ask(query: string, variables?: object): Promise<any>;
   stop(): Promise<void>;
@@ -37,13 +37,13 @@ export interface Fleet {
 interface Figures {
   eventLoop: { p99: number; most: number };
   memory: number;
-  /** Processor time so far of the server and of the database, in seconds. */
+  /** CPU time of the server and of the database so far, in seconds. */
   cpu: number;
   databaseCpu: number;
   refused: number;
 }
 
-/** Starts database, stand-ins, server and worker, and waits until the search engine has everything. */
+/** Starts database, emulators, server and worker, and waits until the search engine is up to date. */
 export async function startFleet(scale: number, env: Record<string, string> = {}): Promise<Fleet> {
   const size = Object.fromEntries(
     Object.entries(fullSize).map(([kind, count]) => [kind, Math.ceil(count * scale)]),
@@ -77,7 +77,7 @@ export async function startFleet(scale: number, env: Record<string, string> = {}
     await migrate({ ownerUrl: database.url, tenant: "backoffice" }, () => {});
     const client = await pool.connect();
     await fill(client, size);
-    // The first import is due at once otherwise, beside everything.
+    // Otherwise the first import would start at once, during the measurements.
     await client.query(
       "update erp_schedule set next_at = now() + interval '1 day' where what = 'import'",
     );
@@ -124,7 +124,7 @@ export async function startFleet(scale: number, env: Record<string, string> = {}
         const text = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
         const of = (pattern: string) => {
           const figure = Number(new RegExp(`^${pattern} ([\\d.e+-]+)`, "m").exec(text)?.[1]);
-          // The server takes another port where its own is taken.
+          // The server selects another port when its own is in use.
           if (Number.isNaN(figure))
             throw new Error(
               `no ${pattern} at port ${metricsPort}, which others may have: run it again`,
@@ -169,7 +169,7 @@ export async function startFleet(scale: number, env: Record<string, string> = {}
   }
 }
 
-/** Waits for `npm start` to say that it runs. */
+/** Waits until `npm start` reports that it runs. */
 function ready(child: ChildProcess): Promise<void> {
   return new Promise((resolve, reject) => {
     let said = "";
@@ -181,7 +181,7 @@ function ready(child: ChildProcess): Promise<void> {
   });
 }
 
-/** A session of a user who may do everything, which needs no login. */
+/** Creates a session of a user with all permissions, without a login. */
 async function openSession(pool: pg.Pool): Promise<string> {
   const token = makeToken("session");
   await pool.query(
@@ -213,9 +213,9 @@ async function searchIsLevel(fleet: Fleet): Promise<void> {
   );
 }
 
-/** A million audit rows that came at once would be sealed beside the first phases, which is no load of an ordinary day. */
+/** A million new audit rows would be sealed during the first phases, which is not part of an ordinary day's load. */
 async function sealAuditLog(client: pg.ClientBase): Promise<void> {
-  // The first round only marks what is there; how far it is sealed then is up to that mark.
+  // The first round only marks existing rows; the second seals up to that mark.
   for (let round = 0, isFull = true; round < 2 || isFull; round++) {
     const { rows } = await client.query<{ is_full: boolean }>(
       "select is_full from seal_audit_log('0 seconds')",

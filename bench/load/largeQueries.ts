@@ -6,11 +6,11 @@ const products = `nodes { ${columns} }`;
 const orders =
   "nodes { id erpOrderNumber placedAt status totalAmount currency customer { id name city } lines { id description quantity amount } }";
 
-/** As many pages as one operation may ask for, of the largest size. */
+/** The maximum number of pages in one operation, each of the maximum size. */
 const pages = (field: string, count: number, selection: string, beside = "") =>
   `{ ${Array.from({ length: count }, (_page, n) => `page${n}: ${field}(first: 250, offset: ${n * 250}) { ${selection} }`).join(" ")} ${beside} }`;
 
-// Answers of one and a half to two and a half megabytes; of the last three, something is figures, or left to Grafast.
+// Responses of 1.5 to 2.5 MB; the last three include aggregates or fields that only Grafast answers.
 const documents = [
   `{ campaigns(first: 1000) { id title vintage color price medium status scheduledAt product { id name wineType { id name color } }
     author { id name roles { id name permissions { id key } } } } }`,
@@ -38,7 +38,7 @@ const documents = [
   ),
 ];
 
-/** The nth of operations that ask for as much as one may. */
+/** The nth of the operations of maximum size. */
 export function largeQuery(n: number): Sent {
   const query = documents[n % documents.length];
   return { body: JSON.stringify({ query }), writes: false };

@@ -1,17 +1,17 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
 
-/** How often an event loop is looked at, in milliseconds; what `prom-client` takes by itself. */
+/** The sampling interval of an event loop in milliseconds; the default of `prom-client`. */
 const everyMs = 10;
 
 /**
- * How late an event loop was, in milliseconds, of what `monitorEventLoopDelay` reads: that is the time from one look to the next, ten
- * milliseconds where nothing is ever late.
+ * The delay of an event loop in milliseconds, computed from a value of `monitorEventLoopDelay`. That value is the time
+ * between two samples, which is ten milliseconds without delay.
  */
 export function lateOf(readMs: number): number {
   return Math.max(0, readMs - everyMs);
 }
 
-/** Looks at the event loop of this process; tells by how much it was late in so large a share of the looks. */
+/** Samples the event loop of this process; returns a percentile of its delay. */
 export function watchLateness(): (share: number) => number {
   const delay = monitorEventLoopDelay({ resolution: everyMs });
   delay.enable();

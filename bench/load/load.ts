@@ -22,11 +22,11 @@ import { openSlowly } from "./slowConnections.ts";
 import { watchStandstill } from "./standstill.ts";
 import { clock, lengthWithout } from "./stretches.ts";
 
-// `npm run test:load`: the whole service on a full database, under load from outside; exits with 1 when a promise is broken.
-// One thread helps V8 here as well (`--v8-pool-size=1`): clients have machines of their own, and four would take the processors from the server.
+// `npm run test:load`: the whole service on a full database under external load; exits with 1 when a limit is exceeded.
+// V8 has one helper thread here too (`--v8-pool-size=1`), because more would compete with the server for the processors.
 //   npm run test:load -- [--minutes 10] [--rate 100] [--soak 200000] [--only steady,overload,beside,large,slow,documents,soak] [--scale 1] [--pool 10]
-// `--soak` sends so many mixed requests at the end; without it there is none. `--scale 0.1` has a tenth of the rows, to try it out; `--pool` is
-// DATABASE_POOL_SIZE: where the database is on the same cores, each of its processes at work takes as much of them as the server.
+// `--soak` sends this many mixed requests at the end; the default is none. `--scale 0.1` uses a tenth of the rows; `--pool` is
+// DATABASE_POOL_SIZE: on the same cores, each active database process takes as much of them as the server.
 
 const { values: flags } = parseArgs({
   options: {
@@ -51,11 +51,11 @@ const standstill = await watchStandstill();
 const client = makeClient(fleet.url, fleet.token);
 let offset = 0;
 const mixed = makeMix(fleet.size);
-/** Every phase goes on where the last one ended. */
+/** Each phase continues the sequence of the previous one. */
 const next = (): Sent => mixed(offset++);
 
 try {
-  // Plans, caches and compiled code are there on an ordinary day.
+  // Warms up plans, caches and compiled code.
   await client.asFastAs(8, after(10), next, () => undefined);
   if (chosen.has("steady")) await steady();
   if (chosen.has("overload")) await overload();
@@ -73,7 +73,7 @@ console.log(`\n${((performance.now() - begun) / 60_000).toFixed(1)} minutes`);
 for (const line of brokenPromises()) console.log(`BROKEN: ${line}`);
 process.exit(brokenPromises().length > 0 ? 1 : 0);
 
-/** The event loop's delay while `work` runs; a look begins a new one. */
+/** The event loop's delay while `work` runs; each read starts a new measurement. */
 async function watched<T>(
   work: () => Promise<T>,
 ): Promise<{ result: T; figures: Awaited<ReturnType<Fleet["look"]>>; longest: number | null }> {
@@ -105,8 +105,7 @@ async function watched<T>(
 }
 
 /**
- * The server's longest delay since then, in milliseconds, without what the processor on which it was itself stood still meanwhile; null where that is
- * not known.
+ * The server's longest delay since then in milliseconds, without pauses of its processor; null when these are unknown.
  */
 async function longestDelay(start: number): Promise<number | null> {
   const still = standstill
@@ -200,14 +199,14 @@ function refused(outcomes: readonly Outcome[]): readonly Outcome[] {
   return outcomes.filter(({ status }) => status === 503 || status === 429);
 }
 
-/** A short look at whether all is as on an ordinary day. */
+/** A short check that the service has returned to normal. */
 async function ordinary(seconds: number): Promise<void> {
   const { result } = await watched(() => client.atRate(rate, after(seconds), next));
   show(result, seconds);
   promiseOrdinary(result);
 }
 
-/** Exports and an import beside ordinary requests; `withLarge` a large query a second as well. After another such phase there is little left to import. */
+/** Exports and an import during ordinary requests; `withLarge` adds a large query a second. A second such phase imports little. */
 async function beside(withLarge: boolean): Promise<void> {
   const large = withLarge ? ", with a large query a second" : "";
   console.log(`\nTwo large exports and an import${large} beside ${rate} requests a second`);
@@ -245,7 +244,7 @@ async function slow(): Promise<void> {
   }
 }
 
-/** Every one has to be read, measured and planned, and makes room for the next. */
+/** Each document is parsed, measured and planned, and evicts another from the cache. */
 async function documents(): Promise<void> {
   const count = 40_000;
   console.log(`\n${count} distinct documents over 8 connections`);
@@ -269,7 +268,7 @@ async function documents(): Promise<void> {
   console.log(`  memory, MB: ${samples.map((memory) => memory.toFixed(0)).join(" ")}`);
   promise("requests that failed", failed, 0, "");
   promise(
-    // Until then caches of known size are filled, and the runtime takes what it is given.
+    // Before that, bounded caches are filled, and the heap grows to its limit.
     "memory at the end by that after 24,000",
     ((samples.at(-1) ?? NaN) / (samples[5] ?? NaN)) * 100,
     110,
@@ -311,7 +310,7 @@ async function soak(): Promise<void> {
   );
   await setTimeout(1_000);
   promise("requests that failed", failed, 0, "");
-  // The first half fills caches of known size.
+  // The first half fills bounded caches.
   const half = Math.floor(samples.length / 2);
   const [before, later] = [samples.slice(half / 2, half), samples.slice(-half / 2)].map(
     (part) => part.reduce((sum, one) => sum + one, 0) / part.length,

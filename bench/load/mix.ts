@@ -3,15 +3,15 @@ import { idOf, type Size } from "../compare/dataSet.ts";
 import type { Sent } from "./client.ts";
 
 interface Kind {
-  /** Of a hundred requests. */
+  /** The number in a hundred requests. */
   share: number;
   writes?: true;
   document: string;
   variables: (n: number, size: Size) => object;
 }
 
-// What people and their front ends ask for over a day: single rows and pages of all that there is, a search, now and then the audit
-// log, and one change to six looks.
+// Typical requests of users and front ends: single rows and pages of all types, a search, sometimes the audit
+// log, and one change to six reads.
 const kinds: readonly Kind[] = [
   {
     share: 12,
@@ -104,7 +104,7 @@ const kinds: readonly Kind[] = [
   },
 ];
 
-/** A hundred requests in an order that mixes them: each kind as often as its share. */
+/** A hundred requests in mixed order, each kind by its share. */
 const hundred: readonly Kind[] = kinds
   .flatMap((kind) =>
     Array.from({ length: kind.share }, (_value, k) => ({ kind, at: (k + 0.5) / kind.share })),
@@ -112,7 +112,7 @@ const hundred: readonly Kind[] = kinds
   .toSorted((a, b) => a.at - b.at)
   .map(({ kind }) => kind);
 
-/** The nth request of the mix: the same for the same n, but for new rows' titles. */
+/** The nth request of the mix; deterministic except for titles of new rows. */
 export function makeMix(size: Size): (n: number) => Sent {
   return (n) => {
     const kind = hundred[n % hundred.length];

@@ -1,6 +1,6 @@
 import type { Outcome } from "./client.ts";
 
-/** The value that so much of the list is at most; NaN of an empty one. */
+/** A percentile of the list; NaN for an empty one. */
 export function percentile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.floor((sorted.length - 1) * share)] ?? NaN;
@@ -9,16 +9,16 @@ export function percentile(values: readonly number[], share: number): number {
 const ms = (value: number) => value.toFixed(1);
 const broken: string[] = [];
 
-/** Prints whether a promise holds, and remembers it. */
+/** Prints and stores whether a value is within its limit. */
 export function promise(what: string, value: number, atMost: number, unit: string): void {
-  // What was not measured is not kept.
+  // A missing measurement counts as exceeded.
   const holds = value <= atMost;
   const line = `${what}: ${value.toFixed(1)} ${unit}, promised at most ${atMost}`;
   console.log(`  ${holds ? "holds " : "BROKEN"}  ${line}`);
   if (!holds) broken.push(line);
 }
 
-/** The same of what has to be at least so much. */
+/** The same for a lower limit. */
 export function promiseAtLeast(what: string, value: number, atLeast: number, unit: string): void {
   const holds = value >= atLeast;
   const line = `${what}: ${value.toFixed(1)} ${unit}, promised at least ${atLeast.toFixed(1)}`;
@@ -57,12 +57,12 @@ export function show(outcomes: readonly Outcome[], seconds: number): void {
   if (first) console.log(`  the first failure: ${first.status} ${first.text}`);
 }
 
-/** Those that were answered with what they asked for. */
+/** The successful requests. */
 export function answered(outcomes: readonly Outcome[]): readonly Outcome[] {
   return outcomes.filter(({ status, failed }) => status === 200 && !failed);
 }
 
-/** What holds under the load that the service is made for. */
+/** The limits under the intended load. */
 export function promiseOrdinary(outcomes: readonly Outcome[], share = 0.99): void {
   const good = answered(outcomes);
   promise("requests that failed", outcomes.length - good.length, 0, "");
@@ -72,7 +72,7 @@ export function promiseOrdinary(outcomes: readonly Outcome[], share = 0.99): voi
   promise("writes p99", percentile(times(true), share), 300, "ms");
 }
 
-/** Prints what became of them in each of the spans of so many seconds, for who asks when something went on. */
+/** Prints the outcomes in intervals of this many seconds. */
 export function showCourse(outcomes: readonly Outcome[], seconds: number): void {
   const start = Math.min(...outcomes.slice(0, 100).map(({ due }) => due));
   const spans = Map.groupBy(outcomes, ({ due }) => Math.floor((due - start) / 1000 / seconds));

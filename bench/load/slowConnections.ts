@@ -1,14 +1,14 @@
 import { once } from "node:events";
 import { type Socket, createConnection } from "node:net";
 
-/** Opens so many connections that take the server's patience: idle ones, ones whose head and ones whose body comes byte by byte. */
+/** Opens this many slow connections: idle ones, and ones that send their head or body byte by byte. */
 export async function openSlowly(url: string, count: number): Promise<() => void> {
   const { hostname, port } = new URL(url);
   const head = "POST /graphql HTTP/1.1\r\nHost: load\r\nContent-Type: application/json\r\n";
   const sockets: Socket[] = [];
   for (let n = 0; n < count; n++) {
     const socket = createConnection(Number(port), hostname);
-    // The server ends those that take too long, which is its right.
+    // The server may close connections that take too long.
     socket.on("error", () => undefined);
     sockets.push(socket);
   }

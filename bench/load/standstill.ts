@@ -4,16 +4,16 @@ import { writeSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { clock, lineOf, numbersIn, type Stretch } from "./stretches.ts";
 
-// Whether the machine itself stood still, as one does whose host halts it: the host counts only what it gave to others, and not always that.
-// On each processor something wakes up every two milliseconds that comes before all other processes on this machine. When that is late, none
-// of them was at work there either, but what the kernel does in one go.
+// Detects pauses of the whole machine, such as by its host. The steal time of the host does not include all of them.
+// On each processor a real-time process wakes up every two milliseconds. When it is late, no other process ran
+// there either, except for the kernel.
 
 const everyMs = 2;
 const leastMs = 2;
 
-/** Watches the machine. */
+/** Watches the machine for pauses. */
 export interface Standstill {
-  /** When each processor stood still since the watch began; null where the system does not let anything come before all else. */
+  /** The pauses of each processor since the start; null when the system does not allow real-time priority. */
   stretches(): readonly Stretch[][] | null;
   stop(): void;
 }
@@ -30,7 +30,7 @@ export async function watchStandstill(): Promise<Standstill> {
       stdio: ["ignore", "pipe", "inherit"],
     });
     watchers.push(watcher);
-    // Its first line says that it runs.
+    // Its first line reports that it runs.
     await Promise.race([once(watcher.stdout, "data"), once(watcher, "exit")]);
     const own = { lines: "" };
     told.push(own);
@@ -47,7 +47,7 @@ export async function watchStandstill(): Promise<Standstill> {
   return { stretches, stop };
 }
 
-/** Has a process come before all else on one processor, by tools that are in Debian's base. */
+/** Gives a process real-time priority on one processor, with tools of Debian's base system. */
 function comesFirst(pid: number, cpu: number): boolean {
   try {
     for (const [tool, ...args] of [

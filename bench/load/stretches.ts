@@ -1,15 +1,15 @@
-/** A stretch of time by this machine's clock, which all its processes share, in milliseconds. */
+/** An interval in milliseconds by the machine's monotonic clock, which all processes share. */
 export interface Stretch {
   from: number;
   until: number;
 }
 
-/** What that clock says. */
+/** The current time of that clock. */
 export function clock(): number {
   return Number(process.hrtime.bigint()) / 1e6;
 }
 
-/** How long a stretch is without what `others` cover of it, which may overlap, in milliseconds. */
+/** The duration of an interval without the parts that `others` cover, in milliseconds; these may overlap. */
 export function lengthWithout({ from, until }: Stretch, others: readonly Stretch[]): number {
   let left = 0;
   let at = from;
@@ -20,12 +20,12 @@ export function lengthWithout({ from, until }: Stretch, others: readonly Stretch
   return left + Math.max(0, until - at);
 }
 
-/** Numbers as a line of text, by which processes tell of theirs. */
+/** Formats numbers as a line of text for another process. */
 export function lineOf(...numbers: number[]): string {
   return `${numbers.join(" ")}\n`;
 }
 
-/** The numbers of such lines. */
+/** Parses such lines. */
 export function numbersIn(lines: string): number[][] {
   return lines
     .split("\n")

@@ -4,15 +4,15 @@ import { type Client, after } from "./client.ts";
 import type { Fleet } from "./fleet.ts";
 import { promise } from "./promises.ts";
 
-/** How many exports the worker is to do. */
+/** The number of exports for the worker. */
 const exported = 2;
-/** Two more are asked for at once, and cancelled, each time so much later, in milliseconds. */
+/** Two more are requested at once and cancelled after this many milliseconds each. */
 const askedAgainMs = 3_000;
 
 /**
- * Prepares the export of all products: what returns lets the worker do two of them and import the ERP's orders, asks for more that are
- * cancelled before they are done, and tells how that ended.
- * What is sent is made beforehand and once: who asks has a machine of their own, and making it would take a processor from the server.
+ * Prepares the export of all products. The returned function makes the worker run two of them and an import of the ERP's
+ * orders, requests more that are cancelled, and reports the result. Requests are built once in advance, because building
+ * them would take CPU time from the server.
  */
 export async function prepareWorkBeside(
   fleet: Fleet,
@@ -56,12 +56,12 @@ export async function prepareWorkBeside(
     await Promise.all(Array.from({ length: exported }, begin));
     const kept = await open();
     let asked = kept.length;
-    // At the least so long, that there is something to measure.
+    // The minimum duration of the measurement.
     const least = after(20);
     const limit = after(600);
     while (!limit() && ((await isAtWork(pool)) || !least())) {
       await setTimeout(askedAgainMs);
-      // To be asked for many is what holds up others the longest.
+      // Requests for many products block others the longest.
       await Promise.all([begin(), begin()]);
       const others = (await open()).filter((id) => !kept.includes(id));
       for (const id of others)
@@ -72,7 +72,7 @@ export async function prepareWorkBeside(
   };
 }
 
-/** Whether there is anything to be exported or imported. */
+/** Whether exports or imports are pending. */
 async function isAtWork(pool: pg.Pool): Promise<boolean> {
   const { rows } = await pool.query(
     `select from export_jobs where state in ('queued', 'running')
@@ -81,7 +81,7 @@ async function isAtWork(pool: pg.Pool): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** Tells how it ended. */
+/** Reports the result. */
 async function tellWork(
   pool: pg.Pool,
   template: string,

@@ -5,8 +5,8 @@ interface Emitter {
   onFilter: (event: "authenticate", handler: (caller: object) => object) => void;
 }
 
-// Directus as its own programs start it, over a database that prepareDirectus.ts has made. Everyone is an administrator: nothing is asked
-// of who calls, and rights are not looked up.
+// Directus, started like its own CLI, on a database of prepareDirectus.ts. Every caller is an administrator: there is no
+// authentication, and permissions are not looked up.
 const { default: emitter } = (await import(`${api}/emitter`)) as { default: Emitter };
 const { createServer } = (await import(`${api}/server`)) as { createServer: () => Promise<Server> };
 emitter.onFilter("authenticate", (caller) => ({

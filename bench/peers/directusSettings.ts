@@ -3,7 +3,7 @@ import { registerHooks } from "node:module";
 import { join } from "node:path";
 import "./loopbackOnly.ts";
 
-// To be imported before anything of Directus, which reads its settings as it is loaded.
+// Must be imported before Directus, which reads its settings when it is loaded.
 
 /** The package of Directus' modules, which are published without types. */
 export const api = "@directus/api";
@@ -13,7 +13,7 @@ const folder = join(import.meta.dirname, "node_modules/.directus");
 for (const name of ["extensions", "uploads"]) mkdirSync(join(folder, name), { recursive: true });
 
 Object.assign(process.env, {
-  // Nothing of a .env file, of extensions or of migrations that happen to lie where this is started.
+  // Ignores a .env file, extensions and migrations in the current folder.
   CONFIG_PATH: join(folder, "none.json"),
   EXTENSIONS_PATH: join(folder, "extensions"),
   MIGRATIONS_PATH: join(folder, "migrations"),
@@ -26,13 +26,13 @@ Object.assign(process.env, {
   SECRET: crypto.randomUUID(),
   // No cached answers; its caches of the schema and of rights stay on.
   CACHE_ENABLED: "false",
-  // The cached schema is frozen, where it would be copied for each request.
+  // The cached schema is frozen instead of copied for each request.
   CACHE_SCHEMA_FREEZE_ENABLED: "true",
-  // No limits on how much is asked.
+  // No limits on queries.
   RATE_LIMITER_ENABLED: "false",
   PRESSURE_LIMITER_ENABLED: "false",
   QUERY_LIMIT_DEFAULT: "-1",
-  // Nothing that is not asked here.
+  // Disables unused features.
   SERVE_APP: "false",
   WEBSOCKETS_ENABLED: "false",
   WEBSOCKETS_LOGS_ENABLED: "false",

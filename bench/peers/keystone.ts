@@ -5,7 +5,7 @@ import {
 } from "@keystone-6/core/___internal-do-not-use-will-break-in-patch/artifacts";
 import { keystone, prismaClient } from "./keystoneConfig.ts";
 
-// Keystone as its own `start` has it, without its admin's pages, over a database that prepareKeystone.ts has made.
+// Keystone, started like its own `start` without the admin pages, on a database of prepareKeystone.ts.
 const system = createSystem(keystone);
 const running = system.getKeystone(createRequire(import.meta.url)(prismaClient));
 await running.connect();

@@ -17,13 +17,13 @@ const at = () =>
   timestamp({
     validation: { isRequired: true },
     defaultValue: { kind: "now" },
-    // As the column is, with its zone.
+    // With a time zone, like the column.
     db: { extendPrismaSchema: (field) => `${field} @postgresql.Timestamptz(6)` },
   });
 const table = (map: string, fields: Parameters<typeof list>[0]["fields"]) =>
   list({ access: allowAll, db: { map }, fields });
 
-// Keystone over the tables of tables.ts; everyone may do everything.
+// Keystone over the tables of tables.ts; every caller has full access.
 export const keystone = config({
   telemetry: false,
   ui: { isDisabled: true },
@@ -31,7 +31,7 @@ export const keystone = config({
     provider: "postgresql",
     idField: { kind: "uuid" },
     prismaClientPath: "client",
-    // A pool as the others', whose statements are prepared as those of the hand-written servers are.
+    // The same pool as the others, with prepared statements like those of the handwritten servers.
     prismaClientOptions: () => ({
       adapter: new PrismaPg(
         { connectionString: process.argv.at(-1), max: 10 },

@@ -1,7 +1,7 @@
 import { api } from "./directusSettings.ts";
 import { makeOwnDatabase } from "./tables.ts";
 
-// Makes Directus' database: our rows, its system tables by its seeds and migrations, and its metadata about our tables.
+// Creates Directus' database: our rows, its system tables by its seeds and migrations, and its metadata about our tables.
 //   npm run bench -- peers/prepareDirectus <our database's address> <its own>
 
 interface Database {
@@ -48,7 +48,7 @@ const collections = [
   "campaigns",
   "audit_log",
 ];
-// Without a record of who has changed what: the others that are compared keep none.
+// Without an activity log, because the other peers have none.
 await database("directus_collections").insert(
   collections.map((collection) => ({ collection, accountability: null })),
 );

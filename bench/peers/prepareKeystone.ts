@@ -8,11 +8,11 @@ import { build } from "esbuild";
 import { folder, keystone, prismaClient } from "./keystoneConfig.ts";
 import { makeOwnDatabase } from "./tables.ts";
 
-// Makes Keystone's database of our rows, and what its own `build` makes of its configuration.
+// Creates Keystone's database with our rows, and the files of its own `build`.
 //   npm run bench -- peers/prepareKeystone <our database's address> <its own>
 
 const [ourUrl = "", ownUrl = ""] = process.argv.slice(2);
-// As Prisma has them: what is joined stands by its type's name in the alphabet.
+// Prisma's convention: the columns of a join table are in alphabetical order of the type names.
 const joining = (name: string, columns: string, a: string, b: string) => ({
   name: `"${name}"`,
   definition: `"A" uuid not null references ${a} on delete cascade,

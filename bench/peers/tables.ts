@@ -2,21 +2,21 @@ import { pipeline } from "node:stream/promises";
 import pg from "pg";
 import { from as copyFrom, to as copyTo } from "pg-copy-streams";
 
-/** A table of a peer's own database, filled with what a query gives of ours. */
+/** A table of a peer's own database, filled by a query of ours. */
 interface Table {
   name: string;
   /** Its columns and constraints. */
   definition: string;
-  /** The columns that the query gives, in its order. */
+  /** The columns of the query, in order. */
   columns: string;
   query: string;
   indexes?: readonly string[];
 }
 
 /**
- * What the six operations ask for, with one primary key each and the fields' names as columns, which is what Directus and Keystone take
- * for granted. What joins two tables is missing here: each of them has its own. Users and products may lack everything but an id, or Directus
- * would ask for it again where a new campaign names one.
+ * The tables of the six operations, with a single primary key each and field names as columns, as Directus and Keystone
+ * require. Join tables are missing, because each peer has its own. Users and products require only an id; otherwise
+ * Directus would require the other fields for a new campaign.
  */
 const shared: readonly Table[] = [
   {
@@ -80,13 +80,13 @@ export interface Joining {
   indexes: readonly string[];
 }
 
-/** What the peer calls the tables between users and roles, and roles and permissions. */
+/** The peer's names of the join tables of users and roles, and of roles and permissions. */
 export interface Joinings {
   userRoles: Joining;
   rolePermissions: Joining;
 }
 
-/** Makes a peer's empty database on our server and fills it with our rows. `ownUrl` is its address for a superuser. */
+/** Creates a peer's database on our server and fills it with our rows. `ownUrl` is its superuser URL. */
 export async function makeOwnDatabase(
   ourUrl: string,
   ownUrl: string,
@@ -102,7 +102,7 @@ export async function makeOwnDatabase(
   await ours.query(`create database ${name}`);
   const own = new pg.Client({
     connectionString: ownUrl,
-    // Rows whose commit is not in the log yet are not marked as visible to all by vacuum, and counting would read each of them.
+    // Vacuum does not mark rows as visible to all before their commit is in the WAL, and counting would read each of them.
     options: "-c synchronous_commit=on",
   });
   await own.connect();

@@ -3,7 +3,7 @@ import { createSchema, createYoga } from "graphql-yoga";
 import { loaderContext, loadingResolvers, type LoaderContext } from "../compare/dataLoaders.ts";
 import { typeDefs } from "../compare/handWritten.ts";
 
-// GraphQL Yoga with DataLoader, with its caches of parsed and validated documents, which are on as it comes.
+// GraphQL Yoga with DataLoader and its default caches of parsed and validated documents.
 const yoga = createYoga<object, LoaderContext>({
   schema: createSchema({ typeDefs, resolvers: loadingResolvers as never }),
   context: loaderContext,

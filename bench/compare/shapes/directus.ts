@@ -15,7 +15,7 @@ interface Created {
   authorUserId: string;
 }
 
-/** Directus': a row that joins two tables stands between them, and one that another refers to is named by an object. */
+/** Directus: join rows are visible between two tables, and references are objects. */
 export const directusShapes: Shapes = {
   user: {
     document: `query One($id: ID!) { users_by_id(id: $id) { id email name isActive createdAt

@@ -6,7 +6,7 @@ interface Created {
   authorUserId: string;
 }
 
-/** Keystone's: filters and orders are objects, and what refers to another row is connected with it. */
+/** Keystone: filters and orders are objects, and references use `connect`. */
 export const keystoneShapes: Shapes = {
   user: {
     document: `query One($id: ID!) { user(where: { id: $id }) { id email name isActive createdAt

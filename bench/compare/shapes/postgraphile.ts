@@ -11,7 +11,7 @@ const flat = (roles: JoinedRole[]) =>
     })),
   );
 
-/** Bare PostGraphile's: a row that joins two tables stands between them. */
+/** Bare PostGraphile: join rows are visible between two tables. */
 export const postgraphileShapes: Shapes = {
   user: {
     document: `query One($id: UUID!) { user(rowId: $id) { id: rowId email name isActive createdAt

@@ -1,11 +1,11 @@
 import type { Operation } from "../operations.ts";
 
-/** How a server whose shape is its own is asked for an operation. */
+/** An operation of a server whose API differs from the published one. */
 export interface Shape {
   document: string;
-  /** Makes its variables of those of the published API, where they differ. */
+  /** Converts the published API's variables when they differ. */
   variables?: (published: never) => Record<string, unknown>;
-  /** Brings its answer into the published shape. */
+  /** Converts its response into the published form. */
   toPublished: (data: never) => unknown;
 }
 
@@ -27,7 +27,7 @@ export function inOrder(roles: readonly Role[]): Role[] {
     .toSorted(by("name"));
 }
 
-/** As the collation `display_order` of names and e-mail addresses. */
+/** Sorts like the collation `display_order` of names and e-mail addresses. */
 const displayOrder = new Intl.Collator("da", { ignorePunctuation: false });
 
 function by<K extends string>(property: K) {
@@ -35,7 +35,7 @@ function by<K extends string>(property: K) {
     displayOrder.compare(a[property], b[property]);
 }
 
-/** The same for users, which have an email for this. */
+/** The same for users, who are sorted by email. */
 export function usersInOrder<T extends { email: string }>(users: readonly T[]): T[] {
   return users.toSorted(by("email"));
 }
