@@ -12,10 +12,10 @@ const note = (words: string) =>
   `comment on column planted.note is '@searchIndex ${words}\nA note.'`;
 const sound = `${collection("@searchCollection planted")}; ${note("searchable")}`;
 
-/** Violations of the rules for search tags: collections that could not be built or would show too much. */
+/** Violations of the search-tag rules: invalid collections, and fields that expose too much. */
 export const enginePlants: Plant[] = [
   {
-    what: "a collection of another's name, without a field, and with an order and a condition that there are not",
+    what: "a duplicate collection name without a field and with an unknown sort and condition",
     sql: collection("@searchCollection products\n@searchSort note\n@searchOnly note"),
     violations: [
       "table planted: another table has the tag @searchCollection products as well",
@@ -25,7 +25,7 @@ export const enginePlants: Plant[] = [
     ],
   },
   {
-    what: "a field of no collection, with words that there are not",
+    what: "a field without a collection and with unknown words",
     sql: note("serchable dataType hexcolor"),
     violations: [
       "column planted.note: has the tag @searchIndex, but what it belongs to has no @searchCollection",
@@ -34,13 +34,13 @@ export const enginePlants: Plant[] = [
     ],
   },
   {
-    what: "fields that the engine cannot hold or search, or that nobody may read",
+    what: "fields of unsupported types and an unreadable field",
     sql: `${sound};
       alter table planted add column shape point, add column size integer, add column parts text[], add column hush text;
       comment on column planted.shape is '@searchIndex filter\nA shape.';
       comment on column planted.size is '@searchIndex searchable\nA size.';
       comment on column planted.parts is '@searchIndex sort\nParts.';
-      comment on column planted.hush is '@internal\n@searchIndex searchable\nNobody''s.'`,
+      comment on column planted.hush is '@internal\n@searchIndex searchable\nA hidden text.'`,
     violations: [
       "column planted.hush: has the tag @searchIndex, and nobody may read it",
       "column planted.parts: a list has no order; take `sort` out of @searchIndex",
@@ -49,7 +49,7 @@ export const enginePlants: Plant[] = [
     ],
   },
   {
-    what: "fields of rows that those who may search need not be allowed to read",
+    what: "fields that show rows without the permission to read them",
     sql: `${sound};
       alter table planted add column user_id uuid references users on delete cascade;
       create index planted_user_id_idx on planted (user_id);
@@ -57,7 +57,7 @@ export const enginePlants: Plant[] = [
       create function planted_owners(planted planted) returns text as $$ select 'none' $$ language sql stable;
       comment on function planted_owners is '@searchIndex searchable
 @searchFrom users.id
-Who has it.';`,
+Its owners.';`,
     violations: [
       "foreign key planted_user_id_fkey on planted, email: shows rows of users to those who may search, and these need not hold users.read",
       "foreign key planted_user_id_fkey on planted, shoe_size: has the tag @searchIndex, and there is no such column",

@@ -15,7 +15,7 @@ interface BadCase extends Case {
 const table = (columns: string, rest = "") =>
   `create table t (id uuid primary key default uuidv7()${columns});${rest} comment on table t is 'T.';`;
 
-/** Each violates exactly one rule, once. `wines` is a table in use. */
+/** Cases with exactly one problem each. `wines` is an existing table. */
 export const bad: BadCase[] = [
   { rule: "transaction", sql: "create index concurrently i on wines (name);" },
   { rule: "transaction", sql: "drop index concurrently i;" },
@@ -172,7 +172,7 @@ export const bad: BadCase[] = [
   },
 ];
 
-/** Common statements without a problem. */
+/** Statements without a problem. */
 export const good: Case[] = [
   {
     sql: table(

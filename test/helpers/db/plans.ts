@@ -1,6 +1,6 @@
 import type pg from "pg";
 
-/** Logs the plan of each statement of later connections as a notice. */
+/** Makes auto_explain log the plan of each statement of later connections as a notice. */
 export async function tellPlans(client: pg.ClientBase): Promise<void> {
   const [name] = (await client.query<{ name: string }>("select current_database() as name")).rows;
   await client.query("load 'auto_explain'");
@@ -40,7 +40,7 @@ function flatten({ Plans = [], ...node }: PlanNode): PlanNode[] {
   return [node, ...Plans.flatMap(flatten)];
 }
 
-/** Whether a node was executed; a planned alternative that did not run cost nothing. */
+/** Whether the node was executed; a plan can contain alternatives that never run. */
 export function hasRun(node: PlanNode): boolean {
   return node["Actual Loops"] > 0;
 }

@@ -36,14 +36,14 @@ export const policyPlants: Plant[] = [
     violations: ["policy planted_bad on planted: a writing policy needs a check of the new row"],
   },
   {
-    what: "a permission asked for each row",
+    what: "a permission check for each row",
     sql: policy("for select to office_api using (has_permission('products.read'))"),
     violations: [
       "policy planted_bad on planted: calls has_permission for each row; write `(select has_permission(...))`",
     ],
   },
   {
-    what: "a permission asked for each new row",
+    what: "a permission check for each new row",
     sql: policy(
       "for insert to office_api with check (has_permission('products.create') and note is null)",
     ),
@@ -52,7 +52,7 @@ export const policyPlants: Plant[] = [
     ],
   },
   {
-    what: "a permission asked for each row beside one asked once",
+    what: "a permission check for each row beside one per statement",
     sql: policy(
       "for select to office_api using ((select has_permission('products.read')) or has_permission('products.update'))",
     ),
@@ -61,14 +61,14 @@ export const policyPlants: Plant[] = [
     ],
   },
   {
-    what: "the caller asked for each row",
+    what: "a caller lookup for each row",
     sql: policy("for select to office_api using (product_id = current_user_id())"),
     violations: [
       "policy planted_bad on planted: calls current_user_id for each row; write `(select current_user_id(...))`",
     ],
   },
   {
-    what: "the caller asked for each row of another table",
+    what: "a caller lookup for each row of another table",
     sql: policy(
       "for select to office_api using (exists (select from users u where u.id = product_id and u.id = current_user_id()))",
     ),
@@ -82,43 +82,43 @@ export const policyPlants: Plant[] = [
     violations: ["policy planted_bad on planted: lets everyone read (`true`)"],
   },
   {
-    what: "a grant that no policy answers",
+    what: "a grant without a policy",
     sql: "drop policy planted_delete on planted",
     violations: ["table planted: office_api may DELETE but no policy says which rows"],
   },
   {
-    what: "a grant on columns that no policy answers",
+    what: "a column grant without a policy",
     sql: "drop policy planted_update on planted",
     violations: ["table planted: office_api may UPDATE but no policy says which rows"],
   },
   {
-    what: "a definer function with the caller's search path",
+    what: "a security definer function without a search_path",
     sql: "alter function planted_things reset search_path",
     violations: [
       "function planted_things(text): a security definer function must pin its search_path",
     ],
   },
   {
-    what: "a definer function that looks elsewhere first",
+    what: "a security definer function that searches another schema first",
     sql: "alter function planted_things(text) set search_path = public",
     violations: [
       "function planted_things(text): searches other schemas before this one; write `set search_path from current`",
     ],
   },
   {
-    what: "a definer function that looks into the caller's temporary schema first",
+    what: "a security definer function that searches the temporary schema first",
     sql: "alter function planted_things(text) set search_path = backoffice, extensions",
     violations: [
       "function planted_things(text): searches other schemas before this one; write `set search_path from current`",
     ],
   },
   {
-    what: "a function of another role",
+    what: "a function owned by another role",
     sql: "reset role; alter function planted_things(text) owner to office_worker",
     violations: ["function planted_things(text): belongs to office_worker, not to office_owner"],
   },
   {
-    what: "a function that may be handed on",
+    what: "a function granted with grant option",
     sql: "grant execute on function planted_things to office_api with grant option",
     violations: [
       "function planted_things(text): office_api holds EXECUTE with grant option; grant it without",
@@ -130,35 +130,35 @@ export const policyPlants: Plant[] = [
     violations: ["function planted_things(text): may be executed by PUBLIC; revoke it"],
   },
   {
-    what: "a function with the rights that PostgreSQL gives by itself",
+    what: "a function with PostgreSQL's default privileges",
     sql: `reset role; create function loose() returns integer language sql stable return 1;
       alter function loose owner to office_owner;
       comment on function loose is 'A function.'`,
     violations: ["function loose(): may be executed by PUBLIC; revoke it"],
   },
   {
-    what: "an open function that is described by tags only",
+    what: "an executable function whose comment has only tags",
     sql: "comment on function planted_things is '@guard products.read'",
     violations: [
       "function planted_things(text): is executable by the request role and has no description",
     ],
   },
   {
-    what: "a guard that asks for an unknown permission",
+    what: "a guard with an unknown permission",
     sql: "comment on function planted_things is '@guard products.read products.eat\nA function.'",
     violations: [
       "function planted_things(text): the tag @guard names the unknown permission products.eat",
     ],
   },
   {
-    what: "a guard that says nothing",
+    what: "a guard without a permission",
     sql: "comment on function planted_things is '@guard\nA function.'",
     violations: [
       "comment of function planted_things(text): the tag @guard has no value; write `@guard <permission>`",
     ],
   },
   {
-    what: "a guarded function that no request can execute",
+    what: "a guarded function without an execute grant",
     sql: "revoke execute on function planted_things from office_api",
     violations: [
       "function planted_things(text): has a @guard but the request role may not execute it",

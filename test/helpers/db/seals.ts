@@ -8,7 +8,7 @@ export interface Sealed {
   head: string;
 }
 
-/** One call of the job's function, without its tolerance for clocks. */
+/** Calls the job's function once, without the clock tolerance. */
 export async function sealBatch(pool: pg.Pool, atMost = 2000): Promise<Sealed[]> {
   const client = await pool.connect();
   try {
@@ -20,11 +20,11 @@ export async function sealBatch(pool: pg.Pool, atMost = 2000): Promise<Sealed[]>
   }
 }
 
-/** Seals all rows. It needs several calls: open transactions of other tests in the same cluster could still write. */
+/** Seals all rows. Needs several calls, because open transactions of other tests in the cluster can still write. */
 export async function sealAll(pool: pg.Pool, atMost = 2000): Promise<Sealed[]> {
   const all: Sealed[] = [];
-  // The first mark comes after all rows, the second one when the first is sealed.
-  for (const what of ["a mark", "what was before the mark to be sealed"]) {
+  // The first mark follows all rows; the second appears once the first is sealed.
+  for (const what of ["a mark", "the rows before the mark to be sealed"]) {
     const { rows } = await pool.query<{ now: string }>("select clock_timestamp()::text as now");
     await waitFor(what, async () => {
       all.push(...(await sealBatch(pool, atMost)));

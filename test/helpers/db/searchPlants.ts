@@ -30,78 +30,78 @@ const noScores =
 const noOrder = (columns: string) =>
   `table planted: no index has its @defaultOrder; add \`create index on planted (${columns})\``;
 
-/** Violations of the rules that searches and orders of connections need an index. */
+/** Violations of the rules that searches and connection orders need an index. */
 export const searchPlants: Plant[] = [
   {
-    what: "a column of words without an index",
+    what: "a word-search column without an index",
     sql: tagged("note", "@search word"),
     violations: [noWords],
   },
   {
-    what: "a column of words with an index for values only",
+    what: "a word-search column with a B-tree index only",
     sql: `${tagged("note", "@search word")}; create index on planted (search_text(note) text_pattern_ops)`,
     violations: [noWords],
   },
   {
-    what: "a column of words with an index of some rows",
+    what: "a word-search column with a partial index",
     sql: `${tagged("note", "@search word")};
       create index on planted using gin (search_text(note) extensions.gin_trgm_ops) where product_id is not null`,
     violations: [noWords],
   },
   {
-    what: "a text of all words that lacks one of its columns",
+    what: "a search_words column that lacks a word-search column",
     sql: `${tagged("note", "@search word")}; ${added("other", "text", "@search word")}; ${searchWords("note")};
       create index on planted using gin (search_text(other) extensions.gin_trgm_ops)`,
     violations: [wrongWords("note, other")],
   },
   {
-    what: "a text of all words that holds a column without the tag",
+    what: "a search_words column that includes an untagged column",
     sql: `${tagged("note", "@search word")}; ${added("other", "text", "")}; ${searchWords("note, other")}`,
     violations: [wrongWords("note")],
   },
   {
-    what: "a text of all words without an index",
+    what: "a search_words column without an index",
     sql: `${tagged("note", "@search word")}; ${searchWords("note")}; drop index planted_search_idx`,
     violations: [
       "column planted.note: has the tag @search word and no index for it; add `create index on planted using gin (search_words extensions.gin_trgm_ops)`",
     ],
   },
   {
-    what: "a column of exact words without an index for either",
+    what: "an exact and word-search column without an index",
     sql: tagged("note", "@search exact word"),
     violations: [noBeginnings, noWords],
   },
   {
-    what: "exact text with an index that knows no beginnings",
+    what: "an exact-search column whose index does not support prefixes",
     sql: `${tagged("note", "@search exact")}; create index on planted (note)`,
     violations: [noBeginnings],
   },
   {
-    what: "exact text that stands second in its index",
+    what: "an exact-search column that is second in its index",
     sql: `${added("number", 'text collate "C"', "@search exact")}; create index on planted (note, number)`,
     violations: [
       "column planted.number: has the tag @search exact and no index for it; add `create index on planted (number)`",
     ],
   },
   {
-    what: "a list of texts without an index",
+    what: "a text list without an index",
     sql: added("labels", "text[]", "@search"),
     violations: [noLabels],
   },
   {
-    what: "a list of texts with an index of the texts as they are written",
+    what: "a text list with an index on the unnormalized texts",
     sql: `${added("labels", "text[]", "@search")}; create index on planted using gin (labels)`,
     violations: [noLabels],
   },
   {
-    what: "a list of exact texts without an index",
+    what: "an exact-search text list without an index",
     sql: added("labels", "text[]", "@search exact"),
     violations: [
       "column planted.labels: has the tag @search and no index for it; add `create index on planted using gin (labels)`",
     ],
   },
   {
-    what: "a list of numbers without an index",
+    what: "a number list without an index",
     sql: added("scores", "integer[]", "@search"),
     violations: [noScores],
   },
@@ -111,17 +111,17 @@ export const searchPlants: Plant[] = [
     violations: [noOrder("note, id")],
   },
   {
-    what: "a connection whose index lacks the key that makes the order unique",
+    what: "a connection whose index lacks the unique key",
     sql: `${connection("note desc")}; create index on planted (note)`,
     violations: [noOrder("note desc, id desc")],
   },
   {
-    what: "a connection whose index has other directions",
+    what: "a connection whose index has other sort directions",
     sql: `${connection("product_id desc, note")}; create index on planted (product_id, note, id)`,
     violations: [noOrder("product_id desc, note, id desc")],
   },
   {
-    what: "a connection whose index holds some rows",
+    what: "a connection with a partial index",
     sql: `${connection("note")}; create index on planted (note, id) where note is not null`,
     violations: [noOrder("note, id")],
   },
@@ -130,30 +130,30 @@ export const searchPlants: Plant[] = [
 /** Definitions without a violation. */
 export const searchSound: { what: string; sql: string }[] = [
   {
-    what: "words with a trigram index, wherever in it",
+    what: "a word search with the trigram column second in its index",
     sql: `${tagged("note", "@search word")};
       create index on planted using gin (product_id, search_text(note) extensions.gin_trgm_ops)`,
   },
   {
-    what: "exact text with an index without nulls",
+    what: "an exact search with an index without nulls",
     sql: `${added("number", 'text collate "C"', "@search exact")}; create index on planted (number) where number is not null`,
   },
   {
-    what: "exact text of another collation with an index of patterns",
+    what: "an exact search with a pattern index",
     sql: `${tagged("note", "@search exact")}; create index on planted (note text_pattern_ops)`,
   },
   {
-    what: "lists with their indexes",
+    what: "list searches with their indexes",
     sql: `${added("labels", "text[]", "@search")}; create index on planted using gin (search_texts(labels));
       ${added("marks", "text[]", "@search exact")}; create index on planted using gin (marks);
       ${added("scores", "integer[]", "@search")}; create index on planted using gin (scores)`,
   },
   {
-    what: "an order that its index has backwards",
+    what: "an order with an index in the opposite direction",
     sql: `${connection("product_id desc, note")}; create index on planted (product_id, note desc, id)`,
   },
   {
-    what: "an order that its unique index has",
+    what: "an order with a unique index",
     sql: `${connection("note")}; create unique index on planted (note);
       comment on index planted_note_idx is 'A planted thing of this note exists already.'`,
   },

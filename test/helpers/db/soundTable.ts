@@ -1,4 +1,4 @@
-/** A table and a function without violations; each case below adds one. */
+/** A table and a function without violations; each test adds one. */
 export const sound = `
   set local role office_owner;
   create table planted (
@@ -24,12 +24,12 @@ A table of the test.';
 A function of the test.';
   grant execute on function planted_things to office_api;`;
 
-/** A change that violates rules, and the expected messages. */
+/** Statements that violate rules, and the expected messages. */
 export interface Plant {
   what: string;
   sql: string;
   violations: unknown[];
 }
 
-/** Another policy for the table. */
+/** Creates another policy on the table. */
 export const policy = (definition: string) => `create policy planted_bad on planted ${definition}`;

@@ -24,7 +24,7 @@ export const allKeys = [
   "reviewers.create",
 ] as const;
 
-/** Calls `sync_products` as a caller with these permissions; the client is the superuser again afterwards. */
+/** Calls `sync_products` as a caller with these permissions, then resets the role to the superuser. */
 export async function sync(
   client: pg.ClientBase,
   products: Row[],
@@ -57,7 +57,7 @@ export function wine(number: string, changes: Row = {}): Row {
   };
 }
 
-/** All stored columns of products by number, without ids and times. */
+/** All stored columns by product number, without ids and timestamps. */
 export async function stored(client: pg.ClientBase): Promise<Record<string, Row>> {
   const { rows } = await client.query<{ stored: Record<string, Row> | null }>(
     `select jsonb_object_agg(p.erp_product_number, jsonb_build_object(
@@ -76,7 +76,7 @@ export async function stored(client: pg.ClientBase): Promise<Record<string, Row>
   return rows[0]?.stored ?? {};
 }
 
-/** The physical versions of all rows that syncProducts can write, and of the audit log. */
+/** The physical row versions of all tables that syncProducts writes, and the audit log's row count. */
 export async function fingerprint(client: pg.ClientBase): Promise<unknown> {
   const { rows } = await client.query(
     `select array(select (id, ctid, xmin, updated_at)::text from products order by id) as products,

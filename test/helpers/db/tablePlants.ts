@@ -13,7 +13,7 @@ export const tablePlants: Plant[] = [
     violations: ["table planted: row-level security must be enabled and forced"],
   },
   {
-    what: "a table whose owner row-level security does not bind",
+    what: "a table without forced row-level security",
     sql: "alter table planted no force row level security",
     violations: ["table planted: row-level security must be enabled and forced"],
   },
@@ -23,19 +23,19 @@ export const tablePlants: Plant[] = [
     violations: ["table audit_log_reads_default: row-level security must be enabled and forced"],
   },
   {
-    what: "a table that is described by tags only",
+    what: "a table whose comment has only tags",
     sql: retag(tags.trim()),
     violations: ["table planted: has no description; add `comment on table planted is '...'`"],
   },
   {
-    what: "a table that does not say who reads it",
+    what: "a table without a read permission",
     sql: retag("@audit Planted\nA table."),
     violations: [
       "table planted: declares no permission to read it; add the tag `@read <permission>` (or `@internal` with no grants)",
     ],
   },
   {
-    what: "a table that does not decide about audit",
+    what: "a table without an audit declaration",
     sql: retag("@read products.read\nA table."),
     violations: [
       "table planted: does not declare auditing; add the tag `@audit <EntityType>` or `@audit off because <reason>`",
@@ -49,17 +49,17 @@ export const tablePlants: Plant[] = [
     violations: [`table planted: the tag @${verb} names the unknown permission products.eat`],
   })),
   {
-    what: "a summary of columns that are not there",
+    what: "a summary of unknown columns",
     sql: retag("@read products.read\n@summary note color\n@audit Planted\nA table."),
     violations: ["table planted: the tag @summary names the unknown column color"],
   },
   {
-    what: "a verb offered to everyone",
+    what: "a mutation without a permission",
     sql: `comment on table planted is '${tags}@update products.update\n@delete products.update\n@mutations create update delete\nA table.'`,
     violations: ["table planted: the tag @mutations offers create but @create names no permission"],
   },
   {
-    what: "rows that every login creates for anybody",
+    what: "a table in which every login can create rows for any owner",
     sql: retag("@read products.read\n@create login\n@audit Planted\nA table."),
     violations: [
       "table planted: has the tag @create login, which takes @owner and no `@mutations create`; create rows by a function that writes the owner",
@@ -78,7 +78,7 @@ export const tablePlants: Plant[] = [
     ],
   },
   {
-    what: "a table of another role",
+    what: "a table owned by another role",
     sql: "reset role; alter table planted owner to office_worker",
     violations: ["table planted: belongs to office_worker, not to office_owner"],
   },
@@ -88,22 +88,22 @@ export const tablePlants: Plant[] = [
     violations: ["foreign key planted_product_id_fkey on planted: its columns have no index"],
   },
   {
-    what: "an index that holds only some rows of a foreign key",
+    what: "a foreign key with only a partial index",
     sql: "drop index planted_product_id_idx; create index on planted (product_id) where note = 'x'",
     violations: ["foreign key planted_product_id_fkey on planted: its columns have no index"],
   },
   {
-    what: "an index whose first column is another than the foreign key's",
+    what: "a foreign key that is second in its index",
     sql: "drop index planted_product_id_idx; create index on planted (note, product_id)",
     violations: ["foreign key planted_product_id_fkey on planted: its columns have no index"],
   },
   ...["insert", "update", "delete"].map((event) => ({
-    what: `an audit trigger for ${event} that is off`,
+    what: `a disabled audit trigger for ${event}`,
     sql: `alter table planted disable trigger _800_audit_${event}`,
     violations: [`table planted: declares @audit but its ${event} trigger is missing or off`],
   })),
   {
-    what: "an audit trigger that is missing",
+    what: "a missing audit trigger",
     sql: "drop trigger _800_audit_delete on planted",
     violations: ["table planted: declares @audit but its delete trigger is missing or off"],
   },

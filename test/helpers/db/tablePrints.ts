@@ -1,13 +1,13 @@
 import { createHash } from "node:crypto";
 import type pg from "pg";
 
-/** A digest of each table's rows, which differs when a row was added, changed or removed. */
+/** A digest of the rows of each table. */
 export type TablePrints = ReadonlyMap<string, string>;
 
 /**
- * Reads digests of tables again and again. Only tables with rows of other transactions than last time are read in full: the
- * ids of transactions tell which these are.
- * @param row the text of a row, `t`, that counts
+ * Returns a function that reads the digests of tables. It rereads a table only when the transaction ids of its
+ * rows changed.
+ * @param row SQL expression for the compared text of a row `t`
  */
 export function makeTablePrints(
   pool: pg.Pool,

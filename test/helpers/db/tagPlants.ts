@@ -14,60 +14,60 @@ const ofColumn = (rest: string) => [`comment of column planted.note: ${rest}`];
 /** Violations of the rules for tags. */
 export const tagPlants: Plant[] = [
   {
-    what: "a misspelt tag of a table",
+    what: "a misspelt table tag",
     sql: onTable("@conection\\n"),
     violations: ofTable("unknown tag @conection; did you mean @connection?"),
   },
   {
-    what: "a misspelt tag of a column",
+    what: "a misspelt column tag",
     sql: onColumn("@serch word\\n"),
     violations: ofColumn("unknown tag @serch; did you mean @search?"),
   },
   {
-    what: "a misspelt tag of a foreign key",
+    what: "a misspelt foreign-key tag",
     sql: "comment on constraint planted_product_id_fkey on planted is '@fieldname product'",
     violations: [
       "comment of foreign key planted_product_id_fkey on planted: unknown tag @fieldname; did you mean @fieldName?",
     ],
   },
   {
-    what: "a misspelt tag of a function",
+    what: "a misspelt function tag",
     sql: "comment on function planted_things is E'@guard products.read\\n@nulable\\nA function of the test.'",
     violations: [
       "comment of function planted_things(text): unknown tag @nulable; did you mean @nullable?",
     ],
   },
   {
-    what: "a misspelt tag of an enumeration",
+    what: "a misspelt enum tag",
     sql: onType("@nme x\\n"),
     violations: ["comment of type planted_state: unknown tag @nme; did you mean @name?"],
   },
   {
-    what: "a tag on a check, which has none",
+    what: "a tag on a check constraint",
     sql: "comment on constraint planted_note_check on planted is E'@message x\\nmust not be empty'",
     violations: [
       "comment of constraint planted_note_check on planted: unknown tag @message; a comment like this has no tags",
     ],
   },
   {
-    what: "a tag on an index, which has none",
+    what: "a tag on an index",
     sql: "comment on index planted_product_id_idx is E'@internal\\nAn index.'",
     violations: [
       "comment of index planted_product_id_idx: unknown tag @internal; @internal is for a column or a column of a view or a table or a view",
     ],
   },
   {
-    what: "a column's tag on a table",
+    what: "a column tag on a table",
     sql: onTable("@search word\\n"),
     violations: ofTable("unknown tag @search; @search is for a column or a column of a view"),
   },
   {
-    what: "a tag that is near no other",
+    what: "an unknown tag without a similar one",
     sql: onType("@zzzzzzzz\\n"),
     violations: ["comment of type planted_state: unknown tag @zzzzzzzz; a type can have @name"],
   },
   {
-    what: "a very long name of a tag",
+    what: "a very long tag name",
     sql: `${onTable(`@${"x".repeat(5_000)}\\n`)}; ${onType(`@${"name".repeat(500)}\\n`)}`,
     violations: [
       expect.stringMatching(
@@ -77,7 +77,7 @@ export const tagPlants: Plant[] = [
     ],
   },
   {
-    what: "a misspelt tag of the console",
+    what: "misspelt console tags",
     sql: `${onTable("@grup Catalogue 30\\n")}; ${onColumn("@widgt long\\n")}`,
     violations: [
       ...ofColumn("unknown tag @widgt; did you mean @widget?"),
@@ -85,7 +85,7 @@ export const tagPlants: Plant[] = [
     ],
   },
   {
-    what: "an unknown widget and a place of a list that is none",
+    what: "an unknown widget and an invalid list position",
     sql: onColumn("@widget colour\\n@list first\\n"),
     violations: [
       'comment of column planted.note: the tag @list is "first"; write `@list <place>` or `@list off`',
@@ -93,28 +93,28 @@ export const tagPlants: Plant[] = [
     ],
   },
   {
-    what: "a label that names no column, or a hidden one",
+    what: "a label with an unknown and a hidden column",
     sql: `${onColumn("@internal\\n")}; ${onTable("@label note nmae\\n")}`,
     violations: ofTable("the tag @label names the column nmae, which does not exist").concat(
       ofTable("the tag @label names the column note, which the API hides"),
     ),
   },
   {
-    what: "personal data without a reference",
+    what: "a @personal tag without a reference",
     sql: onColumn("@personal\\n"),
     violations: ofColumn(
       "the tag @personal names no reference; write `@personal <column>` with the column that references users or customers",
     ),
   },
   {
-    what: "personal data of a row that is neither a user nor a customer",
+    what: "a @personal reference to neither users nor customers",
     sql: onColumn("@personal product_id\\n"),
     violations: ofColumn(
       "the tag @personal names product_id, which references neither users nor customers",
     ),
   },
   {
-    what: "personal data that can be neither empty nor a text",
+    what: "a @personal column that is neither text nor nullable",
     sql: `alter table planted add column author_id uuid references users on delete set null,
         add column born_on date not null default '2000-01-01';
       create index planted_author_id_idx on planted (author_id);
@@ -126,12 +126,12 @@ export const tagPlants: Plant[] = [
     ],
   },
   {
-    what: "a tone of a column that is no enumeration",
+    what: "a @tone on a column that is not an enum",
     sql: onColumn("@tone OPEN ok\\n"),
     violations: ofColumn("the tag @tone names OPEN, and the column is no enumeration"),
   },
   {
-    what: "a tone of a value that the enumeration does not have",
+    what: "a @tone for an unknown enum value",
     sql: `create type planted_state as enum ('OPEN', 'CLOSED'); comment on type planted_state is 'A state.';
       alter table planted add column state planted_state; comment on column planted.state is E'@tone OPEN ok\\n@tone CLOSD bad\\nA state.'`,
     violations: [
@@ -151,71 +151,71 @@ export const tagPlants: Plant[] = [
     violations: ofTable("the tag @read has no value; write `@read <permission>` or `@read login`"),
   },
   {
-    what: "a value for a tag that takes none",
+    what: "a value on a tag that takes none",
     sql: onTable("@auditReads always\\n"),
     violations: ofTable(
       'the tag @auditReads takes no value, and has "always"; write `@auditReads`',
     ),
   },
   {
-    what: "a malformed value",
+    what: "an invalid tag value",
     sql: onTable("@root on\\n"),
     violations: ofTable('the tag @root is "on"; write `@root off`'),
   },
   {
-    what: "a table that names two permissions to read it",
+    what: "a table with two read permissions",
     sql: retag("@read products.read reviewers.read\\n@audit Planted\\nA table."),
     violations: ofTable(
       "the tag @read names several permissions, and a table takes one; write `@read products.read`, and show its rows to holders of another by `ensure_policy` in a file of `logic`",
     ),
   },
   ...["create", "update", "delete"].map((verb) => ({
-    what: `a table that names two permissions to ${verb} rows`,
+    what: `a table with two ${verb} permissions`,
     sql: onTable(`@${verb} products.update products.create\\n`),
     violations: ofTable(
       `the tag @${verb} names several permissions, and a table takes one; write \`@${verb} products.update\``,
     ),
   })),
   {
-    what: "words of a search that there are none of",
+    what: "an unknown search mode",
     sql: onColumn("@search words\\n"),
     violations: ofColumn('the tag @search is "words"; write `@search [word|exact]`'),
   },
   {
-    what: "a table that switches audit off without a reason",
+    what: "an audit opt-out without a reason",
     sql: retag("@read products.read\\n@audit off\\nA table."),
     violations: ofTable(
       'the tag @audit is "off"; write `@audit <EntityType>` or `@audit off because <reason>`',
     ),
   },
   {
-    what: "a column whose mutations are none that there are",
+    what: "an invalid column mutation",
     sql: onColumn("@mutations delete\\n"),
     violations: ofColumn(
       'the tag @mutations is "delete"; write `@mutations create`, `@mutations update` or `@mutations off`',
     ),
   },
   {
-    what: "a behaviour that PostGraphile does not know",
+    what: "an unknown PostGraphile behavior",
     sql: "comment on constraint planted_product_id_fkey on planted is '@behavior +singularRelation:resource:singel'",
     violations: [
       'comment of foreign key planted_product_id_fkey on planted: the tag @behavior is "+singularRelation:resource:singel"; write `@behavior +singularRelation:resource:single +manyRelation:resource:list`',
     ],
   },
   {
-    what: "a tag that is used twice",
+    what: "a repeated tag",
     sql: onTable("@read products.create\\n"),
     violations: ofTable("the tag @read is used 2 times; write it once"),
   },
   {
-    what: "a tag behind the text",
+    what: "a tag after the description",
     sql: retag("@read products.read\\n@audit Planted\\nA table.\\n@connection"),
     violations: ofTable(
       'the line "@connection" is no tag; write tags as lines `@name value` before all other text',
     ),
   },
   {
-    what: "a tag that begins with a space, which PostGraphile alone would read",
+    what: "a tag with a leading space",
     sql: onColumn(" @internal\\n"),
     violations: ofColumn(
       'the line " @internal" is no tag; write tags as lines `@name value` before all other text',
@@ -229,19 +229,19 @@ export const tagPlants: Plant[] = [
     ),
   },
   {
-    what: "line ends of Windows",
+    what: "Windows line endings",
     sql: onTable("@connection\\r\\n"),
     violations: ofTable(
       'the line "@connection" ends in a carriage return; save the file with line feeds alone',
     ),
   },
   {
-    what: "owners in a column that is not there",
+    what: "an unknown owner column",
     sql: onTable("@owner owner_id\\n"),
     violations: ofTable("the tag @owner names the column owner_id, which does not exist"),
   },
   {
-    what: "audit by columns that are not there",
+    what: "unknown audit columns",
     sql: retag("@read products.read\\n@audit Planted number except words\\nA table."),
     violations: [
       "comment of table planted: the tag @audit names the column number, which does not exist",

@@ -2,7 +2,7 @@ import type { Plant } from "./soundTable.ts";
 
 const tags = "@read products.read\\n@audit off because a test has it\\n@primaryKey id\\n";
 
-/** A view of the sound table. */
+/** Creates a view on the valid table. */
 const view = (what: { query?: string; tags?: string; name?: string }) => {
   const { query = "select id, note from planted", name = "shown" } = what;
   return `create view ${name} with (security_invoker = true) as ${query};
@@ -19,33 +19,33 @@ const shows = "|@forwardBehavior +singularRelation:resource:single";
 
 /** Views without a violation. */
 export const viewSound = [
-  { what: "a view with its caller's rights", sql: view({}) },
+  { what: "a view with security_invoker", sql: view({}) },
   {
     what: "a view on a view",
     sql: view({}) + view({ name: "again", query: "select id from shown" }),
   },
   {
-    what: "a view of a permission of its own that shows behind no other row",
+    what: "a view with an additional permission and only a forward relation",
     sql: key(`(id) references planted (id)${shows}`).replace(
       "@read products.read",
       "@read products.read users.read",
     ),
   },
   {
-    what: "a view that nobody reads",
+    what: "an internal view",
     sql: view({ tags: "@internal\\n", query: "select id, token_hash from sessions" }),
   },
   {
-    what: "a search by a column that has an index under the view",
+    what: "a search on a column with an index in the base table",
     sql: `${view({ query: "select id, name from (select p.* from products p) as p" })}
       comment on column shown.name is E'@search word\\nIts name.'`,
   },
 ];
 
-/** Violations of the rules for views, each with its fix. */
+/** Violations of the rules for views. Each message names the fix. */
 export const viewPlants: Plant[] = [
   {
-    what: "a view that runs with its owner's rights",
+    what: "a view without security_invoker",
     sql: view({}).replace(" with (security_invoker = true)", ""),
     violations: [
       `view shown: reads with the privileges of its owner and bypasses row-level security; write \`create view shown ${invoker}`,
@@ -77,47 +77,47 @@ export const viewPlants: Plant[] = [
     ],
   },
   ...["create", "update", "delete"].map((verb) => ({
-    what: `a view that offers to ${verb}`,
+    what: `a view with a @${verb} tag`,
     sql: view({ tags: `${tags}@${verb} products.update\\n` }),
     violations: [
       `comment of view shown: the tag @${verb} is not for a view; a view is only read; put it on the table whose rows change`,
     ],
   })),
   {
-    what: "a view in the search engine",
+    what: "a view with a search collection",
     sql: view({ tags: `${tags}@searchCollection shown\\n` }),
     violations: [
       "comment of view shown: the tag @searchCollection is not for a view; the search engine follows changes of tables only; put it on the table",
     ],
   },
   {
-    what: "a view's column for exports",
+    what: "a view column with an @export tag",
     sql: `${view({})} comment on column shown.note is E'@export Note\\nA note.'`,
     violations: [
       "comment of column of a view shown.note: the tag @export is not for a column of a view; exports read products; put it on the column of the table",
     ],
   },
   {
-    what: "a view over a table that no caller may read",
+    what: "a view of an internal table",
     sql: view({ query: "select id, token_hash as note from sessions" }),
     violations: [
       "view shown: reads sessions, which no caller may read; leave it out, or give it the tag `@read` (with `@root off` where it shows here alone)",
     ],
   },
   {
-    what: "a view over the catalogue",
+    what: "a view of the system catalog",
     sql: view({ query: "select p.id, c.relname as note from planted p, pg_class c" }),
     violations: [
       "view shown: reads pg_class, which no caller may read; read tables of this schema only",
     ],
   },
   {
-    what: "a view over a secret",
+    what: "a view of a secret column",
     sql: `comment on column planted.note is E'@secret\\nA note.'; select protect_table('planted'); ${view({})}`,
     violations: ["view shown: reads planted.note, which no caller may read; leave the column out"],
   },
   {
-    what: "a view over whole rows with a secret",
+    what: "a view of whole rows with a secret column",
     sql: `comment on column planted.note is E'@secret\\nA note.'; select protect_table('planted');
       ${view({ query: "select uuidv7() as id, p::text as note from planted p" })}`,
     violations: [
@@ -125,7 +125,7 @@ export const viewPlants: Plant[] = [
     ],
   },
   {
-    what: "a view without the permission of a table under it",
+    what: "a view that omits a base table's read permission",
     sql: view({
       query:
         "select p.id, w.name as note from planted p join users u on true join wine_types w on true",
@@ -136,7 +136,7 @@ export const viewPlants: Plant[] = [
     ],
   },
   {
-    what: "a view over audited reads that does not record its own",
+    what: "a view of audited tables without @auditReads",
     sql: view({
       query: "select id, name as note from customers",
       tags: tags.replace("products", "customers"),
@@ -146,7 +146,7 @@ export const viewPlants: Plant[] = [
     ],
   },
   {
-    what: "a view that calls what the request role may not",
+    what: "a view that calls a function without an execute grant",
     sql: `create function planted_secret() returns text as $$ select 'x' $$ language sql stable; revoke execute on function planted_secret from public;
       ${view({ query: "select id, planted_secret() as note from planted" })}`,
     violations: [
@@ -154,21 +154,21 @@ export const viewPlants: Plant[] = [
     ],
   },
   {
-    what: "pages of a view without a key",
+    what: "a connection on a view without a primary key",
     sql: view({ tags: `${tags.replace("@primaryKey id", "@defaultOrder note")}@connection\\n` }),
     violations: [
       "view shown: has the tag @connection, whose pages need a key; add `@primaryKey <column>`",
     ],
   },
   {
-    what: "a key of a column that is not there",
+    what: "a primary key on an unknown column",
     sql: view({ tags: tags.replace("@primaryKey id", "@primaryKey number") }),
     violations: [
       "comment of view shown: the tag @primaryKey names the column number, which does not exist",
     ],
   },
   {
-    what: "a foreign key that shows nothing",
+    what: "a foreign key without a visible relation",
     sql: key("(id) references planted (id)"),
     violations: [
       "view shown: its tag `@foreignKey` shows nothing; add `|@forwardBehavior +singularRelation:resource:single` behind it",
@@ -189,40 +189,40 @@ export const viewPlants: Plant[] = [
     ],
   },
   {
-    what: "a view's foreign key in the search engine",
+    what: "a view's foreign key with a @searchIndex tag",
     sql: key(`(id) references planted (id)${shows}|@searchIndex note`),
     violations: [
       "comment of view shown, @foreignKey (id) references planted (id): the tag @searchIndex is not for a view; the search engine follows changes of tables only; put it on the column of the table",
     ],
   },
   {
-    what: "a foreign key of a column that is not there",
+    what: "a foreign key from an unknown column",
     sql: key(`(number) references planted (id)${shows}`),
     violations: ["view shown: its tag `@foreignKey` names the column number, which does not exist"],
   },
   {
-    what: "a foreign key to a table that is not there",
+    what: "a foreign key to an unknown table",
     sql: key(`(id) references plants (id)${shows}`),
     violations: [
       "view shown: its tag `@foreignKey` names plants, which is not a table or view of this schema",
     ],
   },
   {
-    what: "a foreign key to columns that are no key",
+    what: "a foreign key to columns that are not unique",
     sql: key(`(note) references planted (note)${shows}`),
     violations: [
       "view shown: its tag `@foreignKey` leads to planted (note), which no primary key or unique constraint has; name the columns of one",
     ],
   },
   {
-    what: "a foreign key of another type",
+    what: "a foreign key between different types",
     sql: key(`(note) references planted (id)${shows}`),
     violations: [
       "view shown: its tag `@foreignKey` compares note (text) with planted.id (uuid); cast it in the view",
     ],
   },
   {
-    what: "a view of a permission of its own that shows behind other rows",
+    what: "a view with an additional permission and a backward relation",
     sql: key(`(id) references planted (id)|@behavior +singularRelation:resource:single`).replace(
       "@read products.read",
       "@read products.read users.read",
@@ -232,26 +232,26 @@ export const viewPlants: Plant[] = [
     ],
   },
   {
-    what: "a column of JSON that has no order",
+    what: "a json column",
     sql: view({ query: `select id, '{}'::json as note from planted` }),
     violations: ["column shown.note: is of type json, which has no order; write `::jsonb`"],
   },
   {
-    what: "a column of whole rows",
+    what: "a composite column",
     sql: view({ query: `select p.id, w as note from planted p, wine_types w` }),
     violations: [
       "column shown.note: is of type wine_types, which is a whole row; write its columns",
     ],
   },
   {
-    what: "an id that is no uuid",
+    what: "an id that is not a uuid",
     sql: view({ query: `select 1 as id, note from planted` }),
     violations: [
       "column shown.id: is integer; a column `id` is a uuid: cast it, or give it another name",
     ],
   },
   {
-    what: "a search by words that no index can answer",
+    what: "a word search without an index in the base table",
     sql: `${view({ query: "select id, upper(name) as note from products" })} comment on column shown.note is E'@search word\\nIts name.'`,
     violations: [
       "column shown.note: has the tag @search word and no index for it; show the column of a table as it is, which has one, or take the tag out",
