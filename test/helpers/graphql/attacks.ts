@@ -9,7 +9,7 @@ export const userToken = `mutation ($id: ID!, $scopes: [String!]) { createUserAp
 export const activate = `mutation ($id: ID!) { activateUser(userId: $id) { id isActive } }`;
 export const deactivate = `mutation ($id: ID!) { deactivateUser(userId: $id) { id } }`;
 
-/** All that lets one give rights to others. */
+/** The permissions that let a caller grant rights to others. */
 export const granting = [
   "roles.create",
   "roles.update",
@@ -22,7 +22,7 @@ export const granting = [
 export const codeOf = (answer: Answer) => answer.errors?.[0]?.extensions.code;
 export const messageOf = (answer: Answer) => answer.errors?.[0]?.message;
 
-/** Those who attack and those who are attacked, in a service that may start later. */
+/** Helpers for attackers and their targets, in a service that may start later. */
 export function stage(service: () => Service) {
   let superadmins = 0;
   async function sql<T extends object>(text: string, values: unknown[] = []): Promise<T[]> {
@@ -38,7 +38,7 @@ export function stage(service: () => Service) {
     ask: (token: string, query: string, variables: Record<string, unknown> = {}) =>
       service().ask(query, { token, variables }),
 
-    /** A further Superadmin, with a session. */
+    /** Logs in another Superadmin. */
     superadmin: async (): ReturnType<Service["login"]> => {
       const login = await service().login([], `superadmin${++superadmins}@example.com`);
       await sql("insert into user_roles (user_id, role_id) values ($1, $2)", [
@@ -48,7 +48,7 @@ export function stage(service: () => Service) {
       return login;
     },
 
-    /** All that anyone holds or could come to hold. */
+    /** All granted permissions, roles and token scopes, and all invitations. */
     allRights: () =>
       sql(
         `select 'role' as kind, role_id::text as holder, permission_id::text as what from role_permissions

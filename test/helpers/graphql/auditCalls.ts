@@ -49,7 +49,7 @@ const job = (state: string, finished: string) =>
    select 'product_sync', 12, '${own.user}', j.id, jsonb_build_object('runId', uuidv7()), '${state}', ${finished}
    from graphile_worker.add_job('product_sync', '{}', run_at => now() + interval '1 day') as j`;
 
-/** By the name of the root field, for fields whose generated variables are rejected or change nothing. */
+/** Preparations by root field, for fields whose generated variables are rejected or change nothing. */
 export const preparations: Readonly<Record<string, Preparation>> = {
   absenceBalances: { sql: `select '{"year": 2040}'::jsonb as variables` },
   activateUser: {
@@ -66,7 +66,7 @@ export const preparations: Readonly<Record<string, Preparation>> = {
         values ('${colleague}', 'TRAINING', '2040-06-04', '2040-06-04', 'APPROVED') returning id)
       select '{"startsOn": "2040-06-01", "endsOn": "2040-06-30"}'::jsonb as variables from made`,
   },
-  // Only where there are no users yet.
+  // Works only in a tenant without users.
   bootstrapFirstUser: {
     by: "nobody",
     testRun: "trail",

@@ -11,11 +11,11 @@ import { type Preparation, preparations } from "./auditCalls.ts";
 import { makeWithIds } from "./knownIds.ts";
 import { type RootField, fieldOf, selection } from "./rootFields.ts";
 
-/** What the checks work with: a service on seeded tables. */
+/** A service on seeded tables, with the schema facts that the checks need. */
 export interface Trail {
   service: Service;
   schema: GraphQLSchema;
-  /** Tables by name, with the entity type under which the audit log has their changes; null where it has none. */
+  /** The audit log's entity type by table name; null for an unaudited table. */
   tables: ReadonlyMap<string, string | null>;
   /** The object types whose reads are recorded. */
   readTypes: ReadonlySet<string>;
@@ -23,7 +23,7 @@ export interface Trail {
   prints: ReturnType<typeof makeTablePrints>;
 }
 
-/** What the audit log holds of a call. */
+/** An audit log row of a call. */
 interface AuditRow {
   actor: string | null;
   operation: string;
@@ -31,17 +31,17 @@ interface AuditRow {
   correlation: string | null;
 }
 
-/** A call that was made, and what came of it. */
+/** A call and its effects. */
 interface Made {
   answer: Answer;
   changed: string[];
   rows: AuditRow[];
   correlation: string;
-  /** Who is to be named as the one who did it. */
+  /** The user whom the audit log must name. */
   actor: string;
 }
 
-/** Where variables are set for fields whose generated ones do not work. */
+/** The file for variables of fields whose generated ones fail. */
 const preparationsFile = "test/helpers/graphql/auditCalls.ts";
 
 const tablesQuery = `
@@ -51,7 +51,7 @@ const tablesQuery = `
     and c.relname !~ '^(audit_|.*schema_migrations$)'
   order by 1`;
 
-/** Values that show in no answer but by a read of their type. */
+/** Marker values. A response contains one only if it reads a row of that type. */
 const marks: Readonly<Record<string, string>> = {
   users: "name = 'mark-User-' || substr(id::text, 30)",
   roles: "name = 'mark-Role-' || substr(id::text, 30) where not is_system",
@@ -62,7 +62,7 @@ const marks: Readonly<Record<string, string>> = {
   sessions: "user_agent = 'mark-Session-' || substr(id::text, 30)",
 };
 
-/** Reads what the tags say, and marks the rows of audited types. */
+/** Reads the tables' tags and marks the rows of audited types. */
 export async function makeTrail(service: Service, schema: GraphQLSchema): Promise<Trail> {
   const { pool } = service.database;
   const { rows } = await pool.query<{ name: string; entity: string | null; reads: boolean }>(
@@ -76,7 +76,7 @@ export async function makeTrail(service: Service, schema: GraphQLSchema): Promis
     tables: new Map(rows.map(({ name, entity }) => [name, entity])),
     prints: makeTablePrints(pool, `(to_jsonb(t) ${passing})::text`),
     readTypes: new Set([
-      // Those of the server and of functions, which no table's tag tells of.
+      // The server and functions provide these types, so no table has their tag.
       "AuditLog",
       "Session",
       ...rows.flatMap(({ entity, reads }) => (reads && entity ? [entity] : [])),
@@ -84,7 +84,7 @@ export async function makeTrail(service: Service, schema: GraphQLSchema): Promis
   };
 }
 
-/** What is wrong with the trail of each field, by `field: problem`, and how many fields left one. */
+/** Returns the problems of the audit trail as `field: problem`, and the names of the called fields. */
 export async function checkTrail(
   trail: Trail,
   fields: readonly RootField[],
@@ -110,7 +110,7 @@ export async function checkTrail(
   return { problems, made };
 }
 
-/** Makes the call with one input after the other until one succeeds, and changes something if it is to. */
+/** Tries the input variants until a call succeeds and, for a mutation, changes a table. */
 async function makeCall(trail: Trail, field: RootField): Promise<Made | string> {
   const { pool } = trail.service.database;
   const preparation = preparations[field.name];
@@ -126,7 +126,7 @@ async function makeCall(trail: Trail, field: RootField): Promise<Made | string> 
     const [error] = call.answer.errors ?? [];
     if (error) said = `was refused: ${error.message}`;
     else if (field.kind === "query" && tellsNothing(call.answer.data[field.name]))
-      said = "answered nothing";
+      said = "returned nothing";
     else if (field.kind === "query" || call.changed.length > 0) return call;
   }
   return said;
@@ -170,7 +170,7 @@ async function attempt(
   const correlation = randomUUID();
   const headers = { "x-correlation-id": correlation, ...(testRun && run(testRun)) };
   const tenant = testRun === undefined ? "backoffice" : `backoffice_e2e_${testRun}`;
-  // Makes the tenant, where it is another.
+  // Creates the tenant of a test run.
   if (testRun !== undefined)
     await service.ask(`mutation { devLogin(email: "nobody@example.com") { token } }`, {
       headers: run(testRun),
@@ -204,7 +204,7 @@ async function attempt(
   return { answer, changed, rows, correlation, actor };
 }
 
-/** A new one for each call: some end what they are made with. */
+/** Creates a credential for each call, because some calls revoke it. */
 async function tokenOf(service: Service, by: "session" | "token"): Promise<string> {
   if (by === "token") return (await insertApiToken(service.database, own.user)).token;
   const token = makeToken("session");
@@ -216,14 +216,14 @@ async function tokenOf(service: Service, by: "session" | "token"): Promise<strin
   return token;
 }
 
-/** What changes with each request by itself, or with another row of the same change. */
+/** Drops the columns that change with every request or with another row. */
 const passing = "- 'last_used_at' - 'idle_expires_at' - 'updated_at'";
 
 function tellsNothing(value: unknown): boolean {
   return value === null || (Array.isArray(value) && value.length === 0);
 }
 
-/** Rows that do not say who did it and by which request. */
+/** Audit rows with a wrong actor or correlation id. */
 function wrongRows({ rows, correlation, actor }: Made): string[] {
   return rows.flatMap(({ actor: named, operation, type, correlation: stored }) => [
     ...(named === actor ? [] : [`${operation} of ${type} has no actor`]),
@@ -239,12 +239,12 @@ function missingWrites({ tables }: Trail, { kind }: RootField, { changed, rows }
       ? [`changed ${table} without a row of ${entity}`]
       : [];
   });
-  // What is bookkeeping for one call is the whole effect of another.
+  // A table that is bookkeeping for one mutation is the whole effect of another.
   const silent = kind === "mutation" && changed.length > 0 && writes.length === 0;
   return silent ? [`changed ${changed.join(", ")} without any row`] : lacking;
 }
 
-/** Audited types whose rows, or values, an answer shows without a record. */
+/** Audited types that a response shows without a READ row. */
 function missingReads({ readTypes }: Trail, { answer, rows }: Made): string[] {
   const recorded = new Set(
     rows.flatMap(({ operation, type }) => (operation === "READ" ? type : [])),

@@ -4,17 +4,17 @@ import type pg from "pg";
 import { type TableAccess, expectedCell } from "../../../dev/access/matrix.ts";
 import { inTransaction } from "../database.ts";
 
-/** Whom the rows of the tables are to be told apart for. */
+/** A caller whose visible rows are read. */
 export interface Onlooker {
-  /** As the written expectations of `test/db/access.test.ts` call such callers, who together are this one. */
+  /** The names of such callers in the expectations of `test/db/access.test.ts`; together they form this caller. */
   names: readonly string[];
   settings: Readonly<Record<string, string>>;
 }
 
-/** Of each table the rows that a caller may see, by the hash of the whole row. */
+/** The hashes of the rows that a caller may see, by table. */
 export type Visible = ReadonlyMap<string, readonly string[]>;
 
-/** What `makeHiding` makes. */
+/** The result of `makeHiding`. */
 export type Hiding = Awaited<ReturnType<typeof makeHiding>>;
 
 interface Table {
@@ -31,7 +31,7 @@ const tablesQuery = `
     and c.relname !~ 'schema_migrations$'
   order by 1`;
 
-/** Hides rows from everyone by taking them out of the tables, and brings them back. Acts as a superuser. */
+/** Hides rows from everyone by deleting them, and restores them afterwards. Runs as a superuser. */
 export async function makeHiding(pool: pg.Pool) {
   const { rows: tables } = await pool.query<Table>(tablesQuery);
   const expected = JSON.parse(
@@ -49,7 +49,7 @@ export async function makeHiding(pool: pg.Pool) {
   );
   const all = new Map(counts.rows.map(({ name, rows }) => [name, rows]));
 
-  /** Whether the reviewed expectation gives a caller any row of a table, by policy and grant. */
+  /** Whether the expectations let a caller select any row of a table. */
   const opens = (table: string, { names }: Onlooker) =>
     names.some(
       (name) =>
@@ -59,7 +59,7 @@ export async function makeHiding(pool: pg.Pool) {
   return {
     tables: tables.map(({ name }) => name),
 
-    /** The tables without any row: nothing about those would be found out. */
+    /** The empty tables, for which the checks would prove nothing. */
     async empty(): Promise<string[]> {
       const counts = await Promise.all(
         tables.map(async ({ name }) => ({
@@ -70,10 +70,7 @@ export async function makeHiding(pool: pg.Pool) {
       return counts.filter(({ rows }) => rows === 0).map(({ name }) => name);
     },
 
-    /**
-     * What each onlooker may see: the rows that the policies give them, of the tables that the reviewed expectation says are
-     * open to them at all.
-     */
+    /** Reads the rows that each caller sees by policy, in the tables that the expectations open to it. */
     see: (onlookers: readonly Onlooker[]): Promise<Visible[]> =>
       inTransaction(pool, async (client) => {
         const names = tables.map(({ name }) => name).join(", ");
@@ -102,13 +99,16 @@ export async function makeHiding(pool: pg.Pool) {
         return seen;
       }),
 
-    /** Runs `work` while the tables hold only what is visible, and all of those that are not open but spared. */
+    /**
+     * Runs `work` while the tables contain only the visible rows.
+     * @param spareClosed keeps all rows of tables that are closed to the caller
+     */
     async without<T>(visible: Visible, spareClosed: boolean, work: () => Promise<T>): Promise<T> {
       const some = tables.flatMap((table) => {
         const shown = visible.get(table.name);
         if (!shown && spareClosed) return [];
         const rows = shown ?? [];
-        // Requests add to the audit log only.
+        // Requests change no table but the audit log.
         if (rows.length === all.get(table.name) && table.name !== "audit_log") return [];
         const hidden = rows.length === 0 ? "" : `where md5(t::text) <> all ('{${rows.join()}}')`;
         return [{ ...table, hidden }];
@@ -127,7 +127,7 @@ export async function makeHiding(pool: pg.Pool) {
     },
   };
 
-  /** Neither triggers nor foreign keys: only what stands in the tables counts. */
+  /** Disables triggers and foreign keys, so that only the given rows change. */
   async function asReplica(statements: readonly string[]): Promise<void> {
     await pool.query(
       ["begin", "set local session_replication_role = replica", ...statements, "commit"].join(";"),

@@ -1,6 +1,6 @@
 import type pg from "pg";
 
-/** Fifteen orders `01` to `15`, placed a day after each other, in the place of all others. */
+/** Replaces all orders with `01` to `15`, placed one day apart. */
 export async function fifteenOrders(pool: pg.Pool): Promise<void> {
   await pool.query(
     `delete from orders;
@@ -9,7 +9,7 @@ export async function fifteenOrders(pool: pg.Pool): Promise<void> {
   );
 }
 
-/** An issue for each of the orders, in two places, seen on the given day of February. */
+/** Adds an issue with two occurrences to each of the orders, seen on the given day of February. */
 export async function addIssue(
   pool: pg.Pool,
   numbers: string[],

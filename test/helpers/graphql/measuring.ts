@@ -2,7 +2,7 @@ import { buildSchema, parse } from "graphql";
 import { PublicError } from "../../../src/errors/PublicError.ts";
 import { type DocumentLimits, checkDocument } from "../../../src/graphql/queryComplexity.ts";
 
-/** A schema with everything that counts: pages, lists, an interface, and a field that takes any literal. */
+/** A schema with every construct that counts: pages, lists, an interface, and a field that takes any literal. */
 export const schema = buildSchema(`
   interface Thing { id: ID! parts(first: Int): [Thing!]! }
   type Query implements Thing {
@@ -26,7 +26,7 @@ const roomy: DocumentLimits = {
   cost: 1e9,
 };
 
-/** Why the document is refused; null when it passes. */
+/** The message with which a document is refused; null if it passes. */
 export function refusal(query: string, limits: Partial<DocumentLimits> = {}): string | null {
   try {
     checkDocument(parse(query), schema, { ...roomy, ...limits });

@@ -11,12 +11,12 @@ import {
 
 import { visibilityOfRows } from "../../../src/graphql/visibility.ts";
 
-/** Rows of each nested field, at most. */
+/** Maximum number of rows of each nested field. */
 const pageSize = 5;
 
 type Field = GraphQLField<unknown, unknown>;
 
-/** The root fields of lists, each with a document that asks for every nested row so many levels down. */
+/** Documents by list field of the query root, with nested rows to the given depth. */
 export function nestedDocuments(schema: GraphQLSchema, depth: number): Map<string, string> {
   const documents = new Map<string, string>();
   for (const field of Object.values(schema.getQueryType()?.getFields() ?? {})) {
@@ -43,7 +43,7 @@ export function selectionOf(field: Field, depth: number): string {
   return `${field.name}${first} ${isPage(type) ? `{ nodes ${inner} }` : inner}`;
 }
 
-/** The fields of a type that show other objects. */
+/** The fields of a type that return objects. */
 function rowsOf(type: GraphQLObjectType): Field[] {
   return Object.values(type.getFields()).filter(
     (field) => isObjectType(getNamedType(field.type)) && !field.args.some(isRequiredArgument),
@@ -54,7 +54,7 @@ function isPage(type: GraphQLObjectType): boolean {
   return "pageInfo" in type.getFields();
 }
 
-/** The fields of an answer that show rows whose type needs other permissions than the one that the caller holds. */
+/** The fields of a response that show rows for which the caller lacks the permission. */
 export function foreignRows(
   schema: GraphQLSchema,
   value: unknown,
@@ -80,15 +80,15 @@ export function foreignRows(
   ];
 }
 
-/** How the paths of one answer compare with those of another that shows everything. */
+/** The differences between a response and one that shows everything. */
 export interface Comparison {
-  /** Where it lacks something. */
+  /** Paths with missing data. */
   lost: Set<string>;
-  /** Where it shows all of something. */
+  /** Paths with complete data. */
   whole: Set<string>;
 }
 
-/** Compares the rows that both answers show. */
+/** Compares the rows that are in both responses. */
 export function compare(all: unknown, shown: unknown, path: string[] = []): Comparison {
   const found: Comparison = { lost: new Set(), whole: new Set() };
   walk(all, shown, path, found);
@@ -103,7 +103,7 @@ function walk(all: unknown, shown: unknown, path: string[], found: Comparison): 
     const rows = (Array.isArray(shown) ? shown : []) as { id?: string }[];
     for (const [index, row] of (all as { id?: string }[]).entries()) {
       const same = row.id === undefined ? rows[index] : rows.find(({ id }) => id === row.id);
-      // Rows at the root depend on more than permissions: one's own jobs, for one.
+      // Root rows depend on more than permissions, for example the caller's own jobs.
       if (same) walk(row, same, path, found);
       else if (path.filter((key) => key !== "nodes").length > 1) found.lost.add(name);
     }
@@ -120,7 +120,7 @@ function walk(all: unknown, shown: unknown, path: string[], found: Comparison): 
     walk(value, (shown as Record<string, unknown>)[key], [...path, key], found);
 }
 
-/** An entry of `extensions.hidden`, its path in one text. */
+/** An entry of `extensions.hidden`; `path` is separated by dots. */
 export function entry(path: string, requiredPermission: string) {
   return { path: path.split("."), requiredPermission };
 }

@@ -15,7 +15,7 @@ import {
   isRequiredInputField,
 } from "graphql";
 
-/** A root field of the API with what it declares, and the least that a client must send to ask it. */
+/** A root field with its guard and a minimal valid request. */
 export interface RootField {
   name: string;
   kind: "query" | "mutation";
@@ -25,7 +25,7 @@ export interface RootField {
   variables: Record<string, unknown>;
 }
 
-/** Every root field of a schema; a new one joins by itself. */
+/** All root fields of a schema. */
 export function rootFields(schema: GraphQLSchema): RootField[] {
   const roots = [
     ["query", schema.getQueryType()],
@@ -37,7 +37,7 @@ export function rootFields(schema: GraphQLSchema): RootField[] {
       const declared = required.map((arg) => `$${arg.name}: ${String(arg.type)}`).join(", ");
       const passed = required.map((arg) => `${arg.name}: $${arg.name}`).join(", ");
       const selection = isLeafType(getNamedType(field.type)) ? "" : " { __typename }";
-      // What is changed is not to have the name of what was made.
+      // Names are unique: an update uses another text than a create.
       const text = field.name.startsWith("update") ? "2" : "1";
       const { guard } = field.extensions.office as { guard: RootField["guard"] };
       return {
@@ -51,18 +51,18 @@ export function rootFields(schema: GraphQLSchema): RootField[] {
   );
 }
 
-/** What a schema says of a root field. */
+/** The definition of a root field. */
 export function fieldOf(
   schema: GraphQLSchema,
   { kind, name }: Pick<RootField, "kind" | "name">,
 ): GraphQLField<unknown, unknown> {
   const root = kind === "query" ? schema.getQueryType() : schema.getMutationType();
   const field = root?.getFields()[name];
-  if (!field) throw new Error(`There is no ${name}`);
+  if (!field) throw new Error(`no root field ${name}`);
   return field;
 }
 
-/** Everything of a type to a certain depth, so that a row that comes cannot hide; `always` is asked for of every object. */
+/** Selects all fields of a type to the given depth; `always` is added to each object. */
 export function selection(type: GraphQLOutputType, depth: number, always = ""): string {
   const named = getNamedType(type);
   if (!isObjectType(named)) return "";
@@ -78,7 +78,7 @@ export function selection(type: GraphQLOutputType, depth: number, always = ""): 
   return inner.length > 0 ? `{ ${inner.join(" ")} }` : "";
 }
 
-/** The smallest value of a type that is well formed; what it names does not exist. */
+/** The smallest valid value of a type; its ids refer to no row. */
 function anyValue(type: GraphQLInputType, text: string): unknown {
   if (isNonNullType(type)) return anyValue(type.ofType, text);
   if (isListType(type)) return [anyValue(type.ofType, text)];
@@ -86,7 +86,7 @@ function anyValue(type: GraphQLInputType, text: string): unknown {
   if (isInputObjectType(type)) {
     const inner = Object.values(type.getFields());
     const required = inner.filter(isRequiredInputField);
-    // A change of nothing would be no attempt to write.
+    // An empty input would change nothing.
     const given = required.length > 0 ? required : inner.slice(0, 1);
     return Object.fromEntries(given.map((field) => [field.name, anyValue(field.type, text)]));
   }

@@ -13,17 +13,17 @@ const createTheirs = `mutation ($userId: ID!, $input: CreateApiTokenInput!) {
 export const day = 24 * 60 * 60 * 1000;
 export const unknownId = "00000000-0000-7000-8000-000000000000";
 
-/** What the tests of API tokens ask of a service, which may start later. */
+/** Requests about API tokens, to a service that may start later. */
 export function tokenRequests(service: () => Service) {
   async function sql<T extends object>(text: string, values: unknown[] = []): Promise<T[]> {
     return (await service().database.pool.query<T>(text, values)).rows;
   }
   return {
     sql,
-    /** Makes a token for the holder of a credential. */
+    /** Creates a token for the caller. */
     mine: (token: string, input: Record<string, unknown> = {}) =>
       service().ask(createMine, { token, variables: { input: { name: "script", ...input } } }),
-    /** Makes a token for another user. */
+    /** Creates a token for another user. */
     theirs: (token: string, userId: string, input: Record<string, unknown> = {}) =>
       service().ask(createTheirs, {
         token,
@@ -34,10 +34,10 @@ export function tokenRequests(service: () => Service) {
         token,
         variables: { id },
       }),
-    /** Whether a credential is good for anything. */
+    /** Whether a token authenticates its user. */
     opens: async (token: string) =>
       (await service().ask(`{ me { id } }`, { token })).data.me !== null,
-    /** Why an operation was refused; undefined when it was not. */
+    /** The error message of an operation; undefined on success. */
     refusal: async (token: string, query: string, variables: Record<string, unknown> = {}) =>
       (await service().ask(query, { token, variables })).errors?.[0]?.message,
     giveRole: async (userId: string, permissions: readonly string[]): Promise<void> => {

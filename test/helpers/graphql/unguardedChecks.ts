@@ -11,25 +11,25 @@ import type { Hiding, Visible } from "./hiddenRows.ts";
 import type { RootField } from "./rootFields.ts";
 import type { Unguarded } from "./withoutGuards.ts";
 
-/** Who asks, and what the written expectations of the tables call them. */
+/** A caller, and its names in the expectations of the tables. */
 export interface Principal {
   name: string;
   expectedAs: readonly string[];
   identity: Identity | null;
 }
 
-/** What the checks work with. */
+/** The dependencies of the checks. */
 export interface Stage {
   database: TestDatabase;
   api: Unguarded;
   hiding: Hiding;
-  /** Every permission. */
+  /** All permission keys. */
   keys: readonly string[];
   /** An API token of the caller. */
   tokenId: string;
 }
 
-/** Everyone who may ask: as in the matrix with guards. */
+/** All kinds of callers, as in the access matrix with guards. */
 function principals({ keys, tokenId }: Stage): Principal[] {
   const identity = (permissions: readonly string[], scoped: boolean, byToken: boolean) => ({
     userId: own.user,
@@ -62,7 +62,7 @@ function principals({ keys, tokenId }: Stage): Principal[] {
   ];
 }
 
-/** A token of the caller's, narrowed to some keys. */
+/** An API token of the caller with these scopes. */
 export const tokenOf = (tokenId: string, permissions: readonly string[]): Identity => ({
   userId: own.user,
   sessionId: null,
@@ -80,7 +80,7 @@ function passes({ guard }: RootField, identity: Identity | null): boolean {
   }
 }
 
-/** Whether an answer says anything at all: a row, a number, a text. */
+/** Whether a response contains any value: a row, a number or a text. */
 function tells(value: unknown): boolean {
   if (Array.isArray(value)) return value.some(tells);
   if (typeof value === "object" && value !== null) return Object.values(value).some(tells);
@@ -94,9 +94,9 @@ interface Cell {
 }
 
 /**
- * Asks every field as every principal, then again without the rows that the principal may not read: an answer that is not the
- * same came from such rows. Where the guard would let the principal pass, tables that are closed to all requests are spared:
- * what a function shows of those is the guard's to open.
+ * Calls every field as every principal, then again without the rows that the principal may not read. A different
+ * response is a leak.
+ * If the guard accepts the principal, closed tables keep their rows, because a guarded function may show them.
  */
 export async function findLeaks(
   stage: Stage,
@@ -147,7 +147,7 @@ async function changedWithout(
   });
 }
 
-/** Does a few at a time, as many as there are connections. */
+/** Processes four items at a time, one per connection. */
 async function inTurn<Item, Result>(
   items: readonly Item[],
   work: (item: Item) => Promise<Result>,
@@ -161,7 +161,7 @@ async function inTurn<Item, Result>(
   return results;
 }
 
-/** Callers who lack one of the permissions only, beside those who hold one or none. */
+/** Principals that lack exactly one permission of the guard. */
 function lacking({ keys, tokenId }: Stage, { guard }: RootField): Principal[] {
   return (typeof guard === "string" ? [] : guard).flatMap((missing) => {
     const rest = new Set(keys.filter((key) => key !== missing));
@@ -180,8 +180,9 @@ function lacking({ keys, tokenId }: Stage, { guard }: RootField): Principal[] {
 }
 
 /**
- * Lets everyone whom the guard would not let pass try each mutation. Behind a guard that asks for no permission, a function
- * decides by itself: narrowed tokens try that, but for those of the keys that the field's description names.
+ * Calls each mutation as every principal that its guard rejects.
+ * If the guard names no permission, the function decides. Scoped tokens call it unless they hold a key that the
+ * field's description names.
  */
 export async function findWrites(stage: Stage, mutations: readonly RootField[]): Promise<string[]> {
   const { api, hiding } = stage;
@@ -189,7 +190,7 @@ export async function findWrites(stage: Stage, mutations: readonly RootField[]):
   const prints = makeTablePrints(stage.database.pool, "t::text");
   let before = await prints(hiding.tables);
   for (const field of mutations) {
-    // A row of the caller's own, where there is one, and another's.
+    // Usually one row of the caller and one of another user.
     const variants = await api.withIds(field);
     const some = [...new Set([variants[0] ?? field, variants.at(-1) ?? field])];
     const open = typeof field.guard === "string" ? api.keysInDescription(field) : [];

@@ -8,18 +8,22 @@ import { contextOf, requestOf } from "../requestOf.ts";
 import { makeWithIds } from "./knownIds.ts";
 import { type RootField, fieldOf, rootFields, selection } from "./rootFields.ts";
 
-/** The API of a database without the guards of its root fields, and without a record of what is read. */
+/** The API without the guards of its root fields and without read auditing. */
 export interface Unguarded {
-  /** Every root field with the guard that it would have. */
+  /** All root fields with their original guards. */
   fields: RootField[];
-  /** The same field asked for each of a few rows that there are, wherever it takes an id. */
+  /** Variants of a field with the ids of existing rows. */
   withIds(field: RootField): Promise<RootField[]>;
   run(field: RootField, identity: Identity | null): Promise<ExecutionResult>;
-  /** The keys that a field's own description says may be needed beside its guard. */
+  /** The permission keys in a field's description. */
   keysInDescription(field: RootField): string[];
 }
 
-/** Builds it; `pool` acts as `office_server`, `owner` as the superuser. */
+/**
+ * Builds the unguarded API.
+ * @param pool acts as `office_server`
+ * @param owner acts as the superuser
+ */
 export async function makeUnguarded(pool: pg.Pool, owner: pg.Pool): Promise<Unguarded> {
   const preset = developmentPreset(pool, "backoffice");
   const fields = rootFields((await makeSchema(preset)).schema);
@@ -45,7 +49,7 @@ export async function makeUnguarded(pool: pg.Pool, owner: pg.Pool): Promise<Ungu
         resolvedPreset,
         requestContext: contextOf(requestOf(identity)),
       });
-      if (Symbol.asyncIterator in result) throw new Error("An answer in parts is not expected");
+      if (Symbol.asyncIterator in result) throw new Error("unexpected incremental response");
       return result;
     },
 

@@ -1,15 +1,15 @@
 import { expect } from "@jest/globals";
 import { type Answer, type Service, startService } from "../service.ts";
 
-/** A service with a caller who may make campaigns and ask for much else. */
+/** A service with a caller who may manage campaigns and read related data. */
 export interface Calls {
   service: Service;
   token: string;
   userId: string;
   roleId: string;
-  /** Creates a campaign, valid but for these changes; undefined leaves a field out. */
+  /** Creates a valid campaign with these changes; undefined omits a field. */
   createWith(changes: Record<string, unknown>): Promise<Answer>;
-  /** Expects an input error that names a field and its path and shows nothing internal, and that no row changed. */
+  /** Expects an input error with a field and its path, without internal details, and no changed row. */
   expectRefusal(
     ask: () => Promise<Answer>,
     field: RegExp,
@@ -20,7 +20,7 @@ export interface Calls {
 
 const create = `mutation ($input: CreateCampaignInput!) { createCampaign(input: $input) { id title note scheduledAt vintage } }`;
 
-/** Starts a service for calls that are mostly refused. Stop its `service` at the end. */
+/** Starts a service for requests that are mostly refused. Stop its `service` at the end. */
 export async function startCalls(): Promise<Calls> {
   const service = await startService();
   const { token, userId, roleId } = await service.login([
@@ -41,7 +41,7 @@ export async function startCalls(): Promise<Calls> {
     authorUserId: userId,
   };
 
-  /** All that requests could have changed. */
+  /** The row counts that the requests could change. */
   async function state(): Promise<unknown> {
     const { rows } = await service.database.pool.query(
       `select (select count(*) from campaigns) c, (select count(*) from users) u, (select count(*) from roles) r,

@@ -2,14 +2,14 @@ import fc from "fast-check";
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
-/** A request that is answered without an error. */
+/** A request that succeeds. */
 export interface ValidRequest {
   query: string;
   variables?: Json;
   operationName?: string;
 }
 
-/** A request with something changed. */
+/** A request with one change. */
 export interface Mutation {
   headers: Record<string, string>;
   body: Buffer;
@@ -64,7 +64,7 @@ const strange: fc.Arbitrary<Json> = fc.oneof(
   fc.jsonValue({ maxDepth: 3 }).map((value) => value as Json),
 );
 
-/** All places in a value, as lists of keys. */
+/** All paths in a value, as lists of keys. */
 function places(value: Json, path: (string | number)[] = []): (string | number)[][] {
   if (typeof value !== "object" || value === null) return [path];
   const keys: (string | number)[] = Array.isArray(value)
@@ -140,7 +140,7 @@ const choices = fc.record({
   headerValue: fc.string({ unit: "grapheme-ascii", maxLength: 50 }),
 });
 
-/** Takes one of the requests and changes a value, a piece of its query or a byte of its body, and at times a header. */
+/** Changes a value, a piece of the query or a byte of the body of one request, and sometimes a header. */
 export function mutationsOf(requests: readonly ValidRequest[]): fc.Arbitrary<Mutation> {
   return choices.map((choice) => {
     const original = requests[choice.which % requests.length] ?? { query: "" };
@@ -165,7 +165,7 @@ function mutate(original: ValidRequest, choice: Choice): Buffer {
       original.query.slice(0, from) + choice.patch + original.query.slice(from + length);
     return asBody({ ...original, query });
   }
-  // A request is JSON, though an interface without an index signature does not say so.
+  // An interface without an index signature is not assignable to Json.
   const whole = original as unknown as Json;
   const all =
     choice.kind === "variable" && original.variables !== undefined

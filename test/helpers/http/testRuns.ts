@@ -1,7 +1,7 @@
 import { expect } from "@jest/globals";
 import type { Service } from "../service.ts";
 
-/** Settings of a server with test mode and few connections, so that runs share them. */
+/** Enables test mode with few connections, so that test runs share them. */
 export const testMode = { ENABLE_E2E_TEST_MODE: "true", DATABASE_POOL_SIZE: "3" };
 
 /** The header that names a test run. */
@@ -11,7 +11,7 @@ export const run = (id: string) => ({ "x-test-run-id": id });
 export const cleanUp = (service: Service, id: string) =>
   service.ask("mutation { cleanupTestRun }", { headers: run(id) });
 
-/** The ids of the test runs whose tenant is there. */
+/** The ids of the test runs that have a tenant schema. */
 export async function tenantsOf(service: Service): Promise<string[]> {
   const { rows } = await service.database.pool.query<{ name: string }>(
     "select nspname as name from pg_namespace where nspname like 'backoffice\\_e2e\\_%' order by 1",
@@ -19,7 +19,7 @@ export async function tenantsOf(service: Service): Promise<string[]> {
   return rows.map((row) => row.name.slice("backoffice_e2e_".length));
 }
 
-/** Makes the first user of a tenant. */
+/** Creates the first user of a tenant. */
 export async function bootstrap(
   service: Service,
   headers: Record<string, string>,
