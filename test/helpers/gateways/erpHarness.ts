@@ -6,18 +6,18 @@ import { startErpEmulator } from "../../../dev/emulators/erpEmulator.ts";
 import type { ErpClient, ErpOrder, ErpPage, ErpUnreadable } from "../../../src/gateways/erp.ts";
 import { makeErpClient } from "../../../src/gateways/makeErpClient.ts";
 
-/** Constants of the ERP client that differ. */
+/** Overrides of the ERP client's constants. */
 type ErpConstants = NonNullable<ConstantOverrides["erp"]>;
 
-/** The emulator, and the client that production uses, made from settings as there. */
+/** The ERP emulator, with a client that is built from settings as in production. */
 export interface Harness {
   erp: ErpClient;
   env: Readonly<Record<string, string>>;
-  /** Another client of the same emulator, with other settings and constants. */
+  /** Creates another client of the same emulator, with other settings and constants. */
   client(env: Record<string, string>, erp?: ErpConstants): ErpClient;
-  /** Asks beneath `/_emulator`; the answer must be a good one. */
+  /** Sends a request below `/_emulator`; throws on an error response. */
   control(method: string, path: string, body?: unknown): Promise<Record<string, unknown>>;
-  /** The requests that the emulator has seen, the first one first. */
+  /** The requests to the emulator, oldest first. */
   requests(): Promise<SeenRequest[]>;
   fault(fault: Record<string, unknown>): Promise<void>;
   stop(): Promise<void>;
@@ -71,7 +71,7 @@ export interface Walk {
   pages: number;
 }
 
-/** Reads pages of orders until the run ends, and calls `between` after each page. */
+/** Reads pages of orders until the last one, and calls `between` after each other page. */
 export async function walkOrders(
   erp: ErpClient,
   cursor: string | null = null,

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { type IncomingMessage, type ServerResponse, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** Answers a request instead of the ERP, given the ERP's response. */
+/** Writes a response in place of the ERP's, which it receives. */
 export type ResponseOverride = (
   answer: { value?: Record<string, unknown>[] } & Record<string, unknown>,
   response: ServerResponse,

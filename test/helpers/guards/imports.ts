@@ -1,14 +1,14 @@
 import { readFileSync, readdirSync } from "node:fs";
 import path from "node:path";
 
-/** Files with the files that each imports, types as well; paths from the root. */
+/** The imports of each file, including type imports; paths are relative to the root. */
 export type Imports = ReadonlyMap<string, readonly string[]>;
 
-/** Reads the imports of all programs in these folders. */
+/** Reads the imports of all TypeScript files in these folders. */
 export function readImports(root: string, folders: readonly string[]): Imports {
   const files = folders.flatMap((folder) =>
     readdirSync(path.join(root, folder), { recursive: true, encoding: "utf8" })
-      // bench/ may have packages installed beside its programs.
+      // bench/ can have its own node_modules.
       .filter((name) => name.endsWith(".ts") && !name.includes("node_modules"))
       .map((name) => path.join(folder, name)),
   );
@@ -17,7 +17,7 @@ export function readImports(root: string, folders: readonly string[]): Imports {
   );
 }
 
-/** The files that a program imports. */
+/** The files that a source text imports. */
 export function importsIn(file: string, text: string): string[] {
   const named = text.matchAll(/(?:\sfrom|import\()\s*"(\.{1,2}\/[^"]+)"/g);
   return [...named].map(([, address = ""]) =>
@@ -25,7 +25,7 @@ export function importsIn(file: string, text: string): string[] {
   );
 }
 
-/** The imports that lead from a file back to itself, as `a > b > a`. */
+/** Import cycles, as `a > b > a`. */
 export function circlesIn(imports: Imports): string[] {
   const done = new Set<string>();
   return [...imports.keys()].flatMap((file) => circleFrom(file, imports, done)?.join(" > ") ?? []);
@@ -47,7 +47,7 @@ function circleFrom(
   return undefined;
 }
 
-/** The imports that lead into a folder from files outside of the folders in `except`. */
+/** Imports of a folder's files by files outside the folder and outside `except`. */
 export function importsFrom(
   imports: Imports,
   folder: string,
@@ -60,7 +60,7 @@ export function importsFrom(
     );
 }
 
-/** The imports that do not lead from a layer to one before it. `layers` names folders or files. */
+/** Imports that do not lead to an earlier layer. `layers` names folders or files. */
 export function backwardImports(
   imports: Imports,
   layers: readonly (readonly string[])[],
@@ -78,7 +78,7 @@ export function backwardImports(
   });
 }
 
-/** The folder or file of the layers that a file belongs to: the deepest one that holds it. */
+/** The deepest folder or file of the layers that contains a file. */
 function placeOf(file: string, layerOf: ReadonlyMap<string, number>): string {
   const parts = file.split("/");
   for (let length = parts.length; length > 0; length--) {

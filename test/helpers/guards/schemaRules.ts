@@ -20,10 +20,10 @@ import type {
 /** A place in a schema, named as in `Query.user(id:)`. */
 interface Place {
   name: string;
-  /** Its own name. */
+  /** The last part of the name. */
   own: string;
   kind: "field" | "argument" | "input field";
-  /** As it is written, such as `[String!]!`. */
+  /** The printed type, such as `[String!]!`. */
   type: string;
   description: string | null | undefined;
 }
@@ -34,7 +34,7 @@ function ownTypes(schema: GraphQLSchema) {
   );
 }
 
-/** Custom scalars without the address of their specification. */
+/** Custom scalars without a specification URL. */
 export function unspecified(schema: GraphQLSchema): string[] {
   return ownTypes(schema)
     .filter((type) => isScalarType(type) && !type.specifiedByURL)
@@ -87,7 +87,7 @@ export function unguarded(schema: GraphQLSchema): string[] {
   );
 }
 
-/** Texts that are named like a credential and not marked as a secret: their answers would be compressed. */
+/** String fields that are named like a credential but not marked as secret; their responses would be compressed. */
 export function unmarkedSecrets(schema: GraphQLSchema): string[] {
   return fieldsOf(schema)
     .filter(({ field }) => /(?:token|secret|password|apiKey)$/i.test(field.name))
@@ -96,7 +96,7 @@ export function unmarkedSecrets(schema: GraphQLSchema): string[] {
     .map(({ typeName, field }) => `${typeName}.${field.name}: ${String(field.type)}`);
 }
 
-/** Types, fields and arguments without a description. Values of enums stand for themselves: their type says what they are about. */
+/** Types, fields and arguments without a description. Enum values need none. */
 export function undescribed(schema: GraphQLSchema): string[] {
   return [
     ...ownTypes(schema)
@@ -108,7 +108,7 @@ export function undescribed(schema: GraphQLSchema): string[] {
   ];
 }
 
-/** What is still described in the phrases of the libraries that made it. */
+/** Items that still have a description from a schema library. */
 export function inPhrases(schema: GraphQLSchema): string[] {
   const phrase =
     /paginat|data universe|mutate data|Methods to use|\bedge\b|the matching connection/i;
@@ -120,7 +120,7 @@ export function inPhrases(schema: GraphQLSchema): string[] {
     .map(({ name }) => name);
 }
 
-/** Names that the published style does not have: underscores, `rowId` and `nodeId`, types in small letters, fields in capitals. */
+/** Names that violate the naming style: underscores, `rowId` and `nodeId`, lower-case types, upper-case fields. */
 export function oddNames(schema: GraphQLSchema): string[] {
   return [
     ...ownTypes(schema)
@@ -143,8 +143,8 @@ export function oddNames(schema: GraphQLSchema): string[] {
 }
 
 /**
- * Lists whose items may be null, and lists in answers that may be null themselves though the contract does not have it so.
- * The keys of a group are what rows have in common, which can be that they have no value.
+ * Lists with nullable items, and nullable output lists that the contract does not declare.
+ * Group keys are exempt, because the rows of a group can share a null.
  */
 export function looseLists(schema: GraphQLSchema, contract: GraphQLSchema): string[] {
   const nullable = new Set(
@@ -161,10 +161,10 @@ export function looseLists(schema: GraphQLSchema, contract: GraphQLSchema): stri
     .map(({ name }) => name);
 }
 
-/** Conversations have the ids that chat clients give them, which are no UUIDs. */
+/** Chat clients choose the ids of conversations, which are not UUIDs. */
 const madeByClients = /^Mutation\.\w+AiConversation\(id:\)$/;
 
-/** What mutations take under the name of an id and is not of the type `ID`. */
+/** Mutation arguments that are named like an id but are not of the type `ID`. */
 export function untypedIds(schema: GraphQLSchema): string[] {
   const mutation = schema.getMutationType();
   const found: string[] = [];

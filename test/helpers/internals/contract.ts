@@ -3,7 +3,7 @@ import path from "node:path";
 
 const modules = path.join(import.meta.dirname, "../../../node_modules");
 
-/** The version of a library that is installed, at the top or beneath PostGraphile. */
+/** The installed version of a library, at the top level or below postgraphile. */
 export function installedVersion(library: string): string {
   const folders = [
     path.join(modules, library),
@@ -14,10 +14,10 @@ export function installedVersion(library: string): string {
   return (JSON.parse(readFileSync(manifest, "utf8")) as { version: string }).version;
 }
 
-/** Fails with a sentence that names the library, its version and the file of ours that depends on the statement. */
+/** Throws an error that names the library, its version and the project file that depends on the statement. */
 export type RequireThat = (statement: string, holds: boolean) => void;
 
-/** What a file of ours assumes of a library's internals. */
+/** Checks what a project file assumes about a library's internals. */
 export function contractOf(library: string, file: string): RequireThat {
   return (statement, holds) => {
     if (!holds)
@@ -27,7 +27,7 @@ export function contractOf(library: string, file: string): RequireThat {
   };
 }
 
-/** Requires that a value has methods of these names. */
+/** Requires that a value has methods with these names. */
 export function requireMethods(
   requireThat: RequireThat,
   owner: string,

@@ -3,7 +3,7 @@ import { isKeyword } from "../../../src/query/tokens.ts";
 
 const SIGNS = { eq: "", gt: ">", gte: ">=", lt: "<", lte: "<=" } as const;
 
-/** What needs a backslash in bare text, by where it stands. */
+/** Characters that need a backslash in unquoted text, by context. */
 const SPECIAL = {
   word: /[\\()"[\]{}*:<>= ]|^-/g,
   value: /[\\()"[\]{}* ]|^[<>=]/g,
@@ -11,12 +11,12 @@ const SPECIAL = {
 } as const;
 
 /**
- * Writes a syntax tree as a query. Parsing the result gives the same tree but for positions, as long
- * as the tree is one that a parser can give (two or more children, no empty bare text and the like).
+ * Prints a syntax tree as a query. Parsing it returns the same tree, except for positions.
+ * The tree must be one that the parser can return: two or more children, no empty unquoted text.
  */
 export function printQuery(node: QueryNode): string {
   const parts: string[] = [];
-  // A list of what is still to write, last first: a deep tree must not exhaust the call stack.
+  // An explicit stack, last item first: recursion would overflow on a deep tree.
   const rest: (QueryNode | string)[] = [node];
   for (let next = rest.pop(); next !== undefined; next = rest.pop()) {
     if (typeof next === "string") parts.push(next);
@@ -78,7 +78,7 @@ function printValue(value: QueryValue, special: RegExp = SPECIAL.value, prefix =
   return bare ?? quotedText(value.text);
 }
 
-/** The text with a backslash before each special character; null where only quotes can carry it. */
+/** The text with escaped special characters; null if it needs quotes. */
 function bareText(text: string, special: RegExp, prefix: boolean): string | null {
   const needsQuotes = text === "" || /[^\S ]/.test(text) || (isKeyword(text) && !prefix);
   return needsQuotes ? null : text.replace(special, "\\$&");

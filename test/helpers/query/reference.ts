@@ -1,16 +1,16 @@
 import type { QueryNode, QueryValue, TermNode, WordNode } from "../../../src/query/ast.ts";
 import { parseInstantValue } from "../../../src/query/values.ts";
 
-/** A row as the reference sees it: values by the names of the API, related rows by the names of relations. */
+/** A row with values by API field name and related rows by relation name. */
 export interface Row {
   values: Record<string, string | number | boolean | null>;
   related: Record<string, Row[]>;
 }
 
-/** How the values of a field are compared, by its name. */
+/** The comparison kind of each field. */
 export type Kinds = Record<string, "text" | "exact" | "number" | "boolean" | "enum" | "time">;
 
-/** What searches need to know of rows to be evaluated without a database. */
+/** The context in which a search is evaluated without a database. */
 export interface World {
   kinds: Kinds;
   words: readonly string[];
@@ -18,8 +18,8 @@ export interface World {
 }
 
 /**
- * Whether a row is found by a query: what the language promises, written down once more as plainly as can be and without a
- * database, so that the two can be held against each other. Null is unknown: what compares it is no match, and its negation is.
+ * Whether a query matches a row. This is an independent, simple implementation to compare the SQL with.
+ * A comparison with null does not match; its negation does.
  */
 export function matches(node: QueryNode, row: Row, world: World): boolean {
   switch (node.kind) {
@@ -47,7 +47,7 @@ function rowsAt(row: Row, path: readonly string[]): Row[] {
 }
 
 function folded(text: string): string {
-  // Of the letters that are none with an accent, the tests have this one.
+  // The only letter in the tests that NFD does not decompose.
   return text.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase().replaceAll("ø", "o");
 }
 
@@ -103,7 +103,7 @@ function passes(
   }
 }
 
-/** A value is the whole stretch of time that it names: what is greater begins where it ends. */
+/** A time value is an interval: `gt` begins at its end. */
 function passesTime(term: TermNode, own: Date, now: Date): boolean {
   const stretches = term.values.map((written) => written && parseInstantValue(written, now));
   const [first, second] = stretches;

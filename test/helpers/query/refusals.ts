@@ -1,6 +1,6 @@
 import { QuerySyntaxError } from "../../../src/query/QuerySyntaxError.ts";
 
-/** The QuerySyntaxError that the action throws; fails when there is none. */
+/** Returns the QuerySyntaxError that the action throws; fails without one. */
 export function refusal(action: () => unknown): QuerySyntaxError {
   try {
     action();
@@ -8,5 +8,5 @@ export function refusal(action: () => unknown): QuerySyntaxError {
     if (error instanceof QuerySyntaxError) return error;
     throw error;
   }
-  throw new Error("nothing was refused");
+  throw new Error("no QuerySyntaxError was thrown");
 }

@@ -3,7 +3,7 @@ import type { FieldPath, QueryNode, QueryValue } from "../../../src/query/ast.ts
 
 const SPAN = { position: 0, end: 0 };
 
-/** A copy of a tree without its positions, to compare what was read and not where. */
+/** A copy of a tree without its positions, for comparison. */
 export function withoutPositions(node: QueryNode): unknown {
   const text = JSON.stringify(node, (key, value: unknown) =>
     key === "position" || key === "end" ? undefined : value,
@@ -28,7 +28,7 @@ const anyText = fc
 
 const filledText = anyText.filter((text) => text.trim() !== "");
 
-/** Text that the language can carry without quotes. */
+/** Text that needs no quotes. */
 function bare(prefix: boolean) {
   return anyText.filter((text) => !/[^\S ]/.test(text) && (prefix || !KEYWORDS.includes(text)));
 }
@@ -90,7 +90,7 @@ const term: fc.Arbitrary<QueryNode> = fc
 
 type Nodes = { node: QueryNode; within: QueryNode };
 
-/** Joins and negations of a kind of node, and groups about related rows, in which no word stands. */
+/** Conjunctions, disjunctions and negations of a kind of node, and groups of related rows, which contain no words. */
 function nested(tie: fc.LetrecTypedTie<Nodes>, kind: keyof Nodes): fc.Arbitrary<QueryNode>[] {
   return [
     tie(kind).map((child) => ({ kind: "not" as const, child, ...SPAN })),
@@ -106,7 +106,7 @@ function nested(tie: fc.LetrecTypedTie<Nodes>, kind: keyof Nodes): fc.Arbitrary<
   ];
 }
 
-/** Any tree that a parser can give. */
+/** Any tree that the parser can return. */
 export const queryTree: fc.Arbitrary<QueryNode> = fc.letrec<Nodes>((tie) => ({
   node: fc.oneof({ maxDepth: 5, depthSize: "small" }, word, term, ...nested(tie, "node")),
   within: fc.oneof({ maxDepth: 5, depthSize: "small" }, term, ...nested(tie, "within")),

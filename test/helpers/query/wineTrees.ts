@@ -5,12 +5,12 @@ const SPAN = { position: 0, end: 0 };
 const path = (name: string): FieldPath => ({ path: name.split("."), ...SPAN });
 const written = (text: string): QueryValue => ({ text, quoted: true, ...SPAN });
 
-/** Values that rows have, and some that they just miss. */
+/** Values of rows, and near misses. */
 const texts = ["Rød", "rod", "Hvid", "Barolo", "BAROLO", "Château Nord", "nord", "bar", "é", "b"];
 const numbers = ["-1", "0", "1", "80", "80.5", "90", "2014", "2015", "2016", "100"];
 const times = ["2026", "2026-01", "2026-01-31", "2026-02-03T12:00Z", "now-7d", "now", "today"];
 
-/** The fields to ask, each with its kind and with the values to ask for. */
+/** The searched fields with their properties and values. */
 const fields = {
   erpProductNumber: { ordered: false, values: ["w1", "w10", "W1", "w2"], prefix: true },
   name: { ordered: false, values: texts, prefix: true },
@@ -81,7 +81,7 @@ const word: fc.Arbitrary<QueryNode> = fc
   .tuple(fc.constantFrom(...texts), fc.boolean())
   .map(([text, prefix]) => ({ kind: "word", text, phrase: true, prefix, ...SPAN }));
 const term = fc.constantFrom(...names).chain((name) => termOf(name, name));
-/** What a group about ratings can hold: their fields without the relation's name. */
+/** Terms inside a `ratings` group, without the relation's name. */
 const ratingTerm = fc
   .constantFrom(...names.filter((name) => name.startsWith("ratings.")))
   .chain((name) => termOf(name, name.slice("ratings.".length)));
@@ -100,7 +100,7 @@ function joins(tie: fc.LetrecTypedTie<Nodes>, kind: keyof Nodes): fc.Arbitrary<Q
   ];
 }
 
-/** Queries about products that ask for what they have or nearly have. */
+/** Queries about products, with values of rows and near misses. */
 export const wineQuery: fc.Arbitrary<QueryNode> = fc.letrec<Nodes>((tie) => ({
   node: fc.oneof(
     { maxDepth: 4, depthSize: "small" },
@@ -117,7 +117,7 @@ export const wineQuery: fc.Arbitrary<QueryNode> = fc.letrec<Nodes>((tie) => ({
   rating: fc.oneof({ maxDepth: 3, depthSize: "small" }, ratingTerm, ...joins(tie, "rating")),
 })).node;
 
-/** Any tree, its fields and relations replaced by those of a list, as its own names choose. */
+/** Replaces the fields and relations of a tree with known ones, chosen by a hash of their names. */
 export function withFields(
   node: QueryNode,
   known: readonly string[],
