@@ -10,9 +10,11 @@ const checkMs = 250;
 const checkTimeoutMs = 1_000;
 
 /**
- * A load balancer as deployments have one: it sends each connection to the next server that says on `/readyz` that it is ready,
- * to another where one refuses, and to any where none is ready, so that a server itself says what is wrong.
- * @param members the addresses of the servers that run at present
+ * Distributes connections round-robin over the servers whose `/readyz` succeeds, as a production load balancer
+ * does.
+ * A refused connection goes to the next server. With no ready server it tries all, so that the caller sees a
+ * server's error.
+ * @param members the URLs of the running servers
  */
 export async function startBalancer(members: () => readonly string[]): Promise<Balancer> {
   const ready = new Set<string>();

@@ -8,27 +8,27 @@ import { clusterFolder } from "../../dev/emulators/postgresCluster.ts";
 import { type TestDatabase, mainSchemaPool } from "./database.ts";
 import { waitFor } from "./waitFor.ts";
 
-/** A PostgreSQL server of a test's own, migrated, which can be stopped without disturbing other tests. */
+/** A migrated PostgreSQL server for one test, which can stop without affecting other tests. */
 export interface Cluster {
   database: TestDatabase;
-  /** Where PostgreSQL's own files are. */
+  /** The data directory. */
   files(): string;
-  /** Ends it as a crash does: all connections are cut, nothing is finished. */
+  /** Immediate shutdown (SIGQUIT): cuts all connections and writes no checkpoint. */
   stopAtOnce(): Promise<void>;
-  /** Kills its first process, without a word to the others, and waits until these have noticed. */
+  /** Kills the postmaster with SIGKILL and waits until its child processes exit. */
   kill(): Promise<void>;
-  /** Kills a process that serves a connection: the server then ends all of them and recovers by itself. */
+  /** Kills a backend with SIGKILL; the server then restarts all backends and recovers. */
   killBackend(): Promise<void>;
-  /** Starts it again at the same port, with what was committed. */
+  /** Starts it again at the same port with the committed data. */
   start(): Promise<void>;
-  /** Whether it runs: not where it was stopped, and not where it ended by itself. */
+  /** False after a stop or an unexpected exit. */
   runs(): boolean;
 }
 
-/** What was committed must outlive the server here, but not a power cut. */
+/** With fsync off, committed data survives a server crash but not a power failure. */
 export const clusterFlags = ["-c", "fsync=off", "-c", "max_connections=120"] as const;
 
-/** @param dataDir where its files go, such as a small disk; by default a folder of the temporary ones */
+/** @param dataDir the data directory, for example on a small disk; a temporary folder by default */
 export async function startCluster(dataDir?: string): Promise<Cluster> {
   const folder = dataDir ?? (await mkdtemp(join(tmpdir(), "cluster-")));
   const launch = (port?: number) =>
@@ -65,14 +65,14 @@ export async function startCluster(dataDir?: string): Promise<Cluster> {
     async stopAtOnce() {
       process.kill(server.pid, "SIGQUIT");
       await server.ended;
-      // Gives the folder back, for the next start.
+      // Releases the folder for the next start.
       await server.stop();
     },
     async kill() {
       const children = await childrenOf(server.pid);
       process.kill(server.pid, "SIGKILL");
       await server.ended;
-      // As long as one of them is left, no server starts on these files.
+      // PostgreSQL refuses to start on these files while a child process is left.
       await waitFor("the server's processes to end", () => !children.some(isAlive));
       await server.stop();
     },
@@ -83,7 +83,7 @@ export async function startCluster(dataDir?: string): Promise<Cluster> {
       if (rows[0]) process.kill(rows[0].pid, "SIGKILL");
     },
     async start() {
-      // Gives the folder back where it ended by itself.
+      // Releases the folder if the server exited by itself.
       await server.stop();
       server = await launch(port);
       watch(server);

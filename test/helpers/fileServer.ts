@@ -13,29 +13,29 @@ import { startFileServer } from "../../dev/emulators/fileServer.ts";
 import type { FileStore } from "../../src/gateways/files.ts";
 import { makeS3Files } from "../../src/gateways/s3Files.ts";
 
-/** An object store of a test's own. */
+/** An object store for one test. */
 export interface TestFiles {
   url: string;
-  /** What server and worker are started with; another address, such as a proxy's, may take the store's place. */
+  /** The environment of server and worker; `endpoint` replaces the store's URL, for example with a proxy's. */
   env(endpoint?: string): Record<string, string>;
-  /** The service's own client. */
+  /** Creates the service's client. */
   store(
     endpoint?: string,
     settings?: Record<string, string>,
     constants?: ConstantOverrides["files"],
   ): FileStore;
-  /** The keys of all that is there, and of all that was begun and not finished. */
+  /** The keys of all files and of all unfinished uploads. */
   content(): Promise<{ files: string[]; unfinished: string[] }>;
   /** A client with the store's key. */
   client(): S3Client;
-  /** Removes one part of an unfinished upload, as someone does who removes it while it is being ended. */
+  /** Deletes one part of an unfinished upload, like a deletion during its completion. */
   tear(uploadId: string, part: number): Promise<void>;
   /** Makes a file two hours old. */
   age(key: string): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** @param folder where it keeps them, such as a small disk; by default a folder of the temporary ones */
+/** @param folder the data directory, for example on a small disk; a temporary folder by default */
 export async function startTestFiles(folder?: string): Promise<TestFiles> {
   const dataDir = folder ?? (await mkdtemp(join(tmpdir(), "files-")));
   const server = await startFileServer({ port: 0, dataDir });

@@ -22,73 +22,73 @@ import { waitFor } from "./waitFor.ts";
 const root = join(import.meta.dirname, "../..");
 const quickRestarts = { firstDelayMs: 100, longestDelayMs: 1_000, forgetAfterMs: 2_000 };
 
-/** One process of the fleet, which its supervisor starts again whenever it ends. */
+/** One process of the fleet; its supervisor restarts it after each exit. */
 export interface Member {
   name: string;
-  /** Of the process that runs at present. */
+  /** The id of the running process. */
   pid(): number | undefined;
-  /** A server's address while it runs. */
+  /** The server's URL while it runs. */
   url(): string | undefined;
-  /** What all processes in this place wrote. */
+  /** The output of all processes of this member. */
   output(): string;
-  /** How often it was started. */
+  /** The number of starts. */
   starts(): number;
-  /** How it ended each time, a code or a signal, and how long that took since it was last told by `signal`. */
+  /** The exit code or signal of each exit, and the milliseconds since the last `signal` or `restart`. */
   ends(): readonly { how: string; ms: number }[];
   signal(name: NodeJS.Signals): void;
-  /** Waits until a process that was started after so many others is ready. */
+  /** Waits until the process is ready after at least this many starts. */
   ready(starts?: number): Promise<void>;
-  /** Drains it and starts it again, as a deployment does; `settings` replace its settings. */
+  /** Drains and restarts it, as a deployment does; `settings` override its environment. */
   restart(settings?: Readonly<Record<string, string>>): Promise<void>;
-  /** Where operators look at the process: its health page as JSON. */
+  /** Fetches the health page for operators. */
   health(): Promise<FleetHealth>;
 }
 
-/** What the health page of a process says. */
+/** The health page of a process. */
 export interface FleetHealth {
   status: string;
   systems: { name: string; state: string; circuit?: string }[];
 }
 
-/** Servers and workers behind a balancer, on one database, with proxies before everything outside. */
+/** Servers and workers behind a load balancer, with one database and a proxy before each external system. */
 export interface Fleet {
-  /** The balancer's. */
+  /** The load balancer's URL. */
   url: string;
   servers: Member[];
   workers: Member[];
-  /** For the superuser, past the proxy. */
+  /** Superuser access that bypasses the proxy. */
   database: TestDatabase;
   /** The PostgreSQL server, if the fleet has a separate one. */
   cluster: Cluster | null;
-  /** Before the database, for all processes (for the pooler, where there is one). */
+  /** The proxy before the database; the pooler connects through it as well. */
   databaseProxy: Proxy;
   pooler: Pooler | null;
   outside: Outside;
-  /** What all processes are started with. */
+  /** The environment of all processes. */
   env: Record<string, string>;
   stop(): Promise<void>;
 }
 
 export interface FleetOptions {
-  /** Two unless said otherwise. */
+  /** Two by default. */
   servers?: number;
   workers?: number;
   /** Uses a separate PostgreSQL server, which can be stopped, instead of the shared one. */
   cluster?: boolean | Cluster;
   /** Servers reach the database through PgBouncer in transaction mode. */
   pooler?: { poolSize: number };
-  /** Where the file store keeps its files. */
+  /** The object store's data directory. */
   filesFolder?: string;
-  /** Orders that the emulated ERP holds. */
+  /** The number of orders in the ERP emulator. */
   orders?: number;
   env?: Record<string, string>;
-  /** Constants of the ERP client that differ. */
+  /** Overrides of the ERP client's constants. */
   erp?: ConstantOverrides["erp"];
-  /** Megabytes of memory that each process may have: the kernel's bound where it sets one for us, or else one of its heap. */
+  /** Memory limit of each process in megabytes: a cgroup limit where possible, otherwise a heap limit. */
   memory?: number;
 }
 
-/** Starts the production-like set-up and waits until all of it is ready. */
+/** Starts a production-like set of processes and waits until all are ready. */
 export async function startFleet(options: FleetOptions = {}): Promise<Fleet> {
   const own = options.cluster;
   const [cluster, outside] = await Promise.all([
@@ -110,7 +110,7 @@ export async function startFleet(options: FleetOptions = {}): Promise<Fleet> {
     LOGIN_ATTEMPTS_PER_MINUTE: "100000",
     REQUESTS_PER_MINUTE: "1000000",
     COST_PER_MINUTE: "off",
-    // Some looks of the balancer at `/readyz`.
+    // Several readiness checks of the load balancer.
     SHUTDOWN_DELAY_MS: "1500",
     ...outside.env,
     ...options.env,
@@ -244,7 +244,7 @@ function startMember(
     },
   };
   const stop = async () => {
-    // One that is frozen could not hear that it is to stop.
+    // A process stopped with SIGSTOP cannot handle the shutdown signal.
     child?.kill("SIGCONT");
     await supervised.stop();
     group?.remove();

@@ -2,16 +2,16 @@ import { randomUUID } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** A bound that the kernel sets to the memory of all processes that are started in it: who goes beyond is killed. */
+/** A cgroup with a memory limit. The kernel kills processes that exceed it. */
 export interface MemoryGroup {
-  /** What starts a program in it. */
+  /** Command prefix that starts a program in the group. */
   inside: readonly [string, ...string[]];
-  /** How often the kernel killed one. */
+  /** The number of processes that the kernel killed. */
   kills(): number;
   remove(): void;
 }
 
-/** The two forms in which Linux has it: where groups are made, and the files of a group that hold its bound and its deaths. */
+/** cgroup v2 and v1: the root folder, and the files with the limit and the kill count. */
 const forms = [
   { root: "/sys/fs/cgroup", bound: "memory.max", deaths: "memory.events" },
   {
@@ -21,7 +21,7 @@ const forms = [
   },
 ];
 
-/** Null where this process may not make one: root, where the control groups of memory are mounted to be written. */
+/** Null if no group can be created, which requires root and a writable memory cgroup. */
 export function makeMemoryGroup(megabytes: number): MemoryGroup | null {
   for (const { root, bound, deaths } of forms) {
     const folder = join(root, `office-test-${randomUUID()}`);
@@ -32,7 +32,7 @@ export function makeMemoryGroup(megabytes: number): MemoryGroup | null {
     }
     const remove = () => rmdirSync(folder);
     try {
-      // The kernel makes it, where it is one of its folders.
+      // Only the kernel creates this file, in a cgroup folder.
       if (!existsSync(join(folder, bound))) throw new Error("not a control group");
       writeFileSync(join(folder, bound), String(megabytes * 1024 * 1024));
     } catch {

@@ -16,14 +16,14 @@ import { startTestFiles } from "./fileServer.ts";
 import type { Proxy } from "./proxy.ts";
 import { startProxy } from "./proxy.ts";
 
-/** The systems that the service needs and does not own, but for the database. */
+/** The external systems of the service, except the database. */
 export type OutsideName = "files" | "search" | "ERP" | "workflow" | "mail" | "model";
 
 /** The emulators of external systems, each behind a proxy. */
 export interface Outside {
-  /** What servers and workers are started with. */
+  /** The environment of servers and workers. */
   env: Record<string, string>;
-  /** Constants of their configuration: time-outs that are short enough for tests. */
+  /** Short timeouts for tests. */
   constants: ConstantOverrides;
   proxies: Record<OutsideName, Proxy>;
   files: TestFiles;
@@ -34,7 +34,11 @@ export interface Outside {
   stop(): Promise<void>;
 }
 
-/** Starts them all. @param orders how many the emulated ERP holds @param filesFolder where the file store keeps its files */
+/**
+ * Starts all emulators.
+ * @param orders the number of orders in the ERP emulator
+ * @param filesFolder the object store's data directory
+ */
 export async function startOutside(orders: number, filesFolder?: string): Promise<Outside> {
   const dataDir = await mkdtemp(join(tmpdir(), "outside-"));
   const folder = (name: string) => mkdtemp(join(dataDir, `${name}-`));

@@ -11,22 +11,23 @@ import { waitFor } from "./waitFor.ts";
 
 /** A PgBouncer in transaction mode before a database. */
 export interface Pooler {
-  /** How the server reaches its database through it. */
+  /** The environment with which a server connects through it. */
   env: Record<string, string>;
   stop(): Promise<void>;
 }
 
 const password = "for-tests";
 
-/** Whether this machine has PgBouncer; what needs it is left out aloud where not. */
+/** Whether PgBouncer is installed. Tests that need it are skipped with a message. */
 export function hasPooler(): boolean {
   return spawnSync("pgbouncer", ["--version"], { env: { PATH: programPath } }).status === 0;
 }
 
 /**
- * Starts one. It knows logins and no `role` at connecting, so that the server's role gets a login: only for a database server of
- * one's own, since roles are for all databases of it.
- * @param target where it reaches the database @param poolSize connections that it keeps there at most
+ * Starts PgBouncer. It rejects `role` as a startup parameter, so the server's role gets a login.
+ * Roles belong to the whole server, so `database` must be on a separate one.
+ * @param target the database URL behind the pooler
+ * @param poolSize the maximum number of connections to the database
  */
 export async function startPooler(
   database: TestDatabase,
@@ -39,8 +40,8 @@ export async function startPooler(
 }
 
 /**
- * Starts one before every database of a server, for a whole run of tests, and makes a login as in {@link startPooler}; `url` is that
- * of the given database, others are reached by their names.
+ * Starts PgBouncer for every database of a server, with a login as in {@link startPooler}. `url` names the given
+ * database.
  */
 export async function startPoolerForAll(
   target: string,
@@ -50,7 +51,7 @@ export async function startPoolerForAll(
   return launch(target, "*", poolSize);
 }
 
-/** The settings of a server that reaches its database through one. */
+/** Settings of a server behind PgBouncer: no named prepared statements. */
 export const unprepared = { DATAPLAN_PG_PREPARED_STATEMENT_CACHE_SIZE: "0" };
 
 async function letIn(superuser: string): Promise<void> {
@@ -90,7 +91,7 @@ ignore_startup_parameters = extra_float_digits
   const child: ChildProcess = spawn("pgbouncer", [join(folder, "pgbouncer.ini")], {
     env: { PATH: programPath },
     stdio: ["ignore", "ignore", "pipe"],
-    // It refuses to run as root.
+    // PgBouncer refuses to run as root.
     ...(process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}),
   });
   let said = "";
@@ -99,8 +100,8 @@ ignore_startup_parameters = extra_float_digits
   url.host = `127.0.0.1:${port}`;
   url.username = "office_server";
   url.password = password;
-  await waitFor("the pooler to answer", async () => {
-    if (child.exitCode !== null) throw new Error(`pgbouncer ended: ${said}`);
+  await waitFor("the pooler to accept connections", async () => {
+    if (child.exitCode !== null) throw new Error(`pgbouncer exited: ${said}`);
     const client = new pg.Client({ connectionString: url.href });
     return client.connect().then(
       () => client.end().then(() => true),
@@ -112,7 +113,7 @@ ignore_startup_parameters = extra_float_digits
     stop: async () => {
       if (child.exitCode === null && child.signalCode === null) {
         const ended = once(child, "exit");
-        // At once, even with connected clients.
+        // SIGTERM ends it immediately, even with connected clients.
         child.kill("SIGTERM");
         await ended;
       }

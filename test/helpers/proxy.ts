@@ -1,31 +1,37 @@
 import { type AddressInfo, type Socket, createConnection, createServer } from "node:net";
 import { Transform } from "node:stream";
 
-/** A relay before a TCP server that can be taken away and given back. */
+/** A TCP proxy that can interrupt, delay or replace the traffic to a server. */
 export interface Proxy {
-  /** The same address as the server's, but through the relay. */
+  /** The server's URL with the proxy's host and port. */
   url: string;
-  /** Cuts all connections; new ones are refused, or taken and hung up. */
+  /** Closes all connections. New ones are refused, or accepted and closed at once. */
   cut(manner?: "refuse" | "hang up"): Promise<void>;
-  /** Connections that were hung up. */
+  /** The number of connections that were accepted and closed at once. */
   hungUp(): number;
-  /** Lets each piece that is sent wait for so many milliseconds, in both directions. */
+  /** Delays each chunk in both directions. */
   slow(ms: number): void;
-  /** Hangs up on each connection as soon as so many bytes were answered on it from now on. */
+  /** Closes each connection after this many further response bytes. */
   cutAfter(bytes: number): void;
-  /** Takes connections and what is sent, and lets nothing through; those that were open stay open. */
+  /** Accepts connections and data but forwards nothing; open connections stay open. */
   blackHole(): void;
-  /** Gives this text in place of each answer, and hangs up: what a broken server says. */
+  /** Replies to each request with this text and closes the connection. */
   answer(text: string): void;
-  /** Lets connections through again, at the same port; those on which something was held back are cut. */
+  /** Forwards again, on the same port. Closes connections with withheld data. */
   restore(): Promise<void>;
-  /** Lets what is sent pass, but no answer on a connection that has sent this text; tells when one has, until `restore`. */
+  /**
+   * Forwards a request with this text, but nothing more on its connection until `restore`. Resolves when it was
+   * sent.
+   */
   holdAnswersTo(text: string): Promise<void>;
-  /** Holds back the piece of a request with this text, and what follows it; `seen` when it came, and it goes on by `release`. */
+  /**
+   * Holds back the request chunk with this text and all later ones. `seen` resolves on arrival, `release`
+   * forwards them.
+   */
   holdRequest(text: string): { seen: Promise<unknown>; release: () => void };
-  /** Leads to another server from now on, as a balancer does after a failover: connections to the one before are cut. */
+  /** Forwards to another server from now on, like a failover. Closes existing connections. */
   turnTo(target: string): void;
-  /** Connections that are open at present. */
+  /** The number of open connections. */
   open(): number;
   stop(): Promise<void>;
 }
@@ -38,19 +44,19 @@ type Manner =
   | { kind: "black hole" }
   | { kind: "answer"; text: string };
 
-/** One connection through the relay. */
+/** A proxied connection. */
 interface Connection {
   inner: Socket;
   outer: Socket;
-  /** Nothing comes through any more. */
+  /** Nothing is forwarded any more. */
   stuck: boolean;
-  /** It got a text in place of its answer. */
+  /** The proxy replied instead of the server. */
   answered: boolean;
-  /** Bytes that were answered while the relay counted. */
+  /** Response bytes since `cutAfter`. */
   counted: number;
 }
 
-/** An answer in HTTP, for `Proxy.answer`. */
+/** An HTTP response for `Proxy.answer`. */
 export function httpAnswer(
   status: number,
   body = "{}",
@@ -66,7 +72,7 @@ export function httpAnswer(
   return `HTTP/1.1 ${status} Fault\r\n${lines.join("")}\r\n${body}`;
 }
 
-/** Starts a relay before the server that a URL names. */
+/** Starts a proxy for the server at a URL. */
 export async function startProxy(target: string): Promise<Proxy> {
   let { hostname, port } = new URL(target);
   const connections = new Set<Connection>();
@@ -81,7 +87,7 @@ export async function startProxy(target: string): Promise<Proxy> {
     outer.destroy();
   };
 
-  /** What passes on in one direction; a chunk whose `done` is never called holds up all that come after it. */
+  /** Forwards one direction. A chunk whose `done` is never called blocks all later ones. */
   const relay = (connection: Connection, see: (chunk: Buffer, pass: () => void) => void) =>
     new Transform({
       transform(chunk: Buffer, _encoding, done) {
@@ -139,7 +145,7 @@ export async function startProxy(target: string): Promise<Proxy> {
       [inner, outer],
       [outer, inner],
     ] as const) {
-      // The other end of a connection that breaks notices it, which is all there is to do.
+      // Closing the other side is the only reaction to a broken connection.
       socket.on("error", () => connection.answered || other.destroy());
       socket.on("close", () => {
         if (socket === outer && connection.answered) return;

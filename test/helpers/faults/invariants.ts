@@ -79,7 +79,7 @@ async function median(work: () => Promise<boolean>): Promise<number> {
 async function expectSpeed(world: World, { requestMs }: StateBefore): Promise<void> {
   let said = "";
   await waitFor(
-    "requests to take what they took",
+    "requests to be as fast as before",
     async () => {
       const idleMs = await median(async () => (await fetch(`${world.fleet.url}/healthz`)).ok);
       const enough = Math.max(requestMs * 3, 150, idleMs * 10);
@@ -89,7 +89,7 @@ async function expectSpeed(world: World, { requestMs }: StateBefore): Promise<vo
     },
     recoveryMs,
   ).catch((error: unknown) => {
-    throw new Error(`requests have become slow: ${said}`, { cause: error });
+    throw new Error(`requests are slow: ${said}`, { cause: error });
   });
 }
 
@@ -131,7 +131,7 @@ async function expectExportsEnded(
 ): Promise<void> {
   const ids = ledger.promised.flatMap(({ exports }) => [...exports]);
   let bad: unknown[] = [];
-  await waitFor("the exports to be over", async () => {
+  await waitFor("the exports to end", async () => {
     const { rows } = await pool.query<{ id: string; state: string; reason: string | null }>(
       "select id, state, error_message as reason from export_jobs where id = any ($1)",
       [ids],
@@ -230,7 +230,7 @@ async function unaudited(pool: pg.Pool): Promise<Record<string, number>> {
 
 /** The store contains exactly the recorded files and no unfinished uploads. */
 async function expectOneFileEach({ fleet }: World): Promise<void> {
-  await waitFor("the store to hold what the records name", async () => {
+  await waitFor("the stored files to match the records", async () => {
     const { rows } = await fleet.database.pool.query<{ key: string }>(
       "select file_key as key from export_jobs where file_key is not null order by 1",
     );

@@ -17,7 +17,7 @@ export interface Try {
   retryAfter: string | undefined;
 }
 
-/** Clients that continuously make mutations, and what was acknowledged to them. */
+/** Clients that continuously send mutations, and a record of the acknowledged ones. */
 export interface Ledger {
   seed: string;
   promised: readonly ExpectedRows[];
@@ -156,7 +156,7 @@ export function startLedger(options: LedgerOptions): Ledger {
 
 function withTimeout<T>(work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error("no answer")), answerMs);
+    const timer = setTimeout(() => reject(new Error("no response")), answerMs);
     work.then(resolve, reject).finally(() => clearTimeout(timer));
   });
 }

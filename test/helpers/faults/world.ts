@@ -129,6 +129,6 @@ export function worldOfFile(options: FleetOptions = {}): () => World {
 
 /** A test that is skipped with a message where the machine lacks a requirement. */
 export function testIf(has: boolean, reason: string) {
-  if (!has) process.stderr.write(`Left out: ${reason}\n`);
+  if (!has) process.stderr.write(`skipped: ${reason}\n`);
   return has ? test : test.skip;
 }
