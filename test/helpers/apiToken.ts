@@ -16,7 +16,7 @@ export async function insertApiToken(
   return { token, tokenId: rows[0]?.id ?? "" };
 }
 
-/** Every permission key that there is. */
+/** All permission keys. */
 export async function allPermissions(database: TestDatabase): Promise<string[]> {
   const { rows } = await database.pool.query<{ key: string }>(
     "select key from permissions order by key",

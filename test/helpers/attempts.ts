@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
 import type { Answer, Service } from "./service.ts";
 
-/** What an address, and an account, has in a minute in production by default. */
+/** The default number of attempts per minute for an IP address or an account. */
 export const perMinute = 30;
-/** The environment of a service with that limit, which those of other tests do not have. */
+/** Environment with this limit, which the default test environment does not have. */
 export const limited = { LOGIN_ATTEMPTS_PER_MINUTE: String(perMinute) };
 
-/** An e-mail address that nobody has. */
+/** A unique e-mail address that no user has. */
 export const address = () => `${randomUUID()}@example.com`;
 
 export function devLogin(
@@ -20,12 +20,12 @@ export function devLogin(
   });
 }
 
-/** The codes of an answer's errors. */
+/** The error codes of a response. */
 export function codesOf({ errors }: Answer): string[] {
   return errors?.map(({ extensions }) => extensions.code) ?? [];
 }
 
-/** How many attempts at a step are counted, for each address (or account) that made some; the most first. */
+/** The counted attempts at a step per subject, highest first. */
 export async function attemptsAt(
   service: Service,
   step: string,
@@ -38,7 +38,7 @@ export async function attemptsAt(
   return rows.map(({ attempts }) => attempts);
 }
 
-/** Spends all but so many of the attempts at a step that the address of the tests has. */
+/** Uses up the attempts at a step for 127.0.0.1 until `attempts` are left. */
 export async function leaveAttempts(
   service: Service,
   step: string,

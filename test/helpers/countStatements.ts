@@ -1,8 +1,9 @@
 import type pg from "pg";
 
 /**
- * Counts the statements on tables that PostgreSQL runs during `work`, those inside functions and triggers too, without its own
- * checks of foreign keys. The client must be a superuser's.
+ * Counts the statements on tables during `work`, including those in functions and triggers but not foreign-key
+ * checks.
+ * The client needs superuser privileges.
  */
 export async function countStatements(
   client: pg.ClientBase,
@@ -18,7 +19,7 @@ export async function countStatements(
     await client.query("select set_config($1, $2, false)", [name, value]);
   let count = 0;
   const listen = ({ message = "" }: { message?: string }) => {
-    // Functions that only compute, as in an indexed expression, have a plan too, but touch no table.
+    // Functions without table access, such as those of index expressions, have plans too.
     if (!/Scan|(Insert|Update|Delete) on/.test(message)) return;
     if (message.includes("SELECT 1 FROM ONLY")) return;
     count++;

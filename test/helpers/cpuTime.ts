@@ -1,6 +1,6 @@
 /**
- * The processor time that a piece of synchronous work takes on its own thread, in milliseconds: unlike the time on the clock it
- * does not grow when other processes have the machine, nor by what is compiled or collected beside it.
+ * CPU time in milliseconds of synchronous work on the current thread.
+ * It excludes other processes, and compilation and garbage collection on other threads.
  */
 export function cpuTime(work: () => unknown): number {
   const before = process.threadCpuUsage();
@@ -10,8 +10,8 @@ export function cpuTime(work: () => unknown): number {
 }
 
 /**
- * The least of what is measured, again and again until it is below a bound, thirty times at most: a machine that has others to
- * serve may slow down many measurements (its memory and its caches are shared, too), what is slow by itself is so in each.
+ * Repeats a measurement until it is below `bound`, at most 30 times; returns the minimum.
+ * Other processes slow down single measurements; only slow code is slow every time.
  */
 export function leastUntil(bound: number, measure: () => number): number {
   let least = measure();
@@ -19,7 +19,7 @@ export function leastUntil(bound: number, measure: () => number): number {
   return least;
 }
 
-/** The processor time of work that waits for others in this process, whose time counts, too. */
+/** CPU time in milliseconds of the whole process during asynchronous work. */
 export async function cpuTimeOfProcess(work: () => Promise<unknown>): Promise<number> {
   const before = process.cpuUsage();
   await work();

@@ -4,13 +4,13 @@ import { join } from "node:path";
 import pg from "pg";
 import { expectNoSecretsIn } from "./secrets.ts";
 
-/** A database of one's own: a copy of the migrated template. */
+/** A copy of the migrated template database. */
 export interface TestDatabase {
-  /** For the superuser. */
+  /** Connection URL of the superuser. */
   url: string;
-  /** As the superuser, in the main schema. */
+  /** Superuser connections to the main schema. */
   pool: pg.Pool;
-  /** Drops it; fails if it contains a secret. */
+  /** Drops the database; throws if it contains a secret. */
   drop(): Promise<void>;
 }
 
@@ -20,7 +20,7 @@ function required(name: string): string {
   const value = process.env[name];
   if (!value)
     throw new Error(
-      `${name} is not set: run the tests through jest, whose global set-up makes the database`,
+      `${name} is not set: run the tests with jest, whose global setup creates the database`,
     );
   return value;
 }
@@ -46,11 +46,11 @@ export async function createDatabase(): Promise<TestDatabase> {
   const pool = new pg.Pool({
     connectionString: url.href,
     max: 10,
-    // A worker process for a query takes longer to start than the query.
+    // Starting a parallel worker takes longer than a test's query.
     options: "-c search_path=backoffice,extensions,pg_temp -c max_parallel_workers_per_gather=0",
   });
   pool.on("error", () => undefined);
-  // Rights on the database itself are not part of a copy.
+  // `create database ... template` does not copy the privileges on the database itself.
   await pool.query(await readFile(join(root, "db/prepare.sql"), "utf8"));
   return {
     url: url.href,
@@ -66,7 +66,7 @@ export async function createDatabase(): Promise<TestDatabase> {
   };
 }
 
-/** Connections in the main schema of a server that a test may end, which is no error then. */
+/** A pool for the main schema that ignores connection errors, because the test may stop its server. */
 export function mainSchemaPool(url: string, max: number): pg.Pool {
   const pool = new pg.Pool({
     connectionString: url,
@@ -93,17 +93,17 @@ export async function inTransaction<T>(
   }
 }
 
-/** Who a transaction acts for. */
+/** The caller of a transaction. */
 export interface Actor {
   userId?: string | null;
   permissions?: readonly string[];
-  /** With an API token, which is narrowed to scopes. */
+  /** The caller uses an API token with scopes. */
   scoped?: boolean;
-  /** With an API token that is narrowed to nothing. */
+  /** The caller uses an API token without scopes. */
   unlimited?: boolean;
 }
 
-/** Makes the rest of a transaction act as the request role for the given caller, as the server does for a request. */
+/** Sets the role and the request settings for the rest of the transaction, as the server does. */
 export async function actAs(client: pg.ClientBase, actor: Actor): Promise<void> {
   const settings: Record<string, string> = {
     "office.user_id": actor.userId === undefined ? randomUUID() : (actor.userId ?? ""),

@@ -1,33 +1,37 @@
 import { join } from "node:path";
 
-/** The search path for programs, which is all that started processes inherit. */
+/** The PATH of the test run, the only variable that started processes inherit. */
 export const programPath = process.env.PATH ?? "";
 
-/** For npm, whose cache, registry and proxies are settings of the machine. */
+/** The full environment, because npm reads its cache, registry and proxies from it. */
 export const npmEnvironment = { ...process.env, npm_config_prefer_offline: "true" };
 
-/** For processes that tests start: what Node compiled once is not compiled by each of them again. */
+/** Shares compiled code between the Node processes that tests start. */
 export const compileCache = {
   NODE_COMPILE_CACHE: join(import.meta.dirname, "../../node_modules/.cache/compile"),
 };
 
-/** The address of the tests' PostgreSQL, for its superuser; the global set-up provides it. */
+/** Superuser URL of the tests' PostgreSQL; the global setup sets it. */
 export const testDatabaseUrl = process.env.TEST_DATABASE_URL ?? "";
 
-/** The port of the process in which this worker of jest has its servers; the global set-up starts one for each. */
+/** Port of this Jest worker's server host; the global setup starts one per worker. */
 export const serverHostPort = Number(
   process.env.TEST_SERVER_HOSTS?.split(",")[Number(process.env.JEST_WORKER_ID ?? 1) - 1],
 );
 
-/** How often the fault tests kill a worker; `npm run test:faults` asks for a hundred times. */
+/** How many times the fault tests kill a worker; `npm run test:faults` uses 100. */
 export const faultKills = Number(process.env.FAULT_KILLS ?? 6);
 
-/** The folder of the published schemas of SpreadsheetML (`sml.xsd` and what it includes), which are not ours to give; empty without. */
+/**
+ * Folder of the published SpreadsheetML schemas (`sml.xsd` and its includes), which this repository does not
+ * contain; empty without.
+ */
 export const xlsxSchemas = process.env.XLSX_SCHEMAS ?? "";
-/** The description of Typesense's API that its makers publish (OpenAPI, YAML), which is not ours to give; empty without. */
+/** Typesense's published OpenAPI description (YAML), which this repository does not contain; empty without. */
 export const typesenseDescription = process.env.TYPESENSE_OPENAPI ?? "";
 /**
- * The Typesense server that the search tests use instead of the emulator; null without one. The global set-up asks it for its version.
+ * The Typesense server that replaces the emulator in search tests; null without one. The global setup reads its
+ * version.
  */
 export const realSearchEngine =
   process.env.TYPESENSE_URL && process.env.TYPESENSE_API_KEY
@@ -38,28 +42,28 @@ export const realSearchEngine =
       }
     : null;
 
-/** Another browser for the tests, the path of a Chromium; empty for the one that comes with the packages. */
+/** Path of a Chromium that replaces the packaged one; empty for the packaged one. */
 export const consoleBrowser = process.env.CONSOLE_BROWSER ?? "";
 
-/** Whether journeys keep pictures of pages in `docs/images`. */
+/** Whether journeys write screenshots to `docs/images`. */
 export const keepsScreenshots = process.env.SCREENSHOTS === "1";
 
-/** From which the clients of the fault tests make what they do; a failing test names it. */
+/** Seed of the random operations in the fault tests; a failing test prints it. */
 export const faultSeed = process.env.FAULT_SEED ?? "vintage";
 
-/** How many requests of different people go over two connections; `npm run test:faults` sends 10,000. */
+/** Number of requests of different users over two connections; `npm run test:faults` sends 10,000. */
 export const mixedRequests = Number(process.env.FAULT_REQUESTS ?? 2_000);
 
-/** How long the database is away in the longest of the fault tests, in seconds; they take 120 where time does not matter. */
+/** Length of the longest database outage in the fault tests, in seconds; 120 is the thorough setting. */
 export const longOutageSeconds = Number(process.env.FAULT_OUTAGE_SECONDS ?? 30);
 
 /**
- * A PgBouncer before the tests' PostgreSQL, as a login of the server's role; empty without. With TEST_PGBOUNCER=1 the global set-up
- * starts one, and all servers of the tests reach their databases through it.
+ * URL of a PgBouncer before the tests' PostgreSQL, for the server's login role; empty without.
+ * With TEST_PGBOUNCER=1 the global setup starts one, and all test servers connect through it.
  */
 export const testPoolerUrl = process.env.TEST_POOLER_URL ?? "";
 
-/** What the header `X-Answered-By` says: the path `by`, or nothing where the run switches the SQL-JSON path off. */
+/** The expected `X-Answered-By` header: `by`, or null when the run disables the SQL-JSON path. */
 export function answeredBy<T>(by: T): T | null {
   return process.env["SQL_JSON"] === "off" ? null : by;
 }

@@ -12,7 +12,7 @@ const address = {
   country: "DK",
 };
 
-/** A line as the ERP's client gives it: six bottles of item `1000`. */
+/** An order line as the ERP client returns it: six bottles of item `1000`. */
 export function erpLine(lineNumber: number, changes: Partial<ErpOrderLine> = {}): ErpOrderLine {
   return {
     id: `line-${lineNumber}`,
@@ -37,7 +37,7 @@ export function erpLine(lineNumber: number, changes: Partial<ErpOrderLine> = {})
   };
 }
 
-/** An order as the ERP's client gives it, in which nothing is wrong once `usualRules` are there. */
+/** An order as the ERP client returns it; valid with the rules of `usualRules`. */
 export function erpOrder(number: string, changes: Partial<ErpOrder> = {}): ErpOrder {
   return {
     id: `id-${number}`,
@@ -70,7 +70,7 @@ export function erpOrder(number: string, changes: Partial<ErpOrder> = {}): ErpOr
   };
 }
 
-/** A customer as the ERP's client gives it. */
+/** A customer as the ERP client returns it. */
 export function erpCustomer(number: string, changes: Partial<ErpCustomer> = {}): ErpCustomer {
   return {
     id: `id-${number}`,
@@ -95,7 +95,7 @@ export function erpCustomer(number: string, changes: Partial<ErpCustomer> = {}):
   };
 }
 
-/** Rules for every code that `erpOrder` has, in the place of all others. */
+/** Replaces all mapping rules with one for each code in `erpOrder`. */
 export async function usualRules(client: Pick<pg.ClientBase, "query">): Promise<void> {
   const rules = [
     ["line_kind.unmapped", "WINE", "PRODUCT"],
@@ -117,7 +117,7 @@ export async function usualRules(client: Pick<pg.ClientBase, "query">): Promise<
   );
 }
 
-/** What one answer of the ERP may hold, as `import_from_erp` takes it. */
+/** The content of one ERP response, as `import_from_erp` expects it. */
 export interface ErpAnswer {
   orders?: ErpOrder[];
   customers?: ErpCustomer[];
@@ -128,7 +128,7 @@ export interface ErpAnswer {
   missing?: string[];
 }
 
-/** Takes over one answer and returns the counts. */
+/** Imports one ERP response and returns the counts. */
 export async function takeOver(
   client: Pick<pg.ClientBase, "query">,
   answer: ErpAnswer,

@@ -1,7 +1,7 @@
 import { expect } from "@jest/globals";
 import type { Service } from "./service.ts";
 
-/** Checks that an answer is a page for people without internals, and that nothing came of the attempt for this address. */
+/** Expects an HTML error page without internal details, and no identity or login code for this address. */
 export async function expectRefusal(
   service: Service,
   email: string,

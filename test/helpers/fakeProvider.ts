@@ -9,13 +9,13 @@ import { SignJWT, exportJWK, exportSPKI, generateKeyPair } from "jose";
 export type Fault = "down" | "slow" | "500" | "malformed" | "wrong type" | "endless" | "array";
 export type Step = "discovery" | "jwks" | "token" | "userinfo";
 
-/** What the provider says in answer to one code. */
+/** The provider's response to one authorization code. */
 export interface Grant {
-  /** Claims of the identity token, over the good ones; undefined leaves one out. */
+  /** Claims of the identity token, merged over valid defaults; undefined removes one. */
   claims?: Record<string, unknown>;
-  /** Makes the identity token instead of signing it properly. */
+  /** Creates the identity token instead of signing it with the provider's key. */
   sign?: (claims: Record<string, unknown>) => Promise<string> | string;
-  /** What the user-info endpoint says; none by default. */
+  /** The user-info response; 401 without one. */
   userinfo?: Record<string, unknown>;
 }
 
@@ -28,9 +28,9 @@ export interface FakeProvider {
     clientId: string;
     clientSecret: string;
   };
-  /** The code that a person who logs in would be sent back with, for an authorization request that the service made. */
+  /** Returns the authorization code that a login redirects back with, for a request of the service. */
   grant(authorization: URL, grant: Grant): string;
-  /** Lets a step of a tenant misbehave until `heal`. */
+  /** Makes a tenant's endpoint fail until `heal`. */
   break(tenant: string, step: Step, fault: Fault): void;
   heal(): void;
   publicKeyPem: string;
@@ -47,7 +47,7 @@ interface Issued extends Grant {
   redirectUri: string;
 }
 
-/** @param certificate with it, the provider is at an https address of `localhost` */
+/** @param certificate serves the provider over https at `localhost` */
 export async function startFakeProvider(certificate?: {
   key: string;
   cert: string;
@@ -179,7 +179,7 @@ function metadata(issuer: string) {
     userinfo_endpoint: `${issuer}/userinfo`,
     response_types_supported: ["code"],
     subject_types_supported: ["public"],
-    // A provider that says it might use anything: what is accepted is the service's to decide.
+    // Advertises weak algorithms, which the service must refuse.
     id_token_signing_alg_values_supported: ["RS256", "HS256", "none"],
     code_challenge_methods_supported: ["S256"],
     authorization_response_iss_parameter_supported: issuer.endsWith("/naming"),

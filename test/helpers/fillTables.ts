@@ -1,6 +1,6 @@
 import type pg from "pg";
 
-/** A column as the filling needs it. */
+/** A column of a filled table. */
 interface Column {
   relation: string;
   attribute: string;
@@ -11,9 +11,9 @@ interface Column {
 }
 
 /**
- * Fills tables with generated rows, whatever their columns: each row has values of its own but for truths and enumerations, of which
- * one in a hundred differs, and references, which go to rows of the other tables. Rules that such values would break are dropped, so
- * this is for a database that nothing else uses.
+ * Fills tables with generated rows. Values are unique, except booleans and enums, where one row in a hundred
+ * differs, and references, which point to rows of the other tables.
+ * Drops all check constraints, so the database must not be shared.
  */
 export async function fillTables(
   client: pg.ClientBase,

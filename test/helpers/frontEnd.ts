@@ -1,10 +1,10 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** A front end of one page, such as a real one would begin and end a login. */
+/** A one-page front end that starts and completes a login. */
 export interface FrontEnd {
   origin: string;
-  /** The service that it works with; set before a browser comes. */
+  /** The service's URL; set it before a browser opens the page. */
   service: string;
   stop(): Promise<void>;
 }

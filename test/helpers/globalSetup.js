@@ -16,7 +16,7 @@ import { startServerHosts } from "./serverHosts.js";
 const setupPgTest = createRequire(import.meta.url)("@databases/pg-test/jest/globalSetup");
 const image = "postgres:18";
 
-/** Docker serves only where its engine runs and has the image already: tests fetch nothing from the network. */
+/** Whether Docker runs and has the image. Tests download nothing. */
 function dockerServes() {
   const { status } = spawnSync("docker", ["image", "inspect", image], {
     stdio: "ignore",
@@ -26,8 +26,8 @@ function dockerServes() {
 }
 
 /**
- * Does for the catalogue what PostgreSQL does by itself within a minute, for which the copies do not wait: without it, reading
- * a schema of some hundred objects takes several times as long.
+ * Analyzes the catalog, because the template's copies do not wait for autovacuum.
+ * Without statistics, introspection of some hundred objects takes several times as long.
  */
 async function analyse(url) {
   const client = new pg.Client({ connectionString: url });
@@ -39,20 +39,21 @@ async function analyse(url) {
   await client.end();
 }
 
-/** Builds the console and unpacks the browser that opens it. Tests that need no console run with a build that failed. */
+/** Builds the console and unpacks the browser. A failed build does not stop tests that need no console. */
 async function prepareBrowser() {
   const root = join(import.meta.dirname, "../..");
   const build = spawn(process.execPath, ["dev/buildConsole.ts"], { cwd: root, stdio: "inherit" });
   const built = once(build, "exit");
-  // Before the first test is timed.
+  // Unpacks before the first test's timeout starts.
   if (!process.env.CONSOLE_BROWSER) await unpackChromium();
   await built;
 }
 
 /**
- * One PostgreSQL for the whole run, with a migrated template that each test file copies: TEST_DATABASE_URL where it is set, a
- * container of @databases/pg-test where there is Docker, the embedded server otherwise. And a process for the servers of each
- * of jest's workers.
+ * Provides one PostgreSQL server with a migrated template that each test file copies, and one server host per
+ * Jest worker.
+ * The server is TEST_DATABASE_URL if set, else a container of @databases/pg-test if Docker has its image, else
+ * the embedded server.
  */
 export default async function globalSetup({ maxWorkers }) {
   globalThis.memoryFolder = await makeMemoryFolder();
@@ -75,7 +76,7 @@ export default async function globalSetup({ maxWorkers }) {
         "max_connections=300",
         "-c",
         "shared_preload_libraries=pg_stat_statements",
-        // What it forgot to make room could not be looked through.
+        // The secret check reads all statements at the end, so none may be evicted.
         "-c",
         "pg_stat_statements.max=50000",
       ],
@@ -96,7 +97,7 @@ export default async function globalSetup({ maxWorkers }) {
   process.env.TEST_TEMPLATE_DATABASE = template;
 
   if (process.env.TEST_PGBOUNCER === "1") {
-    // As few connections as let every server of the tests work, and many more clients.
+    // The smallest pool with which all test servers work; clients outnumber its connections by far.
     globalThis.pooler = await startPoolerForAll(process.env.TEST_DATABASE_URL, 3);
     process.env.TEST_POOLER_URL = globalThis.pooler.url;
   }

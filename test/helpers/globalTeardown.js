@@ -6,11 +6,11 @@ import { stopServerHosts } from "./serverHosts.js";
 
 const teardownPgTest = createRequire(import.meta.url)("@databases/pg-test/jest/globalTeardown");
 
-/** Leaves nothing behind: no database on a server of one's own, no container, no process. */
+/** Removes the run's databases, container and processes, then checks the recorded statements for secrets. */
 export default async function globalTeardown() {
   await stopServerHosts(globalThis.serverHosts);
   await globalThis.pooler?.stop();
-  // Its end must not depend on what is found.
+  // Read before the server stops and checked last, so that a finding cannot prevent the cleanup.
   const remembered = globalThis.localPostgres ? await statements() : "";
   if (!globalThis.localPostgres) {
     const admin = new pg.Client({ connectionString: process.env.TEST_DATABASE_URL });
@@ -22,10 +22,10 @@ export default async function globalTeardown() {
   await globalThis.localPostgres?.stop();
   if (globalThis.memoryFolder !== null)
     await rm(globalThis.memoryFolder, { recursive: true, force: true, maxRetries: 5 });
-  expectNoSecrets("a statement that the database remembers", remembered);
+  expectNoSecrets("a statement in pg_stat_statements", remembered);
 }
 
-/** What the whole run has asked, as far as the server remembers it. */
+/** All statements of the run that pg_stat_statements has kept. */
 async function statements() {
   const admin = new pg.Client({ connectionString: process.env.TEST_DATABASE_URL });
   await admin.connect();

@@ -8,7 +8,7 @@ import { poolFor } from "../../src/postgres/pools.ts";
 import type { TestDatabase } from "./database.ts";
 import { contextOf } from "./requestOf.ts";
 
-/** What Grafast answers by itself: what is answered without it is held against that. */
+/** Executes operations with Grafast alone, as the reference for the SQL-JSON executor. */
 export interface GrafastAlone {
   pool: pg.Pool;
   schema: GraphQLSchema;
@@ -20,7 +20,7 @@ export interface GrafastAlone {
   stop(): Promise<void>;
 }
 
-/** Makes the schema of a test's database, with the rights of a server. */
+/** Builds the schema of a test database with the privileges of a server. */
 export async function makeGrafastAlone(database: TestDatabase): Promise<GrafastAlone> {
   const pool = poolFor(database.url, "office_server", 4, { answerMs: 60_000 });
   const { schema, resolvedPreset } = await makeSchema(developmentPreset(pool, "backoffice"));

@@ -1,16 +1,16 @@
-/** How the processor time of a piece of work grew with its input. */
+/** CPU time of an operation for inputs of growing size. */
 export interface Growth {
   /** Milliseconds for an eighth, a quarter, a half and the whole of the largest input. */
   costs: number[];
-  /** Milliseconds for eight times the largest input, which is beyond the bound. */
+  /** Milliseconds for eight times the largest input, which exceeds the limit. */
   beyond: number;
 }
 
-/** So much processor time is measured at a time, in milliseconds: the clock of some machines counts in steps of four. */
+/** Minimum CPU time of a measurement, because some clocks advance in steps of 4 ms. */
 const enoughMs = 24;
 const mostRuns = 200;
 
-/** The processor time of this thread for one run, in milliseconds: the smaller of two means, since garbage is collected in some runs. */
+/** CPU milliseconds per run on this thread. The smaller of two means excludes garbage collection. */
 async function timeOf(work: () => unknown): Promise<number> {
   const mean = async () => {
     const before = process.threadCpuUsage();
@@ -24,7 +24,7 @@ async function timeOf(work: () => unknown): Promise<number> {
   return Math.min(await mean(), await mean());
 }
 
-/** Measures `run` on what `make` gives for growing sizes. Making is not counted, and a refusal counts as work. */
+/** Measures `run` with inputs of growing size. Creating an input is not measured, and a refusal counts as a run. */
 export async function growthOf<Input>(
   largest: number,
   make: (size: number) => Input,
@@ -36,29 +36,29 @@ export async function growthOf<Input>(
       try {
         await run(input);
       } catch {
-        // A refusal.
+        // The refusal is what is measured.
       }
     });
   };
   const costs: number[] = [];
-  // What is run for the first time is compiled.
+  // Lets the engine compile the code first.
   await costOf(largest / 8);
   for (const part of [8, 4, 2, 1]) costs.push(await costOf(largest / part));
   return { costs, beyond: await costOf(largest * 8) };
 }
 
-/** Less than this is not told from nothing, in milliseconds. */
+/** Shorter times are noise, in milliseconds. */
 const floorMs = 1;
-/** Times more than in proportion, for caches that a larger input no longer fits into. */
+/** Allowed factor above linear growth, for inputs that exceed a CPU cache. */
 const margin = 2.5;
 
-/** What is wrong with a growth: more than in proportion, or too much beside a bound in milliseconds. Empty when all is well. */
+/** The problems of a growth: superlinear, or above `boundMs` milliseconds. */
 export function growthFaults({ costs, beyond }: Growth, boundMs: number): string[] {
   const [first = 0, , , last = 0] = costs;
   return [
     ...(last > 8 * margin * Math.max(first, floorMs) ? ["grows faster than its input"] : []),
     ...(last > boundMs ? [`costs more than ${boundMs} ms`] : []),
-    // A refusal looks at the input once at most.
+    // A refusal reads the input at most once.
     ...(beyond > 8 * margin * Math.max(last, floorMs) ? ["grows faster beyond its bound"] : []),
   ];
 }

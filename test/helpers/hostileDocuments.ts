@@ -1,4 +1,4 @@
-/** A document that costs much more to work on than to send. */
+/** A document that costs much more to process than to send. */
 export interface HostileDocument {
   name: string;
   query: string;
@@ -8,9 +8,9 @@ const times = (count: number, part: (index: number) => string) =>
   Array.from({ length: count }, (_value, index) => part(index)).join(" ");
 
 /**
- * Documents that stall a server which validates and plans them as they are.
- * @param list a root field that gives a list of objects, of which each has the same field again
- * @param leaf a field of those objects that is a plain value
+ * Documents that stall a server that validates and plans them without limits.
+ * @param list a root field that returns objects, each of which has the same field
+ * @param leaf a scalar field of those objects
  * @param type the type of those objects
  */
 export function hostileDocuments(list: string, leaf: string, type = "Query"): HostileDocument[] {
@@ -25,7 +25,7 @@ export function hostileDocuments(list: string, leaf: string, type = "Query"): Ho
       query: `{ ${list} { ...A0 } } ${times(40, (i) => fragment(`A${i}`, `a: ${list} { ...A${i + 1} } b: ${list} { ...A${i + 1} }`))} ${fragment("A40", leaf)}`,
     },
     {
-      name: "1,500 aliases and a circle of fragments",
+      name: "1,500 aliases and a cycle of fragments",
       query: `{ ${list} { ${times(1_000, (i) => `a${i}:${leaf}`)} ...A } } ${fragment("A", "...B")} ${fragment("B", `${times(300, (i) => `b${i}:${leaf}`)} ...A`)}`,
     },
     { name: "1,300 aliases of lists", query: `{ ${times(660, (i) => `a${i}:${list}{${leaf}}`)} }` },

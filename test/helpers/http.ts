@@ -2,17 +2,17 @@ import { randomInt } from "node:crypto";
 import { type OutgoingHttpHeaders, request } from "node:http";
 import { createServer } from "node:net";
 
-/** An answer as it came over the wire. */
+/** A raw HTTP response. */
 export interface RawAnswer {
   status: number;
   headers: Record<string, string | string[] | undefined>;
   text: string;
-  /** The text as JSON; undefined when it is none. Read loosely, as by a client without types. */
+  /** The parsed text, untyped; undefined if it is not JSON. */
   // eslint-disable-next-line @typescript-eslint/no-explicit-any
   json: any;
 }
 
-/** What to send; `headers` as a list of pairs may name one header twice. */
+/** A request; `headers` as a list of pairs can repeat a header. */
 export interface RawRequest {
   method?: string;
   path?: string;
@@ -20,14 +20,14 @@ export interface RawRequest {
   body?: string | Uint8Array;
 }
 
-/** Sends a request exactly as it is given, by POST to `/graphql` as JSON where nothing else is said. */
+/** Sends a request without changes. The default is a POST of JSON to `/graphql`. */
 export function send(url: string, sent: RawRequest = {}): Promise<RawAnswer> {
   const { method = "POST", path = "/graphql", body } = sent;
   const headers = Array.isArray(sent.headers)
     ? sent.headers.flat()
     : { "content-type": "application/json", ...sent.headers };
   return new Promise((resolve, reject) => {
-    // A list of headers is sent as it is, without those that Node would add.
+    // A list of headers is sent without Node's default headers.
     const whole = Array.isArray(headers) ? [...headers, "host", new URL(url).host] : headers;
     if (body !== undefined && Array.isArray(whole))
       whole.push("content-length", String(Buffer.byteLength(body)));
@@ -62,7 +62,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** How long `work` takes, in milliseconds, and what it gives. */
+/** Runs `work`; returns its duration in milliseconds and its result. */
 export async function timed<T>(work: () => Promise<T>): Promise<{ ms: number; result: T }> {
   const started = performance.now();
   const result = await work();
@@ -70,8 +70,8 @@ export async function timed<T>(work: () => Promise<T>): Promise<{ ms: number; re
 }
 
 /**
- * A port that nothing listens on, for a process that must know its address before it starts. It is below the ports that
- * systems give to outgoing connections, which could take it before the process does.
+ * Returns a free port for a process that must know its URL before it starts.
+ * It is below the ephemeral ports, from which an outgoing connection could take it.
  */
 export async function freePort(): Promise<number> {
   for (;;) {

@@ -10,22 +10,22 @@ import type { TestDatabase } from "./database.ts";
 import { hasPages } from "../../src/schema/listedTables.ts";
 import { contextOf, requestOf, sessionWith } from "./requestOf.ts";
 
-/** The API of a database in this process, where the statements that go over its connections can be seen. */
+/** The API in this process, with a record of its database statements. */
 export interface InProcess {
-  /** What can be searched of the table of a connection, as the server reads it from the catalogue. */
+  /** The searchable table of each connection, as the server reads it from the catalogue. */
   tables: ReadonlyMap<string, SearchTable>;
-  /** Answers a document for a caller with these permissions; refuses an answer with errors. */
-  // A test states what it expects of the data; typing each answer again would only repeat that.
+  /** Executes a document for a caller with these permissions; fails on errors. */
+  // Untyped, because each test states the expected data.
   // eslint-disable-next-line @typescript-eslint/no-explicit-any
   ask(document: string, permissions: readonly string[], variables?: object): Promise<any>;
-  /** What the API asked of the database since the last call, without the frame of transactions, settings and the audit of reads. */
+  /** The API's statements since the last call, without transaction control, settings and read auditing. */
   statements(): string[];
-  /** The notices of the database since the last call. */
+  /** The database notices since the last call. */
   notices(): string[];
   stop(): Promise<void>;
 }
 
-/** Makes the server's schema, with its pool, on a database whose tables and settings are as they are to be. */
+/** Builds the server's schema on a database whose tables and settings are final. */
 export async function makeInProcess(database: TestDatabase): Promise<InProcess> {
   const pool = poolFor(database.url, "office_server", 4, { answerMs: 60_000 });
   const tables = new Map<string, SearchTable>();
@@ -40,7 +40,7 @@ export async function makeInProcess(database: TestDatabase): Promise<InProcess> 
     watch(client, (statement) => statements.push(statement));
     client.on("notice", ({ message }) => notices.push(message ?? ""));
   });
-  // Those that the introspection left behind go, so that every statement is seen.
+  // Closes the connections of the introspection, which are not watched.
   await Promise.all(
     Array.from({ length: 4 }, async () => {
       const client = await pool.connect();
@@ -75,7 +75,7 @@ export async function makeInProcess(database: TestDatabase): Promise<InProcess> 
   };
 }
 
-/** Notes what can be searched of each connection. */
+/** Records the searchable table of each connection. */
 function collecting(tables: Map<string, SearchTable>): GraphileConfig.Plugin {
   return {
     name: "CollectingPlugin",
@@ -96,7 +96,7 @@ function collecting(tables: Map<string, SearchTable>): GraphileConfig.Plugin {
   };
 }
 
-/** Reports every statement that goes over a connection. */
+/** Reports every statement on a connection. */
 function watch(client: pg.PoolClient, report: (statement: string) => void): void {
   const query = client.query.bind(client) as (...args: unknown[]) => unknown;
   client.query = ((...args: unknown[]) => {

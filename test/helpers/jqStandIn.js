@@ -1,10 +1,11 @@
 #!/usr/bin/env node
-// What the README's script needs of jq, for machines without it: paths, `[]`, `select(.name == "...")`, pipes, -e and -r.
+// The subset of jq that the README's script needs, for machines without jq: paths, `[]`, `select(.name ==
+// "...")`, pipes, -e and -r.
 import process from "node:process";
 import { text as readText } from "node:stream/consumers";
 
 const [options = "", filter = "."] = process.argv.slice(2);
-// Not readFileSync: it fails where the pipe has nothing yet and does not block.
+// readFileSync fails on an empty non-blocking pipe.
 const text = await readText(process.stdin);
 
 function apply(step, value) {

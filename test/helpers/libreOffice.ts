@@ -27,12 +27,12 @@ function find(program: string): string | null {
 
 const soffice = find("soffice");
 if (soffice === null)
-  console.warn("LibreOffice is not installed: that it opens our workbooks is NOT tested here");
+  console.warn("LibreOffice is not installed: tests that open workbooks with it are skipped");
 
-/** A test that needs LibreOffice, left out where there is none. */
+/** A test that is skipped without LibreOffice. */
 export const testWithLibreOffice = soffice === null ? test.skip : test;
 
-/** The sheets of a workbook as LibreOffice computes them: by name, the rows as they are shown. */
+/** The displayed rows of each sheet, by name, as LibreOffice calculates them. */
 export async function openedByLibreOffice(workbook: Buffer): Promise<Map<string, string[][]>> {
   const folder = await mkdtemp(join(tmpdir(), "libreoffice-test-"));
   try {

@@ -1,7 +1,7 @@
 import type pg from "pg";
 import { waitFor } from "./waitFor.ts";
 
-/** Holds a table's exclusive lock while `work` runs; `release` lets it go earlier. */
+/** Holds an exclusive lock on a table during `work`; `release` ends it earlier. */
 export async function locked(
   pool: pg.Pool,
   table: string,
@@ -23,9 +23,9 @@ export async function locked(
   }
 }
 
-/** Waits until some other session of the database waits for a lock. */
+/** Waits until a session of the database waits for a lock. */
 export async function waitForWaiter(pool: pg.Pool): Promise<void> {
-  await waitFor("a session that waits for the lock", async () => {
+  await waitFor("a session to wait for the lock", async () => {
     const { rows } = await pool.query(
       "select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()",
     );

@@ -4,20 +4,20 @@ import { freePort } from "./http.ts";
 import { askAt, startService } from "./service.ts";
 import type { Answer, Service } from "./service.ts";
 
-/** Where the front end of the tests lives. */
+/** The return URL of the front end. */
 export const frontEnd = "https://app.example/signed-in";
 
-/** A browser that was sent to a provider. */
+/** A started login, with the redirect to the provider. */
 export interface Begun {
   response: Response;
-  /** Where it was sent. */
+  /** The target of the redirect. */
   authorization: URL;
   state: string;
   cookie: string;
   setCookie: string;
 }
 
-/** Asks the service for a page as a browser does, following nothing. */
+/** Requests a page like a browser, without following redirects. */
 export function visit(
   service: Pick<Service, "url">,
   path: string,
@@ -26,7 +26,7 @@ export function visit(
   return fetch(`${service.url}${path}`, { redirect: "manual", headers });
 }
 
-/** Begins a login. */
+/** Starts a login. */
 export async function begin(
   service: Pick<Service, "url">,
   provider = "main",
@@ -49,7 +49,7 @@ export async function begin(
   };
 }
 
-/** Brings a browser back from its provider. */
+/** Requests the callback with the provider's response. */
 export function comeBack(
   service: Pick<Service, "url">,
   begun: Pick<Begun, "state" | "cookie">,
@@ -60,7 +60,7 @@ export function comeBack(
   return visit(service, `/auth/callback/${provider}?${query.toString()}`, { cookie: begun.cookie });
 }
 
-/** The whole way through a provider, to the front end or to a page that says why not. */
+/** Runs a whole login; returns the redirect to the front end, or an error page. */
 export async function goThrough(
   service: Pick<Service, "url">,
   fake: FakeProvider,
@@ -76,14 +76,14 @@ export async function goThrough(
   );
 }
 
-/** The code that a browser carries to the front end. @throws when it was not sent there */
+/** The login code in the redirect to the front end. @throws without a code */
 export async function codeOf(response: Response): Promise<string> {
   const code = new URL(response.headers.get("location") ?? "none:").searchParams.get("code");
   if (code === null) throw new Error(`no code but ${response.status}: ${await response.text()}`);
   return code;
 }
 
-/** Exchanges a code as the front end does. */
+/** Exchanges a login code like the front end. */
 export function exchange(
   service: Pick<Service, "ask">,
   code: string,
@@ -100,7 +100,7 @@ export function exchange(
   );
 }
 
-/** What the audit log holds about a request, oldest first. */
+/** The audit rows of a request, oldest first. */
 export async function auditOf(
   service: Service,
   response: Response,
@@ -113,7 +113,7 @@ export async function auditOf(
   return rows;
 }
 
-/** Starts a service that logs in through tenants of the fake provider, standing where a proxy that ends TLS would. */
+/** Starts a service that logs in through tenants of the fake provider, as if behind a proxy that ends TLS. */
 export async function startLoginService(
   fake: FakeProvider,
   tenants: readonly string[],
@@ -131,7 +131,7 @@ export async function startLoginService(
     },
     constants: { login: { timeoutMs: 2_000 } },
   });
-  // The service reports its public address; the tests are on this side of the proxy.
+  // `service.url` is the public URL; the tests bypass the proxy.
   const url = `http://127.0.0.1:${port}`;
   return { ...service, url, ask: (query, asked) => askAt(url, query, asked) };
 }

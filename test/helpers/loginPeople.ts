@@ -1,17 +1,17 @@
 import { randomUUID } from "node:crypto";
 import type { Service } from "./service.ts";
 
-/** An address that nobody else in the tests has. */
+/** A unique e-mail address. */
 export const address = () => `${randomUUID()}@example.com`;
 
-/** What a provider says of a person with a verified address. */
+/** Identity claims with a verified address. */
 export const verified = (email: string, sub: string = randomUUID()) => ({
   sub,
   email,
   email_verified: true,
 });
 
-/** Makes a user and returns the id. */
+/** Creates a user; returns the id. */
 export async function makeUser(
   { database }: Pick<Service, "database">,
   email: string,
@@ -24,7 +24,7 @@ export async function makeUser(
   return rows[0]!.id;
 }
 
-/** Invites a person, for so long from now, and returns the user's id. */
+/** Invites a user; `validity` is an interval from now. Returns the user's id. */
 export async function invite(
   service: Service,
   email: string,
@@ -40,7 +40,7 @@ export async function invite(
   return id;
 }
 
-/** Counts rows: `text` is what follows `from`. */
+/** Counts rows; `text` follows `from`. */
 export async function count(
   service: Service,
   text: string,

@@ -3,12 +3,12 @@ import { join, relative } from "node:path";
 import Sequencer from "@jest/test-sequencer";
 
 const file = join(import.meta.dirname, "../durations.json");
-/** Files that nobody has timed yet begin early: they may take long. In seconds. */
+/** Assumed seconds of files without a recorded duration, so that they start early. */
 const untimed = 15;
 
 /**
- * Begins with the test files that took longest, so that none of them is what a run waits for in the end. What each takes is
- * recorded by a run with UPDATE_DURATIONS=1.
+ * Starts the slowest test files first, so that none of them delays the end of a run.
+ * A run with UPDATE_DURATIONS=1 records the durations.
  */
 export default class LongestFirst extends Sequencer {
   sort(tests) {

@@ -7,19 +7,20 @@ const prefix = "back-office-tests-";
 const gigabyte = 1024 ** 3;
 
 /**
- * Makes the folder for the temporary files of a run in memory: tests copy databases of a thousand files, which takes ten times
- * as long on a disk. Null on a machine that has too little memory for it.
+ * Creates a folder in memory for the temporary files of a run, because copying databases takes ten times as long
+ * on a disk.
+ * Null on a machine with too little memory.
  */
 export async function makeMemoryFolder(): Promise<string | null> {
   if (!(await isUsable())) return null;
   await removeLeftovers();
   const folder = await mkdtemp(join(shared, `${prefix}${pid}-`));
-  // As in the system's own: as root, PostgreSQL runs as another user.
+  // World-writable, because PostgreSQL runs as another user when the tests run as root.
   await chmod(folder, 0o1777);
   return folder;
 }
 
-/** Whether there is enough space and memory, and whether programs in the folder may be started. */
+/** Whether there is enough space and memory, and whether the mount allows execution. */
 async function isUsable(): Promise<boolean> {
   const mounts = await readFile("/proc/self/mounts", "utf8").catch(() => "");
   const mount = mounts.split("\n").find((line) => line.split(" ")[1] === shared);
@@ -29,7 +30,7 @@ async function isUsable(): Promise<boolean> {
   return bavail * bsize > 4 * gigabyte && availableMemory() > 8 * gigabyte;
 }
 
-/** Removes the folders of runs that were killed. */
+/** Removes the folders of killed runs. */
 async function removeLeftovers(): Promise<void> {
   for (const name of await readdir(shared)) {
     const owner = Number(
@@ -45,7 +46,7 @@ function isRunning(owner: number): boolean {
     kill(owner, 0);
     return true;
   } catch (error) {
-    // Of another user.
+    // EPERM: the process belongs to another user.
     return (error as NodeJS.ErrnoException).code === "EPERM";
   }
 }

@@ -4,7 +4,7 @@ import type { Manner } from "../../dev/emulators/model/conversation.ts";
 import type { ModelServerOptions } from "../../dev/emulators/modelServer.ts";
 import { startModelServer } from "../../dev/emulators/modelServer.ts";
 
-/** What the fault's schema fills in need not be said. */
+/** A fault without the fields that have defaults in its schema. */
 export type OrderedFault = { kind: Fault["kind"] } & Record<string, unknown>;
 
 /** The language-model emulator and its control API. */
@@ -13,9 +13,9 @@ export interface ModelHarness {
   controlUrl: string;
   fail(fault: OrderedFault): Promise<unknown>;
   setManner(manner: Manner): Promise<unknown>;
-  /** What it was asked, oldest first. */
+  /** The requests, oldest first. */
   requests(): Promise<SeenRequest[]>;
-  /** No faults are left, and it is careful again. */
+  /** Removes all faults and restores the careful manner. */
   calm(): Promise<void>;
   stop(): Promise<void>;
 }

@@ -1,6 +1,7 @@
 import type { ConstantOverrides } from "../../src/settings/constants.ts";
 
-// A server or a worker as production runs it, with other constants: `node officeProcess.ts server|worker '{"erp": {...}}'`.
+// Runs a server or a worker like production, with other constants: `node officeProcess.ts server|worker '{"erp":
+// {...}}'`.
 const [role, overrides = "{}"] = process.argv.slice(2);
 const constants = JSON.parse(overrides) as ConstantOverrides;
 if (role === "server") {

@@ -2,17 +2,17 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 import type { AddressInfo, Socket } from "node:net";
 
-/** A server that lets everyone in and answers each query with a version, as PostgreSQL's wire protocol has it. */
+/** A fake PostgreSQL server that accepts every login and answers each query with a version. */
 export interface OldPostgres {
   url: string;
-  /** The queries that it was asked. */
+  /** The received queries. */
   queries: string[];
   stop(): Promise<void>;
 }
 
 const sslRequest = 80_877_103;
 
-/** Starts a server that speaks the PostgreSQL protocol and answers only the query for its version. */
+/** Starts a fake server of the given version. */
 export async function startOldPostgres(version: string): Promise<OldPostgres> {
   const queries: string[] = [];
   const sockets = new Set<Socket>();
@@ -24,7 +24,7 @@ export async function startOldPostgres(version: string): Promise<OldPostgres> {
     socket.on("data", (chunk) => {
       received = Buffer.concat([received, chunk]);
       for (;;) {
-        // The first message has no type before its length.
+        // The startup message has no type byte before its length.
         const start = started ? 1 : 0;
         if (received.length < start + 4) return;
         const length = start + received.readInt32BE(start);

@@ -1,18 +1,19 @@
 import type pg from "pg";
 
-/** How many rows to make. */
+/** The numbers of generated rows. */
 export interface OrderRows {
   orders: number;
-  /** Open import issues for each order: of 8 kinds of cause with many keys, six in ten of them MAPPING. */
+  /** Open import issues per order, with ten codes and many keys; six in ten are MAPPING. */
   issuesPerOrder?: number;
   linesPerOrder?: number;
-  /** This share of the orders was placed at one and the same moment, and costs the same. */
+  /** Share of the orders with the same time and amount. */
   tied?: number;
 }
 
 /**
- * Fills customers, orders, lines and import issues with generated rows, fast: as a superuser, past triggers and foreign
- * keys, whose work it does itself. The orders are numbered `00000001` and on; one in fifty is superseded.
+ * Inserts generated customers, orders, lines and import issues.
+ * Bypasses triggers and foreign keys for speed and writes their results itself, so the client must be a
+ * superuser. Orders are numbered from `00000001`; one in fifty is superseded.
  */
 export async function insertOrderRows(client: pg.ClientBase, rows: OrderRows): Promise<void> {
   const { orders, issuesPerOrder = 0, linesPerOrder = 0, tied = 0 } = rows;

@@ -1,6 +1,6 @@
 import { request } from "node:http";
 
-/** An answer whose body is as it came over the wire. */
+/** An undecoded HTTP response. */
 export interface RawBody {
   status: number;
   encoding: string | undefined;
@@ -8,7 +8,7 @@ export interface RawBody {
   body: Buffer;
 }
 
-/** Sends a request with the path exactly as given, and decodes nothing. */
+/** Sends a request with an unmodified path and does not decode the response. */
 export function rawBody(
   url: string,
   options: { method?: string; path: string; headers?: Record<string, string>; body?: string },

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Identity, RequestInfo } from "../../src/auth/identity.ts";
 
-/** Someone with a session who holds exactly these permissions. */
+/** An identity with a session and exactly these permissions. */
 export function sessionWith(permissions: readonly string[]): Identity {
   return {
     userId: randomUUID(),
@@ -12,7 +12,7 @@ export function sessionWith(permissions: readonly string[]): Identity {
   };
 }
 
-/** What is known of a request to the main tenant, for tests that ask without HTTP. */
+/** The request info for the main tenant, for tests without HTTP. */
 export function requestOf(identity: Identity | null): RequestInfo {
   return {
     identity,
@@ -25,7 +25,7 @@ export function requestOf(identity: Identity | null): RequestInfo {
   };
 }
 
-/** The same as Grafast is given it. */
+/** The Grafast context of a request. */
 export function contextOf(requestContext: RequestInfo) {
   return { expressv4: { res: { locals: { requestContext } } } } as never;
 }

@@ -4,14 +4,14 @@ import { compileCache, programPath } from "../environment.ts";
 
 const root = join(import.meta.dirname, "../../..");
 
-/** What a command came to. */
+/** The result of a command. */
 export interface Outcome {
   code: number;
-  /** What it wrote, both streams. */
+  /** Standard output followed by standard error. */
   output: string;
 }
 
-/** Runs a command as its npm script does. */
+/** Runs a command script in a separate Node process. */
 export function runCommand(
   script: string,
   args: readonly string[],

@@ -4,10 +4,10 @@ import { type Browser, type BrowserContext, chromium } from "playwright-core";
 import { consoleBrowser, programPath } from "../environment.ts";
 import { unpackChromium } from "./unpackChromium.js";
 
-/** How long a test waits for the browser, on a machine that is slow or busy. */
+/** Timeout of browser actions, long enough for a slow or busy machine. */
 export const patienceMs = 90_000;
 
-/** Starts the headless Chromium of the tests, with the security of an ordinary browser but for the sandbox of its processes. */
+/** Starts headless Chromium. Web security is on; only the process sandbox is off. */
 export async function launchBrowser(): Promise<Browser> {
   if (consoleBrowser !== "")
     return chromium.launch({ executablePath: consoleBrowser, timeout: patienceMs });
@@ -18,14 +18,14 @@ export async function launchBrowser(): Promise<Browser> {
     env: {
       PATH: programPath,
       HOME: tmpdir(),
-      // A system without a desktop lacks some of the libraries.
+      // Provides shared libraries that a system without a desktop lacks.
       LD_LIBRARY_PATH: join(folder, "al2023/lib"),
       FONTCONFIG_FILE: join(folder, "fonts/fonts.conf"),
     },
   });
 }
 
-/** Gives a browser the cookie of a session, as a login does. */
+/** Adds the session cookie that a login sets. */
 export async function addSession(
   context: BrowserContext,
   { url }: { url: string },

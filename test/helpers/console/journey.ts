@@ -9,9 +9,9 @@ import { addSession, patienceMs } from "./browser.ts";
 
 const images = join(import.meta.dirname, "../../../docs/images");
 
-/** How a browser differs from a usual one: a wide window in the light theme, and nobody logged in. */
+/** Browser settings; the default is a wide window in the light theme without a session. */
 export interface JourneyOptions {
-  /** The token of a session: the browser begins with its cookie. */
+  /** A session token, set as a cookie before the first page opens. */
   token?: string;
   width?: number;
   height?: number;
@@ -20,25 +20,25 @@ export interface JourneyOptions {
   forcedColors?: "active" | "none";
 }
 
-/** A browser window in which a person works, watched for everything that must not happen. */
+/** A browser window that records errors and requests to other origins. */
 export interface Journey {
   page: Page;
   context: BrowserContext;
   /** Opens an address below `/admin`, such as `/products?q=barolo`. */
   open: (address?: string) => Promise<Response | null>;
   /**
-   * Says that responses or errors with this text are meant, such as `"401 POST /graphql"` or `/409/`. Others fail the journey
-   * at its end.
+   * Allows responses or errors with this text, such as `"401 POST /graphql"` or `/409/`.
+   * Any other error fails the journey at its end.
    */
   expectProblem: (text: string | RegExp) => void;
   /**
-   * Checks the page, or what a selector names, with axe (WCAG 2.0 to 2.2, A and AA): no violation. To be called with each menu and
-   * dialog open. `"colors"` checks the contrast only, where another theme changes nothing else.
+   * Checks the page, or the element of a selector, with axe (WCAG 2.0 to 2.2, A and AA).
+   * Call it with each menu and dialog open. `"colors"` checks the contrast only.
    */
   expectAccessible: (within?: string, rules?: "all" | "colors") => Promise<void>;
   /**
-   * Checks the page with axe, in both themes, and keeps a picture of it as `docs/images/<name>.jpg`, when the run has SCREENSHOTS=1: commit it
-   * then.
+   * Checks the page with axe in both themes. With SCREENSHOTS=1 it also writes `docs/images/<name>.jpg` for a
+   * commit.
    */
   show: (name: string) => Promise<void>;
 }
@@ -46,9 +46,9 @@ export interface Journey {
 const wcag = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22a", "wcag22aa"];
 
 /**
- * Runs `work` in a separate browser window. It fails when there was a message of an error in the console (violations of the
- * Content-Security-Policy are such), an exception, a failed request or a request to another origin, unless the journey expects
- * it; and when axe finds fault with the last page.
+ * Runs `work` in a new browser window.
+ * Fails on an unexpected console error (such as a Content-Security-Policy violation), exception, failed request
+ * or request to another origin, and on an axe violation on the last page.
  */
 export async function withJourney(
   { browser, service }: { browser: Browser; service: Pick<Service, "url"> },
@@ -97,22 +97,22 @@ export async function withJourney(
   }
 }
 
-/** Presses Tab until the focus is on the control, as someone without a mouse does. */
+/** Presses Tab until the control has the focus, like a keyboard user. */
 export async function tabTo(control: Locator): Promise<void> {
   const page = control.page();
   for (let presses = 0; presses < 60; presses++) {
     if ((await control.and(page.locator(":focus")).count()) > 0) return;
     await page.keyboard.press("Tab");
   }
-  throw new Error(`No press of Tab led to ${String(control)}`);
+  throw new Error(`focus not reached by pressing Tab: ${String(control)}`);
 }
 
-/** Collects what must not happen in any page of the browser. */
+/** Records errors, failed responses and requests to other origins in all pages of the browser. */
 function watch(context: BrowserContext, origin: string): string[] {
   const problems: string[] = [];
   context.on("weberror", (error) => problems.push(`exception: ${error.error().stack ?? ""}`));
   context.on("console", (message) => {
-    // Chromium's message about a failed request has no method; the response below is the same problem.
+    // Chromium logs failed requests without a method; the response listener below records them.
     if (message.type() === "error" && !message.text().startsWith("Failed to load resource"))
       problems.push(`console: ${message.text()}`);
   });
@@ -130,14 +130,14 @@ function watch(context: BrowserContext, origin: string): string[] {
   });
   context.on("requestfailed", (request) => {
     const reason = request.failure()?.errorText ?? "";
-    // Requests of a page that is left, or of a search that goes on, are cancelled on purpose.
+    // Navigation and newer searches cancel requests on purpose.
     if (reason !== "net::ERR_ABORTED")
       problems.push(`${reason} ${request.method()} ${new URL(request.url()).pathname}`);
   });
   return problems;
 }
 
-/** Themes differ in their colours only. */
+/** Checks only the contrast in the second theme, because themes differ in colours alone. */
 async function expectAccessibleInBothThemes(
   page: Page,
   { colorScheme = "light" }: JourneyOptions,
@@ -153,7 +153,7 @@ async function expectAccessible(
   within = "html",
   rules: "all" | "colors" = "all",
 ): Promise<void> {
-  // Running it in the page itself takes a third of the time of @axe-core/playwright, which opens another page each time.
+  // Injecting axe takes a third of the time of @axe-core/playwright, which opens a page for each check.
   if (!(await page.evaluate<boolean>("'axe' in window"))) await page.evaluate(axe.source);
   const options: RunOptions = {
     runOnly:

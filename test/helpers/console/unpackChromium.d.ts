@@ -1,2 +1,2 @@
-/** Unpacks the Chromium of the package @sparticuz/chromium, once for this installation of packages; returns the folder. */
+/** Unpacks Chromium from @sparticuz/chromium once per installation; returns the folder. */
 export function unpackChromium(): Promise<string>;

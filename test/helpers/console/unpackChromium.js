@@ -6,8 +6,8 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { npmEnvironment } from "../environment.ts";
 
-// The package unpacks into the folder for temporary files, so that a separate process is needed. It leaves out the libraries
-// that a system without a desktop lacks unless it runs on Amazon's Linux.
+// @sparticuz/chromium unpacks into TMPDIR, so it runs in a separate process. Outside Amazon Linux it omits
+// shared libraries that a system without a desktop lacks; `inflate` adds them.
 const script = `
   import chromium, { inflate } from "@sparticuz/chromium";
   await chromium.executablePath();
@@ -23,10 +23,7 @@ const fonts = (folder) => `<?xml version="1.0"?>
 </fontconfig>
 `;
 
-/**
- * Unpacks the Chromium of the package @sparticuz/chromium, once for this installation of packages, with the shared libraries
- * that it needs. Returns the folder.
- */
+/** Unpacks Chromium and its shared libraries from @sparticuz/chromium once per installation; returns the folder. */
 export async function unpackChromium() {
   const root = join(import.meta.dirname, "../../..");
   const source = dirname(fileURLToPath(import.meta.resolve("@sparticuz/chromium")));
@@ -43,7 +40,7 @@ export async function unpackChromium() {
       { cwd: root, env: { ...npmEnvironment, TMPDIR: unpacked } },
     );
     await writeFile(join(unpacked, "fonts/fonts.conf"), fonts(folder));
-    // Whole or not at all; another run may have been faster.
+    // The rename is atomic; a concurrent run may have created the folder first.
     await rename(unpacked, folder).catch((error) => {
       if (!existsSync(folder)) throw error;
     });

@@ -7,7 +7,7 @@ import { compileCache } from "../environment.ts";
 
 const postgresModule = new URL("../../../dev/emulators/postgres.ts", import.meta.url).href;
 
-// Started with the options as its argument; tells over IPC how it went, and stops when told to.
+// Starts a database with the options in argv, reports the result over IPC and stops on a message.
 const starter = `
 const { startLocalPostgres } = await import(${JSON.stringify(postgresModule)});
 process.on("disconnect", () => process.exit());
@@ -24,7 +24,7 @@ try {
 }
 `;
 
-/** What a child that started a database says of it. */
+/** The result that the child process reports. */
 export interface Started {
   url: string;
   pid: number;
@@ -35,7 +35,7 @@ export interface Started {
 type StarterOptions = { dataDir: string; ephemeral?: boolean };
 type RunAs = { uid: number; gid: number };
 
-/** Starts a Node process, as another system user when one is given, that starts a database. */
+/** Spawns a process that starts a database, optionally as another system user. */
 export function spawnStarter(options: StarterOptions, runAs?: RunAs): ChildProcess {
   return spawn(
     process.execPath,
@@ -44,7 +44,7 @@ export function spawnStarter(options: StarterOptions, runAs?: RunAs): ChildProce
   );
 }
 
-/** The same, and waits until the database runs or has failed to. */
+/** Spawns the process and waits for its result. */
 export async function startInChild(
   options: StarterOptions,
   runAs?: RunAs,
@@ -54,7 +54,7 @@ export async function startInChild(
   return { child, started };
 }
 
-/** The numbers of the processes whose command line contains a text. */
+/** The ids of the processes whose command line contains a text. */
 export async function findProcesses(text: string): Promise<number[]> {
   if (process.platform !== "linux") {
     const lines = execFileSync("ps", ["-axww", "-o", "pid=,command="], { encoding: "utf8" });
@@ -67,7 +67,7 @@ export async function findProcesses(text: string): Promise<number[]> {
   return pids.filter((pid) => commandLine(pid).includes(text));
 }
 
-/** Ends a child as a power cut would, and waits until it is gone. */
+/** Kills a child process with SIGKILL and waits for its exit. */
 export async function killHard(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const gone = once(child, "exit");

@@ -17,7 +17,7 @@ export function useDatabases() {
 
   beforeEach(async () => {
     folder = await mkdtemp(path.join(os.tmpdir(), "embedded-postgres-"));
-    // The server's user can enter it, as it can a checkout in most places.
+    // Lets the server's system user enter the folder.
     await chmod(folder, 0o755);
     lines = [];
   });
@@ -32,7 +32,7 @@ export function useDatabases() {
   return {
     /** A path in the test's folder. */
     at,
-    /** What the databases of this test have logged. */
+    /** The log lines of this test's databases. */
     lines: () => lines,
     /** Runs `step` after the test. */
     later: (step: () => Promise<unknown>) => void cleanUp.push(step),
@@ -49,7 +49,7 @@ export function useDatabases() {
       const { child, started } = result;
       cleanUp.push(async () => {
         await killHard(child);
-        await waitFor("the end of the child's server", () => !started.pid || isGone(started.pid));
+        await waitFor("the child's server to exit", () => !started.pid || isGone(started.pid));
       });
       return result;
     },
@@ -70,7 +70,7 @@ export async function query<Row extends pg.QueryResultRow>(
   }
 }
 
-/** Whether no process with this number runs. */
+/** Whether no process with this id runs. */
 export function isGone(pid: number): boolean {
   return identifyProcess(pid) === undefined;
 }

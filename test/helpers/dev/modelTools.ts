@@ -5,19 +5,20 @@ import type { ConstantOverrides } from "../../../src/settings/constants.ts";
 import { makeModelGateway } from "../../../src/gateways/makeModelGateway.ts";
 import type { ModelGateway } from "../../../src/gateways/model.ts";
 
-/** What the tools were called with, in their order. */
+/** The recorded tool calls, in order. */
 export const called: { name: string; input: Record<string, unknown> }[] = [];
 
-/** The client that production uses, with a separate circuit breaker. */
+/** Creates the production client with a separate circuit breaker. */
 export function makeGateway(
   env: Readonly<Record<string, string>>,
   assistant?: ConstantOverrides["assistant"],
 ): ModelGateway {
   const made = makeModelGateway(readConfig(env, [], { assistant }).assistant);
-  if (made === null) throw new Error("the settings of the emulator name no model");
+  if (made === null) throw new Error("the emulator's settings name no model");
   return made;
 }
 
+/** A tool that records its calls and returns a computed result. */
 export function answering(
   name: string,
   description: string,
@@ -75,7 +76,7 @@ export const tools: ToolSet = {
   ),
 };
 
-/** The answer to a question. */
+/** Sends a question to the model and collects its response. */
 export async function askModel(
   gateway: ModelGateway,
   question: string | ModelMessage[],

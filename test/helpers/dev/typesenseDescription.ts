@@ -4,7 +4,7 @@ import formats from "ajv-formats";
 import { parse } from "yaml";
 import { typesenseDescription } from "../environment.ts";
 
-/** One answer of an engine: which operation, as descriptions name it, gave which status and body. */
+/** One response of a search engine; `operation` is the name in the OpenAPI description. */
 export interface Exchange {
   operation: string;
   status: number;
@@ -67,7 +67,7 @@ const result = record({
 });
 const failure = record({ code: whole, error: text });
 
-/** What is known of Typesense's answers, in our own words: the part that front ends and this service build upon. */
+/** Hand-written schemas of the response fields that front ends and this service use. */
 const facts: Readonly<Record<string, Schema>> = {
   "get /collections 200": listOf(collection),
   "post /collections 201": collection,
@@ -100,11 +100,13 @@ const facts: Readonly<Record<string, Schema>> = {
   "get /stats.json 200": { type: "object" },
 };
 
-/** What is wrong with an answer by the facts above; an answer of which none is known is wrong as well. */
+/** Compares a response with the hand-written schemas. An unknown operation is a problem too. */
 export function factProblems({ operation, status, body }: Exchange): string[] {
   const name = `${operation} ${status}`;
   const schema = status >= 400 ? problem : facts[name];
-  return schema === undefined ? [`${name}: nothing is known of it`] : check(name, schema, body);
+  return schema === undefined
+    ? [`${name}: no schema for this response`]
+    : check(name, schema, body);
 }
 
 interface Description {
@@ -117,7 +119,7 @@ interface Description {
   };
 }
 
-// What Typesense does and its description leaves out: of a document that is there already, and of parameters that are out of bounds.
+// Responses that the published description omits: existing documents, and parameters out of bounds.
 const unlisted = [
   "post /collections/{collectionName}/documents 409",
   "post /collections/{collectionName}/documents 400",
@@ -130,19 +132,22 @@ const description = typesenseDescription === "" ? null : readDescription(typesen
 function readDescription(path: string): Description {
   const read = parse(readFileSync(path, "utf8")) as Description;
   const { SearchResultHit, SearchHighlight } = read.components.schemas;
-  // Typed as objects there, which neither a document's values nor words are.
+  // The description types these as objects, but document values and tokens are not objects.
   if (SearchResultHit) SearchResultHit.properties["document"] = { type: "object" };
   if (SearchHighlight) SearchHighlight.properties["matched_tokens"] = { type: "array" };
   ajv.addSchema(read, "description");
   return read;
 }
 
-/** What is wrong with an answer by the description that Typesense publishes. @throws where that is not at hand */
+/**
+ * Compares a response with the published OpenAPI description.
+ * @throws without TYPESENSE_OPENAPI
+ */
 export function descriptionProblems({ operation, status, body }: Exchange): string[] {
   if (description === null) throw new Error("TYPESENSE_OPENAPI names no file");
   const [method = "", path = ""] = operation.split(" ");
   const name = `${operation} ${status}`;
-  // Without a key, each operation is refused; the description says so of none.
+  // Every operation returns 401 without a key; the description omits it.
   if (unlisted.includes(name) || status === 401) return factProblems({ operation, status, body });
   const response = description.paths[path]?.[method]?.responses[status];
   if (response === undefined) return [`${name}: the description does not list it`];

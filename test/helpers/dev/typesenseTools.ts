@@ -9,7 +9,7 @@ import { isOlderVersion } from "../../../src/search/engineVersion.ts";
 import { realSearchEngine } from "../environment.ts";
 import { ownPrefix, removeOwn } from "../sharedEngine.ts";
 
-/** A search engine for a test file, with collection names that no other file uses. */
+/** A search engine for one test file; no other file uses its collection names. */
 export interface TestEngine {
   url: string;
   node: { host: string; port: number; protocol: string };
@@ -17,12 +17,12 @@ export interface TestEngine {
   admin: Client;
   /** The official client with another key. */
   client(apiKey: string): Client;
-  /** What a collection or alias of the test's is called in the engine. */
+  /** The engine's name for a collection or alias of the test. */
   named(name: string): string;
   stop(): Promise<void>;
 }
 
-/** Declares a test of what Typesense does since a version. An older server skips it, and the output says so. */
+/** Declares a test of Typesense since `version`. Older servers skip it with a warning. */
 export function testSince(version: string): (name: string, body: () => Promise<void>) => void {
   const present = realSearchEngine?.version ?? version;
   if (!isOlderVersion(present, version)) return test;
@@ -33,7 +33,7 @@ export function testSince(version: string): (name: string, body: () => Promise<v
   };
 }
 
-/** Declares a test of the emulator alone. With a Typesense server it is skipped. */
+/** Declares a test that runs only against the emulator. */
 export const testEmulator: (name: string, body: () => Promise<void>) => void =
   realSearchEngine === null ? test : test.skip;
 
@@ -46,7 +46,7 @@ export async function startTestEngine(): Promise<TestEngine> {
   return { ...engine, stop: () => removeOwn(engine.admin, prefix) };
 }
 
-/** The Typesense emulator, for tests of behaviour that only it has. */
+/** A Typesense emulator, for tests of emulator-only behaviour. */
 export async function startEmbeddedEngine(): Promise<TestEngine & { restart(): Promise<void> }> {
   const dataDir = await mkdtemp(join(tmpdir(), "office-search-"));
   const apiKey = "administration-key-of-a-test";
@@ -82,7 +82,7 @@ function at(
     new Client({
       nodes: [node],
       apiKey,
-      // A connection from before a restart is closed: the next one is good.
+      // A connection from before a restart fails once; the retry opens a new one.
       numRetries: 2,
       retryIntervalSeconds: 0.01,
       connectionTimeoutSeconds: 60,
@@ -94,7 +94,7 @@ function at(
   };
 }
 
-/** What a call was refused with, as the client has it. */
+/** The status and message of a failed call. */
 export async function refusal(call: Promise<unknown>): Promise<{ status: unknown; text: string }> {
   try {
     await call;

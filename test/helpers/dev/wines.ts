@@ -11,7 +11,7 @@ export interface ReviewedWine {
   points: number;
 }
 
-// Of real wines where they are at hand, otherwise of a few that are made up.
+// Uses real wine reviews if the file exists, otherwise these samples.
 const reviews = new URL("../../../../shared/data/wine-reviews.csv", import.meta.url);
 const few = `erp_product_number,name,vintage,producer,country,price_usd,points
 A1,Château Belvoir 2011 Chardonnay (Mâcon),2011,Château Belvoir,France,19,88
@@ -22,7 +22,7 @@ A5,Old Barn 2012 Chardonnay,2012,Old Barn,US,24,86
 A6,Herrenberg 2012 Riesling trocken,2012,Herrenberg,Germany,16,90
 `;
 
-/** Wines with what real ones have: accents, apostrophes, vintages and prices that are missing. */
+/** Wines with realistic data: accents, apostrophes, and missing vintages and prices. */
 export function readWines(): ReviewedWine[] {
   const text = existsSync(reviews) ? readFileSync(reviews, "utf8") : few;
   const rows: Record<string, string>[] = parse(text, { columns: true });

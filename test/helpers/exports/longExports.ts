@@ -10,11 +10,11 @@ import { type ExportService, startExportService } from "./exportService.ts";
 export const count = 4_000;
 
 export let exports: ExportService;
-/** Before the file store. */
+/** A proxy in front of the object store. */
 export let proxy: Proxy;
 /** Products whose workbook takes seconds and is stored in several parts. */
 export let ids: string[];
-/** A template with their long texts. */
+/** A template with the long description column. */
 export let wide: string;
 
 /** Starts the service whose exports take seconds. Call in `beforeAll`. */
@@ -33,7 +33,7 @@ export async function startLongExports(): Promise<void> {
   );
 }
 
-/** Ends the workers of a test. Call in `afterEach`. */
+/** Ends the workers and restores the proxy. Call in `afterEach`. */
 export async function calmLongExports(): Promise<void> {
   await endWorkers();
   await proxy.restore();
@@ -46,7 +46,7 @@ export async function stopLongExports(): Promise<void> {
 
 export const startWorker = () => exports.startWorker(exports.files.env(proxy.url));
 
-/** Lets waiting file deletions run now, and waits until none is left. */
+/** Runs pending file deletions now and waits until none is left. */
 export async function settled(): Promise<void> {
   const { pool } = exports.service.database;
   await waitFor("the files to be removed", async () => {

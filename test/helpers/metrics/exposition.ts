@@ -1,18 +1,18 @@
-/** One figure of a process, as Prometheus reads it. */
+/** A Prometheus sample. */
 export interface Sample {
   name: string;
   labels: Record<string, string>;
   value: number;
 }
 
-/** Reads what `/metrics` answers (the text format of Prometheus). */
+/** Parses the Prometheus text format of `/metrics`. */
 export function readExposition(text: string): Sample[] {
   return text
     .split("\n")
     .filter((line) => line !== "" && !line.startsWith("#"))
     .map((line) => {
       const match = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)$/.exec(line);
-      if (!match) throw new Error(`no sample: ${line}`);
+      if (!match) throw new Error(`not a sample: ${line}`);
       const [, name = "", inside = "", value = ""] = match;
       const labels = Object.fromEntries(
         [...inside.matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g)].map(([, key = "", content = ""]) => [
@@ -24,7 +24,7 @@ export function readExposition(text: string): Sample[] {
     });
 }
 
-/** The value of the one sample with these labels; undefined when there is none. */
+/** The value of the sample with these labels; undefined without one. */
 export function valueOf(
   samples: readonly Sample[],
   name: string,
@@ -40,11 +40,11 @@ export function valueOf(
 /** Scrapes a process. */
 export async function scrape(url: string): Promise<Sample[]> {
   const response = await fetch(`${url}/metrics`);
-  if (!response.ok) throw new Error(`/metrics answered ${response.status}`);
+  if (!response.ok) throw new Error(`/metrics returned ${response.status}`);
   return readExposition(await response.text());
 }
 
-/** Where a process that logs like ours is open to operators. */
+/** The operations URL from a process's log. */
 export function operationsUrl(output: string): string {
   const url = /"metrics":"([^"]+)\/metrics"/.exec(output)?.[1];
   if (url === undefined) throw new Error(`no operations port in the log:\n${output}`);

@@ -1,18 +1,18 @@
 import type { SyntaxNode } from "@lezer/common";
 import { parser } from "@prometheus-io/lezer-promql";
 
-/** What an expression of PromQL needs of the metrics: names, the labels that it compares and those that it groups by. */
+/** The metrics, compared labels and grouping labels of a PromQL expression. */
 export interface Needs {
   metrics: { name: string; labels: { name: string; value: string; isPattern: boolean }[] }[];
   groupings: string[];
 }
 
 /**
- * Reads an expression of Prometheus.
- * @throws Error where it cannot be parsed
+ * Parses a PromQL expression.
+ * @throws Error if it cannot be parsed
  */
 export function needsOf(expression: string): Needs {
-  // What Grafana fills in.
+  // Grafana replaces this variable.
   const text = expression.replaceAll("$__rate_interval", "5m");
   const needs: Needs = { metrics: [], groupings: [] };
   const textOf = (node: SyntaxNode | null) => (node ? text.slice(node.from, node.to) : "");

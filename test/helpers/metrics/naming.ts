@@ -3,7 +3,7 @@ const units = "seconds|bytes|celsius|grams|joules|meters|volts|amperes";
 const scaledUnit = new RegExp(`_((${prefixes})(${units})|minutes|hours|days|weeks|percent)(_|$)`);
 const abbreviation = /_(s|ms|us|ns|sec|b|kb|mb|gb|tb|pb|m|h|d)(_|$)/;
 
-/** What `promtool check metrics` of Prometheus 3 finds in an exposition: its linter's rules for names, types and help texts. */
+/** Violations of the naming rules of `promtool check metrics` in Prometheus 3. */
 export function namingFaults(exposition: string): string[] {
   const helped = new Set(
     [...exposition.matchAll(/^# HELP (\S+) \S/gm)].map(([, name = ""]) => name),

@@ -9,7 +9,7 @@ import { compileCache, serverHostPort } from "../environment.ts";
 
 const root = join(import.meta.dirname, "../../..");
 
-/** A deployment's own SQL beside the service's. */
+/** The extra SQL folder of a deployment. */
 export interface ExtraSqlDir {
   path: string;
   /** Adds a migration with the next free number; returns its file name. */
@@ -20,7 +20,7 @@ export interface ExtraSqlDir {
   remove(): Promise<void>;
 }
 
-/** The SQL folder of a deployment with suppliers, a table that the service does not have. */
+/** The extra SQL folder of a deployment that adds a suppliers table. */
 export const suppliersFolder = join(import.meta.dirname, "../../fixtures/migration/suppliers");
 
 /** Creates a temporary folder, optionally with the files of another one. */
@@ -55,7 +55,7 @@ const environmentOf = (databaseUrl: string, extraSqlDir?: string) => ({
   ...(extraSqlDir === undefined ? {} : { DATABASE_EXTRA_SQL_DIR: extraSqlDir }),
 });
 
-/** Runs the migrate command in a process that is already started, which is faster. */
+/** Runs the migrate command in the server host, which is faster than a new process. */
 export async function runMigrate(
   databaseUrl: string,
   extraSqlDir?: string,
@@ -67,7 +67,7 @@ export async function runMigrate(
   return JSON.parse(await text(socket)) as Migrated;
 }
 
-/** Runs the migrate command as a process, like a deployment. */
+/** Runs the migrate command in a new process, like a deployment. */
 export async function runMigrateProcess(
   databaseUrl: string,
   extraSqlDir?: string,
