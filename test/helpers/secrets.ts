@@ -1,7 +1,7 @@
 import type pg from "pg";
 import { isCalendarToken, tokenKind } from "../../src/auth/tokens.ts";
 
-/** Tables whose rows come of requests, jobs and answers, in every tenant; the queue's own beside them. */
+/** Tables with rows from requests, jobs and responses, in every tenant schema and in the queue's schema. */
 const tables = [
   "_private_jobs",
   "api_tokens",
@@ -20,8 +20,9 @@ const tables = [
 const suspect = "bo[salc]_[A-Za-z0-9_-]{43}|X-Amz-Signature=[0-9a-f]{64}";
 
 /**
- * Fails where a text holds a whole token of ours, with a checksum that fits (what tests make up has none), a login code or a
- * signature of the file store; `where` says what is read. What it found is not in the message.
+ * Throws if a text contains a token with a valid checksum (made-up tokens in tests have none), a login code or
+ * an object store signature.
+ * `where` names the source. The message contains only the first characters of the secret.
  */
 export function expectNoSecrets(where: string, text: string): void {
   for (const [found] of text.matchAll(
@@ -31,7 +32,7 @@ export function expectNoSecrets(where: string, text: string): void {
       throw new Error(`${where} holds a secret: ${found.slice(0, 8)}…`);
 }
 
-/** The same of the rows in which a database keeps what was asked, done and answered. */
+/** Checks the rows of these tables in all tenant schemas of a database. */
 export async function expectNoSecretsIn(pool: pg.Pool | pg.ClientBase): Promise<void> {
   const { rows } = await pool.query<{ name: string }>(
     `select c.oid::regclass::text as name from pg_class as c join pg_namespace as n on n.oid = c.relnamespace

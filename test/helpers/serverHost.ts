@@ -4,12 +4,11 @@ import { format } from "node:util";
 import { readConfig } from "../../src/config.ts";
 import type { ConstantOverrides } from "../../src/settings/constants.ts";
 
-// A process in which the servers and migrations of test files run one after another: what they need is loaded and compiled once
-// and not for each of them, which takes several times as long as the work itself. Whoever connects sends what to run, with its
-// environment, as a line of JSON.
-// - A server: what comes back is a line with its address or why there is none, and then its log. It stops when the other side
-//   ends the connection, and the connection is closed when it has stopped.
-// - The migrate command: what comes back is its exit code and all that it said.
+// A process that runs the servers and migrations of test files one after another. It loads and compiles their modules once,
+// which takes several times as long as the work itself. A client sends a line of JSON with the command and its environment.
+// - A server: the response is a line with its URL or its error, then its log. The server stops when the client ends the
+//   connection, and the connection closes when the server has stopped.
+// - The migrate command: the response is its exit code and its output.
 const host = createServer({ allowHalfOpen: true }, (socket) => {
   socket.setEncoding("utf8");
   socket.on("error", () => undefined);

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { compileCache, programPath } from "./environment.ts";
 
-/** Starts processes for the tests' servers, and returns them with their ports. They end with this process, however it ends. */
+/** Starts server hosts for the tests; returns them with their ports. They exit with this process. */
 export async function startServerHosts(count) {
   const hosts = Array.from({ length: count }, () =>
     spawn(process.execPath, [join(import.meta.dirname, "serverHost.ts")], {
@@ -18,8 +18,7 @@ export async function startServerHosts(count) {
   const ports = await Promise.all(
     hosts.map(async (host) => {
       const [first] = await Promise.race([once(host, "message"), once(host, "exit")]);
-      if (first?.port === undefined)
-        throw new Error("a process for the tests' servers ended at once");
+      if (first?.port === undefined) throw new Error("a server host exited during startup");
       return first.port;
     }),
   );

@@ -13,7 +13,7 @@ import { expectNoSecrets } from "./secrets.ts";
 const root = join(import.meta.dirname, "../..");
 const officeProcess = join(import.meta.dirname, "officeProcess.ts");
 
-/** An error of a GraphQL answer, as clients read it. */
+/** An error in a GraphQL response. */
 export interface AnswerError {
   message: string;
   path?: (string | number)[];
@@ -21,17 +21,17 @@ export interface AnswerError {
   extensions: { code: string; correlationId: string } & Record<string, unknown>;
 }
 
-/** A GraphQL answer; `data` is read loosely, as a client without generated types does. */
+/** A GraphQL response; `data` is untyped, as for a client without generated types. */
 export interface Answer {
   status: number;
   headers: Headers;
-  // A test states what it expects of the data; typing each answer again would only repeat that.
+  // Untyped, because each test states the expected data.
   // eslint-disable-next-line @typescript-eslint/no-explicit-any
   data: any;
   errors?: AnswerError[];
 }
 
-/** How one request differs from a plain one. */
+/** The options of a request. */
 export interface AskOptions {
   token?: string | null;
   variables?: Record<string, unknown>;
@@ -42,10 +42,10 @@ export interface AskOptions {
 export interface Service {
   url: string;
   database: TestDatabase;
-  /** What the server wrote so far: its log. */
+  /** The server's log so far. */
   output(): string;
   ask(query: string, options?: AskOptions): Promise<Answer>;
-  /** An active user who holds exactly these permissions through one role, with a live session. */
+  /** Creates an active user with exactly these permissions through one role, and a session. */
   login(
     permissions: readonly string[],
     email?: string,
@@ -58,17 +58,18 @@ export interface ServerProcess extends Service {
   process: ChildProcess;
 }
 
-/** What a service is started with; `database` shares one that exists. */
+/** The options of a service; `database` shares an existing database. */
 export interface ServiceOptions {
   env?: Record<string, string>;
-  /** Constants of the configuration that differ. */
+  /** Overrides of configuration constants. */
   constants?: ConstantOverrides;
   database?: TestDatabase;
 }
 
 /**
- * Starts the real server on a free port, with a separate database. It shares a process with those of the files before; where
- * it is to be killed, to get signals, or to be another process than a first one, see {@link startServerProcess}.
+ * Starts the real server on a free port, with a separate database.
+ * It shares a process with the servers of other test files. {@link startServerProcess} is for tests that kill or
+ * signal a server, or that need a second process.
  */
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
   const database = options.database ?? (await createDatabase());
@@ -141,7 +142,7 @@ export async function startServerProcess(options: ServiceOptions = {}): Promise<
   };
 }
 
-/** A machine that runs tests is busy; who is refused for that is the matter of one file. */
+/** Raises the queue timeout, because test machines are busy. One test file checks the timeout itself. */
 function constantsOf({ constants }: ServiceOptions): ConstantOverrides {
   return { ...constants, load: { waitMs: 60_000, ...constants?.load } };
 }
@@ -155,19 +156,19 @@ function environmentOf(database: TestDatabase, options: ServiceOptions): Record<
     // A defect of the SQL-JSON compiler fails the test instead of being answered by Grafast.
     SQL_JSON: process.env.SQL_JSON ?? "strict",
     METRICS_PORT: "off",
-    // Tests log in again and again; those of the limit itself set another.
+    // Tests log in often; tests of the limit override it.
     LOGIN_ATTEMPTS_PER_MINUTE: "100000",
     REQUESTS_PER_MINUTE: "1000000",
     COST_PER_MINUTE: "off",
-    // Tests as such have no balancer that must look away.
+    // No load balancer has to notice the shutdown.
     SHUTDOWN_DELAY_MS: "0",
     ...options.env,
   };
 }
 
-/** With TEST_PGBOUNCER=1: the same database through the pooler, over many more connections than it has itself. */
+/** With TEST_PGBOUNCER=1, connects through the pooler with more client than server connections. */
 function throughPooler(direct: string): Record<string, string> {
-  // One that a test has put a proxy before keeps it.
+  // A test's own proxy before the database stays in place.
   if (testPoolerUrl === "" || new URL(direct).host !== new URL(testDatabaseUrl).host) return {};
   const pooled = new URL(testPoolerUrl);
   pooled.pathname = new URL(direct).pathname;
@@ -206,7 +207,7 @@ export async function askAt(url: string, query: string, options: AskOptions = {}
   return { status: response.status, headers: response.headers, ...body };
 }
 
-/** Makes an active user who holds exactly these permissions through one role, with a live session. */
+/** Creates an active user with exactly these permissions through one role, and a session. */
 export async function loginWith(
   database: TestDatabase,
   permissions: readonly string[],
@@ -226,6 +227,6 @@ export async function loginWith(
     [email ?? `${randomUUID()}@example.com`, name, permissions, hashToken(token)],
   );
   const [row] = rows;
-  if (!row) throw new Error("no user was made");
+  if (!row) throw new Error("no user was created");
   return { token, userId: row.user_id, roleId: row.role_id };
 }

@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
 import type { Client } from "typesense";
 
-/** What the names of a test file's own collections begin with, in an engine that others use as well. */
+/** A unique prefix for a test file's collections in a shared search engine. */
 export const ownPrefix = (): string => `t${randomBytes(5).toString("hex")}_`;
 
-/** Removes what a test file has left in an engine that others go on using: what bears its prefix. */
+/** Removes the aliases, collections and keys with a test file's prefix from a shared search engine. */
 export async function removeOwn(admin: Client, prefix: string): Promise<void> {
   const { aliases } = await admin.aliases().retrieve();
   for (const { name } of aliases) if (name.startsWith(prefix)) await admin.aliases(name).delete();

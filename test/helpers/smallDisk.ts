@@ -4,19 +4,19 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { programPath } from "./environment.ts";
 
-/** A disk of a few megabytes, which can be filled. */
+/** A disk of a few megabytes that a test can fill. */
 export interface SmallDisk {
   folder: string;
-  /** Fills it to the last byte. */
+  /** Fills the disk to the last byte. */
   fill(): Promise<void>;
-  /** Gives the room back. */
+  /** Frees the space again. */
   empty(): Promise<void>;
   remove(): Promise<void>;
 }
 
 const env = { PATH: programPath };
 
-/** Whether this process may mount one: root, outside most containers. */
+/** Whether this process may mount a disk, which requires root outside most containers. */
 export function canMount(): boolean {
   if (process.getuid?.() !== 0) return false;
   // In a separate mount namespace, so that the probe leaves nothing behind.
@@ -24,7 +24,7 @@ export function canMount(): boolean {
   return spawnSync("unshare", probe, { env }).status === 0;
 }
 
-/** Mounts a disk in memory of so many megabytes. */
+/** Mounts a tmpfs of this size. */
 export async function mountSmallDisk(megabytes: number): Promise<SmallDisk> {
   const folder = await mkdtemp(join(tmpdir(), "small-disk-"));
   execFileSync("mount", ["-t", "tmpfs", "-o", `size=${megabytes}m`, "tmpfs", folder], { env });
@@ -51,13 +51,13 @@ export async function mountSmallDisk(megabytes: number): Promise<SmallDisk> {
   };
 }
 
-/** Whether all of it found room. */
+/** Whether the whole buffer was written. */
 async function written(writing: Promise<{ bytesWritten: number; buffer: Buffer }>) {
   try {
     const { bytesWritten, buffer } = await writing;
     return bytesWritten === buffer.length;
   } catch (error) {
-    // Errors of the engine are of another realm than the test's `Error`.
+    // `instanceof Error` fails for Node's errors, because Jest runs tests in another realm.
     if ((error as NodeJS.ErrnoException).code === "ENOSPC") return false;
     throw error;
   }

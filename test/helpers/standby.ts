@@ -12,26 +12,26 @@ import { type Cluster, clusterFlags } from "./cluster.ts";
 
 const run = promisify(execFile);
 
-/** A hot standby of a cluster: a replica by streaming, as in production. */
+/** A streaming hot standby of a cluster, as in production. */
 export interface Standby {
-  /** For the superuser. */
+  /** Connection URL of the superuser. */
   url: string;
-  /** As the superuser, in the main schema. */
+  /** Superuser connections to the main schema. */
   pool: pg.Pool;
-  /** Where PostgreSQL's own files are. */
+  /** The data directory. */
   files: string;
-  /** Ends it as a crash does. */
+  /** Immediate shutdown (SIGQUIT), like a crash. */
   stopAtOnce(): Promise<void>;
   /** Starts it again at the same port. */
   start(): Promise<void>;
-  /** Makes a primary of it, and waits until it is one. */
+  /** Promotes it to primary and waits until it is one. */
   promote(): Promise<void>;
-  /** Follows another server from now on, such as a standby that became the primary. */
+  /** Replicates from another server from now on, such as a promoted standby. */
   follow(url: string): Promise<void>;
   drop(): Promise<void>;
 }
 
-/** Copies a running cluster as PostgreSQL's low-level backup does, and has the copy follow it. */
+/** Copies a running cluster with a low-level base backup, and starts the copy as its standby. */
 export async function startStandby(primary: Cluster): Promise<Standby> {
   const dataDir = await mkdtemp(join(tmpdir(), "standby-"));
   const place = await choosePlace(dataDir, false);
@@ -46,7 +46,7 @@ export async function startStandby(primary: Cluster): Promise<Standby> {
     await writeFile(file, text, { mode: 0o600 });
     await changeOwner(place.runAs, file);
   };
-  // Where `alter system` would put it: on the command line it could not be changed.
+  // `alter system` writes to this file; a command-line flag would override it.
   await appendFile(
     join(files, "postgresql.auto.conf"),
     `primary_conninfo = '${conninfoOf(primary.database.url)}'\n`,
@@ -62,7 +62,7 @@ export async function startStandby(primary: Cluster): Promise<Standby> {
       postgresFlags: [
         ...clusterFlags,
         "-c",
-        // What has to be replayed does not wait long for those who read.
+        // Queries on the standby delay the replay only briefly.
         "max_standby_streaming_delay=100ms",
         "-c",
         "hot_standby_feedback=on",
@@ -102,14 +102,14 @@ export async function startStandby(primary: Cluster): Promise<Standby> {
   };
 }
 
-/** Copies the files while the primary runs; returns what is to stand in `backup_label`. */
+/** Copies the files of the running primary; returns the content of `backup_label`. */
 async function copy(primary: Cluster, target: string): Promise<string> {
   const client = await primary.database.pool.connect();
   try {
     await client.query("select pg_backup_start('standby', true)");
-    // The owner of the files stays as it is, which `fs.cp` would not see to.
+    // `cp -a` keeps the files' owner, unlike `fs.cp`.
     await run("cp", ["-a", primary.files(), target]).catch((error: unknown) => {
-      // Files may go while they are copied, which the log that is replayed knows.
+      // Files can disappear during the copy; the WAL replay handles that.
       if (!/No such file/.test(String((error as { stderr?: string }).stderr))) throw error;
     });
     const { rows } = await client.query<{ label: string }>(

@@ -3,13 +3,13 @@ import { type AddressInfo, connect } from "node:net";
 import { pipeline } from "node:stream";
 import { type TLSSocket, createServer } from "node:tls";
 
-/** An https address of a server that speaks HTTP. */
+/** An https URL before an HTTP server. */
 export interface TlsFront {
   url: string;
   stop(): Promise<void>;
 }
 
-/** Ends TLS before the server at `target`, at `localhost`. The path of the address stays. */
+/** Terminates TLS at `localhost` for the server at `target`; the URL keeps its path. */
 export async function startTlsFront(
   target: string,
   certificate: { key: string; cert: string },
@@ -20,7 +20,7 @@ export async function startTlsFront(
     open.add(outer);
     outer.once("close", () => open.delete(outer));
     const inner = connect(Number(url.port), url.hostname);
-    // A connection that breaks on one side ends on the other.
+    // An error or the end of one side closes the other.
     pipeline(outer, inner, outer, () => undefined);
   });
   server.listen(0, "127.0.0.1");

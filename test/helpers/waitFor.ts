@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 
-/** Waits until `check` gives something other than undefined or false; fails after `timeoutMs`. */
+/** Polls `check` until it returns neither undefined nor false; throws after `timeoutMs`. */
 export async function waitFor<T>(
   what: string,
   check: () => T | undefined | false | Promise<T | undefined | false>,
@@ -11,13 +11,13 @@ export async function waitFor<T>(
     const found = await check();
     if (found !== undefined && found !== false) return found;
     const waited = Date.now() - started;
-    if (waited > timeoutMs) throw new Error(`waited in vain for: ${what}`);
-    // What takes seconds is looked for less often: looking takes time from what is waited for.
+    if (waited > timeoutMs) throw new Error(`timed out waiting for ${what}`);
+    // Polls less often over time, because polling slows down the awaited work.
     await delay(Math.min(60, 20 + waited / 50));
   }
 }
 
-/** Waits until a process has written `text`: what it logs arrives by a pipe, later than what it does can be seen. */
+/** Waits until a process has written `text`. Log lines arrive through a pipe, later than their effects. */
 export async function waitForOutput(of: { output(): string }, text: string): Promise<void> {
   await waitFor(`"${text}" in the output`, () => of.output().includes(text));
 }

@@ -26,7 +26,7 @@ export interface RunRow {
   orders_missing: number;
 }
 
-/** A emulated ERP and a database that imports from it. */
+/** An emulated ERP and a database that imports from it. */
 export interface ErpWorld {
   database: TestDatabase;
   erp: ErpEmulator;
@@ -126,7 +126,7 @@ export function orderNumbers(count: number): string[] {
   return Array.from({ length: count }, (_, index) => `S-ORD${100_001 + index}`);
 }
 
-/** The fault of a emulated order. */
+/** The fault of an emulated order. */
 export function faultOf(number: string): OrderFault | null {
   const index = Number(number.slice("S-ORD".length)) - 100_001;
   return index % 20 === 19

@@ -22,11 +22,11 @@ const withTestTasks = fileURLToPath(new URL("worker.ts", import.meta.url));
 /** Short enough that a dead worker's jobs are released within two seconds. */
 const heartbeatMs = 300;
 
-/** How a worker differs from a plain one. */
+/** The options of a worker process. */
 export interface WorkerProcessOptions {
   /** Environment variables for Node itself. */
   nodeEnvironment?: Record<string, string>;
-  /** Constants of the configuration that differ. */
+  /** Overrides of configuration constants. */
   constants?: ConstantOverrides;
 }
 

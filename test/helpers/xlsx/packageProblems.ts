@@ -34,7 +34,7 @@ export async function packageProblems(bytes: Buffer): Promise<string[]> {
   contentTypeProblems(parts, trees, problems);
   const relations = relationProblems(parts, trees, problems);
   const workbook = trees.get("xl/workbook.xml");
-  if (workbook === undefined) return [...problems, "there is no workbook"];
+  if (workbook === undefined) return [...problems, "the workbook is missing"];
   const sheets = all(workbook, "sheet").map((sheet) => ({
     name: sheet.attributes.get("name") ?? "",
     part: relations.get("xl/workbook.xml")?.get(sheet.attributes.get("r:id") ?? "") ?? "",
@@ -51,7 +51,7 @@ export async function packageProblems(bytes: Buffer): Promise<string[]> {
   if (new Set(names).size < names.length) problems.push("two defined names are the same");
   for (const { attributes } of all(workbook, "definedName"))
     if (Number(attributes.get("localSheetId") ?? 0) >= sheets.length)
-      problems.push("a defined name is of a sheet that is not there");
+      problems.push("a defined name refers to a missing sheet");
   const styles = trees.get("xl/styles.xml");
   const formats = styles ? countedFormats(styles, problems) : 1;
   const strings = trees.get("xl/sharedStrings.xml")?.children.length ?? 0;
@@ -79,7 +79,7 @@ function contentTypeProblems(
     .map(({ attributes }) => attributes.get("PartName") ?? "");
   if (new Set(overrides).size < overrides.length) problems.push("a part has two content types");
   for (const part of overrides)
-    if (!parts.has(part.slice(1))) problems.push(`${part} has a content type and is not there`);
+    if (!parts.has(part.slice(1))) problems.push(`${part} has a content type but is missing`);
   for (const name of parts.keys()) {
     if (name === "[Content_Types].xml") continue;
     const isXml = name.endsWith(".xml");
@@ -147,7 +147,7 @@ function countedFormats(styles: Node, problems: string[]): number {
   for (const node of styles.children) {
     const count = node.attributes.get("count");
     if (count !== undefined && Number(count) !== node.children.length)
-      problems.push(`${node.local} counts ${count} and holds ${node.children.length}`);
+      problems.push(`${node.local} has count ${count} but ${node.children.length} children`);
   }
   return list("cellXfs").length;
 }
@@ -184,7 +184,7 @@ function sheetProblems(
       const texts = all(cell, "t")
         .map(({ text }) => text)
         .join("");
-      // An escaped character takes seven.
+      // An escaped character is written as seven.
       if (texts.replace(/_x[0-9A-F]{4}_/g, "?").length > 32_767) report(`${name} is too long`);
     }
   }

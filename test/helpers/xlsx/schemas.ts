@@ -4,7 +4,7 @@ import { XmlDocument, XsdValidator } from "libxml2-wasm";
 import { xmlRegisterFsInputProviders } from "libxml2-wasm/lib/nodejs.mjs";
 import { xlsxSchemas } from "../environment.ts";
 
-/** The published schemas (ECMA-376, transitional) by the namespaces that they describe. */
+/** The published schemas (ECMA-376, transitional) by namespace. */
 const schemaFiles: Readonly<Record<string, string>> = {
   "http://schemas.openxmlformats.org/spreadsheetml/2006/main": "sml.xsd",
   "http://schemas.openxmlformats.org/drawingml/2006/spreadsheetDrawing":
@@ -19,7 +19,7 @@ const schemaFiles: Readonly<Record<string, string>> = {
 
 if (xlsxSchemas === "")
   console.warn(
-    "XLSX_SCHEMAS names no folder: workbooks are NOT held against the published schemas",
+    "XLSX_SCHEMAS is not set: workbooks are not validated against the published schemas",
   );
 else xmlRegisterFsInputProviders();
 

@@ -535,6 +535,6 @@ export const HOSTILE_BOOKS: readonly HostileBook[] = [
 /** Returns a kind of workbook by name. */
 export function hostileBook(name: string): HostileBook {
   const found = HOSTILE_BOOKS.find((candidate) => candidate.name === name);
-  if (!found) throw new Error(`There is no kind of workbook called ${name}`);
+  if (!found) throw new Error(`no hostile workbook is named ${name}`);
   return found;
 }

@@ -59,7 +59,7 @@ function changedText(
 ): string {
   const before = String(content ?? "");
   const after = change(before);
-  if (after === before) throw new Error("The change changes nothing");
+  if (after === before) throw new Error("the change has no effect");
   return after;
 }
 
