@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { Browser, BrowserContext } from "playwright-core";
-import { launchBrowser, patienceMs } from "../helpers/console/browser.ts";
+import { launchBrowser, browserTimeoutMs } from "../helpers/console/browser.ts";
 import { addSession } from "../helpers/console/browser.ts";
 import { type Service, startService } from "../helpers/service.ts";
 
@@ -41,7 +41,7 @@ beforeAll(async () => {
   service = await startService({ env: { ALLOWED_ORIGINS: hostile.url } });
   browser = await launchBrowser();
   context = await browser.newContext();
-  context.setDefaultTimeout(patienceMs);
+  context.setDefaultTimeout(browserTimeoutMs);
   const { token } = await service.login(["reviewers.read", "reviewers.create"]);
   await addSession(context, service, token);
 });

@@ -5,7 +5,7 @@ import {
   type IdentityProvider,
   startIdentityProvider,
 } from "../../dev/emulators/identityProvider.ts";
-import { launchBrowser, patienceMs } from "../helpers/console/browser.ts";
+import { launchBrowser, browserTimeoutMs } from "../helpers/console/browser.ts";
 import { type FrontEnd, startFrontEnd } from "../helpers/frontEnd.ts";
 import { type Service, startService } from "../helpers/service.ts";
 
@@ -58,7 +58,7 @@ describe("a login in a browser", () => {
 
   async function withPage(work: (page: Page) => Promise<void>): Promise<void> {
     const context = await browser.newContext();
-    context.setDefaultTimeout(patienceMs);
+    context.setDefaultTimeout(browserTimeoutMs);
     const page = await context.newPage();
     const complaints: string[] = [];
     page.on("pageerror", (error) => complaints.push(error.message));

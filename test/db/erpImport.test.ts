@@ -2,13 +2,13 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type pg from "pg";
 import { createDatabase, inTransaction } from "../helpers/database.ts";
 import type { TestDatabase } from "../helpers/database.ts";
-import { erpCustomer, erpLine, erpOrder, takeOver, usualRules } from "../helpers/erpRecords.ts";
+import { erpCustomer, erpLine, erpOrder, takeOver, resetRules } from "../helpers/erpRecords.ts";
 
 let database: TestDatabase;
 
 beforeAll(async () => {
   database = await createDatabase();
-  await usualRules(database.pool);
+  await resetRules(database.pool);
   await database.pool.query(
     "insert into products (erp_product_number, name) values ('1000', 'Chinon')",
   );

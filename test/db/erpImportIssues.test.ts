@@ -3,13 +3,13 @@ import type pg from "pg";
 import type { ErpAddress, ErpOrder } from "../../src/gateways/erp.ts";
 import { createDatabase, inTransaction } from "../helpers/database.ts";
 import type { TestDatabase } from "../helpers/database.ts";
-import { erpCustomer, erpLine, erpOrder, takeOver, usualRules } from "../helpers/erpRecords.ts";
+import { erpCustomer, erpLine, erpOrder, takeOver, resetRules } from "../helpers/erpRecords.ts";
 
 let database: TestDatabase;
 
 beforeAll(async () => {
   database = await createDatabase();
-  await usualRules(database.pool);
+  await resetRules(database.pool);
 });
 afterAll(() => database.drop());
 

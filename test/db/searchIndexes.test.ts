@@ -10,7 +10,7 @@ import { fillTables } from "../helpers/fillTables.ts";
 import type { InProcess } from "../helpers/inProcess.ts";
 import { makeInProcess } from "../helpers/inProcess.ts";
 import type { PlanNode } from "../helpers/db/plans.ts";
-import { hasRun, readPlans, tellPlans } from "../helpers/db/plans.ts";
+import { hasRun, readPlans, logPlans } from "../helpers/db/plans.ts";
 
 /*
  * Runs every search with a declared index, and every order of a connection, through the API on tables of some size, as
@@ -51,7 +51,7 @@ beforeAll(async () => {
   served = new Map(indexes.rows.map(({ column, serves }) => [column, new Set(serves)]));
   const keys = await client.query<{ key: string }>("select key from permissions");
   permissions = keys.rows.map(({ key }) => key);
-  await tellPlans(client);
+  await logPlans(client);
   client.release();
   api = await makeInProcess(database);
   const shown = await pool.query<{ name: string }>(

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { type TestDatabase, createDatabase } from "../helpers/database.ts";
 import { type InProcess, makeInProcess } from "../helpers/inProcess.ts";
-import { type PlanNode, hasRun, readPlans, tellPlans } from "../helpers/db/plans.ts";
+import { type PlanNode, hasRun, readPlans, logPlans } from "../helpers/db/plans.ts";
 
 // How pages of word searches are found in a large table: by rows tested in list order, or by a look-up of all matches.
 const rows = 12_000;
@@ -25,7 +25,7 @@ beforeAll(async () => {
   await client.query("vacuum analyze products");
   // As in a table of this size, where a look-up finds 50 times as many matches.
   await client.query("update pg_class set reltuples = 600000 where oid = 'products'::regclass");
-  await tellPlans(client);
+  await logPlans(client);
   client.release();
   api = await makeInProcess(database);
 });

@@ -3,7 +3,7 @@ import type { TestDatabase } from "../helpers/database.ts";
 import { createDatabase } from "../helpers/database.ts";
 import type { InProcess } from "../helpers/inProcess.ts";
 import { makeInProcess } from "../helpers/inProcess.ts";
-import { hasRun, readPlans, tellPlans } from "../helpers/db/plans.ts";
+import { hasRun, readPlans, logPlans } from "../helpers/db/plans.ts";
 
 const rows = 100_000;
 let database: TestDatabase;
@@ -28,7 +28,7 @@ beforeAll(async () => {
      set session_replication_role = default`,
   );
   await client.query("vacuum analyze products");
-  await tellPlans(client);
+  await logPlans(client);
   client.release();
   api = await makeInProcess(database);
 });

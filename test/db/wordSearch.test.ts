@@ -9,7 +9,7 @@ import { prepareRead } from "../../src/sqlJson/compileRead.ts";
 import { type TestDatabase, createDatabase } from "../helpers/database.ts";
 import { type GrafastAlone, makeGrafastAlone } from "../helpers/grafastAlone.ts";
 import { requestOf, sessionWith } from "../helpers/requestOf.ts";
-import { hasRun, readPlans, tellPlans } from "../helpers/db/plans.ts";
+import { hasRun, readPlans, logPlans } from "../helpers/db/plans.ts";
 
 /**
  * Searches by words through both execution paths under row-level security. The number of rows read must not depend on
@@ -46,7 +46,7 @@ beforeAll(async () => {
      set session_replication_role = default`,
   );
   await client.query("vacuum analyze products, wine_types");
-  await tellPlans(client);
+  await logPlans(client);
   const [name] = (await client.query<{ name: string }>("select current_database() as name")).rows;
   await client.query(
     `alter database ${name?.name} set plan_cache_mode = force_generic_plan;

@@ -2,13 +2,13 @@ import { Readable } from "node:stream";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import { waitFor } from "../helpers/waitFor.ts";
 import {
-  calmLongExports,
+  resetLongExports,
   expectOneFile,
   exports,
-  hurry,
+  runNextAttempt,
   ids,
   proxy,
-  settled,
+  runFileDeletions,
   startLongExports,
   startWorker,
   stopLongExports,
@@ -16,7 +16,7 @@ import {
 } from "../helpers/exports/longExports.ts";
 
 beforeAll(startLongExports);
-afterEach(calmLongExports);
+afterEach(resetLongExports);
 afterAll(stopLongExports);
 
 describe("when the file store is", () => {
@@ -39,7 +39,7 @@ describe("when the file store is", () => {
       errorMessage: "The file store cannot be reached just now (it will be retried)",
     });
     await proxy.restore();
-    await hurry(id);
+    await runNextAttempt(id);
     expect(await exports.reaches(id, ["completed"])).toMatchObject({ errorMessage: null });
     await expectOneFile(id);
   });
@@ -54,7 +54,7 @@ describe("when the file store is", () => {
     await proxy.cut();
     await waitFor("the failure", async () => (await exports.job(id))?.errorMessage ?? undefined);
     await proxy.restore();
-    await hurry(id);
+    await runNextAttempt(id);
     await exports.reaches(id, ["completed"]);
     await expectOneFile(id);
   });
@@ -66,7 +66,7 @@ describe("when the file store is", () => {
     const failed = await waitFor(
       "the export to fail",
       async () => {
-        await hurry(id);
+        await runNextAttempt(id);
         const job = await exports.job(id);
         return job?.status === "failed" && job;
       },
@@ -80,7 +80,7 @@ describe("when the file store is", () => {
       message: `The export failed: ${failed.errorMessage}`,
     });
     await proxy.restore();
-    await settled();
+    await runFileDeletions();
     expect(await exports.files.content()).toEqual({ files: [], unfinished: [] });
   });
 });

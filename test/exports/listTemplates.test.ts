@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import ExcelJS from "exceljs";
-import { erpCustomer, erpOrder, takeOver, usualRules } from "../helpers/erpRecords.ts";
+import { erpCustomer, erpOrder, takeOver, resetRules } from "../helpers/erpRecords.ts";
 import { type ExportService, startExportService } from "../helpers/exports/exportService.ts";
 import { type Answer, startService } from "../helpers/service.ts";
 import { endWorkers } from "../helpers/workers/workerProcess.ts";
@@ -18,7 +18,7 @@ beforeAll(async () => {
   exports = await startExportService();
   const { pool } = exports.service.database;
   author = await exports.service.login(permissions);
-  await usualRules(pool);
+  await resetRules(pool);
   await takeOver(pool, {
     customers: [
       erpCustomer("C1", { name: "Vinbaren", salesperson: "PS" }),

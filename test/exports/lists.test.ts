@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { parse } from "csv-parse/sync";
-import { erpCustomer, erpOrder, takeOver, usualRules } from "../helpers/erpRecords.ts";
+import { erpCustomer, erpOrder, takeOver, resetRules } from "../helpers/erpRecords.ts";
 import { type ExportService, startExportService } from "../helpers/exports/exportService.ts";
 import type { Answer } from "../helpers/service.ts";
 import { endWorkers } from "../helpers/workers/workerProcess.ts";
@@ -14,7 +14,7 @@ beforeAll(async () => {
   reader = await exports.service.login([
     ...["exports.create", "exports.read", "orders.read", "customers.read", "audit.read"],
   ]);
-  await usualRules(pool);
+  await resetRules(pool);
   await takeOver(pool, {
     customers: [erpCustomer("C1", { name: "Vinbaren" }), erpCustomer("C2", { name: "Ærø Vin" })],
     orders: [

@@ -3,16 +3,16 @@ import { parse } from "csv-parse/sync";
 import { timed } from "../helpers/http.ts";
 import { waitFor } from "../helpers/waitFor.ts";
 import {
-  calmLongExports,
+  resetLongExports,
   count,
   expectNothingAfterDeleting,
   expectOneFile,
   exports,
-  hurry,
+  runNextAttempt,
   ids,
   proxy,
   rowsOf,
-  settled,
+  runFileDeletions,
   startLongExports,
   startWorker,
   stopLongExports,
@@ -20,7 +20,7 @@ import {
 } from "../helpers/exports/longExports.ts";
 
 beforeAll(startLongExports);
-afterEach(calmLongExports);
+afterEach(resetLongExports);
 afterAll(stopLongExports);
 
 /** When the worker is killed: by rows read or by bytes stored. */
@@ -58,7 +58,7 @@ describe("a killed worker", () => {
     await first.exited;
     await startWorker();
     expect(await exports.reaches(id, ["completed"])).toMatchObject({ exportedRows: count });
-    await settled();
+    await runFileDeletions();
     const { files, unfinished } = await exports.files.content();
     expect([files, unfinished]).toEqual([[`backoffice/exports/${id}/2.csv`], []]);
     const rows = parse(await exports.bytes(id), { bom: true, record_delimiter: "\r\n" });
@@ -96,7 +96,7 @@ describe("a killed worker", () => {
       return found?.status === "failed" && found;
     });
     expect(job.errorMessage).toBe("Its worker process ended repeatedly");
-    await settled();
+    await runFileDeletions();
     expect(await exports.files.content()).toEqual({ files: [], unfinished: [] });
   });
 
@@ -153,7 +153,7 @@ describe("an export", () => {
           ? null
           : expect.objectContaining({ status: "cancelled", fileSize: null, errorMessage: null }),
       );
-      await settled();
+      await runFileDeletions();
       await waitFor("nothing to be left", async () => {
         const { files, unfinished } = await exports.files.content();
         return files.length + unfinished.length === 0;
@@ -202,7 +202,7 @@ describe("an export", () => {
       status: "queued",
       errorMessage: "The file could not be written (it will be retried)",
     });
-    await hurry(id);
+    await runNextAttempt(id);
     expect(await exports.reaches(id, ["completed"])).toMatchObject({ exportedRows: count });
     await expectOneFile(id);
   });
@@ -240,7 +240,7 @@ describe("an export", () => {
         variables: { id },
       });
     await proxy.restore();
-    await settled();
+    await runFileDeletions();
     await waitFor("nothing to be left", async () => {
       const { files, unfinished } = await exports.files.content();
       return files.length + unfinished.length === 0;

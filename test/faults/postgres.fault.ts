@@ -14,7 +14,7 @@ test.each([5, longOutageSeconds])(
   async (seconds) => {
     const { cluster, database } = world().fleet;
     await underLedger(world(), async (ledger) => {
-      await cluster?.stopAtOnce();
+      await cluster?.stopImmediately();
       const gone = Date.now();
       await delay(seconds * 1_000);
       const during = ledger.tries.filter(({ at }) => at > gone + 500);

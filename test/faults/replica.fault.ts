@@ -164,7 +164,7 @@ test("a replica that lags, hangs or dies under load affects no client and return
       await reads.restore();
       await answersMore(20);
     }
-    await replica.stopAtOnce();
+    await replica.stopImmediately();
     await ledger.waitForMore(40);
     await replica.start();
     await answersMore(20);
@@ -176,7 +176,7 @@ test("a replica that lags, hangs or dies under load affects no client and return
 test("a failover to a standby loses no acknowledged write, and reads become fresh again", async () => {
   const { fleet } = world;
   await underWatch(async (ledger) => {
-    await fleet.cluster?.stopAtOnce();
+    await fleet.cluster?.stopImmediately();
     const gone = Date.now();
     await waitFor("it to be noticed", () => ledger.tries.at(-1)?.outcome === "503");
 
@@ -193,10 +193,10 @@ test("a failover to a standby loses no acknowledged write, and reads become fres
     const [a, b] = standbys;
     const [primary, replica] = (received[0] ?? 0n) > (received[1] ?? 0n) ? [a, b] : [b, a];
     await primary.promote();
-    front.turnTo(primary.url);
+    front.redirectTo(primary.url);
     const turned = Date.now();
     await replica.follow(primary.url);
-    reads.turnTo(replica.url);
+    reads.redirectTo(replica.url);
     await waitFor("the other one to follow", async () => {
       const { rows } = await primary.pool.query(
         "select from pg_stat_replication where state = 'streaming'",

@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import { stepCountIs, streamText } from "ai";
-import { answering, called, makeGateway } from "../helpers/dev/modelTools.ts";
+import { recordingTool, called, makeGateway } from "../helpers/dev/modelTools.ts";
 
 // Responses of real providers that the emulator does not send, from their published protocols.
 
@@ -38,8 +38,8 @@ beforeEach(() => {
 });
 
 const tools = {
-  find: answering("find", "Finds.", { query: { type: "string" } }, () => ({ found: 1 })),
-  list: answering("list", "Lists.", {}, () => ({ listed: 2 })),
+  find: recordingTool("find", "Finds.", { query: { type: "string" } }, () => ({ found: 1 })),
+  list: recordingTool("list", "Lists.", {}, () => ({ listed: 2 })),
 };
 
 async function ask(provider: string, ...given: string[]) {

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { sealAll } from "../helpers/db/seals.ts";
-import { erpCustomer, erpOrder, takeOver, usualRules } from "../helpers/erpRecords.ts";
+import { erpCustomer, erpOrder, takeOver, resetRules } from "../helpers/erpRecords.ts";
 import { type Answer, type Service, startService } from "../helpers/service.ts";
 
 let service: Service;
@@ -15,7 +15,7 @@ beforeAll(async () => {
   );
   boss = data.bootstrapFirstUser.token as string;
   eraser = (await service.login(["customers.erase", "customers.read", "orders.read"])).token;
-  await usualRules(service.database.pool);
+  await resetRules(service.database.pool);
 });
 afterAll(() => service.stop());
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { TestDatabase } from "../helpers/database.ts";
 import { createDatabase } from "../helpers/database.ts";
-import { readPlans, tellPlans } from "../helpers/db/plans.ts";
+import { readPlans, logPlans } from "../helpers/db/plans.ts";
 import { type InProcess, makeInProcess } from "../helpers/inProcess.ts";
 import { type Service, startService } from "../helpers/service.ts";
 
@@ -176,7 +176,7 @@ describe("suggestions in a large table", () => {
   beforeAll(async () => {
     database = await createDatabase();
     const client = await database.pool.connect();
-    await tellPlans(client);
+    await logPlans(client);
     const { rows } = await client.query<{ name: string }>("select current_database() as name");
     await client.query(`alter database ${rows[0]?.name} set auto_explain.log_buffers = on`);
     client.release();

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { withPermissionTables } from "../../dev/permissionTables.ts";
 import { buildApi } from "../../db/printApi.ts";
 import { type FakeProvider, startFakeProvider } from "../helpers/fakeProvider.ts";
-import { codeOf, frontEnd, goThrough, startLoginService } from "../helpers/loginFlow.ts";
+import { codeOf, frontEnd, fullLogin, startLoginService } from "../helpers/loginFlow.ts";
 import type { Service } from "../helpers/service.ts";
 
 const file = join(import.meta.dirname, "../../docs/access.md");
@@ -38,7 +38,7 @@ test("the permission tables of docs/access.md are generated from the guards", as
 async function prepare(command: string, values: Record<string, string>): Promise<void> {
   if (!command.includes("$CODE")) return;
   const claims = { sub: "anna", email: "anna@example.com", email_verified: true };
-  values.CODE = await codeOf(await goThrough(service, fake, { claims }));
+  values.CODE = await codeOf(await fullLogin(service, fake, { claims }));
 }
 
 /** The values that later commands take from a response. */

@@ -3,7 +3,7 @@ import path from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import {
   backwardImports,
-  circlesIn,
+  cyclesIn,
   importsFrom,
   importsIn,
   readImports,
@@ -41,7 +41,7 @@ const layers = [
 describe("imports", () => {
   test("form no cycle", () => {
     expect(imports.size).toBeGreaterThan(400);
-    expect(circlesIn(imports)).toEqual([]);
+    expect(cyclesIn(imports)).toEqual([]);
   });
 
   test("refer only to earlier layers", () => {
@@ -101,7 +101,7 @@ describe("the checks of imports", () => {
   });
 
   test("find a cycle", () => {
-    const found = circlesIn(
+    const found = cyclesIn(
       new Map([
         ["a.ts", ["b.ts"]],
         ["b.ts", ["c.ts"]],

@@ -23,14 +23,14 @@ export async function startBalancer(members: () => readonly string[]): Promise<B
 
   const check = async (member: string) => {
     const signal = AbortSignal.timeout(checkTimeoutMs);
-    const well = await fetch(`${member}/readyz`, { signal }).then(
+    const healthy = await fetch(`${member}/readyz`, { signal }).then(
       async (response) => {
         await response.arrayBuffer();
         return response.ok;
       },
       () => false,
     );
-    if (well) ready.add(member);
+    if (healthy) ready.add(member);
     else ready.delete(member);
   };
   const checking = setInterval(() => {
@@ -39,28 +39,28 @@ export async function startBalancer(members: () => readonly string[]): Promise<B
     for (const member of current) void check(member);
   }, checkMs);
 
-  const inTurn = (): string[] => {
+  const roundRobin = (): string[] => {
     const current = members();
-    const well = current.filter((member) => ready.has(member));
-    const from = well.length > 0 ? well : [...current];
+    const healthy = current.filter((member) => ready.has(member));
+    const from = healthy.length > 0 ? healthy : [...current];
     turn = (turn + 1) % Math.max(1, from.length);
     return [...from.slice(turn), ...from.slice(0, turn)];
   };
 
-  const keep = (socket: Socket) => {
+  const track = (socket: Socket) => {
     sockets.add(socket);
     socket.once("close", () => sockets.delete(socket));
   };
 
-  const lead = (inner: Socket, [member, ...others]: string[]) => {
+  const forward = (inner: Socket, [member, ...others]: string[]) => {
     if (member === undefined) {
       inner.destroy();
       return;
     }
     const { hostname, port } = new URL(member);
     const outer = createConnection(Number(port), hostname);
-    keep(outer);
-    const refused = () => lead(inner, others);
+    track(outer);
+    const refused = () => forward(inner, others);
     outer.once("error", refused);
     outer.once("connect", () => {
       outer.off("error", refused);
@@ -73,9 +73,9 @@ export async function startBalancer(members: () => readonly string[]): Promise<B
   };
 
   const server = createServer((inner) => {
-    keep(inner);
+    track(inner);
     inner.on("error", () => inner.destroy());
-    lead(inner, inTurn());
+    forward(inner, roundRobin());
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;

@@ -14,7 +14,7 @@ export interface Cluster {
   /** The data directory. */
   files(): string;
   /** Immediate shutdown (SIGQUIT): cuts all connections and writes no checkpoint. */
-  stopAtOnce(): Promise<void>;
+  stopImmediately(): Promise<void>;
   /** Kills the postmaster with SIGKILL and waits until its child processes exit. */
   kill(): Promise<void>;
   /** Kills a backend with SIGKILL; the server then restarts all backends and recovers. */
@@ -62,7 +62,7 @@ export async function startCluster(dataDir?: string): Promise<Cluster> {
         await rm(folder, { recursive: true, force: true, maxRetries: 5 });
       },
     },
-    async stopAtOnce() {
+    async stopImmediately() {
       process.kill(server.pid, "SIGQUIT");
       await server.ended;
       // Releases the folder for the next start.

@@ -13,7 +13,7 @@ export function cpuTime(work: () => unknown): number {
  * Repeats a measurement until it is below `bound`, at most 30 times; returns the minimum.
  * Other processes slow down single measurements; only slow code is slow every time.
  */
-export function leastUntil(bound: number, measure: () => number): number {
+export function measureUntilBelow(bound: number, measure: () => number): number {
   let least = measure();
   for (let tries = 1; least >= bound && tries < 30; tries++) least = Math.min(least, measure());
   return least;

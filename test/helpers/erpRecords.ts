@@ -37,7 +37,7 @@ export function erpLine(lineNumber: number, changes: Partial<ErpOrderLine> = {})
   };
 }
 
-/** An order as the ERP client returns it; valid with the rules of `usualRules`. */
+/** An order as the ERP client returns it; valid with the rules of `resetRules`. */
 export function erpOrder(number: string, changes: Partial<ErpOrder> = {}): ErpOrder {
   return {
     id: `id-${number}`,
@@ -96,7 +96,7 @@ export function erpCustomer(number: string, changes: Partial<ErpCustomer> = {}):
 }
 
 /** Replaces all mapping rules with one for each code in `erpOrder`. */
-export async function usualRules(client: Pick<pg.ClientBase, "query">): Promise<void> {
+export async function resetRules(client: Pick<pg.ClientBase, "query">): Promise<void> {
   const rules = [
     ["line_kind.unmapped", "WINE", "PRODUCT"],
     ["payment_method.unmapped", "BANK", "BANK_TRANSFER"],

@@ -172,7 +172,7 @@ function startMember(
   let ready: ReadyMessage | undefined;
   let output = "";
   let starts = 0;
-  let toldAt = Date.now();
+  let signalledAt = Date.now();
   const ends: { how: string; ms: number }[] = [];
   const group = memory === undefined ? null : makeMemoryGroup(memory);
   const heap = memory === undefined || group ? [] : [`--max-old-space-size=${memory}`];
@@ -195,7 +195,7 @@ function startMember(
     for (const stream of [current.stdout, current.stderr])
       stream?.on("data", (chunk: Buffer) => (output += chunk.toString()));
     current.once("exit", (code, signal) => {
-      ends.push({ how: signal ?? String(code), ms: Date.now() - toldAt });
+      ends.push({ how: signal ?? String(code), ms: Date.now() - signalledAt });
       ready = undefined;
       child = undefined;
     });
@@ -218,7 +218,7 @@ function startMember(
     starts: () => starts,
     ends: () => ends,
     signal(signal) {
-      toldAt = Date.now();
+      signalledAt = Date.now();
       child?.kill(signal);
     },
     async ready(after = 1) {
@@ -232,7 +232,7 @@ function startMember(
     },
     async restart(changed = {}) {
       env = { ...env, ...changed };
-      toldAt = Date.now();
+      signalledAt = Date.now();
       const before = starts;
       await supervised.restart();
       await member.ready(before + 1);

@@ -17,7 +17,7 @@ const setupPgTest = createRequire(import.meta.url)("@databases/pg-test/jest/glob
 const image = "postgres:18";
 
 /** Whether Docker runs and has the image. Tests download nothing. */
-function dockerServes() {
+function hasDockerImage() {
   const { status } = spawnSync("docker", ["image", "inspect", image], {
     stdio: "ignore",
     timeout: 10_000,
@@ -29,7 +29,7 @@ function dockerServes() {
  * Analyzes the catalog, because the template's copies do not wait for autovacuum.
  * Without statistics, introspection of some hundred objects takes several times as long.
  */
-async function analyse(url) {
+async function analyzeCatalog(url) {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   await client.query(
@@ -65,7 +65,7 @@ export default async function globalSetup({ maxWorkers }) {
       apiKey,
       timeoutMs: 10_000,
     });
-  if (!process.env.TEST_DATABASE_URL && !dockerServes()) {
+  if (!process.env.TEST_DATABASE_URL && !hasDockerImage()) {
     const dataDir = await mkdtemp(join(tmpdir(), "back-office-test-"));
     globalThis.localPostgres = await startLocalPostgres({
       dataDir,
@@ -93,7 +93,7 @@ export default async function globalSetup({ maxWorkers }) {
   const url = new URL(process.env.TEST_DATABASE_URL);
   url.pathname = `/${template}`;
   await migrate({ ownerUrl: url.href, tenant: "backoffice" }, () => {});
-  await analyse(url.href);
+  await analyzeCatalog(url.href);
   process.env.TEST_TEMPLATE_DATABASE = template;
 
   if (process.env.TEST_PGBOUNCER === "1") {

@@ -11,7 +11,7 @@ export default async function globalTeardown() {
   await stopServerHosts(globalThis.serverHosts);
   await globalThis.pooler?.stop();
   // Read before the server stops and checked last, so that a finding cannot prevent the cleanup.
-  const remembered = globalThis.localPostgres ? await statements() : "";
+  const recorded = globalThis.localPostgres ? await statements() : "";
   if (!globalThis.localPostgres) {
     const admin = new pg.Client({ connectionString: process.env.TEST_DATABASE_URL });
     await admin.connect();
@@ -22,7 +22,7 @@ export default async function globalTeardown() {
   await globalThis.localPostgres?.stop();
   if (globalThis.memoryFolder !== null)
     await rm(globalThis.memoryFolder, { recursive: true, force: true, maxRetries: 5 });
-  expectNoSecrets("a statement in pg_stat_statements", remembered);
+  expectNoSecrets("a statement in pg_stat_statements", recorded);
 }
 
 /** All statements of the run that pg_stat_statements has kept. */

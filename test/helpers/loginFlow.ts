@@ -61,7 +61,7 @@ export function comeBack(
 }
 
 /** Runs a whole login; returns the redirect to the front end, or an error page. */
-export async function goThrough(
+export async function fullLogin(
   service: Pick<Service, "url">,
   fake: FakeProvider,
   grant: Grant,

@@ -34,9 +34,9 @@ export async function startPooler(
   target: string,
   poolSize: number,
 ): Promise<Pooler> {
-  await letIn(database.url);
+  await enableLogin(database.url);
   const { url, stop } = await launch(target, new URL(target).pathname.slice(1), poolSize);
-  return { env: { DATABASE_URL: url, ...unprepared }, stop };
+  return { env: { DATABASE_URL: url, ...poolerSettings }, stop };
 }
 
 /**
@@ -47,14 +47,14 @@ export async function startPoolerForAll(
   target: string,
   poolSize: number,
 ): Promise<{ url: string; stop: () => Promise<void> }> {
-  await letIn(target);
+  await enableLogin(target);
   return launch(target, "*", poolSize);
 }
 
 /** Settings of a server behind PgBouncer: no named prepared statements. */
-export const unprepared = { DATAPLAN_PG_PREPARED_STATEMENT_CACHE_SIZE: "0" };
+export const poolerSettings = { DATAPLAN_PG_PREPARED_STATEMENT_CACHE_SIZE: "0" };
 
-async function letIn(superuser: string): Promise<void> {
+async function enableLogin(superuser: string): Promise<void> {
   const client = new pg.Client({ connectionString: superuser });
   await client.connect();
   await client.query(`alter role office_server login password '${password}'`);

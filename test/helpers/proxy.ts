@@ -23,14 +23,14 @@ export interface Proxy {
    * Forwards a request with this text, but nothing more on its connection until `restore`. Resolves when it was
    * sent.
    */
-  holdAnswersTo(text: string): Promise<void>;
+  holdResponsesTo(text: string): Promise<void>;
   /**
    * Holds back the request chunk with this text and all later ones. `seen` resolves on arrival, `release`
    * forwards them.
    */
   holdRequest(text: string): { seen: Promise<unknown>; release: () => void };
   /** Forwards to another server from now on, like a failover. Closes existing connections. */
-  turnTo(target: string): void;
+  redirectTo(target: string): void;
   /** The number of open connections. */
   open(): number;
   stop(): Promise<void>;
@@ -193,7 +193,7 @@ export async function startProxy(target: string): Promise<Proxy> {
     },
     blackHole: () => void (manner = { kind: "black hole" }),
     answer: (text) => void (manner = { kind: "answer", text }),
-    holdAnswersTo: (text) =>
+    holdResponsesTo: (text) =>
       new Promise((seen) => {
         held = { text, seen };
       }),
@@ -216,7 +216,7 @@ export async function startProxy(target: string): Promise<Proxy> {
       for (const connection of connections) if (connection.stuck) end(connection);
       listening ??= await listen(own);
     },
-    turnTo(other) {
+    redirectTo(other) {
       ({ hostname, port } = new URL(other));
       connections.forEach(end);
     },

@@ -7,7 +7,7 @@ import type { ConstantOverrides } from "../../src/settings/constants.ts";
 import { hashToken, makeToken } from "../../src/auth/tokens.ts";
 import { type TestDatabase, createDatabase } from "./database.ts";
 import { compileCache, serverHostPort, testDatabaseUrl, testPoolerUrl } from "./environment.ts";
-import { unprepared } from "./pooler.ts";
+import { poolerSettings } from "./pooler.ts";
 import { expectNoSecrets } from "./secrets.ts";
 
 const root = join(import.meta.dirname, "../..");
@@ -177,7 +177,7 @@ function throughPooler(direct: string): Record<string, string> {
     DATABASE_OWNER_URL: direct,
     DATABASE_WORKER_URL: direct,
     DATABASE_POOL_SIZE: "60",
-    ...unprepared,
+    ...poolerSettings,
   };
 }
 

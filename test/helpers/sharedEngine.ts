@@ -2,10 +2,10 @@ import { randomBytes } from "node:crypto";
 import type { Client } from "typesense";
 
 /** A unique prefix for a test file's collections in a shared search engine. */
-export const ownPrefix = (): string => `t${randomBytes(5).toString("hex")}_`;
+export const uniquePrefix = (): string => `t${randomBytes(5).toString("hex")}_`;
 
 /** Removes the aliases, collections and keys with a test file's prefix from a shared search engine. */
-export async function removeOwn(admin: Client, prefix: string): Promise<void> {
+export async function removeByPrefix(admin: Client, prefix: string): Promise<void> {
   const { aliases } = await admin.aliases().retrieve();
   for (const { name } of aliases) if (name.startsWith(prefix)) await admin.aliases(name).delete();
   for (const { name } of await admin.collections().retrieve())

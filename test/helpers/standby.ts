@@ -21,7 +21,7 @@ export interface Standby {
   /** The data directory. */
   files: string;
   /** Immediate shutdown (SIGQUIT), like a crash. */
-  stopAtOnce(): Promise<void>;
+  stopImmediately(): Promise<void>;
   /** Starts it again at the same port. */
   start(): Promise<void>;
   /** Promotes it to primary and waits until it is one. */
@@ -77,7 +77,7 @@ export async function startStandby(primary: Cluster): Promise<Standby> {
     url,
     pool,
     files,
-    async stopAtOnce() {
+    async stopImmediately() {
       process.kill(server.pid, "SIGQUIT");
       await server.ended;
       await server.stop();

@@ -15,7 +15,7 @@ import {
   comeBack,
   exchange,
   frontEnd,
-  goThrough,
+  fullLogin,
   startLoginService,
   visit,
 } from "../helpers/loginFlow.ts";
@@ -88,11 +88,11 @@ describe("Attempts at one account from any address", () => {
   const issuer = () => fake.settings("main").issuer;
 
   test("count per account of the provider when the browser returns from it", async () => {
-    const back = await goThrough(service, fake, { claims: claims("dora") });
+    const back = await fullLogin(service, fake, { claims: claims("dora") });
     expect(back.status).toBe(303);
     expect(await attemptsAt(service, "callback", "account")).toEqual([1]);
     await spend("callback", `${issuer()} dora`);
-    const refused = await goThrough(service, fake, { claims: claims("dora") });
+    const refused = await fullLogin(service, fake, { claims: claims("dora") });
     expect(refused.status).toBe(429);
     expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
     expect(Number(refused.headers.get("retry-after"))).toBeLessThanOrEqual(60);
@@ -101,15 +101,15 @@ describe("Attempts at one account from any address", () => {
 
   test("count when they are refused, and not for another account with the same address", async () => {
     for (let attempt = 0; attempt < 3; attempt++)
-      expect((await goThrough(service, fake, { claims: claims("mallory") })).status).toBe(403);
+      expect((await fullLogin(service, fake, { claims: claims("mallory") })).status).toBe(403);
     expect(await attemptsAt(service, "callback", "account")).toEqual([3]);
     await spend("callback", `${issuer()} mallory`);
-    expect((await goThrough(service, fake, { claims: claims("mallory") })).status).toBe(429);
-    expect((await goThrough(service, fake, { claims: claims("dora") })).status).toBe(303);
+    expect((await fullLogin(service, fake, { claims: claims("mallory") })).status).toBe(429);
+    expect((await fullLogin(service, fake, { claims: claims("dora") })).status).toBe(303);
   });
 
   test("count per user when a code is exchanged, and the code stays valid meanwhile", async () => {
-    const code = await codeOf(await goThrough(service, fake, { claims: claims("dora") }));
+    const code = await codeOf(await fullLogin(service, fake, { claims: claims("dora") }));
     const [dora] = await sql<{ id: string }>(
       "select id from users where email = 'dora@example.com'",
     );
@@ -124,7 +124,7 @@ describe("Attempts at one account from any address", () => {
   });
 
   test("count each alias of a document, and unknown codes for no account", async () => {
-    const code = await codeOf(await goThrough(service, fake, { claims: claims("dora") }));
+    const code = await codeOf(await fullLogin(service, fake, { claims: claims("dora") }));
     const aliases = Array.from(
       { length: 5 },
       (_value, index) =>
@@ -136,7 +136,7 @@ describe("Attempts at one account from any address", () => {
     expect(await attemptsAt(service, "exchangeLoginCode", "account")).toEqual([1]);
     expect(await attemptsAt(service, "exchangeLoginCode")).toEqual([5]);
 
-    const again = await codeOf(await goThrough(service, fake, { claims: claims("dora") }));
+    const again = await codeOf(await fullLogin(service, fake, { claims: claims("dora") }));
     await sql("delete from attempt_counts");
     const document = ["a", "b", "c"].map(
       (alias) =>

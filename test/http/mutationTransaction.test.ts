@@ -243,7 +243,7 @@ describe("a server that is killed", () => {
     const name = `Killed ${randomUUID()}`;
     const key = randomUUID();
     const doomed = await startServerProcess({ database: { ...database, url: proxy.url } });
-    const committed = proxy.holdAnswersTo("commit");
+    const committed = proxy.holdResponsesTo("commit");
     const lost = doomed
       .ask(create, { token, variables: { name }, headers: { "Idempotency-Key": key } })
       .catch(() => "lost");

@@ -8,7 +8,7 @@ import {
   comeBack,
   exchange,
   frontEnd,
-  goThrough,
+  fullLogin,
   startLoginService,
   visit,
 } from "../helpers/loginFlow.ts";
@@ -86,7 +86,7 @@ describe("a login through an identity provider", () => {
     const email = address();
     const id = await makeUser(service, email);
     const sub = randomUUID();
-    await codeOf(await goThrough(service, fake, { claims: verified(email, sub) }));
+    await codeOf(await fullLogin(service, fake, { claims: verified(email, sub) }));
     const other = address();
     await makeUser(service, other);
     for (const claims of [
@@ -96,12 +96,12 @@ describe("a login through an identity provider", () => {
     ]) {
       const answer = await exchange(
         service,
-        await codeOf(await goThrough(service, fake, { claims })),
+        await codeOf(await fullLogin(service, fake, { claims })),
       );
       expect(answer.data.exchangeLoginCode.user.id).toBe(id);
     }
     // The same subject of another issuer is another person.
-    const elsewhere = await goThrough(
+    const elsewhere = await fullLogin(
       service,
       fake,
       { claims: verified(address(), sub) },
@@ -114,7 +114,7 @@ describe("a login through an identity provider", () => {
     const email = address();
     const id = await makeUser(service, email);
     const sub = randomUUID();
-    const back = await goThrough(service, fake, {
+    const back = await fullLogin(service, fake, {
       claims: { sub },
       userinfo: {
         ...verified(email, sub),
@@ -135,7 +135,7 @@ describe("a login through an identity provider", () => {
     const email = address();
     await makeUser(service, email);
     const sub = randomUUID();
-    const mixed = await goThrough(service, fake, {
+    const mixed = await fullLogin(service, fake, {
       claims: { sub, email },
       userinfo: { sub, email: "other@example.com", email_verified: true },
     });
@@ -146,17 +146,17 @@ describe("a login through an identity provider", () => {
     const email = address();
     const id = await makeUser(service, email);
     const claims = { ...verified(email), name: "\u202eevil", picture: "javascript:alert(1)" };
-    await codeOf(await goThrough(service, fake, { claims }));
+    await codeOf(await fullLogin(service, fake, { claims }));
     const read = () =>
       service.database.pool.query("select name, avatar_url from users where id = $1", [id]);
     expect((await read()).rows).toEqual([{ name: null, avatar_url: null }]);
     // An internal picture address is ignored and does not prevent the login.
     const inside = { ...claims, picture: "https://10.0.0.1/anna.png" };
-    await codeOf(await goThrough(service, fake, { claims: inside }));
+    await codeOf(await fullLogin(service, fake, { claims: inside }));
     expect((await read()).rows).toEqual([{ name: null, avatar_url: null }]);
     await service.database.pool.query("update users set name = 'Chosen' where id = $1", [id]);
     await codeOf(
-      await goThrough(service, fake, {
+      await fullLogin(service, fake, {
         claims: { ...claims, name: "Told", picture: "https://p.example/a" },
       }),
     );

@@ -5,7 +5,7 @@ import {
   codeOf,
   exchange,
   frontEnd,
-  goThrough,
+  fullLogin,
   startLoginService,
   visit,
 } from "../helpers/loginFlow.ts";
@@ -31,7 +31,7 @@ async function freshCode(
   const userId = await makeUser(service, email);
   const claims = { sub: randomUUID(), email, email_verified: true };
   return {
-    code: await codeOf(await goThrough(service, fake, { claims }, { query })),
+    code: await codeOf(await fullLogin(service, fake, { claims }, { query })),
     userId,
   };
 }

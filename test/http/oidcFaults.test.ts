@@ -10,7 +10,7 @@ import {
   codeOf,
   comeBack,
   frontEnd,
-  goThrough,
+  fullLogin,
   startLoginService,
   visit,
 } from "../helpers/loginFlow.ts";
@@ -58,7 +58,7 @@ describe("a faulty provider", () => {
       const login = () =>
         step === "discovery"
           ? visit(service, `/auth/login?provider=${tenant}`)
-          : goThrough(service, fake, grant, { provider: tenant });
+          : fullLogin(service, fake, grant, { provider: tenant });
 
       fake.break(tenant, step, fault);
       const started = performance.now();
@@ -74,7 +74,7 @@ describe("a faulty provider", () => {
 
       fake.heal();
       expect(
-        (await codeOf(await goThrough(service, fake, grant, { provider: tenant }))).length,
+        (await codeOf(await fullLogin(service, fake, grant, { provider: tenant }))).length,
       ).toBeGreaterThan(0);
     },
   );

@@ -7,7 +7,7 @@ import {
   codeOf,
   comeBack,
   exchange,
-  goThrough,
+  fullLogin,
   startLoginService,
 } from "../helpers/loginFlow.ts";
 import { address, count, invite, verified } from "../helpers/loginPeople.ts";
@@ -32,7 +32,7 @@ describe("the first login of an invited person", () => {
   test("activates the user and accepts the invitation", async () => {
     const email = address();
     const id = await invite(service, email, "1 day");
-    const back = await goThrough(service, fake, { claims: verified(email) });
+    const back = await fullLogin(service, fake, { claims: verified(email) });
     expect((await exchange(service, await codeOf(back))).data.exchangeLoginCode.user).toMatchObject(
       { id, isActive: true },
     );
@@ -120,7 +120,7 @@ describe("the first login of an invited person", () => {
     const email = address();
     const id = await invite(service, email, "1 day");
     const answers = await Promise.all(
-      Array.from({ length: 10 }, () => goThrough(service, fake, { claims: verified(email) })),
+      Array.from({ length: 10 }, () => fullLogin(service, fake, { claims: verified(email) })),
     );
     expect(answers.map(({ status }) => status).sort()).toEqual([
       303,

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type FakeProvider, startFakeProvider } from "../helpers/fakeProvider.ts";
-import { auditOf, codeOf, exchange, goThrough, startLoginService } from "../helpers/loginFlow.ts";
+import { auditOf, codeOf, exchange, fullLogin, startLoginService } from "../helpers/loginFlow.ts";
 import { address, count, invite, makeUser, verified } from "../helpers/loginPeople.ts";
 import type { Service } from "../helpers/service.ts";
 
@@ -107,7 +107,7 @@ describe("a person who cannot log in", () => {
       "other_identity",
       async (email) => {
         await makeUser(service, email);
-        await codeOf(await goThrough(service, fake, { claims: verified(email) }));
+        await codeOf(await fullLogin(service, fake, { claims: verified(email) }));
         return verified(email);
       },
       /another identity/,
@@ -121,7 +121,7 @@ describe("a person who cannot log in", () => {
       const claims = { ...(await prepare(email)) } as Record<string, unknown>;
       const before = await count(service, "user_identities", []);
       const sub = claims.sub as string;
-      const back = await goThrough(service, fake, { claims, userinfo: claims });
+      const back = await fullLogin(service, fake, { claims, userinfo: claims });
       const page = await back.text();
       expect(back.status).toBe(403);
       expect(back.headers.get("content-type")).toBe("text/html; charset=utf-8");
@@ -168,11 +168,11 @@ describe("a person who cannot log in", () => {
       `kai${stem}+x@example.com`,
     ];
     for (const email of lookAlikes) {
-      const back = await goThrough(service, fake, { claims: verified(email) });
+      const back = await fullLogin(service, fake, { claims: verified(email) });
       expect([email, back.status]).toEqual([email, 403]);
     }
     expect(
-      (await goThrough(service, fake, { claims: verified(`KAI${stem}@EXAMPLE.COM`) })).status,
+      (await fullLogin(service, fake, { claims: verified(`KAI${stem}@EXAMPLE.COM`) })).status,
     ).toBe(303);
   });
 
@@ -180,9 +180,9 @@ describe("a person who cannot log in", () => {
     const email = address();
     const id = await makeUser(service, email);
     const claims = verified(email);
-    const code = await codeOf(await goThrough(service, fake, { claims }));
+    const code = await codeOf(await fullLogin(service, fake, { claims }));
     await service.database.pool.query("update users set is_active = false where id = $1", [id]);
-    const back = await goThrough(service, fake, { claims });
+    const back = await fullLogin(service, fake, { claims });
     expect(await auditOf(service, back)).toMatchObject([
       { metadata: { refused: "inactive", userId: id } },
     ]);

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { isAllowedReturn, isReturnPrefix } from "../../src/settings/returnAddress.ts";
 import { type FakeProvider, startFakeProvider } from "../helpers/fakeProvider.ts";
-import { frontEnd, goThrough, startLoginService, visit } from "../helpers/loginFlow.ts";
+import { frontEnd, fullLogin, startLoginService, visit } from "../helpers/loginFlow.ts";
 import { makeUser } from "../helpers/loginPeople.ts";
 import type { Service } from "../helpers/service.ts";
 
@@ -149,7 +149,7 @@ describe("the return address of a login", () => {
       const email = `${randomUUID()}@example.com`;
       const userId = await makeUser(service, email);
       const claims = { sub: randomUUID(), email, email_verified: true };
-      const back = await goThrough(service, fake, { claims }, { query: { returnTo } });
+      const back = await fullLogin(service, fake, { claims }, { query: { returnTo } });
       return { userId, back };
     }
 

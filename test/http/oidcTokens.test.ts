@@ -8,7 +8,7 @@ import {
   clientSecret,
   startFakeProvider,
 } from "../helpers/fakeProvider.ts";
-import { goThrough, startLoginService } from "../helpers/loginFlow.ts";
+import { fullLogin, startLoginService } from "../helpers/loginFlow.ts";
 import { makeUser } from "../helpers/loginPeople.ts";
 import type { Service } from "../helpers/service.ts";
 
@@ -113,12 +113,12 @@ describe("an untrusted identity token", () => {
     ["is empty", () => ({ claims, sign: () => "" })],
   ];
   test.each(cases)("that %s creates no session", async (_what, make) => {
-    await refused(await goThrough(service, fake, await make()), 502);
+    await refused(await fullLogin(service, fake, await make()), 502);
   });
 
   test("is not trusted because of user info about another subject", async () => {
     const { sub } = claims;
     const grant = { claims: { sub }, userinfo: { ...claims, sub: "another" } };
-    await refused(await goThrough(service, fake, grant), 502);
+    await refused(await fullLogin(service, fake, grant), 502);
   });
 });

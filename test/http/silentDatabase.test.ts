@@ -150,7 +150,7 @@ test.each([
   ["src/commands/verifyAudit.ts", [], "isolation level repeatable read", 2],
   ["src/commands/backup.ts", [backupFolder], "copy (select", 2],
 ] as const)("%s ends when the database is silent", async (script, args, text, code) => {
-  void proxy.holdAnswersTo(text);
+  void proxy.holdResponsesTo(text);
   const outcome = await runCommand(script, args, {
     DATABASE_URL: proxy.url,
     DATABASE_MAINTENANCE_TIMEOUT_MS: "1000",
@@ -160,7 +160,7 @@ test.each([
 });
 
 test("the doctor reports a silent database and ends", async () => {
-  void proxy.holdAnswersTo("pg_extension");
+  void proxy.holdResponsesTo("pg_extension");
   const outcome = await runCommand("src/commands/doctor.ts", [], {
     DATABASE_URL: proxy.url,
     DATABASE_MAINTENANCE_TIMEOUT_MS: "1000",

@@ -202,7 +202,7 @@ describe("reads on a replica", () => {
     expect((await ask(first, totals)).products.totalCount).toBe(1);
     expect(performance.now() - started).toBeLessThan(20_000);
     await proxy.restore();
-    await standby.stopAtOnce();
+    await standby.stopImmediately();
     for (let n = 0; n < 20; n++)
       expect((await ask(first, titleOf, { id: campaign })).campaign.title).toBe("Title 199");
     expect(await reads(first, "away")).toBeGreaterThan(0);

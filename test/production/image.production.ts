@@ -12,7 +12,7 @@ import { localCertificate } from "../helpers/certificate.ts";
 import { compileCache, npmEnvironment, programPath } from "../helpers/environment.ts";
 import { type FakeProvider, startFakeProvider } from "../helpers/fakeProvider.ts";
 import { freePort } from "../helpers/http.ts";
-import { codeOf, exchange, frontEnd, goThrough } from "../helpers/loginFlow.ts";
+import { codeOf, exchange, frontEnd, fullLogin } from "../helpers/loginFlow.ts";
 import { type Outside, startOutside } from "../helpers/outside.ts";
 import { type AskOptions, askAt } from "../helpers/service.ts";
 import { type TlsFront, startTlsFront } from "../helpers/tlsFront.ts";
@@ -230,7 +230,7 @@ test("migrates, logs in, answers, exports and stops", async () => {
     `mutation { bootstrapFirstUser(email: "${email}") { user { email } } }`,
   );
   expect(first.data).toEqual({ bootstrapFirstUser: { user: { email } } });
-  const back = await goThrough(service, provider, { claims: { email, email_verified: true } });
+  const back = await fullLogin(service, provider, { claims: { email, email_verified: true } });
   const { data } = await exchange(service, await codeOf(back));
   const { token } = data.exchangeLoginCode as { token: string };
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { ownPrefix } from "../helpers/sharedEngine.ts";
+import { uniquePrefix } from "../helpers/sharedEngine.ts";
 import { startProxy } from "../helpers/proxy.ts";
 import { waitFor } from "../helpers/waitFor.ts";
 import type { WorkerProcess } from "../helpers/workers/workerProcess.ts";
@@ -8,7 +8,7 @@ import type { SearchService } from "../helpers/search/searchService.ts";
 import { startSearchService } from "../helpers/search/searchService.ts";
 
 // As when several deployments share an engine.
-const prefix = ownPrefix();
+const prefix = uniquePrefix();
 let search: SearchService;
 let worker: WorkerProcess;
 const query = (sql: string, values: unknown[] = []) =>

@@ -5,15 +5,15 @@ import { consoleBrowser, programPath } from "../environment.ts";
 import { unpackChromium } from "./unpackChromium.js";
 
 /** Timeout of browser actions, long enough for a slow or busy machine. */
-export const patienceMs = 90_000;
+export const browserTimeoutMs = 90_000;
 
 /** Starts headless Chromium. Web security is on; only the process sandbox is off. */
 export async function launchBrowser(): Promise<Browser> {
   if (consoleBrowser !== "")
-    return chromium.launch({ executablePath: consoleBrowser, timeout: patienceMs });
+    return chromium.launch({ executablePath: consoleBrowser, timeout: browserTimeoutMs });
   const folder = await unpackChromium();
   return chromium.launch({
-    timeout: patienceMs,
+    timeout: browserTimeoutMs,
     executablePath: join(folder, "chromium"),
     env: {
       PATH: programPath,

@@ -5,7 +5,7 @@ import axe, { type AxeResults, type RunOptions } from "axe-core";
 import type { Browser, BrowserContext, Locator, Page, Response } from "playwright-core";
 import { keepsScreenshots } from "../environment.ts";
 import type { Service } from "../service.ts";
-import { addSession, patienceMs } from "./browser.ts";
+import { addSession, browserTimeoutMs } from "./browser.ts";
 
 const images = join(import.meta.dirname, "../../../docs/images");
 
@@ -57,7 +57,7 @@ export async function withJourney(
 ): Promise<void> {
   const { token, width = 1360, height = 820, ...media } = options;
   const context = await browser.newContext({ viewport: { width, height }, ...media });
-  context.setDefaultTimeout(patienceMs);
+  context.setDefaultTimeout(browserTimeoutMs);
   try {
     if (token !== undefined) await addSession(context, service, token);
     const page = await context.newPage();

@@ -1,7 +1,7 @@
 import type pg from "pg";
 
 /** Makes auto_explain log the plan of each statement of later connections as a notice. */
-export async function tellPlans(client: pg.ClientBase): Promise<void> {
+export async function logPlans(client: pg.ClientBase): Promise<void> {
   const [name] = (await client.query<{ name: string }>("select current_database() as name")).rows;
   await client.query("load 'auto_explain'");
   for (const [setting, value] of Object.entries({

@@ -17,17 +17,17 @@ const connection = (order: string) => `comment on table planted is '@read produc
 @defaultOrder ${order}
 A table of the test.'`;
 
-const noWords =
+const noWordIndex =
   "column planted.note: has the tag @search word and no index for it; add `create index on planted using gin (search_text(note) extensions.gin_trgm_ops)`";
-const wrongWords = (columns: string) =>
+const wrongSearchWords = (columns: string) =>
   `column planted.search_words: must be \`generated always as (words_text(${columns})) stored\`, of all columns with the tag @search word, and have the tag @internal; write \`alter table planted alter column search_words set expression as (words_text(${columns}))\``;
-const noBeginnings =
+const noPrefixIndex =
   "column planted.note: has the tag @search exact and no index for it; add `create index on planted (note text_pattern_ops)`";
-const noLabels =
+const noLabelIndex =
   "column planted.labels: has the tag @search and no index for it; add `create index on planted using gin (search_texts(labels))`";
-const noScores =
+const noScoreIndex =
   "column planted.scores: has the tag @search and no index for it; add `create index on planted using gin (scores)`";
-const noOrder = (columns: string) =>
+const noOrderIndex = (columns: string) =>
   `table planted: no index has its @defaultOrder; add \`create index on planted (${columns})\``;
 
 /** Violations of the rules that searches and connection orders need an index. */
@@ -35,29 +35,29 @@ export const searchPlants: Plant[] = [
   {
     what: "a word-search column without an index",
     sql: tagged("note", "@search word"),
-    violations: [noWords],
+    violations: [noWordIndex],
   },
   {
     what: "a word-search column with a B-tree index only",
     sql: `${tagged("note", "@search word")}; create index on planted (search_text(note) text_pattern_ops)`,
-    violations: [noWords],
+    violations: [noWordIndex],
   },
   {
     what: "a word-search column with a partial index",
     sql: `${tagged("note", "@search word")};
       create index on planted using gin (search_text(note) extensions.gin_trgm_ops) where product_id is not null`,
-    violations: [noWords],
+    violations: [noWordIndex],
   },
   {
     what: "a search_words column that lacks a word-search column",
     sql: `${tagged("note", "@search word")}; ${added("other", "text", "@search word")}; ${searchWords("note")};
       create index on planted using gin (search_text(other) extensions.gin_trgm_ops)`,
-    violations: [wrongWords("note, other")],
+    violations: [wrongSearchWords("note, other")],
   },
   {
     what: "a search_words column that includes an untagged column",
     sql: `${tagged("note", "@search word")}; ${added("other", "text", "")}; ${searchWords("note, other")}`,
-    violations: [wrongWords("note")],
+    violations: [wrongSearchWords("note")],
   },
   {
     what: "a search_words column without an index",
@@ -69,12 +69,12 @@ export const searchPlants: Plant[] = [
   {
     what: "an exact and word-search column without an index",
     sql: tagged("note", "@search exact word"),
-    violations: [noBeginnings, noWords],
+    violations: [noPrefixIndex, noWordIndex],
   },
   {
     what: "an exact-search column whose index does not support prefixes",
     sql: `${tagged("note", "@search exact")}; create index on planted (note)`,
-    violations: [noBeginnings],
+    violations: [noPrefixIndex],
   },
   {
     what: "an exact-search column that is second in its index",
@@ -86,12 +86,12 @@ export const searchPlants: Plant[] = [
   {
     what: "a text list without an index",
     sql: added("labels", "text[]", "@search"),
-    violations: [noLabels],
+    violations: [noLabelIndex],
   },
   {
     what: "a text list with an index on the unnormalized texts",
     sql: `${added("labels", "text[]", "@search")}; create index on planted using gin (labels)`,
-    violations: [noLabels],
+    violations: [noLabelIndex],
   },
   {
     what: "an exact-search text list without an index",
@@ -103,27 +103,27 @@ export const searchPlants: Plant[] = [
   {
     what: "a number list without an index",
     sql: added("scores", "integer[]", "@search"),
-    violations: [noScores],
+    violations: [noScoreIndex],
   },
   {
     what: "a connection whose order has no index",
     sql: connection("note"),
-    violations: [noOrder("note, id")],
+    violations: [noOrderIndex("note, id")],
   },
   {
     what: "a connection whose index lacks the unique key",
     sql: `${connection("note desc")}; create index on planted (note)`,
-    violations: [noOrder("note desc, id desc")],
+    violations: [noOrderIndex("note desc, id desc")],
   },
   {
     what: "a connection whose index has other sort directions",
     sql: `${connection("product_id desc, note")}; create index on planted (product_id, note, id)`,
-    violations: [noOrder("product_id desc, note, id desc")],
+    violations: [noOrderIndex("product_id desc, note, id desc")],
   },
   {
     what: "a connection with a partial index",
     sql: `${connection("note")}; create index on planted (note, id) where note is not null`,
-    violations: [noOrder("note, id")],
+    violations: [noOrderIndex("note, id")],
   },
 ];
 

@@ -19,7 +19,7 @@ export function makeGateway(
 }
 
 /** A tool that records its calls and returns a computed result. */
-export function answering(
+export function recordingTool(
   name: string,
   description: string,
   properties: Record<string, object>,
@@ -47,13 +47,13 @@ const barolo = { id: "p1", name: "Barolo Cannubi", vintage: 2019, erpProductNumb
 
 /** Example tools with fixed answers. */
 export const tools: ToolSet = {
-  search_products: answering(
+  search_products: recordingTool(
     "search_products",
     "Finds products. Conditions are `field:value`.",
     { query: text, first: few },
     () => ({ products: { totalCount: 1, nodes: [barolo] } }),
   ),
-  findCampaigns: answering(
+  findCampaigns: recordingTool(
     "findCampaigns",
     "Finds campaigns.",
     { query: text, first: few },
@@ -61,7 +61,7 @@ export const tools: ToolSet = {
       campaigns: [{ id: "c1", title: "Autumn reds", status: "DRAFT" }],
     }),
   ),
-  createCampaign: answering(
+  createCampaign: recordingTool(
     "createCampaign",
     "Creates a campaign.",
     {

@@ -7,7 +7,7 @@ import { startSearchEngine } from "../../../dev/emulators/searchEngine.ts";
 import type { SearchEngine } from "../../../dev/emulators/searchEngine.ts";
 import { isOlderVersion } from "../../../src/search/engineVersion.ts";
 import { realSearchEngine } from "../environment.ts";
-import { ownPrefix, removeOwn } from "../sharedEngine.ts";
+import { uniquePrefix, removeByPrefix } from "../sharedEngine.ts";
 
 /** A search engine for one test file; no other file uses its collection names. */
 export interface TestEngine {
@@ -41,9 +41,9 @@ export const testEmulator: (name: string, body: () => Promise<void>) => void =
 export async function startTestEngine(): Promise<TestEngine> {
   if (realSearchEngine === null) return startEmbeddedEngine();
   const { url, apiKey } = realSearchEngine;
-  const prefix = ownPrefix();
+  const prefix = uniquePrefix();
   const engine = at(url, apiKey, (name) => prefix + name);
-  return { ...engine, stop: () => removeOwn(engine.admin, prefix) };
+  return { ...engine, stop: () => removeByPrefix(engine.admin, prefix) };
 }
 
 /** A Typesense emulator, for tests of emulator-only behaviour. */

@@ -34,7 +34,7 @@ export async function startLongExports(): Promise<void> {
 }
 
 /** Ends the workers and restores the proxy. Call in `afterEach`. */
-export async function calmLongExports(): Promise<void> {
+export async function resetLongExports(): Promise<void> {
   await endWorkers();
   await proxy.restore();
 }
@@ -47,7 +47,7 @@ export async function stopLongExports(): Promise<void> {
 export const startWorker = () => exports.startWorker(exports.files.env(proxy.url));
 
 /** Runs pending file deletions now and waits until none is left. */
-export async function settled(): Promise<void> {
+export async function runFileDeletions(): Promise<void> {
   const { pool } = exports.service.database;
   await waitFor("the files to be removed", async () => {
     await pool.query(
@@ -62,7 +62,7 @@ export async function settled(): Promise<void> {
 }
 
 /** Runs the next attempt of an export now. */
-export const hurry = (id: string) =>
+export const runNextAttempt = (id: string) =>
   exports.service.database.pool.query(
     `update graphile_worker._private_jobs set run_at = now()
      where payload -> 'input' ->> 'jobId' = $1 and locked_at is null`,
@@ -76,7 +76,7 @@ export async function rowsOf(id: string): Promise<string[]> {
 }
 
 export async function expectOneFile(id: string): Promise<void> {
-  await settled();
+  await runFileDeletions();
   const { files, unfinished } = await exports.files.content();
   expect(unfinished).toEqual([]);
   expect(files.filter((key) => key.includes(id))).toHaveLength(1);
@@ -93,6 +93,6 @@ export async function expectNothingAfterDeleting(id: string): Promise<void> {
       variables: { id },
     }),
   ).toMatchObject({ data: { deleteExportJob: true } });
-  await settled();
+  await runFileDeletions();
   expect(await exports.files.content()).toEqual({ files: [], unfinished: [] });
 }

@@ -22,10 +22,10 @@ export interface HostileErp {
 
 /** Starts a proxy for the ERP at `target`, such as the emulator. */
 export async function startHostileErp(target: string): Promise<HostileErp> {
-  const spoils = new Map<string, ResponseOverride>();
-  let asked = 0;
+  const overrides = new Map<string, ResponseOverride>();
+  let requests = 0;
   const server = createServer((request, response) => {
-    asked++;
+    requests++;
     answer(request, response).catch(() => response.destroy());
   });
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
@@ -38,7 +38,7 @@ export async function startHostileErp(target: string): Promise<HostileErp> {
       },
     });
     const text = await given.text();
-    const how = spoils.get(url.pathname.split("/").at(-1) ?? "");
+    const how = overrides.get(url.pathname.split("/").at(-1) ?? "");
     if (how && given.ok)
       how(JSON.parse(text) as Parameters<ResponseOverride>[0], response, request);
     else response.writeHead(given.status, { "content-type": "application/json" }).end(text);
@@ -49,10 +49,10 @@ export async function startHostileErp(target: string): Promise<HostileErp> {
   return {
     baseUrl: `http://127.0.0.1:${port}${new URL(target).pathname}`,
     overrideResponses(set, how) {
-      if (how) spoils.set(set, how);
-      else spoils.delete(set);
+      if (how) overrides.set(set, how);
+      else overrides.delete(set);
     },
-    requestCount: () => asked,
+    requestCount: () => requests,
     async stop() {
       const closed = once(server, "close");
       server.close();

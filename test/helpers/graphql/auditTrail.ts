@@ -74,7 +74,7 @@ export async function makeTrail(service: Service, schema: GraphQLSchema): Promis
     service,
     schema,
     tables: new Map(rows.map(({ name, entity }) => [name, entity])),
-    prints: makeTablePrints(pool, `(to_jsonb(t) ${passing})::text`),
+    prints: makeTablePrints(pool, `(to_jsonb(t) ${withoutVolatileColumns})::text`),
     readTypes: new Set([
       // The server and functions provide these types, so no table has their tag.
       "AuditLog",
@@ -125,7 +125,7 @@ async function makeCall(trail: Trail, field: RootField): Promise<Made | string> 
     const call = await attemptWithTexts(trail, variant, preparation);
     const [error] = call.answer.errors ?? [];
     if (error) said = `was refused: ${error.message}`;
-    else if (field.kind === "query" && tellsNothing(call.answer.data[field.name]))
+    else if (field.kind === "query" && isEmptyResult(call.answer.data[field.name]))
       said = "returned nothing";
     else if (field.kind === "query" || call.changed.length > 0) return call;
   }
@@ -217,9 +217,9 @@ async function tokenOf(service: Service, by: "session" | "token"): Promise<strin
 }
 
 /** Drops the columns that change with every request or with another row. */
-const passing = "- 'last_used_at' - 'idle_expires_at' - 'updated_at'";
+const withoutVolatileColumns = "- 'last_used_at' - 'idle_expires_at' - 'updated_at'";
 
-function tellsNothing(value: unknown): boolean {
+function isEmptyResult(value: unknown): boolean {
   return value === null || (Array.isArray(value) && value.length === 0);
 }
 

@@ -5,7 +5,7 @@ import { type TableAccess, expectedCell } from "../../../dev/access/matrix.ts";
 import { inTransaction } from "../database.ts";
 
 /** A caller whose visible rows are read. */
-export interface Onlooker {
+export interface Viewer {
   /** The names of such callers in the expectations of `test/db/access.test.ts`; together they form this caller. */
   names: readonly string[];
   settings: Readonly<Record<string, string>>;
@@ -50,7 +50,7 @@ export async function makeHiding(pool: pg.Pool) {
   const all = new Map(counts.rows.map(({ name, rows }) => [name, rows]));
 
   /** Whether the expectations let a caller select any row of a table. */
-  const opens = (table: string, { names }: Onlooker) =>
+  const isOpen = (table: string, { names }: Viewer) =>
     names.some(
       (name) =>
         !/^no/.test(expectedCell(expected[table], { role: "office_api", verb: "select", name })),
@@ -71,20 +71,20 @@ export async function makeHiding(pool: pg.Pool) {
     },
 
     /** Reads the rows that each caller sees by policy, in the tables that the expectations open to it. */
-    see: (onlookers: readonly Onlooker[]): Promise<Visible[]> =>
+    see: (viewers: readonly Viewer[]): Promise<Visible[]> =>
       inTransaction(pool, async (client) => {
         const names = tables.map(({ name }) => name).join(", ");
         await client.query(`grant select on ${names} to office_api`);
         const seen: Visible[] = [];
-        for (const onlooker of onlookers) {
-          const settings = { ...onlooker.settings, role: "office_api" };
+        for (const viewer of viewers) {
+          const settings = { ...viewer.settings, role: "office_api" };
           await client.query(
             "select set_config(name, value, true) from unnest($1::text[], $2::text[]) as s(name, value)",
             [Object.keys(settings), Object.values(settings)],
           );
           const visible = new Map<string, string[]>();
           for (const { name } of tables) {
-            if (!opens(name, onlooker)) continue;
+            if (!isOpen(name, viewer)) continue;
             const { rows } = await client.query<{ hash: string }>(
               `select md5(t::text) as hash from ${name} t`,
             );

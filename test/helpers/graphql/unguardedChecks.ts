@@ -81,9 +81,9 @@ function passes({ guard }: RootField, identity: Identity | null): boolean {
 }
 
 /** Whether a response contains any value: a row, a number or a text. */
-function tells(value: unknown): boolean {
-  if (Array.isArray(value)) return value.some(tells);
-  if (typeof value === "object" && value !== null) return Object.values(value).some(tells);
+function hasContent(value: unknown): boolean {
+  if (Array.isArray(value)) return value.some(hasContent);
+  if (typeof value === "object" && value !== null) return Object.values(value).some(hasContent);
   return ![null, undefined, false, 0, "0", ""].includes(value as never);
 }
 
@@ -117,10 +117,10 @@ export async function findLeaks(
   }));
   const visible = await hiding.see(settings);
   for (const [index, principal] of only.entries()) {
-    const answers = await inTurn(variants, async (field): Promise<Cell[]> => {
+    const answers = await inParallel(variants, async (field): Promise<Cell[]> => {
       const { data } = await api.run(field, principal.identity);
       const guarded = !passes(field, principal.identity);
-      return tells(data) ? [{ field, guarded, answer: JSON.stringify(data) }] : [];
+      return hasContent(data) ? [{ field, guarded, answer: JSON.stringify(data) }] : [];
     });
     const cells = answers.flat();
     for (const guarded of [true, false]) {
@@ -139,7 +139,7 @@ async function changedWithout(
   { name, identity }: Principal,
 ): Promise<string[]> {
   return hiding.without(visible, cells[0]?.guarded === false, async () => {
-    const changed = await inTurn(cells, async ({ field, answer }) => {
+    const changed = await inParallel(cells, async ({ field, answer }) => {
       const { data } = await api.run(field, identity);
       return JSON.stringify(data) === answer ? [] : [`${field.name} by ${name}`];
     });
@@ -148,7 +148,7 @@ async function changedWithout(
 }
 
 /** Processes four items at a time, one per connection. */
-async function inTurn<Item, Result>(
+async function inParallel<Item, Result>(
   items: readonly Item[],
   work: (item: Item) => Promise<Result>,
 ): Promise<Result[]> {
@@ -200,7 +200,7 @@ export async function findWrites(stage: Stage, mutations: readonly RootField[]):
         : !passes(field, identity),
     );
     const tries = trying.flatMap((principal) => some.map((variant) => ({ principal, variant })));
-    const answered = await inTurn(tries, async ({ principal: { name, identity }, variant }) =>
+    const answered = await inParallel(tries, async ({ principal: { name, identity }, variant }) =>
       (await api.run(variant, identity)).errors ? [] : [name],
     );
     const after = await prints(hiding.tables);

@@ -26,12 +26,12 @@ export function importsIn(file: string, text: string): string[] {
 }
 
 /** Import cycles, as `a > b > a`. */
-export function circlesIn(imports: Imports): string[] {
+export function cyclesIn(imports: Imports): string[] {
   const done = new Set<string>();
-  return [...imports.keys()].flatMap((file) => circleFrom(file, imports, done)?.join(" > ") ?? []);
+  return [...imports.keys()].flatMap((file) => cycleFrom(file, imports, done)?.join(" > ") ?? []);
 }
 
-function circleFrom(
+function cycleFrom(
   file: string,
   imports: Imports,
   done: Set<string>,
@@ -40,7 +40,7 @@ function circleFrom(
   if (way.includes(file)) return [...way.slice(way.indexOf(file)), file];
   if (done.has(file)) return undefined;
   for (const next of imports.get(file) ?? []) {
-    const circle = circleFrom(next, imports, done, [...way, file]);
+    const circle = cycleFrom(next, imports, done, [...way, file]);
     if (circle) return circle;
   }
   done.add(file);

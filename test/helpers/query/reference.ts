@@ -105,8 +105,8 @@ function passes(
 
 /** A time value is an interval: `gt` begins at its end. */
 function passesTime(term: TermNode, own: Date, now: Date): boolean {
-  const stretches = term.values.map((written) => written && parseInstantValue(written, now));
-  const [first, second] = stretches;
+  const intervals = term.values.map((written) => written && parseInstantValue(written, now));
+  const [first, second] = intervals;
   const after = (place = first) => !place || own >= place.to;
   const fromStart = (place = first) => !place || own >= place.from;
   const before = (place = first) => !place || own < place.from;
@@ -114,7 +114,7 @@ function passesTime(term: TermNode, own: Date, now: Date): boolean {
   switch (term.operator) {
     case "eq":
     case "in":
-      return stretches.some((place) => fromStart(place) && toEnd(place));
+      return intervals.some((place) => fromStart(place) && toEnd(place));
     case "gt":
       return after();
     case "gte":

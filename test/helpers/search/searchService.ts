@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { Client } from "typesense";
 import { startSearchEngine } from "../../../dev/emulators/searchEngine.ts";
 import { realSearchEngine } from "../environment.ts";
-import { ownPrefix, removeOwn } from "../sharedEngine.ts";
+import { uniquePrefix, removeByPrefix } from "../sharedEngine.ts";
 import type { Proxy } from "../proxy.ts";
 import { startProxy } from "../proxy.ts";
 import type { Service } from "../service.ts";
@@ -55,7 +55,7 @@ export async function startSearchService(
     ? { url: realSearchEngine.url, stop: async () => {} }
     : await startSearchEngine({ port: 0, apiKey, dataDir });
   const proxy = await startProxy(engine.url);
-  const prefix = settings["TYPESENSE_PREFIX"] ?? (realSearchEngine ? ownPrefix() : "");
+  const prefix = settings["TYPESENSE_PREFIX"] ?? (realSearchEngine ? uniquePrefix() : "");
   const env = {
     TYPESENSE_URL: new URL(proxy.url).origin,
     TYPESENSE_PUBLIC_URL: new URL(engine.url).origin,
@@ -127,7 +127,7 @@ export async function startSearchService(
     async stop() {
       await service.stop();
       await proxy.stop();
-      if (realSearchEngine) await removeOwn(self.admin, prefix);
+      if (realSearchEngine) await removeByPrefix(self.admin, prefix);
       await engine.stop();
       await rm(dataDir, { recursive: true, force: true });
     },
