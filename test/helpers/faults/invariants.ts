@@ -120,7 +120,10 @@ async function expectQueueDrained(
       return last.length === 0;
     },
     60_000,
-  ).catch(() => expect(last).toEqual([]));
+  ).catch((error: unknown) => {
+    expect(last).toEqual([]);
+    throw error;
+  });
 }
 
 /** All exports have a file, or failed with an expected reason. */
@@ -142,7 +145,10 @@ async function expectExportsEnded(
         state !== "completed" && !(state === "failed" && mayFail?.test(reason ?? "")),
     );
     return bad.length === 0;
-  }).catch(() => expect(bad).toEqual([]));
+  }).catch((error: unknown) => {
+    expect(bad).toEqual([]);
+    throw error;
+  });
 }
 
 /** Each acknowledged mutation is stored exactly once. */
