@@ -179,6 +179,22 @@ describe("a long list", () => {
     });
   });
 
+  test("joins the lines of a pasted query", async () => {
+    await withJourney({ browser, service }, { token }, async ({ page, open }) => {
+      await open("/products");
+      await page.locator(".cm-content").waitFor();
+      await page.keyboard.press("/");
+      await page.locator(".cm-content").evaluate((editor) => {
+        const clipboardData = new DataTransfer();
+        clipboardData.setData("text/plain", "vintage:2016\r\n  wineType.name:Red\n");
+        editor.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true }));
+      });
+      expect(await page.locator(".cm-content").textContent()).toBe(
+        "vintage:2016 wineType.name:Red",
+      );
+    });
+  });
+
   test("suggests fields and values during typing", async () => {
     await withJourney({ browser, service }, { token }, async ({ page, open, show }) => {
       await open("/products");

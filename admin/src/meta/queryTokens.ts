@@ -57,9 +57,13 @@ export function placeAt(text: string, position: number): Place | null {
   return { kind: "field", text: typed, from: position - typed.length };
 }
 
-/** Writes a value for a query, quoted if it contains spaces or special characters. */
+/** Words that have a meaning in a query. */
+const keywords = /^(?:and|or|not|in|to|now|today|yesterday|tomorrow)$/i;
+
+/** Writes a value for a query, quoted if it contains spaces or special characters or is a keyword. */
 export function quoteValue(value: string): string {
-  return /^[\p{L}\p{N}_.-]+$/u.test(value) ? value : `"${value.replaceAll(/["\\]/g, "\\$&")}"`;
+  const isPlain = /^[\p{L}\p{N}_][\p{L}\p{N}_.-]*$/u.test(value) && !keywords.test(value);
+  return isPlain ? value : `"${value.replaceAll(/["\\]/g, "\\$&")}"`;
 }
 
 /** The name in the service's hint "Did you mean …?". */

@@ -55,8 +55,21 @@ export function formatDecimal(text: string): string {
   return format.format(text as Intl.StringNumericLiteral);
 }
 
-/** Converts a typed number from the locale's decimal separator to a decimal point. */
+/**
+ * Converts a typed number from the separators of the locale to a decimal point: `1.234,50` in Danish, `1,234.50` in English.
+ * Other texts stay as they are, and are rejected later.
+ */
 export function withDecimalPoint(text: string): string {
   const separator = formats.number.formatToParts(0.5).find(({ type }) => type === "decimal")?.value;
-  return separator === "," ? text.replace(/^([^.,]*),([^.,]*)$/, "$1.$2") : text;
+  const typed = text.trim();
+  if (separator === ",") {
+    const [, whole, decimals] = /^([^,]*),(\d*)$/.exec(typed) ?? [];
+    if (whole === undefined) return text;
+    const plain = /^-?[1-9]\d{0,2}(?:[.\s]\d{3})+$/.test(whole)
+      ? whole.replaceAll(/[.\s]/g, "")
+      : whole;
+    return plain.includes(".") ? text : `${plain}.${decimals}`;
+  }
+  // A comma alone may be a decimal comma: `0,750`.
+  return /^-?[1-9]\d{0,2}(?:,\d{3})+\.\d+$/.test(typed) ? typed.replaceAll(",", "") : text;
 }

@@ -52,12 +52,9 @@ describe("the position of the cursor", () => {
 });
 
 test("a value with spaces or signs is quoted", () => {
-  expect(["Red", "Gavi di Gavi", 'a"b', "2015-01-01"].map(quoteValue)).toEqual([
-    "Red",
-    '"Gavi di Gavi"',
-    '"a\\"b"',
-    "2015-01-01",
-  ]);
+  expect(["Red", "Gavi di Gavi", 'a"b', "2015-01-01", "OR", "today", "-5"].map(quoteValue)).toEqual(
+    ["Red", '"Gavi di Gavi"', '"a\\"b"', "2015-01-01", '"OR"', '"today"', '"-5"'],
+  );
 });
 
 test("the suggested name is read from the service's message", () => {

@@ -142,6 +142,25 @@ describe("values in the locale of the user", () => {
     expect(toInputValue(price, "12,50")).toBe("12.50");
     expect(toInputValue(price, "12.50")).toBe("12.50");
     expect(toInputValue(field("score", "FLOAT"), "4,25")).toBe(4.25);
-    expect(() => toInputValue(price, "1.234,50")).toThrow(ValueError);
+  });
+
+  test("accept the locale's group separators beside decimals", () => {
+    setLocale("da-DK");
+    expect(toInputValue(price, "12.345.678,50")).toBe("12345678.50");
+    expect(toInputValue(price, "-1.234,5")).toBe("-1234.5");
+    setLocale("en-GB");
+    expect(toInputValue(price, "12,345,678.50")).toBe("12345678.50");
+  });
+
+  test.each([
+    ["da-DK", "1.23,50"],
+    ["da-DK", "0.750,5"],
+    ["da-DK", "1,234.50"],
+    ["en-GB", "0,750"],
+    ["en-GB", "1,234"],
+    ["en-GB", "1.234,50"],
+  ])("reject ambiguous separators: %s %s", (locale, text) => {
+    setLocale(locale);
+    expect(() => toInputValue(price, text)).toThrow(ValueError);
   });
 });

@@ -205,7 +205,10 @@ export function QueryEditor({
           EditorView.cspNonce.of(
             document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]')?.nonce ?? "",
           ),
-          // A query is one line: rejects changes that would add another.
+          // A query is one line: pasted lines are joined, and other changes that would add a line are rejected.
+          EditorView.clipboardInputFilter.of((text) =>
+            text.trim().replaceAll(/\s*[\r\n]+\s*/g, " "),
+          ),
           EditorState.transactionFilter.of((transaction) =>
             transaction.newDoc.lines > 1 ? [] : transaction,
           ),
