@@ -63,13 +63,13 @@ const logIn = async (email: string): Promise<string> => {
   return data.devLogin.token;
 };
 
-/** The number of rows and the newest change of each table. */
+/** The number of rows and the newest change of each table that only the demo fills; jobs add notifications later. */
 async function contents() {
   const { rows } = await database.pool.query<Record<string, unknown>>(
     ["departments", "roles", "users", "products", "product_prices", "product_images"]
       .concat(["product_ratings", "campaigns", "export_templates", "orders", "invitations"])
       .concat(["resources", "resource_bookings", "absences", "documentation_pages"])
-      .concat(["customer_notes", "calendar_feeds", "notifications"])
+      .concat(["customer_notes", "calendar_feeds"])
       .map(
         (table) =>
           `select '${table}' as table, count(*)::integer as rows, max(updated_at) as changed from ${table}`,
