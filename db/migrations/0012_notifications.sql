@@ -121,7 +121,7 @@ comment on type search_watch_event is
   'CREATED: a new row matches. MATCHES: an existing row starts to match. LEAVES: a row stops matching. CHANGED: a matching row changed.';
 create type search_watch_delivery as enum ('AT_ONCE', 'DAILY', 'WEEKLY');
 comment on type search_watch_delivery is
-  'AT_ONCE: within two minutes. DAILY: at 08:00. WEEKLY: on Mondays at 08:00. Times are in the owner''s time zone.';
+  'AT_ONCE: within seconds. DAILY: at 08:00. WEEKLY: on Mondays at 08:00. Times are in the owner''s time zone.';
 create type search_watch_channel as enum ('INBOX', 'EMAIL');
 comment on type search_watch_channel is 'Where the owner receives notifications.';
 
