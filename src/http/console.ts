@@ -50,7 +50,7 @@ export async function loadConsole(options: ConsoleOptions): Promise<Console> {
   const sendPage = ({ page }: ConsoleBuild, request: Request, response: Response) => {
     response.set({ "Cache-Control": "private, no-cache", ETag: page.etag });
     if (request.fresh) {
-      // The cached page contains the nonce of its own policy; a new policy would block its styles.
+      // A cached page has the nonce of the earlier policy; a new policy would block its styles.
       response.removeHeader("Content-Security-Policy");
       response.status(304).end();
       return;

@@ -71,7 +71,7 @@ test(`never confuses callers in ${mixedRequests} mixed requests over two connect
         return;
       }
       case 3: {
-        // Changes the caller for the rest of its own operation.
+        // Changes the caller for the later fields of the same operation.
         const target = callers[random(callers.length)];
         const answer = await service.ask(
           `mutation ($e: String!) { devLogin(email: $e) { user { email } } }`,
