@@ -184,11 +184,11 @@ describe("a long list", () => {
       await open("/products");
       await page.locator(".cm-content").waitFor();
       await page.keyboard.press("/");
-      await page.locator(".cm-content").evaluate((editor) => {
+      await page.evaluate(`{
         const clipboardData = new DataTransfer();
-        clipboardData.setData("text/plain", "vintage:2016\r\n  wineType.name:Red\n");
-        editor.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true }));
-      });
+        clipboardData.setData("text/plain", "vintage:2016\\r\\n  wineType.name:Red\\n");
+        document.querySelector(".cm-content").dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true }));
+      }`);
       expect(await page.locator(".cm-content").textContent()).toBe(
         "vintage:2016 wineType.name:Red",
       );
