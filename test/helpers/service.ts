@@ -153,6 +153,8 @@ function environmentOf(database: TestDatabase, options: ServiceOptions): Record<
     DATABASE_URL: database.url,
     ...throughPooler(database.url),
     LOG_LEVEL: "info",
+    // Some test machines are many times slower than production. Tests of the limit override it.
+    DATABASE_STATEMENT_TIMEOUT_MS: "60000",
     // A defect of the SQL-JSON compiler fails the test instead of being answered by Grafast.
     SQL_JSON: process.env.SQL_JSON ?? "strict",
     METRICS_PORT: "off",
