@@ -146,9 +146,11 @@ describe("a user", () => {
         request(service.url, token, "POST", "/ai/chat", question(randomUUID(), "Hello")),
       ),
     );
-    const refused = answers.filter(({ status }) => status === 429);
+    // The day's budget refuses some of the others.
+    const refused = answers.filter(
+      ({ status, json }) => status === 429 && /Too many questions/.test(json.error.message),
+    );
     expect(refused.length).toBeGreaterThanOrEqual(2);
-    expect(refused[0]?.json.error.message).toMatch(/Too many questions/);
     expect(Number(refused[0]?.headers.get("retry-after"))).toBeGreaterThan(0);
   });
 });
