@@ -11131,7 +11131,7 @@ begin
     perform fail('OF400', 'scopes must name at least one permission: leave it out for a token without limits',
       '{"path": ["input", "scopes"]}');
   elsif is_scoped() and not make_api_token.scoped then
-    perform fail('OF403', 'A token narrowed to scopes cannot make one without limits: name its scopes',
+    perform fail('OF403', 'A scoped token cannot make a token without scopes: name its scopes',
       '{"path": ["input", "scopes"]}');
   end if;
   v_missing := array(select coalesce(k, 'null') from unnest(v_scopes) as k where not exists (
@@ -13227,7 +13227,7 @@ AS $function$
 begin
   perform require_login();
   if is_scoped() then
-    perform fail('OF403', 'This needs a full login: a token narrowed to scopes does not suffice');
+    perform fail('OF403', 'This needs a full login: a scoped token is not enough');
   end if;
 end;
 $function$;
@@ -13316,7 +13316,7 @@ AS $function$
 begin
   perform require_login();
   if not is_session() then
-    perform fail('OF403', 'This needs a session: log in; no API token suffices, with or without scopes');
+    perform fail('OF403', 'This needs a session: log in; an API token is not enough, with or without scopes');
   end if;
 end;
 $function$;

@@ -81,7 +81,7 @@ export async function* askModel(options: AskOptions): AsyncGenerator<UIMessageCh
     const granted = await reserve(costs.least, costs.most);
     if (granted === null) {
       isBudgetUsedUp = true;
-      throw new Error("What may be spent today is used up");
+      throw new Error("Today's budget is used up");
     }
     // Amounts are stored with six decimals; rounding must not make a full grant look short.
     isBudgetLimited = granted < Number(costs.most.toFixed(6));

@@ -66,7 +66,7 @@ function limitFromModel({ failure, finish, waitsForApproval }: AnswerOutcome): L
 function boundTexts({ maxOutputTokens, maxSteps }: Limits): Record<LimitReached, string> {
   return {
     tokens: `The answer was cut off: one may have ${maxOutputTokens} tokens.`,
-    cost: "The answer was cut off: what your answers may cost on one day is used up. It goes on tomorrow (UTC).",
+    cost: "The answer was cut off: your daily budget for the assistant is used up. It is available again tomorrow (UTC).",
     steps: `The answer was cut off: the model may be asked ${maxSteps} times for one. Ask for less at a time.`,
   };
 }

@@ -44,7 +44,7 @@ export async function searchEverywhere(
   const wishes = ready.map(({ collection, queryBy }) => ({ collection, queryBy }));
   const found = await engine.find(scopedApiKey, text, wishes, first).catch((error: unknown) => {
     if (error instanceof SearchEngineError || error instanceof SearchRefusedError)
-      throw unavailable("The search engine cannot be reached just now");
+      throw unavailable("The search engine cannot be reached");
     throw error;
   });
   return {

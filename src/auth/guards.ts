@@ -64,17 +64,17 @@ export function refusalBy(guard: Guard, { identity, hasToken }: Caller): PublicE
   if (login === "login" && identity.scoped)
     return new PublicError(
       "FORBIDDEN",
-      "This needs a full login: a token narrowed to scopes does not suffice",
+      "This needs a full login: a scoped token is not enough",
     );
   if (login === "session" && identity.sessionId === null)
     return new PublicError(
       "FORBIDDEN",
-      "This needs a session: log in; no API token suffices, with or without scopes",
+      "This needs a session: log in; an API token is not enough, with or without scopes",
     );
   if (typeof guard === "string") return null;
   const keys = permissionKeys(guard);
   // An empty list refuses everyone.
-  if (keys.length === 0) return new PublicError("FORBIDDEN", "Nobody may do this");
+  if (keys.length === 0) return new PublicError("FORBIDDEN", "No permission allows this");
   const missing = keys.find((key) => !identity.permissions.has(key));
   return missing === undefined ? null : missingPermission(missing);
 }

@@ -9,5 +9,5 @@ import { badUserInput } from "../errors/PublicError.ts";
  */
 export function refuseSecondLogin(requestContext: RequestInfo): void {
   if (requestContext.identity)
-    throw badUserInput("Nobody can be logged in by what is done for a user");
+    throw badUserInput("A request of a logged-in user cannot log in another one");
 }

@@ -45,7 +45,7 @@ export async function columnsOf(client: pg.ClientBase, schema: string, name: str
 /** @throws CommandError when the folder is not a backup of this service */
 export async function readManifest(folder: string): Promise<BackupManifest> {
   const text = await readFile(join(folder, manifestFile), "utf8").catch(() => {
-    throw new CommandError(`${folder} holds no whole backup: there is no ${manifestFile} in it`);
+    throw new CommandError(`${folder} holds no complete backup: it lacks ${manifestFile}`);
   });
   try {
     return manifest.parse(JSON.parse(text));

@@ -94,7 +94,7 @@ export function describeOutage(error: unknown): Outage {
 /** An outage in one sentence, for a terminal; `database` names the database. */
 export function outageText(database: string, error: unknown): string {
   const isFull = describeOutage(error).event === "database disk full";
-  return `${database} ${isFull ? "has no room left" : "cannot be reached"}: ${String(error)}`;
+  return `${database} ${isFull ? "has no disk space left" : "cannot be reached"}: ${String(error)}`;
 }
 
 const missing = new Set(["3F000", "42P01", "42883", "42704"]);

@@ -22,20 +22,20 @@ const raisedCodes: Record<string, ErrorCode> = {
   OF409: "CONFLICT",
 };
 
-const stillReferenced = () => conflict("Other entries still use this one");
+const stillReferenced = () => conflict("Other rows still refer to this one");
 const wrongType = () => badUserInput("A value is not of its type or beyond its range");
 const nulCharacter = () => badUserInput("Text must not contain the character NUL");
 const tooLong = () => badUserInput("A value is too long");
 const stopped = () => unavailable("This took too long and was stopped: ask for less at a time");
-const concurrentChange = () => conflict("Someone else changed the same just now: try again");
+const concurrentChange = () => conflict("Another request changed the same rows at the same time: try again");
 
 /** The answer to each SQLSTATE that callers can cause. `rule` is the violated constraint, as far as the catalogue has it. */
 const answers: Record<string, (error: DatabaseError, rule?: Constraint) => PublicError> = {
   // Constraints: unique or exclusion, foreign key, not null, check.
   "23505": (_error, rule) =>
-    conflict(rule?.message ?? "Such an entry exists already", fieldDetails(rule)),
+    conflict(rule?.message ?? "A row with these values exists already", fieldDetails(rule)),
   "23P01": (_error, rule) =>
-    conflict(rule?.message ?? "Another entry is in the way", fieldDetails(rule)),
+    conflict(rule?.message ?? "Another row conflicts with it", fieldDetails(rule)),
   "23001": stillReferenced,
   "23503": (error, rule) =>
     /is still referenced/.test(error.detail ?? "") ? stillReferenced() : unknownReference(rule),
@@ -97,7 +97,7 @@ function unknownReference(rule: Constraint | undefined): PublicError {
   const details = fieldDetails(rule);
   const [field = "A reference"] = details.path?.slice(1) ?? [];
   return badUserInput(
-    `${field}: there is no ${rule?.target ?? "such thing"} with this id`,
+    `${field}: there is no ${rule?.target ?? "row"} with this id`,
     details,
   );
 }
@@ -112,6 +112,6 @@ function fieldDetails(rule: Constraint | undefined): { path?: ["input", string] 
 export function outageMessage(error: unknown): string {
   const { event } = describeOutage(error);
   return event === "database disk full"
-    ? "The database has no room left: try again later"
-    : "The database cannot be reached just now: try again in a moment";
+    ? "The database has no disk space left: try again later"
+    : "The database cannot be reached: try again in a moment";
 }

@@ -20,7 +20,7 @@ const messages: Record<ModelProblem, string> = {
     "The language model has failed several times in a row; requests are paused. Your question is kept: ask again in a minute.",
   slow: "The language model did not answer in time. Your question is kept: ask again in a moment.",
   unreachable:
-    "The language model cannot be reached just now. Your question is kept: ask again in a moment.",
+    "The language model cannot be reached. Your question is kept: ask again in a moment.",
   refused:
     "The language model rejects this service's requests. Your question is kept; an administrator has to look at the assistant's settings.",
   nonsense: "The language model sent an invalid response. Your question is kept: ask again.",

@@ -305,7 +305,7 @@ function toStoreError(error: unknown): Error {
       : isFull(error)
         ? "The file store is full"
         : status === undefined || status >= 500 || status === 429
-          ? "The file store cannot be reached just now"
+          ? "The file store cannot be reached"
           : "The file store rejected the request";
   return new FileStoreError(reason, { cause: error });
 }

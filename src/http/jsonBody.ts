@@ -97,7 +97,7 @@ function parseJson(text: string): object {
     throw malformed("The body is not valid JSON");
   }
   if (typeof value !== "object" || value === null || Array.isArray(value))
-    throw malformed("The body must be one JSON object; batches are not taken");
+    throw malformed("The body must be one JSON object; batches are not accepted");
   return value;
 }
 

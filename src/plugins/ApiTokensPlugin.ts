@@ -87,7 +87,7 @@ export const ApiTokensPlugin: GraphileConfig.Plugin = extendSchema((build) => {
         """
         name: String!
         """
-        The permission keys that the token is narrowed to, at least one; the owner holds them, and you do. Left out, the
+        The permissions to which the token is limited, at least one; its owner and you must hold them. Left out, the
         token is unlimited: it carries all that its owner holds.
         """
         scopes: [String!]
@@ -124,7 +124,7 @@ export const ApiTokensPlugin: GraphileConfig.Plugin = extendSchema((build) => {
 
       extend type Mutation {
         """
-        Makes an API token that acts for the caller. With a token narrowed to scopes, only within those scopes.
+        Makes an API token that acts for the caller. A scoped token can make one within its own scopes only.
         """
         createMyApiToken(input: CreateApiTokenInput!): ApiToken! @scope(guard: "principal")
 

@@ -118,7 +118,7 @@ export const ListExportPlugin: GraphileConfig.Plugin = extendSchema((build) => {
       const value = type?.getValue(name);
       if (value) return value.value as unknown;
       const known = type?.getValues().map((one) => one.name) ?? [];
-      throw badUserInput(`orderBy: \`${name}\` is no order of the list${didYouMean(name, known)}`, {
+      throw badUserInput(`orderBy: \`${name}\` is not an order of this list${didYouMean(name, known)}`, {
         path: ["input", "orderBy"],
       });
     });

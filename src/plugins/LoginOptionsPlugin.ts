@@ -19,7 +19,7 @@ export function makeLoginOptionsPlugin({
     return {
       typeDefs: gql`
         """
-        What a login page offers.
+        The ways to log in, for a login page.
         """
         type LoginOptions {
           """

@@ -150,7 +150,7 @@ function failedAsAWhole({ errors = [] }: ExecutionResult): ExecutionResult {
 
 function stillBusy(): PublicError {
   return conflict(
-    "A request with this Idempotency-Key is still being worked on: send it again in a moment",
+    "A request with this Idempotency-Key is still running: send it again in a moment",
     { header: "Idempotency-Key" },
   );
 }

@@ -46,7 +46,7 @@ export const SuggestionsPlugin: GraphileConfig.Plugin = extendSchema((build) => 
   return {
     typeDefs: gql`
       """
-      A row that a typed text may mean.
+      A row suggested for typed text.
       """
       type Suggestion {
         """

@@ -40,7 +40,7 @@ function actionOf(
   const refuse = (why: string) =>
     new Error(`The tag @action of the function ${resource.name}: ${why}`);
   const field = schema.getMutationType()?.getFields()[build.inflection.camelCase(resource.name)];
-  if (!field) throw refuse("it is no mutation; an action is `volatile` and has a `@guard`");
+  if (!field) throw refuse("it is not a mutation; an action is `volatile` and has a `@guard`");
   const { attributes } = resource.codec;
   if (!attributes || !resource.isUnique)
     throw refuse("an action returns the row that it changes, such as `returns suppliers`");

@@ -37,7 +37,7 @@ export function makeScopedKeys(findParent: FindParentKey | null): MakeScopedKey 
     const parent = await findParent(tenant, collections).catch((error: unknown) => {
       if (!(error instanceof SearchEngineError || error instanceof SearchRefusedError)) throw error;
       currentScope()?.log.warn({ err: error }, "search key creation failed");
-      throw unavailable("The search engine cannot be reached just now");
+      throw unavailable("The search engine cannot be reached");
     });
     // In whole seconds: the engine would read milliseconds as a date in the far future.
     const expires_at = Math.floor(Date.now() / 1000) + scopedKeySeconds;

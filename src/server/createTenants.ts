@@ -140,7 +140,7 @@ export function createTenants(
           return true;
         }
         if (Date.now() > deadline)
-          throw conflict("A job of this test run is still at work: call again in a moment");
+          throw conflict("A job of this test run still runs: call again in a moment");
         await setTimeout(50);
       }
     },

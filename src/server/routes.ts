@@ -195,7 +195,7 @@ export async function mountRoutes(options: RouteOptions): Promise<Routes> {
   // 7. Nothing answered. The routes must all be mounted by now, since this reads their methods.
   app.use(otherMethods(app.router));
   app.use((_request, _response, next) => {
-    next(notFound("There is nothing here"));
+    next(notFound("Not found"));
   });
   // Last, so that it handles the errors of all handlers above.
   app.use(errorHandler(log, constraints));

@@ -97,7 +97,7 @@ describe("a user", () => {
     // The second answer got the remaining budget, and says so.
     expect(notesOf(chat.messages[1])).toEqual([]);
     expect(notesOf(chat.lastMessage)).toEqual([
-      "The answer was cut off: what your answers may cost on one day is used up. It goes on tomorrow (UTC).",
+      "The answer was cut off: your daily budget for the assistant is used up. It is available again tomorrow (UTC).",
     ]);
     expect(textOf(chat.lastMessage)).toMatch(/^word/);
     const usage = await request(service.url, token, "GET", "/ai/usage");

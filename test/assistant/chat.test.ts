@@ -35,7 +35,7 @@ afterAll(async () => {
   await model.stop();
 });
 
-const fullLogin = "This needs a full login: a token narrowed to scopes does not suffice";
+const fullLogin = "This needs a full login: a scoped token is not enough";
 const newId = () => randomUUID();
 const say = (text: string, calls: object[] = []) =>
   model.fail({ kind: "say", text, calls, times: 1 });

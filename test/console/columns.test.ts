@@ -159,11 +159,11 @@ describe("rows of another table in a list", () => {
         await page.locator(".chip", { hasText: name }).waitFor();
       }
       await page.keyboard.press("Escape");
-      await page.getByRole("button", { name: "Take Order desk away" }).waitFor();
+      await page.getByRole("button", { name: "Remove Order desk" }).waitFor();
       await page.keyboard.press("ControlOrMeta+s");
       await page.getByText("Saved").waitFor();
       expect(await rolesOf()).toEqual([{ name: "Buyer" }, { name: "Order desk" }]);
-      await page.getByRole("button", { name: "Take Buyer away" }).click();
+      await page.getByRole("button", { name: "Remove Buyer" }).click();
       await page.getByText("changed, was Buyer, Order desk").waitFor();
       await show("record-roles");
       await page.keyboard.press("ControlOrMeta+s");

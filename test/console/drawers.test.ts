@@ -84,7 +84,7 @@ describe("rows below another row", () => {
       await page.getByRole("gridcell", { name: "135.00" }).waitFor();
       expect(await prices()).toHaveLength(1);
       await open("/productPrices");
-      await page.getByText("Product prices show with the rows that they belong to").waitFor();
+      await page.getByText("Product prices are shown with the rows that they belong to").waitFor();
       await page.getByRole("main").getByRole("link", { name: "Products" }).click();
       await page.getByRole("heading", { level: 1, name: "Products" }).waitFor();
     });

@@ -106,7 +106,7 @@ describe("two windows on one product", () => {
         await dialog.waitFor();
         const text = await dialog.innerText();
         expect(text).toMatch(/Anna saved this row .*(second|minute|now)/);
-        for (const value of ["Barolo of Bo", "Barolo of Anna", "It was Barolo"])
+        for (const value of ["Barolo of Bo", "Barolo of Anna", "Before Barolo"])
           expect(text).toContain(value);
         await second.show("conflict");
 
@@ -174,7 +174,7 @@ describe("history of a product", () => {
       await show("history");
 
       // The old value goes into the form and is not saved by itself.
-      await page.getByRole("button", { name: "Put the old value of Region into the form" }).click();
+      await page.getByRole("button", { name: "Copy the old value of Region into the form" }).click();
       await field(page, "Region").waitFor();
       expect(await field(page, "Region").inputValue()).toBe("Piemonte");
       expect(await columnsOf(id)).toMatchObject({ region: "Gavi di Gavi" });
@@ -415,7 +415,7 @@ test("a deleted row shows its history to holders of audit.read, and holders of t
   await service.database.pool.query("delete from products where id = $1", [id]);
   await withJourney({ browser, service }, { token: reader.token }, async ({ page, open }) => {
     await open(`/products/${id}`);
-    await page.getByText("There is no such row").waitFor();
+    await page.getByText("Row not found").waitFor();
     expect(await page.getByRole("button", { name: "Restore" }).count()).toBe(0);
   });
   await withJourney(

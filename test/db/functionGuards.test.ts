@@ -143,14 +143,14 @@ async function faultsOf({ name, call, guard }: OpenFunction): Promise<string[]> 
     await expectRefusal(
       "a scoped token",
       { permissions: keys, scoped: true },
-      "OF403: This needs a full login: a token narrowed to scopes does not suffice",
+      "OF403: This needs a full login: a scoped token is not enough",
     );
   if (first === "session")
     for (const actor of [{ scoped: true }, { unlimited: true }])
       await expectRefusal(
         `a token (${Object.keys(actor).join()})`,
         { permissions: keys, ...actor },
-        "OF403: This needs a session: log in; no API token suffices, with or without scopes",
+        "OF403: This needs a session: log in; an API token is not enough, with or without scopes",
       );
   if (guard !== "principal")
     for (const key of isLogin ? more : guard.split(/[\s,]+/))

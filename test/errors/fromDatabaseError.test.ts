@@ -61,13 +61,13 @@ test("a referenced row is a conflict", () => {
     code: "23503",
     detail: 'Key is still referenced from table "orders".',
   });
-  expect(answer).toMatchObject({ code: "CONFLICT", message: "Other entries still use this one" });
+  expect(answer).toMatchObject({ code: "CONFLICT", message: "Other rows still refer to this one" });
 });
 
 test("an unknown constraint has a general message", () => {
   expect(answerTo({ code: "23505", constraint: "three" })).toEqual({
     code: "CONFLICT",
-    message: "Such an entry exists already",
+    message: "A row with these values exists already",
     details: {},
   });
 });
@@ -82,7 +82,7 @@ test("a missing value names its column by the API's name", () => {
 test("a full disk is an outage", () => {
   expect(answerTo({ code: "53100" })).toMatchObject({
     code: "UNAVAILABLE",
-    message: "The database has no room left: try again later",
+    message: "The database has no disk space left: try again later",
   });
 });
 

@@ -36,7 +36,7 @@ describe("when the file store is", () => {
     expect(waiting).toMatchObject({
       status: "queued",
       exportedRows: 0,
-      errorMessage: "The file store cannot be reached just now (it will be retried)",
+      errorMessage: "The file store cannot be reached (it will be retried)",
     });
     await proxy.restore();
     await runNextAttempt(id);
@@ -73,7 +73,7 @@ describe("when the file store is", () => {
       40_000,
     );
     expect(failed.errorMessage).toBe(
-      "The file store cannot be reached just now (given up after 5 attempts)",
+      "The file store cannot be reached (given up after 5 attempts)",
     );
     expect((await exports.download(id)).body.error).toMatchObject({
       code: "CONFLICT",

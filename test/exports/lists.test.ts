@@ -166,7 +166,7 @@ describe("createListExport", () => {
     [
       "an unknown order",
       { entity: "orders", orderBy: ["PLACED_ATT_ASC"] },
-      "orderBy: `PLACED_ATT_ASC` is no order of the list (did you mean `PLACED_AT_ASC`, ",
+      "orderBy: `PLACED_ATT_ASC` is not an order of this list (did you mean `PLACED_AT_ASC`, ",
     ],
     ["a search without rows", { entity: "orders", query: "nothing" }, "query: no row matches"],
     ["no column", { entity: "orders", columns: [] }, "columns: name 1 to 200 columns"],

@@ -246,7 +246,7 @@ describe("a failing store", () => {
     const hidden = files.store(proxy.url);
     proxy.answer(httpAnswer(200, "<html>Log in</html>", { "content-type": "text/html" }));
     await expect(hidden.write("hidden", Readable.from(["x"]), never)).rejects.toThrow(
-      "The file store cannot be reached just now",
+      "The file store cannot be reached",
     );
     await proxy.restore();
     await expect(hidden.write("hidden", Readable.from(["x"]), never)).resolves.toBe(1);
@@ -272,7 +272,7 @@ describe("a failing store", () => {
           (error: unknown) => String(error),
         );
         expect({ what, outcome }).toEqual({
-          ...{ what, outcome: "FileStoreError: The file store cannot be reached just now" },
+          ...{ what, outcome: "FileStoreError: The file store cannot be reached" },
         });
         await proxy.restore();
         // More such responses in a row would open the circuit.
@@ -295,7 +295,7 @@ describe("a failing store", () => {
     await proxy.cut();
     const { ms, result } = await timed(() => away.read("d/list.xlsx").catch((e: unknown) => e));
     expect(result).toBeInstanceOf(FileStoreError);
-    expect((result as Error).message).toBe("The file store cannot be reached just now");
+    expect((result as Error).message).toBe("The file store cannot be reached");
     expect(ms).toBeLessThan(20_000);
     await proxy.restore();
     expect((await away.read("d/list.xlsx")).toString()).toBe("0123456789");
@@ -306,7 +306,7 @@ describe("a failing store", () => {
   test("opens the circuit after several failures, also when a page answers", async () => {
     const proxy = await startProxy(files.url);
     const away = files.store(proxy.url, {}, quick);
-    const refusal = "The file store cannot be reached just now";
+    const refusal = "The file store cannot be reached";
     const back = async () => {
       await waitFor("the circuit to close", () =>
         away.check(never).then(

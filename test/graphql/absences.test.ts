@@ -368,7 +368,7 @@ test("absenceBalances counts the working days of a year, for other users with ei
 
 test("scoped tokens are rejected by every field", async () => {
   const { token } = await insertApiToken(service.database, boss.userId, ["absences.update"]);
-  const message = "This needs a full login: a token narrowed to scopes does not suffice";
+  const message = "This needs a full login: a scoped token is not enough";
   for (const query of [
     "{ absences { nodes { id } } }",
     "{ awayPeriods { nodes { id } } }",

@@ -69,7 +69,7 @@ describe("an API token", () => {
     expect((await service.ask(`{ me { id } }`, { token })).data.me.id).toBe(userId);
     expect((await service.ask(`mutation { logout }`, { token })).data.logout).toBe(true);
     expect(await opens(token)).toBe(true);
-    const fullLogin = "This needs a full login: a token narrowed to scopes does not suffice";
+    const fullLogin = "This needs a full login: a scoped token is not enough";
     expect(await refusal(token, `{ myApiTokens { id } }`)).toBe(fullLogin);
     expect(await refusal(token, `{ mySessions { id } }`)).toBe(fullLogin);
     expect(await refusal(token, `query ($id: ID!) { user(id: $id) { id } }`, { id: userId })).toBe(
@@ -104,7 +104,7 @@ describe("an API token", () => {
       );
     expect((await update(token, userId)).errors).toMatchObject([
       {
-        message: "This needs a full login: a token narrowed to scopes does not suffice",
+        message: "This needs a full login: a scoped token is not enough",
         path: ["updateUser"],
         extensions: { code: "FORBIDDEN" },
       },
@@ -257,7 +257,7 @@ describe("creating tokens with a token", () => {
     expect((await theirs(token, userId, { scopes: ["campaigns.read"] })).errors).toBeUndefined();
     for (const attempt of [mine(token), theirs(token, userId)])
       expect((await attempt).errors?.[0]).toMatchObject({
-        message: "A token narrowed to scopes cannot make one without limits: name its scopes",
+        message: "A scoped token cannot make a token without scopes: name its scopes",
         extensions: { code: "FORBIDDEN" },
       });
     for (const attempt of [

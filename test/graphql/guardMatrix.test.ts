@@ -22,8 +22,8 @@ interface Cell {
 }
 
 const loginRefusal = "You are not logged in";
-const scopedRefusal = "This needs a full login: a token narrowed to scopes does not suffice";
-const tokenRefusal = "This needs a session: log in; no API token suffices, with or without scopes";
+const scopedRefusal = "This needs a full login: a scoped token is not enough";
+const tokenRefusal = "This needs a session: log in; an API token is not enough, with or without scopes";
 
 let service: Service;
 let keys: string[];

@@ -138,7 +138,7 @@ describe("myJobs", () => {
     const document = operation.replace("ID", String(job?.["id"]));
     const { errors } = await service.ask(document, { token: scoped });
     expect(errors?.[0]).toMatchObject({
-      message: "This needs a full login: a token narrowed to scopes does not suffice",
+      message: "This needs a full login: a scoped token is not enough",
       extensions: { code: "FORBIDDEN" },
     });
     const without = await service.ask(document, { token: null });

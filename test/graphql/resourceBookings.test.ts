@@ -311,7 +311,7 @@ test("resources can be changed with `resources.update` only, and cannot be delet
   await booked(resourceId);
   expect(refusal(await remove(manager.token))).toMatchObject({
     code: "CONFLICT",
-    message: "Other entries still use this one",
+    message: "Other rows still refer to this one",
   });
 });
 
@@ -322,7 +322,7 @@ test("scoped tokens are rejected, unscoped ones accepted", async () => {
     "resourcebookings.update",
   ]);
   const { token: unscoped } = await insertApiToken(service.database, manager.userId);
-  const message = "This needs a full login: a token narrowed to scopes does not suffice";
+  const message = "This needs a full login: a scoped token is not enough";
   for (const query of [
     "{ resources { id } }",
     `{ resource(id: "${resourceId}") { id } }`,

@@ -179,7 +179,7 @@ describe("mutations of a table's tag", () => {
     expect(synced.data.syncProducts.failedCount).toBe(0);
     expect(refusal(await remove(id))).toMatchObject({
       code: "CONFLICT",
-      message: "Other entries still use this one",
+      message: "Other rows still refer to this one",
     });
     expect((await update(id, {})).data.updateWineType.name).toBe(name);
   });

@@ -30,8 +30,8 @@ describe("an invalid body of a GraphQL request", () => {
     ["a text", `"{ me { id } }"`, 400, /must be one JSON object/],
     ["cut JSON", plain.slice(0, -1), 400, /not valid JSON/],
     ["JSON with more behind it", `${plain}x`, 400, /not valid JSON/],
-    ["a batch", `[${plain}]`, 400, /batches are not taken/],
-    ["an empty batch", "[]", 400, /batches are not taken/],
+    ["a batch", `[${plain}]`, 400, /batches are not accepted/],
+    ["an empty batch", "[]", 400, /batches are not accepted/],
     [
       "invalid UTF-8",
       Buffer.from([...Buffer.from(`{"query":"{ me }","x":"`), 0xc3, 0x28, 0x22, 0x7d]),

@@ -57,7 +57,7 @@ describe("a person who cannot log in", () => {
       "has an address that is no text",
       "no_email",
       (email) => Promise.resolve({ ...verified(email), email: [email] }),
-      /does not tell your e-mail address/,
+      /did not send your e-mail address/,
     ],
     [
       "has an invitation that is over",

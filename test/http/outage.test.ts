@@ -35,7 +35,7 @@ describe("a database that is down", () => {
     expect(answer.status).toBe(503);
     expect(answer.headers.get("retry-after")).toBe("2");
     expect(answer.errors?.[0]).toMatchObject({
-      message: "The database cannot be reached just now: try again in a moment",
+      message: "The database cannot be reached: try again in a moment",
       extensions: { code: "UNAVAILABLE", correlationId: expect.any(String) },
     });
     expect(JSON.stringify(answer)).not.toMatch(/ECONN|127\.0\.0\.1|terminat|socket/);

@@ -73,7 +73,7 @@ test("a change on a full disk is answered 503 and logged, and the server stays r
     status: 503,
     errors: [
       {
-        message: "The database has no room left: try again later",
+        message: "The database has no disk space left: try again later",
         extensions: { code: "UNAVAILABLE" },
       },
     ],
@@ -111,8 +111,8 @@ test("a full disk in a job is shown by the worker's log, /health and metrics", a
 });
 
 test.each([
-  [{ severity: "PANIC", code: "53100", message: "could not write to file" }, "has no room left"],
-  [{ severity: "ERROR", code: "XX000", message: "x: Disk quota exceeded" }, "has no room left"],
+  [{ severity: "PANIC", code: "53100", message: "could not write to file" }, "has no disk space left"],
+  [{ severity: "ERROR", code: "XX000", message: "x: Disk quota exceeded" }, "has no disk space left"],
   [{ severity: "ERROR", code: "53200", message: "out of memory" }, "cannot be reached"],
   [{ severity: "FATAL", code: "57P03", message: "in recovery mode" }, "cannot be reached"],
 ])("a command with the error %j reports a full disk", (fields, what) => {

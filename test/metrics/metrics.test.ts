@@ -185,7 +185,7 @@ describe("the health page", () => {
       health.systems.map(({ name, state }) => `${name} ${state}`),
     ]).toEqual([200, "degraded", ["replica down", "database up", "files down"]]);
     expect(health.systems[2]).toMatchObject({
-      detail: "The file store cannot be reached just now",
+      detail: "The file store cannot be reached",
       circuit: expect.stringMatching(/closed|open/),
     });
     expect(

@@ -272,7 +272,7 @@ describe("a scoped key", () => {
       });
       expect(data).toBeNull();
       expect(errors?.[0]).toMatchObject({
-        message: "The search engine cannot be reached just now",
+        message: "The search engine cannot be reached",
         extensions: { code: "UNAVAILABLE" },
       });
     } finally {
@@ -443,7 +443,7 @@ test("the assistant searches with its user's key, corrects misspellings, and rep
   await search.proxy.cut();
   try {
     expect(await searched(["campaigns.read", "orders.read"])).toEqual({
-      error: "The search engine cannot be reached just now",
+      error: "The search engine cannot be reached",
     });
   } finally {
     await search.proxy.restore();

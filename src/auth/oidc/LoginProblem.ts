@@ -21,8 +21,8 @@ const askAdministrator = "Ask an administrator of the back office.";
 
 /** Texts for a person whom the provider confirms and the back office refuses. */
 const refusals: Record<string, string> = {
-  unknown: `Nobody with your e-mail address works here, and you have not been invited. ${askAdministrator}`,
-  no_email: `Your provider does not tell your e-mail address, by which you are found here. ${askAdministrator}`,
+  unknown: `No user has your e-mail address, and it has not been invited. ${askAdministrator}`,
+  no_email: `Your provider did not send your e-mail address, by which users are recognised here. ${askAdministrator}`,
   unverified_email:
     "Your provider has not verified your e-mail address. Verify it there, then log in again.",
   invitation_expired: "Your invitation is no longer valid. Ask for a new one.",
@@ -40,7 +40,7 @@ export function lostLogin(): LoginProblem {
   return new LoginProblem(
     400,
     "This login cannot be finished",
-    "It took too long, was finished already, or was begun in another browser. Start again.",
+    "It took too long, was finished already, or was started in another browser. Start again.",
   );
 }
 
@@ -72,7 +72,7 @@ export function providerProblem(error: unknown, name: string): LoginProblem {
   return new LoginProblem(
     502,
     "The login failed",
-    `${name} gave an answer that cannot be used. Try again in a moment; if it stays so, tell an administrator.`,
+    `${name} sent a response that is not valid. Try again in a moment; if it fails again, tell an administrator.`,
     cause,
   );
 }

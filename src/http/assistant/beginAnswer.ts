@@ -89,7 +89,7 @@ async function refuseBeyondCost(client: PoolClient, config: Surroundings["config
   throw new HttpError(
     429,
     "RATE_LIMITED",
-    "What your answers may cost on one day is used up: the assistant is there again tomorrow (UTC)",
+    "Your daily budget for the assistant is used up: it is available again tomorrow (UTC)",
     { retryAfter },
   );
 }
