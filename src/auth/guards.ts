@@ -62,10 +62,7 @@ export function refusalBy(guard: Guard, { identity, hasToken }: Caller): PublicE
   if (guard === "principal") return null;
   const login = loginIn(guard);
   if (login === "login" && identity.scoped)
-    return new PublicError(
-      "FORBIDDEN",
-      "This needs a full login: a scoped token is not enough",
-    );
+    return new PublicError("FORBIDDEN", "This needs a full login: a scoped token is not enough");
   if (login === "session" && identity.sessionId === null)
     return new PublicError(
       "FORBIDDEN",

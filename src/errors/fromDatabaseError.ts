@@ -27,7 +27,8 @@ const wrongType = () => badUserInput("A value is not of its type or beyond its r
 const nulCharacter = () => badUserInput("Text must not contain the character NUL");
 const tooLong = () => badUserInput("A value is too long");
 const stopped = () => unavailable("This took too long and was stopped: ask for less at a time");
-const concurrentChange = () => conflict("Another request changed the same rows at the same time: try again");
+const concurrentChange = () =>
+  conflict("Another request changed the same rows at the same time: try again");
 
 /** The answer to each SQLSTATE that callers can cause. `rule` is the violated constraint, as far as the catalogue has it. */
 const answers: Record<string, (error: DatabaseError, rule?: Constraint) => PublicError> = {
@@ -96,10 +97,7 @@ function parseDetails(detail: string | undefined): Record<string, unknown> {
 function unknownReference(rule: Constraint | undefined): PublicError {
   const details = fieldDetails(rule);
   const [field = "A reference"] = details.path?.slice(1) ?? [];
-  return badUserInput(
-    `${field}: there is no ${rule?.target ?? "row"} with this id`,
-    details,
-  );
+  return badUserInput(`${field}: there is no ${rule?.target ?? "row"} with this id`, details);
 }
 
 /** The argument that a constraint is about, if it is about one column. */

@@ -118,9 +118,12 @@ export const ListExportPlugin: GraphileConfig.Plugin = extendSchema((build) => {
       const value = type?.getValue(name);
       if (value) return value.value as unknown;
       const known = type?.getValues().map((one) => one.name) ?? [];
-      throw badUserInput(`orderBy: \`${name}\` is not an order of this list${didYouMean(name, known)}`, {
-        path: ["input", "orderBy"],
-      });
+      throw badUserInput(
+        `orderBy: \`${name}\` is not an order of this list${didYouMean(name, known)}`,
+        {
+          path: ["input", "orderBy"],
+        },
+      );
     });
     const named = namedColumns(type, values);
     return eachOnce([...named, ...missingKey(table, named)]);

@@ -174,7 +174,9 @@ describe("history of a product", () => {
       await show("history");
 
       // The old value goes into the form and is not saved by itself.
-      await page.getByRole("button", { name: "Copy the old value of Region into the form" }).click();
+      await page
+        .getByRole("button", { name: "Copy the old value of Region into the form" })
+        .click();
       await field(page, "Region").waitFor();
       expect(await field(page, "Region").inputValue()).toBe("Piemonte");
       expect(await columnsOf(id)).toMatchObject({ region: "Gavi di Gavi" });

@@ -23,7 +23,8 @@ interface Cell {
 
 const loginRefusal = "You are not logged in";
 const scopedRefusal = "This needs a full login: a scoped token is not enough";
-const tokenRefusal = "This needs a session: log in; an API token is not enough, with or without scopes";
+const tokenRefusal =
+  "This needs a session: log in; an API token is not enough, with or without scopes";
 
 let service: Service;
 let keys: string[];

@@ -111,8 +111,14 @@ test("a full disk in a job is shown by the worker's log, /health and metrics", a
 });
 
 test.each([
-  [{ severity: "PANIC", code: "53100", message: "could not write to file" }, "has no disk space left"],
-  [{ severity: "ERROR", code: "XX000", message: "x: Disk quota exceeded" }, "has no disk space left"],
+  [
+    { severity: "PANIC", code: "53100", message: "could not write to file" },
+    "has no disk space left",
+  ],
+  [
+    { severity: "ERROR", code: "XX000", message: "x: Disk quota exceeded" },
+    "has no disk space left",
+  ],
   [{ severity: "ERROR", code: "53200", message: "out of memory" }, "cannot be reached"],
   [{ severity: "FATAL", code: "57P03", message: "in recovery mode" }, "cannot be reached"],
 ])("a command with the error %j reports a full disk", (fields, what) => {

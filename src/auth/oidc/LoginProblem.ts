@@ -21,7 +21,7 @@ const askAdministrator = "Ask an administrator of the back office.";
 
 /** Texts for a person whom the provider confirms and the back office refuses. */
 const refusals: Record<string, string> = {
-  unknown: `No user has your e-mail address, and it has not been invited. ${askAdministrator}`,
+  unknown: `No user has your e-mail address, and you have not been invited. ${askAdministrator}`,
   no_email: `Your provider did not send your e-mail address, by which users are recognised here. ${askAdministrator}`,
   unverified_email:
     "Your provider has not verified your e-mail address. Verify it there, then log in again.",
