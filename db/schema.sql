@@ -2877,22 +2877,22 @@ comment on column invitations.state is '@internal
 @auditName status
 The stored state; `status` also considers the time.';
 
-comment on column invitations.expires_at is '@list 3
+comment on column invitations.expires_at is '@list 4
 @title Ends
 The invitation can be accepted until then.';
 comment on column invitations.invited_by_user_id is 'Who invited.';
 
-comment on column invitations.accepted_at is '@list 4
+comment on column invitations.accepted_at is '@list 5
 @title Accepted
 When the person joined.';
 comment on column invitations.revoked_at is 'When the invitation was taken back; null for one that was not.';
 
-comment on column invitations.mailed_at is '@list 5
+comment on column invitations.mailed_at is '@list 6
 @title Mailed
 When the mail server took the latest mail of this invitation; null while it is on its way or has failed.';
 
 comment on column invitations.mail_error is '@personal user_id
-@list 6
+@list 7
 Why the latest mail has not been sent, in words for people; null when nothing is wrong.';
 
 comment on column invitations.mail_attempts is '@internal
@@ -10455,6 +10455,18 @@ CREATE OR REPLACE FUNCTION invitation_end()
 AS $function$
   select now() + make_interval(days => current_setting('office.invitation_days')::integer)
 $function$;
+
+CREATE OR REPLACE FUNCTION invitations_role(invitation invitations)
+ RETURNS roles
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select r.* from roles r where r.id = invitation.role_id
+$function$;
+grant execute on function invitations_role(invitations) to office_api;
+
+comment on function invitations_role(invitations) is '@computed
+The role that the user gets; null after it was deleted.';
 
 CREATE OR REPLACE FUNCTION invitations_status(invitation invitations)
  RETURNS text

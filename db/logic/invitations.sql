@@ -14,6 +14,13 @@ comment on function invitations_status is '@computed
 One of `pending`, `accepted`, `expired`.';
 grant execute on function invitations_status to office_api;
 
+create or replace function invitations_role(invitation invitations) returns roles as $$
+  select r.* from roles r where r.id = invitation.role_id
+$$ language sql stable;
+comment on function invitations_role is '@computed
+The role that the user gets; null after it was deleted.';
+grant execute on function invitations_role to office_api;
+
 -- An invitation activates its user, so it is only for users who were never active and never deactivated.
 create or replace function require_not_joined(person users, details jsonb) returns void as $$
 begin

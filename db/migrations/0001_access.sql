@@ -303,21 +303,21 @@ comment on column invitations.role_id is 'The role that the user gets; it may ha
 comment on column invitations.state is '@internal
 @auditName status
 The stored state; `status` also considers the time.';
-comment on column invitations.expires_at is '@list 3
+comment on column invitations.expires_at is '@list 4
 @title Ends
 The invitation can be accepted until then.';
 comment on column invitations.invited_by_user_id is 'Who invited.';
-comment on column invitations.accepted_at is '@list 4
+comment on column invitations.accepted_at is '@list 5
 @title Accepted
 When the person joined.';
 comment on column invitations.revoked_at is 'When the invitation was taken back; null for one that was not.';
 comment on column invitations.mailed_at is
-  '@list 5
+  '@list 6
 @title Mailed
 When the mail server took the latest mail of this invitation; null while it is on its way or has failed.';
 comment on column invitations.mail_error is
   '@personal user_id
-@list 6
+@list 7
 Why the latest mail has not been sent, in words for people; null when nothing is wrong.';
 comment on column invitations.mail_attempts is '@internal
 Attempts to send the latest mail.';

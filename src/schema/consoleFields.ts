@@ -19,7 +19,7 @@ import { type Guard, guardOf } from "../auth/guards.ts";
 import { isHidden } from "./columns.ts";
 import type { CatalogueField, CatalogueMutation, Verb } from "./consoleEntity.ts";
 import type { EntityField, FieldKind, FieldUse } from "./entityDescription.ts";
-import { type Named, listReferenceOf, referencesOf } from "./consoleReferences.ts";
+import { type Named, referenceByName, referencesOf } from "./consoleReferences.ts";
 import { type Table, type Tags, tagText, titleOf } from "./labels.ts";
 
 /** Kinds of the scalars; others are shown as text. */
@@ -68,11 +68,14 @@ export function fieldsOf(
     // Intervals, ranges and composite values are objects: the console has no cell for them.
     if (!isLeafType(getNamedType(field.type))) return [];
     const tags = attribute.extensions?.tags as Tags | undefined;
-    const reference = references.get(attributeName);
+    const reference = references.get(attributeName) ?? referenceByName(build, type, name, listed);
     const onCreate = useOf(inputs.create[name]);
     const onUpdate = useOf(inputs.update[name]);
-    // People cannot read the id of a row that no list shows; they may have to write one.
-    if (reference === null && onCreate === "NO" && onUpdate === "NO") return [];
+    // People cannot read an id that is no link: of a row that no list shows, or without a foreign key. They may have
+    // to write one.
+    const isBareId =
+      !reference && (references.has(attributeName) || getNamedType(field.type).name === "ID");
+    if (isBareId && onCreate === "NO" && onUpdate === "NO") return [];
     const constant = build.inflection.constantCase(attributeName);
     return [
       {
@@ -87,7 +90,7 @@ export function fieldsOf(
           : attribute.codec.name === "timetz"
             ? ("TEXT" as const)
             : kindOf(field.type),
-        reference: reference ?? null,
+        reference,
         isInputOnly: false,
         maxLength: attribute.extensions?.maxLength ?? null,
         defaultValue: defaultOf(field, attribute.extensions?.defaultText),
@@ -130,7 +133,7 @@ export function fieldsOf(
   const others = Object.values({ ...inputs.update, ...inputs.create })
     .filter(({ name }) => !known.has(name))
     .map((input) => {
-      const reference = listReferenceOf(build, type, input.name, listed);
+      const reference = referenceByName(build, type, input.name, listed);
       return {
         ...typed(input, undefined),
         ...(isInputObjectType(getNamedType(input.type)) ? { isList: false } : {}),

@@ -53,22 +53,24 @@ export function referencesOf(
 }
 
 /**
- * The reference of a list of keys in a mutation's input, derived from names: `roleIds` refers to the rows of the field
- * `roles` of users, `permissionKeys` to those of the field `permissions` of roles. Null without such a field.
+ * The reference of a field without a foreign key, derived from names: `roleIds` of a mutation refers to the rows of the
+ * field `roles` of users, `permissionKeys` to those of the field `permissions` of roles, `roleId` of invitations to the
+ * row of their field `role`. Null without such a field.
  */
-export function listReferenceOf(
+export function referenceByName(
   build: GraphileBuild.Build,
   type: GraphQLObjectType,
-  inputName: string,
+  name: string,
   listed: Named,
 ): EntityReference | null {
-  const [, stem = "", suffix = ""] = /^(\w+)(Id|Key)s$/.exec(inputName) ?? [];
+  const [, stem = "", suffix = "", plural = ""] = /^(\w+)(Id|Key)(s?)$/.exec(name) ?? [];
   for (const [resource, { name: entity }] of listed) {
     const typeName = build.inflection.tableType(resource.codec);
     if (typeName !== build.inflection.upperCamelCase(stem)) continue;
     const field = Object.values(type.getFields()).find(
       (candidate) =>
-        isListType(getNullableType(candidate.type)) &&
+        isListType(getNullableType(candidate.type)) === (plural === "s") &&
+        (plural === "s" || candidate.name === stem) &&
         getNamedType(candidate.type).name === typeName,
     );
     const { keyField: ownKey, nameField, detailField, colorField } = labelFields(build, resource);

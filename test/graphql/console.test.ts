@@ -187,6 +187,16 @@ describe("the catalogue of the console", () => {
     expect(namesOf("exportTemplates")).toContain("workbookId");
   });
 
+  test("finds the list of an id without a foreign key by the field with its row", async () => {
+    const { entities } = await catalogueFor(await allPermissions(database));
+    const role = named(entities, "invitations")?.fields.find(({ name }) => name === "roleId");
+    expect(role).toMatchObject({
+      title: "Role",
+      kind: "REFERENCE",
+      reference: { entity: "roles", field: "role", nameField: "name" },
+    });
+  });
+
   test("includes mutations that are functions", async () => {
     const { entities } = await catalogueFor(await allPermissions(database));
     const fieldsOf = (name: string) => {

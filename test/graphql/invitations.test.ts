@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { insertApiToken } from "../helpers/apiToken.ts";
+import { hiddenIn } from "../helpers/graphql/nestedFields.ts";
 import type { Answer, Service } from "../helpers/service.ts";
 import { startService } from "../helpers/service.ts";
 
@@ -56,6 +57,33 @@ const inAWeek = (moment: string | undefined) =>
 
 const hasEnded = (invitation: Record<string, string>) =>
   invitation.status === "expired" && Date.parse(invitation.expiresAt ?? "") <= Date.now();
+
+test("an invitation shows its role to callers with roles.read, and null after the role was deleted", async () => {
+  const { id } = await invited("its-role@wine.example");
+  const { token } = await service.login(["invitations.read", "roles.read"]);
+  const roleFor = async (asked: string) => {
+    const query = "{ invitations { id role { id } } }";
+    const answer = await service.ask(query, { token: asked });
+    const found = answer.data.invitations.find((one: { id: string }) => one.id === id);
+    return { role: found.role, hidden: hiddenIn(answer) };
+  };
+  expect(await roleFor(token)).toEqual({ role: { id: roleId }, hidden: undefined });
+  const { token: reader } = await service.login(["invitations.read"]);
+  expect(await roleFor(reader)).toEqual({
+    role: null,
+    hidden: [{ path: ["invitations", "role"], requiredPermission: "roles.read" }],
+  });
+  const { roleId: deletedId } = await service.login(["campaigns.read"]);
+  const { id: accepted } = await invited("role-deleted@wine.example", deletedId);
+  await sql("update invitations set state = 'accepted', accepted_at = now() where id = $1", [
+    accepted,
+  ]);
+  await sql("delete from roles where id = $1", [deletedId]);
+  const { data } = await service.ask(`{ invitation(id: "${accepted}") { roleId role { id } } }`, {
+    token,
+  });
+  expect(data.invitation).toEqual({ roleId: deletedId, role: null });
+});
 
 describe("createInvitation", () => {
   test("creates an inactive user with the role, a pending invitation, and a job that mails it", async () => {
