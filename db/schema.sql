@@ -5600,7 +5600,7 @@ AS $function$
 $function$;
 comment on function add_notification_preferences() is 'Adds missing preferences, such as those of a new kind.';
 
-CREATE OR REPLACE FUNCTION add_notifications(user_ids uuid[], kind notification_kind, title text, body text, entity text, entity_id text, subject_key text, in_inbox boolean DEFAULT NULL::boolean, mail notification_mail DEFAULT NULL::notification_mail)
+CREATE OR REPLACE FUNCTION add_notifications(user_ids uuid[], kind notification_kind, title text, body text, entity text, entity_id text, subject_key text, in_inbox boolean DEFAULT NULL::boolean, mail notification_mail DEFAULT NULL::notification_mail, occurrences integer DEFAULT 1)
  RETURNS void
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -5620,7 +5620,7 @@ begin
   ),
   again as (
     update notifications n set
-      occurrences = n.occurrences + 1, title = v_title, entity = add_notifications.entity,
+      occurrences = n.occurrences + add_notifications.occurrences, title = v_title, entity = add_notifications.entity,
       -- Within one transaction, such as the change of a series, the first event is shown.
       body = case when n.created_at = now() then n.body else v_body end,
       entity_id = case when n.created_at = now() then n.entity_id else add_notifications.entity_id end,
@@ -5633,8 +5633,9 @@ begin
     where n.kind = add_notifications.kind and n.subject_key = v_key and n.created_at > now() - interval '1 hour' and n.user_id = t.user_id
     returning n.user_id
   )
-  insert into notifications (user_id, kind, title, body, entity, entity_id, subject_key, read_at, mail_at)
+  insert into notifications (user_id, kind, title, body, entity, entity_id, subject_key, occurrences, read_at, mail_at)
   select t.user_id, add_notifications.kind, v_title, v_body, add_notifications.entity, add_notifications.entity_id, v_key,
+    add_notifications.occurrences,
     case when not t.in_inbox then now() end,
     case t.mail when 'AT_ONCE' then now() when 'DAILY' then next_digest_at(t.user_id) end
   from recipients t
@@ -6364,7 +6365,9 @@ CREATE OR REPLACE FUNCTION begin_notification_mail(mail_id uuid)
  SECURITY DEFINER
  SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
-  select u.email, n.title, n.body, n.occurrences, n.created_at, time_zone_of(u.id), locale_of(u.id), n.id
+  select u.email, n.title, n.body,
+    -- The title of a watch has the number of rows.
+    case n.kind when 'WATCH_MATCHED' then 1 else n.occurrences end, n.created_at, time_zone_of(u.id), locale_of(u.id), n.id
   from notifications n join users u on u.id = n.user_id
   where n.mail_id = begin_notification_mail.mail_id and n.mailed_at is null and u.is_active
   order by n.created_at desc, n.id desc
@@ -11625,8 +11628,11 @@ CREATE OR REPLACE FUNCTION notify_watch_owners(checked jsonb)
 AS $function$
 declare
   v_watch search_watches;
-  v_lines text;
+  v_last notifications;
+  v_key text;
+  v_lines text[];
   v_number integer;
+  v_total integer;
   v_count integer := 0;
 begin
   for v_watch in
@@ -11637,7 +11643,7 @@ begin
       delete from search_watch_notices n where n.watch_id = v_watch.id and checked -> v_watch.id::text ? n.row_id::text
       returning n.id, n.event, n.name, n.row_id
     )
-    select count(*), string_agg(t.line, E'\n' order by t.id) filter (where t.place <= 10) into v_number, v_lines
+    select count(*), array_agg(t.line order by t.id) filter (where t.place <= 10) into v_number, v_lines
     from (
       select t.id, row_number() over (order by t.id) as place,
         format('%s: %s', case t.event when 'CREATED' then 'New' when 'MATCHES' then 'Matches' when 'LEAVES' then 'No longer matches' else 'Changed' end, t.name) as line
@@ -11647,12 +11653,26 @@ begin
     where w.id = v_watch.id and not exists (select from search_watch_notices n where n.watch_id = w.id);
     continue when v_number = 0;
     perform record_watch_read(v_watch, v_number);
-    -- A new subject key for each delivery, so that deliveries within an hour are not merged.
+    -- Deliveries within an hour are merged into one notification, which lists the latest rows first.
+    select n.* into v_last from notifications n
+    where n.user_id = v_watch.user_id and n.kind = 'WATCH_MATCHED' and n.subject_key = v_watch.id::text
+      and n.created_at > now() - interval '1 hour' for update;
+    v_key := v_watch.id::text;
+    -- A mail that is being sent may already hold the earlier text.
+    if v_last.mail_id is not null and v_last.mailed_at is null then
+      v_last := null;
+      v_key := uuidv7()::text;
+    end if;
+    v_total := v_number + coalesce(v_last.occurrences, 0);
+    v_lines := (v_lines || (string_to_array(v_last.body, E'\n'))[:least(v_last.occurrences, 10)])[:10];
     perform add_notifications(array[v_watch.user_id], 'WATCH_MATCHED',
-      format('“%s”: %s', v_watch.name, case v_number when 1 then '1 row' else v_number || ' rows' end),
-      v_lines || case when v_number > 10 then format(E'\n%s more', v_number - 10) else '' end,
-      'SearchWatch', v_watch.id::text, uuidv7()::text, 'INBOX' = any (v_watch.channels),
-      case when 'EMAIL' = any (v_watch.channels) then 'AT_ONCE' else 'OFF' end::notification_mail);
+      format('“%s”: %s', v_watch.name, case v_total when 1 then '1 row' else v_total || ' rows' end),
+      array_to_string(v_lines, E'\n') || case when v_total > cardinality(v_lines) then format(E'\n%s more', v_total - cardinality(v_lines)) else '' end,
+      'SearchWatch', v_watch.id::text, v_key, 'INBOX' = any (v_watch.channels),
+      case when 'EMAIL' = any (v_watch.channels) then 'AT_ONCE' else 'OFF' end::notification_mail, v_number);
+    -- Rows after the mail are in another one, an hour later.
+    update notifications n set mail_at = n.mailed_at + interval '1 hour', mail_id = null, mailed_at = null
+    where n.id = v_last.id and n.mailed_at is not null and 'EMAIL' = any (v_watch.channels);
     v_count := v_count + 1;
   end loop;
   return v_count;

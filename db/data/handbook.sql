@@ -605,9 +605,8 @@ is below **Today**, and the settings are under **Office**.
 `entityId` identify the row that a notification refers to. `markNotificationsRead(ids: […])` marks some as read,
 `markNotificationsRead(all: true)` marks all.
 
-Repetitions within an hour are merged: `occurrences` counts them, and the notification becomes unread again. Deliveries of
-search watches, and separate outages, are not merged.
-Notifications are kept for 60 days.
+Repetitions within an hour are merged: `occurrences` counts them, and the notification becomes unread again. Separate
+outages are not merged. Notifications are kept for 60 days.
 
 | kind | recipients | when |
 | --- | --- | --- |
@@ -688,6 +687,8 @@ mutation { createSearchWatch(input: { name: "Cheap Barolo", entity: "products",
   (`@searchFrom`, or `@searchIndex` on a foreign key). For products these are all prices, and the name and color of the
   wine type; for campaigns the names of the product and the author. Otherwise a row is compared only when the row itself changes: a search of orders by the name of the customer
   does not see a renamed customer.
+- Deliveries of a watch within an hour are merged: the notification becomes unread again, counts all rows and lists the
+  latest ten. Rows that come after its mail was sent are in a second mail, an hour after the first.
 - When a search fails, such as after its column was dropped, the service pauses the watch and sets `problem`. Resuming it
   (`isPaused: false`) compiles the search again.
 - A deleted watch can be restored by its owner for seven days. It is paused then.

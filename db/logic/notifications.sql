@@ -51,11 +51,11 @@ create or replace function next_digest_at(user_id uuid, at timestamptz default n
 $$ language sql stable;
 comment on function next_digest_at is 'The next 08:00 in the user''s time zone, on a Monday with `is_weekly`.';
 
--- Repetitions within an hour are merged into one notification, which becomes unread again and is not mailed again.
--- `in_inbox` and `mail` override the preferences.
+-- Repetitions within an hour are merged into one notification, which becomes unread again and is not mailed at once
+-- again. `in_inbox` and `mail` override the preferences.
 create or replace function add_notifications(
   user_ids uuid[], kind notification_kind, title text, body text, entity text, entity_id text, subject_key text,
-  in_inbox boolean default null, mail notification_mail default null
+  in_inbox boolean default null, mail notification_mail default null, occurrences integer default 1
 ) returns void as $$
 declare
   v_key text := coalesce(add_notifications.subject_key, add_notifications.entity_id, '');
@@ -71,7 +71,7 @@ begin
   ),
   again as (
     update notifications n set
-      occurrences = n.occurrences + 1, title = v_title, entity = add_notifications.entity,
+      occurrences = n.occurrences + add_notifications.occurrences, title = v_title, entity = add_notifications.entity,
       -- Within one transaction, such as the change of a series, the first event is shown.
       body = case when n.created_at = now() then n.body else v_body end,
       entity_id = case when n.created_at = now() then n.entity_id else add_notifications.entity_id end,
@@ -84,8 +84,9 @@ begin
     where n.kind = add_notifications.kind and n.subject_key = v_key and n.created_at > now() - interval '1 hour' and n.user_id = t.user_id
     returning n.user_id
   )
-  insert into notifications (user_id, kind, title, body, entity, entity_id, subject_key, read_at, mail_at)
+  insert into notifications (user_id, kind, title, body, entity, entity_id, subject_key, occurrences, read_at, mail_at)
   select t.user_id, add_notifications.kind, v_title, v_body, add_notifications.entity, add_notifications.entity_id, v_key,
+    add_notifications.occurrences,
     case when not t.in_inbox then now() end,
     case t.mail when 'AT_ONCE' then now() when 'DAILY' then next_digest_at(t.user_id) end
   from recipients t
@@ -213,7 +214,9 @@ comment on function queue_notification_mails is 'Queues one mail per user with d
 create or replace function begin_notification_mail(mail_id uuid) returns table (
   email text, title text, body text, occurrences integer, happened_at timestamptz, time_zone text, locale text, id uuid
 ) as $$
-  select u.email, n.title, n.body, n.occurrences, n.created_at, time_zone_of(u.id), locale_of(u.id), n.id
+  select u.email, n.title, n.body,
+    -- The title of a watch has the number of rows.
+    case n.kind when 'WATCH_MATCHED' then 1 else n.occurrences end, n.created_at, time_zone_of(u.id), locale_of(u.id), n.id
   from notifications n join users u on u.id = n.user_id
   where n.mail_id = begin_notification_mail.mail_id and n.mailed_at is null and u.is_active
   order by n.created_at desc, n.id desc

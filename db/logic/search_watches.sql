@@ -296,8 +296,11 @@ comment on function due_watches is 'The watches with events to deliver, with the
 create or replace function notify_watch_owners(checked jsonb) returns integer as $$
 declare
   v_watch search_watches;
-  v_lines text;
+  v_last notifications;
+  v_key text;
+  v_lines text[];
   v_number integer;
+  v_total integer;
   v_count integer := 0;
 begin
   for v_watch in
@@ -308,7 +311,7 @@ begin
       delete from search_watch_notices n where n.watch_id = v_watch.id and checked -> v_watch.id::text ? n.row_id::text
       returning n.id, n.event, n.name, n.row_id
     )
-    select count(*), string_agg(t.line, E'\n' order by t.id) filter (where t.place <= 10) into v_number, v_lines
+    select count(*), array_agg(t.line order by t.id) filter (where t.place <= 10) into v_number, v_lines
     from (
       select t.id, row_number() over (order by t.id) as place,
         format('%s: %s', case t.event when 'CREATED' then 'New' when 'MATCHES' then 'Matches' when 'LEAVES' then 'No longer matches' else 'Changed' end, t.name) as line
@@ -318,12 +321,26 @@ begin
     where w.id = v_watch.id and not exists (select from search_watch_notices n where n.watch_id = w.id);
     continue when v_number = 0;
     perform record_watch_read(v_watch, v_number);
-    -- A new subject key for each delivery, so that deliveries within an hour are not merged.
+    -- Deliveries within an hour are merged into one notification, which lists the latest rows first.
+    select n.* into v_last from notifications n
+    where n.user_id = v_watch.user_id and n.kind = 'WATCH_MATCHED' and n.subject_key = v_watch.id::text
+      and n.created_at > now() - interval '1 hour' for update;
+    v_key := v_watch.id::text;
+    -- A mail that is being sent may already hold the earlier text.
+    if v_last.mail_id is not null and v_last.mailed_at is null then
+      v_last := null;
+      v_key := uuidv7()::text;
+    end if;
+    v_total := v_number + coalesce(v_last.occurrences, 0);
+    v_lines := (v_lines || (string_to_array(v_last.body, E'\n'))[:least(v_last.occurrences, 10)])[:10];
     perform add_notifications(array[v_watch.user_id], 'WATCH_MATCHED',
-      format('“%s”: %s', v_watch.name, case v_number when 1 then '1 row' else v_number || ' rows' end),
-      v_lines || case when v_number > 10 then format(E'\n%s more', v_number - 10) else '' end,
-      'SearchWatch', v_watch.id::text, uuidv7()::text, 'INBOX' = any (v_watch.channels),
-      case when 'EMAIL' = any (v_watch.channels) then 'AT_ONCE' else 'OFF' end::notification_mail);
+      format('“%s”: %s', v_watch.name, case v_total when 1 then '1 row' else v_total || ' rows' end),
+      array_to_string(v_lines, E'\n') || case when v_total > cardinality(v_lines) then format(E'\n%s more', v_total - cardinality(v_lines)) else '' end,
+      'SearchWatch', v_watch.id::text, v_key, 'INBOX' = any (v_watch.channels),
+      case when 'EMAIL' = any (v_watch.channels) then 'AT_ONCE' else 'OFF' end::notification_mail, v_number);
+    -- Rows after the mail are in another one, an hour later.
+    update notifications n set mail_at = n.mailed_at + interval '1 hour', mail_id = null, mailed_at = null
+    where n.id = v_last.id and n.mailed_at is not null and 'EMAIL' = any (v_watch.channels);
     v_count := v_count + 1;
   end loop;
   return v_count;

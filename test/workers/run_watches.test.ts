@@ -267,15 +267,73 @@ describe("a watch", () => {
     expect(await delivered(daily)).toEqual([["“Cheap”: 2 rows", "New: First", "New: Second"]]);
   });
 
-  test("keeps the events of two deliveries within an hour", async () => {
+  test("merges deliveries within an hour into one notification, with the latest rows first", async () => {
     const region = randomUUID();
     const id = await watching({ query: `region:"${region}"` });
     await makeProducts(region, "First");
     await run();
-    await makeProducts(region, "Second");
+    await sql("update notifications set read_at = now() where entity_id = $1", [id]);
+    await makeProducts(region, "Second", "Third");
     await run();
     expect(await delivered(id)).toEqual([
-      ["“Cheap”: 1 row", "New: First"],
+      ["“Cheap”: 3 rows", "New: Second", "New: Third", "New: First"],
+    ]);
+    const [row] = await sql("select read_at, occurrences from notifications where entity_id = $1", [
+      id,
+    ]);
+    expect(row).toEqual({ read_at: null, occurrences: 3 });
+    await sql(
+      `insert into products (erp_product_number, name, region)
+       select gen_random_uuid(), 'Wine ' || n, $1 from generate_series(1, 9) n`,
+      [region],
+    );
+    await run();
+    const [[title, ...lines] = []] = await delivered(id);
+    expect(title).toBe("“Cheap”: 12 rows");
+    expect(lines.slice(-2)).toEqual(["New: Second", "2 more"]);
+
+    await sql(
+      "update notifications set created_at = now() - interval '61 minutes' where entity_id = $1",
+      [id],
+    );
+    await makeProducts(region, "Later");
+    await run();
+    expect((await delivered(id)).at(-1)).toEqual(["“Cheap”: 1 row", "New: Later"]);
+  });
+
+  test("mails rows that come after a mail an hour later, in one more mail", async () => {
+    const region = randomUUID();
+    const id = await watching({ query: `region:"${region}"`, channels: ["EMAIL"] });
+    const mails = () =>
+      sql<{ mailed: boolean; claimed: boolean; minutes: number }>(
+        `select mailed_at is not null as mailed, mail_id is not null as claimed,
+           round(extract(epoch from mail_at - now()) / 60)::integer as minutes
+         from notifications where entity_id = $1 order by created_at, id`,
+        [id],
+      );
+    await makeProducts(region, "First");
+    await run();
+    expect(await mails()).toEqual([{ mailed: false, claimed: false, minutes: 0 }]);
+    // A mail that is being sent cannot take further rows.
+    await sql("update notifications set mail_id = uuidv7() where entity_id = $1", [id]);
+    await makeProducts(region, "Second");
+    await run();
+    expect(await mails()).toEqual([
+      { mailed: false, claimed: true, minutes: 0 },
+      { mailed: false, claimed: false, minutes: 0 },
+    ]);
+    await sql(
+      "update notifications set mailed_at = now() where entity_id = $1 and mail_id is not null",
+      [id],
+    );
+    await makeProducts(region, "Third");
+    await run();
+    expect(await mails()).toEqual([
+      { mailed: false, claimed: false, minutes: 60 },
+      { mailed: false, claimed: false, minutes: 0 },
+    ]);
+    expect(await delivered(id)).toEqual([
+      ["“Cheap”: 2 rows", "New: Third", "New: First"],
       ["“Cheap”: 1 row", "New: Second"],
     ]);
   });
@@ -386,10 +444,7 @@ describe("a watch", () => {
     await again({ isPaused: false });
     await move(moved!, second);
     await run();
-    expect(await delivered(id)).toEqual([
-      ["“Cheap”: 1 row", "Matches: Moved"],
-      ["“Cheap”: 1 row", "Matches: Moved"],
-    ]);
+    expect(await delivered(id)).toEqual([["“Cheap”: 2 rows", "Matches: Moved", "Matches: Moved"]]);
   });
 });
 
