@@ -125,7 +125,12 @@ async function explainFailures<T>(
     // A locked table is no error of the file; the caller retries.
     if (!isDatabaseError(error) || isBusy(error)) throw error;
     const { line, advice } = await locate(client, file, text, error);
-    throw refusalOf(file, { error, line, advice: [...advice, ...adviceOfLogic(error, later)] });
+    const all = [
+      ...advice,
+      ...adviceOfLogic(error, later),
+      ...(await adviceOfOverloads(client, error)),
+    ];
+    throw refusalOf(file, { error, line, advice: all });
   }
 }
 
@@ -136,6 +141,27 @@ function adviceOfLogic({ code, message }: DatabaseError, later: readonly SqlFile
   return file
     ? [`${shownPath(file.path)} makes it, after all migrations: move this view to \`logic\``]
     : [];
+}
+
+/** Advice for a call that fits two functions: one may be left from before its parameters changed. */
+async function adviceOfOverloads(
+  client: pg.ClientBase,
+  { code, message }: DatabaseError,
+): Promise<string[]> {
+  const name = code === "42725" ? /^function (?:\w+\.)?(\w+)\(/.exec(message)?.[1] : undefined;
+  if (name === undefined) return [];
+  await client.query("rollback to savepoint office_file");
+  // Functions that this transaction has not created or replaced.
+  const { rows } = await client.query<{ signature: string }>(
+    `select p.oid::regprocedure::text as signature from pg_proc p
+     where p.proname = $1 and p.pronamespace = current_schema()::regnamespace
+       and age(p.xmin) > age(pg_current_xact_id()::xid) order by 1`,
+    [name],
+  );
+  return rows.map(
+    ({ signature }) =>
+      `The schema has ${signature} from before. If its parameters changed, drop it in a migration: \`drop function if exists ${signature}\``,
+  );
 }
 
 /** Finds the failed line by PostgreSQL's error position, or by running the file again statement by statement. */

@@ -785,7 +785,8 @@ product. `format` is `XLSX`, `CSV` or `JSONL`.
 
 `createListExport` exports the rows of any list that the caller may read, such as `orders`, `customers` or `campaigns`, and
 of the audit log (`auditLogs`). It needs `exports.create` and the permission of the list. In the console it is the button
-**Export** of a list, which takes its query, its order and its columns, or a template of the list.
+**Export** of a list, which takes its query, its order and its columns, or a template of the list. **Save columns as
+template** there opens the form of a new template with these columns.
 
 ```graphql
 mutation { createListExport(input: {

@@ -51,6 +51,8 @@ create or replace function next_digest_at(user_id uuid, at timestamptz default n
 $$ language sql stable;
 comment on function next_digest_at is 'The next 08:00 in the user''s time zone, on a Monday with `is_weekly`.';
 
+-- Schemas from before `occurrences` was a parameter.
+drop function if exists add_notifications(uuid[], notification_kind, text, text, text, text, text, boolean, notification_mail);
 -- Repetitions within an hour are merged into one notification, which becomes unread again and is not mailed at once
 -- again. `in_inbox` and `mail` override the preferences.
 create or replace function add_notifications(

@@ -312,6 +312,7 @@ describe("the export menu", () => {
       expect(items.slice(3)).toEqual([
         "With template Price list",
         "With template Stock and ratings",
+        "Save columns as template …",
       ]);
       await expectAccessible();
       await page.getByRole("menuitem", { name: "With template Price list" }).click();
@@ -329,8 +330,38 @@ describe("the export menu", () => {
     await withJourney({ browser, service }, { token }, async ({ page, open }) => {
       await open("/products?q=000007");
       await page.getByText("1 row found").waitFor();
-      expect(await itemsAt(page, "With template Tasting sheet")).toHaveLength(6);
+      expect(await itemsAt(page, "With template Tasting sheet")).toHaveLength(7);
     });
+  });
+
+  test("saves the columns of the list as a template", async () => {
+    await withJourney({ browser, service }, { token }, async ({ page, open, expectAccessible }) => {
+      await open("/products?cols=name,wineTypeId,vintage");
+      await page.getByRole("button", { name: "Export" }).click();
+      await page.getByRole("menuitem", { name: "Save columns as template …" }).click();
+      await heading(page, "New template").waitFor();
+      await expectAccessible();
+      // The name has the focus.
+      await page.keyboard.type("Types and vintages");
+      await page.keyboard.press("ControlOrMeta+s");
+      await heading(page, "Types and vintages").waitFor();
+    });
+    const { rows } = await service.database.pool.query(
+      `select t.entity, t.kind, array(
+         select c.field || ' ' || c.title from export_template_columns c where c.template_id = t.id order by c.position
+       ) as columns
+       from export_templates t where t.name = 'Types and vintages'`,
+    );
+    expect(rows).toEqual([
+      {
+        entity: "products",
+        kind: "TABLE",
+        columns: ["name Name", "wineType.name Wine type", "vintage Vintage"],
+      },
+    ]);
+    await service.database.pool.query(
+      "delete from export_templates where name = 'Types and vintages'",
+    );
   });
 
   test("offers no template of another list, and none without the permission", async () => {
@@ -343,7 +374,10 @@ describe("the export menu", () => {
       );
       await page.getByRole("button", { name: "Export" }).click();
       await answered;
-      expect(await page.getByRole("menuitem").allTextContents()).toEqual(formats);
+      expect(await page.getByRole("menuitem").allTextContents()).toEqual([
+        ...formats,
+        "Save columns as template …",
+      ]);
     });
     await withJourney({ browser, service }, { token: buyer.token }, async ({ page, open }) => {
       await open("/products?q=000007");

@@ -255,6 +255,28 @@ describe("the migrate command", () => {
     expect(code).toBe(1);
   });
 
+  test("names a function that is left from before its parameters changed", async () => {
+    await database.pool.query(
+      "create function cellar_note(note text) returns text language sql as 'select note'",
+    );
+    try {
+      await own.logic(
+        "cellars",
+        `create or replace function cellar_note(note text, times integer default 1) returns text as $$ select note $$ language sql;
+         select cellar_note('deep');`,
+      );
+      const { code, output } = await runMigrate(database.url, own.path);
+      expect(output).toContain("cellars.sql:2: function cellar_note(unknown) is not unique");
+      expect(output).toContain(
+        "The schema has cellar_note(text) from before. If its parameters changed, drop it in a migration: `drop function if exists cellar_note(text)`",
+      );
+      expect(output).not.toContain("cellar_note(text,integer) from before");
+      expect(code).toBe(1);
+    } finally {
+      await database.pool.query("drop function cellar_note(text)");
+    }
+  });
+
   test("rejects a missing folder of own SQL", async () => {
     const { code, output } = await runMigrateProcess(database.url, `${own.path}/elsewhere`);
     expect(output).toContain('has no folder "migrations" or "logic"');

@@ -70,6 +70,7 @@ export const en = {
     new: (one: string) => `New ${one}`,
     export: "Export",
     formats: { XLSX: "Excel workbook", CSV: "CSV", JSONL: "JSON Lines" },
+    saveTemplate: "Save columns as template …",
     withTemplate: (name: string) => `With template ${name}`,
     exported: (title: string) => `The export of ${title.toLowerCase()} has started`,
     showExport: "Show it",

@@ -30,6 +30,14 @@ export function ExportMenu(props: ExportMenuProps): ReactNode {
   const { catalogue } = useEntities();
   const [isOpen, setIsOpen] = useState(false);
   const templates = useTemplates(entity, isOpen).filter(({ kind }) => kind !== "FORM" || isOneRow);
+  const templateEntity = catalogue.entities.find(({ typeName }) => typeName === "ExportTemplate");
+  // The form of a new template, with the columns of the list.
+  const saveTemplate = ({ name }: Entity) =>
+    void navigate({
+      to: "/$entity/new",
+      params: { entity: name },
+      search: { entity: entity.name, kind: "TABLE", columns: templateColumns(columns) },
+    });
   const mutation = useMutation({
     mutationFn: (choice: Choice) =>
       ask<{ job: { id: string; __typename: string } }>(
@@ -87,6 +95,15 @@ export function ExportMenu(props: ExportMenuProps): ReactNode {
               {en.list.withTemplate(name)}
             </MenuItem>
           ))}
+          {templateEntity?.canCreate && (
+            <MenuItem
+              className="menu-item"
+              textValue={en.list.saveTemplate}
+              onAction={() => saveTemplate(templateEntity)}
+            >
+              {en.list.saveTemplate}
+            </MenuItem>
+          )}
         </Menu>
       </Popover>
     </MenuTrigger>
@@ -113,6 +130,14 @@ function useTemplates({ name }: Entity, isWanted: boolean): readonly Template[] 
     enabled: isWanted && permissions.includes("exports.read"),
   });
   return data?.templates ?? [];
+}
+
+/** The columns of a template as its form takes them. */
+function templateColumns(columns: readonly EntityField[]): string {
+  const lines = columns.map((column) =>
+    JSON.stringify({ field: exportedName(column), title: column.title }),
+  );
+  return `[\n  ${lines.join(",\n  ")}\n]`;
 }
 
 /** The exported field of a column; for a reference, the name of the other row. */
