@@ -2,9 +2,9 @@
 with wanted (key, description) as (
   values
     ('users.read', 'See all users and their roles'),
-    ('users.update', 'Activate, deactivate and change users, and give them roles'),
-    ('roles.read', 'See roles and what they hold'),
-    ('roles.create', 'Make roles'),
+    ('users.update', 'Activate, deactivate and change users, and assign roles to them'),
+    ('roles.read', 'See roles and their permissions'),
+    ('roles.create', 'Create roles'),
     ('roles.update', 'Change roles'),
     ('roles.delete', 'Delete roles'),
     ('permissions.read', 'See the list of permissions'),
@@ -12,7 +12,7 @@ with wanted (key, description) as (
     ('invitations.create', 'Invite people, resend and revoke invitations'),
     ('audit.read', 'Read the audit log'),
     ('campaigns.read', 'See campaigns, their products and authors'),
-    ('campaigns.create', 'Make campaigns'),
+    ('campaigns.create', 'Create campaigns'),
     ('campaigns.update', 'Change campaigns'),
     ('campaigns.delete', 'Delete campaigns, one or all'),
     ('products.read', 'See products, their prices and images, and wine types'),
@@ -25,7 +25,7 @@ with wanted (key, description) as (
     ('erpsync.run', 'Start imports from the ERP and edit mapping rules'),
     ('orders.read', 'See orders'),
     ('exports.create', 'Start exports'),
-    ('exports.read', 'See and download one''s own exports, and see templates'),
+    ('exports.read', 'See and download own exports, and see templates'),
     ('departments.read', 'See departments and colleagues'),
     ('ai.use', 'Use the assistant'),
     ('customers.read', 'See customers and notes about them'),
@@ -34,9 +34,9 @@ with wanted (key, description) as (
     ('departments.update', 'Add, change and delete departments'),
     ('exporttemplates.update', 'Add, change and delete export templates'),
     ('resources.update', 'Add, change and delete rooms, vehicles and other resources'),
-    ('resourcebookings.update', 'Change and cancel the bookings of everybody'),
-    ('absences.read', 'See the absences of everybody with their type and note'),
-    ('absences.update', 'Decide on the absences of others and enter them'),
+    ('resourcebookings.update', 'Change and cancel the bookings of all users'),
+    ('absences.read', 'See the absences of all users with their type and note'),
+    ('absences.update', 'Approve, decline and enter the absences of other users'),
     ('documentation.update', 'Write the handbook'),
     ('settings.update', 'Change the settings of the office; receive notifications about the search engine')
 )

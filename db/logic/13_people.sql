@@ -54,7 +54,7 @@ $$ language sql stable;
 comment on function users_display_locale is '@computed
 @list off
 @notNull
-The locale in which the user reads dates and numbers: their own, or that of the office.';
+The locale for the user''s dates and numbers: the locale of the user, or of the office.';
 grant execute on function users_display_locale to office_api;
 
 create or replace function local_text(moment timestamptz, time_zone text) returns text as $$

@@ -21,7 +21,7 @@ $$ language sql stable;
 comment on function absences_working_days is '@computed
 @list 6
 @notNull
-The number of working days: Monday to Friday without public holidays, half days as halves.';
+The number of working days: Monday to Friday without public holidays. Half days count as 0.5.';
 grant execute on function absences_working_days to office_api;
 
 create or replace function absences_user_name(absence absences) returns text as $$
@@ -30,7 +30,7 @@ $$ language sql stable;
 comment on function absences_user_name is '@computed
 @title Person
 @list 1
-The name of the person; without one, their e-mail address before the @. Every reader of the absence sees it.';
+The name of the person; without a name, the part of the e-mail address before the @. Every reader of the absence can see it.';
 
 -- Readers of absences need not be able to read users.
 create or replace function absent_department_id(user_id uuid) returns uuid as $$
@@ -45,7 +45,7 @@ create or replace function absences_department_id(absence absences) returns uuid
   select absent_department_id(absence.user_id)
 $$ language sql stable;
 comment on function absences_department_id is '@computed
-The id of the department that the person has now. Every reader of the absence sees it.';
+The id of the person''s current department. Every reader of the absence can see it.';
 grant execute on function absences_user_name, absent_department_id, absences_department_id to office_api;
 
 create or replace function tg_absences__away() returns trigger as $$
@@ -109,7 +109,7 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function create_absence is '@guard login
-Requests an absence of the caller. Where there is another one at that time, the error names it.';
+Requests an absence of the caller. If another absence overlaps, the error names it.';
 
 create or replace function enter_absence(user_id uuid, input absences) returns absences as $$
 declare
@@ -134,7 +134,7 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function enter_absence is '@guard login absences.update
-Enters an approved absence of somebody else.';
+Creates an approved absence of another user.';
 
 -- The absence to change, locked; others' absences exist only for those who decide on them.
 create or replace function absence_to_change(id uuid, is_decision boolean) returns absences as $$
@@ -178,7 +178,7 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function update_absence is '@guard login
-Changes one''s own request that nobody has decided on; those of others with `absences.update`.';
+Changes a requested absence that is not decided yet. Requests of other users need `absences.update`.';
 
 create or replace function cancel_absence(id uuid) returns absences as $$
 declare
@@ -195,7 +195,7 @@ end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function cancel_absence is '@guard login
 @action bad
-Withdraws the absence. One''s own while nobody has decided on it; those of others with `absences.update`.';
+Cancels an absence. Callers can cancel their own absences before the decision; absences of other users need `absences.update`.';
 
 create or replace function decide_absence(id uuid, status absence_status, note text) returns absences as $$
 declare
@@ -221,7 +221,7 @@ $$ language plpgsql volatile security definer set search_path from current;
 comment on function approve_absence is '@guard login absences.update
 @action
 @argument note What to say about it.
-Approves the request of a colleague, who is then shown as away.';
+Approves the requested absence of a colleague. All colleagues then see the period as away.';
 
 create or replace function decline_absence(id uuid, note text default null) returns absences as $$
 begin
@@ -231,7 +231,7 @@ $$ language plpgsql volatile security definer set search_path from current;
 comment on function decline_absence is '@guard login absences.update
 @action bad
 @argument note What to say about it.
-Declines the request of a colleague.';
+Declines the requested absence of a colleague.';
 
 create or replace function away_days(starts_on date, ends_on date) returns setof absence_day as $$
 begin
@@ -252,7 +252,7 @@ $$ language plpgsql stable;
 comment on function away_days is '@guard login
 @argument starts_on The first day.
 @argument ends_on The last day, within a year.
-Who is away on each working day.';
+The people who are away on each working day.';
 
 create or replace function absence_balances(year integer, user_id uuid default null) returns setof absence_balance as $$
 declare
@@ -282,7 +282,7 @@ $$ language plpgsql stable;
 comment on function absence_balances is '@guard login
 @argument year The calendar year.
 @argument user_id Whose; the caller by default. Others need `absences.read` or `absences.update`.
-The working days of a year that somebody is absent, by reason.';
+The working days of a year on which a user is absent, by reason.';
 
 grant execute on function create_absence, enter_absence, update_absence, cancel_absence, approve_absence, decline_absence,
   away_days, absence_balances
@@ -293,7 +293,7 @@ create or replace function users_away_until(person users) returns date as $$
   where w.user_id = users_away_until.person.id and (now() at time zone office_time_zone())::date between w.starts_on and w.ends_on
 $$ language sql stable;
 comment on function users_away_until is '@computed
-The last day of an absence that the person has today; null for one who is here.';
+The last day of the user''s current absence; null without an absence today.';
 
 create or replace function campaigns_is_author_away(campaign campaigns) returns boolean as $$
   select exists (
@@ -304,5 +304,5 @@ create or replace function campaigns_is_author_away(campaign campaigns) returns 
   where is_login()
 $$ language sql stable;
 comment on function campaigns_is_author_away is '@computed
-Whether the author is away on the day of the campaign; null for tokens with scopes, which cannot read absences.';
+Whether the author is away on the day of the campaign; null for scoped tokens, which cannot read absences.';
 grant execute on function users_away_until, campaigns_is_author_away to office_api;

@@ -298,7 +298,7 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function update_role is '@guard roles.update
-Changes a role; fields left out stay unchanged. Callers can neither add nor remove permissions that they lack.';
+Changes a role; omitted fields stay unchanged. Callers can neither add nor remove permissions that they lack.';
 
 create or replace function delete_role(id uuid) returns boolean as $$
 declare

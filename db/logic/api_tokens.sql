@@ -176,7 +176,7 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function revoke_api_token is '@guard principal
-Revokes an API token and all tokens created with it; repeating this changes nothing. Users may revoke their own tokens, except with a scoped token; all others need `users.update` and the permissions of the token.';
+Revokes an API token and all tokens created with it; repeating the call changes nothing. Users may revoke their own tokens, but not with a scoped token. Revoking other tokens needs `users.update` and the permissions of the token.';
 
 create or replace function revoke_current_api_token() returns boolean as $$
 begin
@@ -189,7 +189,7 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function revoke_current_api_token is '@guard principal
-Revokes the API token of the request and all tokens created with it. Any token may do this, for programs whose token has leaked; a session may not. Later requests with the token, including a repeat of this one, are `UNAUTHENTICATED`.';
+Revokes the API token of the request and all tokens created with it. Every token may revoke itself, for example after a leak; a session may not use this mutation. Later requests with the token, including a repeat of this one, fail with `UNAUTHENTICATED`.';
 
 grant execute on function create_my_api_token, create_user_api_token, revoke_api_token, revoke_current_api_token to office_api;
 

@@ -140,7 +140,7 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function create_resource_booking is '@guard login
-Books a resource for the caller; with `repeatWeeks` and `repeatUntil` a series at the same time of day in the office''s time zone, of which the first is returned. Where it is booked at one of these times already, nothing is booked and the error names the bookings in the way.';
+Books a resource for the caller. With `repeatWeeks` and `repeatUntil`, books a series at the same time of day in the office''s time zone and returns the first booking. If the resource is already booked at one of these times, nothing is booked and the error names the conflicting bookings.';
 
 create or replace function update_resource_booking(id uuid, input resource_bookings, given text[]) returns resource_bookings as $$
 declare
@@ -160,7 +160,7 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function update_resource_booking is '@guard login
-Changes one''s own booking that is not over; those of others with `resourcebookings.update`. Of a series it changes this one only.';
+Changes a booking that has not ended. Bookings of other users need `resourcebookings.update`. Other bookings of the series stay unchanged.';
 
 -- The booking and those after it in its series, locked.
 create or replace function bookings_of_series(booking resource_bookings) returns setof resource_bookings as $$
@@ -211,7 +211,7 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function update_resource_booking_series is '@guard login
-Changes a booking and all later ones of its series: all get its resource, title, attendees and note, and move as far as it moves in the office''s time zone. All or nothing.';
+Changes a booking and all later bookings of its series. All get its resource, title, attendees and note, and move by the same time in the office''s time zone. If one booking cannot be changed, none is.';
 
 create or replace function cancel_resource_booking_series(id uuid) returns resource_bookings as $$
 declare
@@ -224,7 +224,7 @@ end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function cancel_resource_booking_series is '@guard login
 @action bad if series_id
-Cancels the booking and all later ones of its series.';
+Cancels a booking and all later bookings of its series.';
 
 create or replace function cancel_resource_booking(id uuid) returns resource_bookings as $$
 declare
@@ -236,7 +236,7 @@ end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function cancel_resource_booking is '@guard login
 @action bad
-Gives the resource free again. One''s own booking that is not over; those of others with `resourcebookings.update`.';
+Cancels a booking that has not ended. Bookings of other users need `resourcebookings.update`.';
 
 create or replace function free_resources(
   "from" timestamptz, "to" timestamptz, kind resource_kind default null, capacity integer default null
@@ -263,7 +263,7 @@ comment on function free_resources is '@guard login
 @argument to Its end.
 @argument kind Only resources of this kind.
 @argument capacity Only resources for at least so many people.
-The resources that nobody has booked in that time, by name.';
+The resources without a booking in the given period, by name.';
 
 grant execute on function create_resource_booking, update_resource_booking, update_resource_booking_series, cancel_resource_booking,
   cancel_resource_booking_series, free_resources

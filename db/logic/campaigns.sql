@@ -105,7 +105,7 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function create_campaign is '@guard campaigns.create
-Creates a campaign. With a product, a missing `vintage` or `color` is copied from the product and its wine type; an explicit null stays null.';
+Creates a campaign. With a product, an omitted `vintage` or `color` is copied from the product or its wine type; an explicit null stays null.';
 
 create or replace function update_campaign(id uuid, input campaigns, given text[]) returns campaigns as $$
 declare
@@ -129,7 +129,7 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function update_campaign is '@guard campaigns.update
-Changes a campaign; fields left out stay unchanged, null clears an optional field, and `productId: null` detaches the product.';
+Changes a campaign. Omitted fields stay unchanged, null clears an optional field, and `productId: null` removes the link to the product.';
 
 create or replace function delete_campaign(id uuid) returns boolean as $$
 begin

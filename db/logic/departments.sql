@@ -61,7 +61,7 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function update_department is '@guard departments.update
-Changes a department; fields left out stay unchanged.';
+Changes a department; omitted fields stay unchanged.';
 
 create or replace function delete_department(id uuid) returns boolean as $$
 begin
@@ -77,6 +77,6 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function delete_department is '@guard departments.update
-Deletes a department; its members then have none.';
+Deletes a department; its members then have no department.';
 
 grant execute on function create_department, update_department, delete_department to office_api;

@@ -185,7 +185,7 @@ $$ language plpgsql stable security definer set search_path from current;
 comment on function documentation_page_by_slug is '@guard login
 @nullable
 @argument slug The current or an earlier address. The `slug` of the result is the current one.
-The page with this address; null when the caller can see no such page.';
+The page with this address; null when it does not exist or the caller cannot read it.';
 
 create or replace function any_word(query tsquery) returns tsquery as $$
   select string_agg(m[1], ' | ')::tsquery from regexp_matches(querytree(any_word.query), '(''(?:[^'']|'''')+'')', 'g') as m
@@ -262,7 +262,7 @@ $$ language plpgsql stable;
 comment on function search_documentation is '@guard login
 @argument text Words in Danish or English; "a phrase" in quotes, `-word` for pages without it, `or` between alternatives.
 @argument first The number of pages, 50 at most.
-The visible handbook pages with these words in title, tags or body, best match first.';
+The readable handbook pages with these words in the title, tags or body, best match first.';
 
 create or replace function documentation_version(id uuid) returns documentation_versions as $$
 begin
@@ -293,6 +293,6 @@ end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function restore_documentation_version is '@guard login documentation.update
 @action
-Restores the title and body of this version as a new version, and returns the new version.';
+Restores the title and body of a version as a new version, and returns the new version.';
 
 grant execute on function documentation_page_by_slug, search_documentation, documentation_version, restore_documentation_version to office_api;

@@ -143,7 +143,7 @@ end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function anonymise_customer is '@guard customers.erase customers.read
 @action bad unless erased_at
-Erases the personal data of a customer for good: from the customer and its orders, with the notes about it, in searches and in the audit log. Amounts and lines of orders stay. Imports from the ERP do not bring the data back.';
+Permanently erases the personal data of a customer: from the customer and its orders, the notes about it, searches and the audit log. Amounts and lines of orders stay. Imports from the ERP do not restore the data.';
 
 create or replace function anonymise_user(user_id uuid) returns users as $$
 declare
@@ -186,7 +186,7 @@ $$ language plpgsql volatile security definer set search_path from current;
 comment on function anonymise_user is '@guard login users.update
 @action bad unless is_active
 @argument user_id An inactive user.
-Erases the personal data of a former user for good: name, address and picture, the conversations with the assistant, notifications, watches and feeds, and the values in the audit log. Campaigns, bookings and decisions stay, as those of a former user. The user can no longer be activated.';
+Permanently erases the personal data of a former user: name, e-mail address and picture, the conversations with the assistant, notifications, search watches and calendar feeds, and the values in the audit log. Campaigns, bookings and decisions stay, attributed to a former user. The user can no longer be activated.';
 grant execute on function anonymise_customer, anonymise_user to office_api;
 
 -- Recorded in the log itself, so that nobody can hide a change by a made-up erasure.

@@ -73,7 +73,7 @@ end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function create_erp_mapping_rule is '@guard erpsync.run
 @argument recheck Whether to queue the re-import of all orders with a mapping gap, as `recheckErpOrderImportIssues`.
-Creates a mapping rule. It clears the issues of its code and key when their orders are next imported.';
+Creates a mapping rule. The rule clears the issues with its code and key when their orders are next imported.';
 grant execute on function create_erp_mapping_rule to office_api;
 
 -- Security definer, because row-level security would be evaluated for each of many rows; the caller may read all of

@@ -202,7 +202,7 @@ begin
 end;
 $$ language plpgsql stable security definer set search_path from current;
 comment on function export_fields is '@guard exports.read
-The product fields that templates can show: its columns, those of its wine type, its first picture, its ratings, and its price of each existing type and currency.';
+The product fields available in templates: the fields of the product and of its wine type, its first picture, its ratings, and its price for each existing type and currency.';
 
 create or replace function list_export_fields(fields jsonb) returns setof export_field_view as $$
   select * from jsonb_populate_recordset(null::export_field_view, list_export_fields.fields)

@@ -6,7 +6,7 @@ $$ language sql stable;
 comment on function export_templates_owner_name is '@computed
 @title Owner
 @list 5
-The name of the user who takes care of the template: its creator, or who took it over. Null for scoped tokens and without one.';
+The name of the template''s owner: the user who created the template, or to whom it was handed over. Null for scoped tokens and without an owner.';
 grant execute on function export_templates_owner_name to office_api;
 
 -- The database knows the fields of products only. For other lists the server has checked the fields and passes their
@@ -132,7 +132,7 @@ begin
   return v_template.id;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function update_export_template is 'Changes a template; fields left out stay unchanged. Returns its id.';
+comment on function update_export_template is 'Changes a template; omitted fields stay unchanged. Returns its id.';
 
 create or replace function drop_unused_workbook(id uuid) returns void as $$
   delete from export_workbooks w
@@ -153,7 +153,7 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function delete_export_template is '@guard exporttemplates.update
-Deletes a template. Completed exports stay; waiting exports of it fail.';
+Deletes a template. Completed exports stay; waiting exports that use the template fail.';
 
 -- An upload: store the key, send the file, then mark the workbook as complete.
 create or replace function begin_workbook(kind export_template_kind) returns table (id uuid, key text) as $$

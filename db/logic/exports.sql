@@ -16,7 +16,7 @@ comment on function export_jobs_download_path is '@computed
 @title File
 @widget file
 @list off
-The address below that of the service from which the file is downloaded; null while there is none.';
+The download path of the file, relative to the address of the service; null without a file.';
 grant execute on function export_jobs_download_path to office_api;
 
 -- A workbook cannot be written as text, because it has no table of columns.
@@ -203,7 +203,7 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function delete_export_job is '@guard exports.create
-Deletes an export of the caller with its file; a running export is stopped.';
+Deletes an export of the caller with its file; stops a running export.';
 
 grant execute on function
   create_data_export_from_template, list_export_template, start_list_export, cancel_export_job, delete_export_job

@@ -85,7 +85,7 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function create_invitation is '@guard invitations.create
-Invites a person by e-mail: creates an inactive user with the role, and a pending invitation. It replaces an earlier invitation of the same person, for which the caller must hold the permissions of that role as well.';
+Invites a person by e-mail: creates an inactive user with the role, and a pending invitation. The invitation replaces an earlier one of the same person; the caller must then also hold the permissions of the earlier role.';
 
 -- Returns an invitation that can be resent or revoked, locked with its user.
 create or replace function open_invitation(id uuid) returns invitations as $$
@@ -163,7 +163,7 @@ end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function revoke_invitation is '@guard invitations.create
 @action bad
-Revokes an invitation: its status becomes `expired`, and the user stays inactive and loses the role. The caller must hold all permissions of the role or be the inviter. Repeating this changes nothing.';
+Revokes an invitation: its status becomes `expired`, and the user stays inactive and loses the role. The caller must hold all permissions of the role or be the inviter. Repeating the call changes nothing.';
 
 grant execute on function create_invitation, resend_invitation, revoke_invitation to office_api;
 

@@ -16,7 +16,7 @@ $$ language sql stable;
 comment on function jobs_title is '@computed
 @list 1
 @notNull
-The kind of work, as a title.';
+The title of the job''s kind.';
 
 create or replace function jobs_can_retry(job jobs) returns boolean as $$
   select jobs_can_retry.job.state in ('FAILED', 'CANCELLED')
@@ -80,7 +80,7 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function retry_job is '@guard login
-Queues a failed or cancelled job of the caller again, with all its attempts. Needs the permission that starting it needed; `canRetry` says whether the kind allows it.';
+Queues a failed or cancelled job of the caller again, with all its attempts. The caller needs the permission that starts such a job; `canRetry` states whether the job can be retried.';
 
 create or replace function cancel_job(id uuid) returns jobs as $$
 declare
@@ -106,7 +106,7 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function cancel_job is '@guard login
-Removes a waiting job of the caller from the queue; a running one is a `CONFLICT`. `canCancel` says whether the kind allows it.';
+Removes a waiting job of the caller from the queue; fails with `CONFLICT` for a running job. `canCancel` states whether the job can be cancelled.';
 grant execute on function retry_job, cancel_job to office_api;
 
 -- Jobs that disappeared from the queue without a report, such as rows removed by hand.

@@ -144,7 +144,7 @@ $$ language plpgsql volatile security definer set search_path from current;
 comment on function mark_notifications_read is '@guard login
 @argument ids Which ones, 1000 at most.
 @argument all All of the caller''s, instead of `ids`.
-Marks notifications as read; returns the number of those that were unread.';
+Marks notifications as read, and returns the number of those that were unread.';
 
 create or replace function mark_notification_read(id uuid) returns notifications as $$
 declare
@@ -162,7 +162,7 @@ end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function mark_notification_read is '@guard login
 @action unless read_at
-Marks the notification as read.';
+Marks a notification as read.';
 
 create or replace function update_notification_preference(id uuid, input notification_preferences, given text[])
 returns notification_preferences as $$

@@ -5,7 +5,7 @@ comment on table order_import_issues is '@read orders.read
 @audit off because a row tells its own history: when it was seen first and last, and when it was resolved
 @root off
 @defaultOrder kind, code, key
-One cause for which an order could not be understood whole.';
+An issue of an order that the import could not interpret completely.';
 select protect_table('order_import_issues');
 select ensure_policy('order_import_issues', 'order_import_issues_of_import', 'select', 'office_api', '(select has_permission(''erpsync.read''))');
 
@@ -309,5 +309,5 @@ begin
 end;
 $$ language plpgsql stable security definer set search_path from current;
 comment on function erp_order_health is '@guard erpsync.read
-The number of orders with open issues from their last import, without superseded orders.';
+The numbers of orders with open issues from their last import, without superseded orders.';
 grant execute on function erp_order_health to office_api;

@@ -34,7 +34,7 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function logout_everywhere is '@guard session
-Ends all sessions of the caller, including the current one; returns their number. API tokens and calendar feeds stay valid.';
+Ends all sessions of the caller, including the current one, and returns their number. API tokens and calendar feeds stay valid.';
 grant execute on function logout_everywhere to office_api;
 
 create or replace function hand_over(from_user_id uuid, to_user_id uuid) returns handed_over as $$
@@ -76,5 +76,5 @@ $$ language plpgsql volatile security definer set search_path from current;
 comment on function hand_over is '@guard login users.update
 @argument from_user_id The user who leaves.
 @argument to_user_id The active user who takes over.
-Transfers the open campaigns, future bookings, export templates and search watches of one user to another, such as before a deactivation.';
+Transfers the open campaigns, future bookings, export templates and search watches of one user to another, for example before a deactivation.';
 grant execute on function hand_over to office_api;

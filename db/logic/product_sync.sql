@@ -8,9 +8,9 @@ do $$ begin
   end if;
 end $$;
 comment on type trigger_product_sync_input is 'The products to synchronise, 1 to 1000, in either list or both.';
-comment on column trigger_product_sync_input.product_ids is 'Ids of existing products. Unknown ids are not accepted.';
+comment on column trigger_product_sync_input.product_ids is 'The ids of existing products. Unknown ids are not accepted.';
 comment on column trigger_product_sync_input.erp_product_numbers is
-  'Product numbers of the ERP, also of products that do not exist here yet. Surrounding spaces and duplicates are ignored.';
+  'Product numbers of the ERP, including products that do not exist in this service yet. Surrounding spaces and duplicates are ignored.';
 comment on type trigger_product_sync_payload is 'An acknowledgement of the request, not its result.';
 comment on column trigger_product_sync_payload.accepted is '@notNull
 Whether a synchronisation was started; false when no product was accepted.';
@@ -86,7 +86,7 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function trigger_product_sync is '@guard productsync.run
-Starts the synchronisation of the listed products with the ERP. Returns only an acknowledgement; the call of the workflow is a job, which `myJobs` shows.';
+Starts the synchronisation of the given products with the ERP. Returns only an acknowledgement; a job calls the workflow, and `myJobs` returns its state.';
 grant execute on function trigger_product_sync to office_api;
 
 create or replace function product_sync_call(run_id uuid) returns setof product_sync_runs as $$

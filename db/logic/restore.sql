@@ -52,7 +52,7 @@ comment on function deletions is '@guard principal
 @argument entity_type Only rows of this type.
 @argument entity_id Only the row with this id.
 @argument limit The largest number of rows, 1 to 200.
-The rows deleted in the last seven days that the caller may restore, newest first. Rows with files are not among them.';
+The rows deleted in the last seven days that the caller may restore, newest first. Rows with files are not included.';
 grant execute on function deletions to office_api;
 
 -- Inserts all rows of one type in one statement. Columns that the audit log leaves out, and columns that were added after the
@@ -197,5 +197,5 @@ $$ language plpgsql volatile security definer set search_path from current;
 comment on function restore is '@guard principal
 @argument audit_log_id A deletion of the last seven days, as `auditLogs` and `recordHistory` list it.
 @argument together Whether to restore all rows that the same transaction deleted, such as the ratings of a reviewer or the campaigns of `deleteAllCampaigns`.
-Restores deleted rows with their ids. The caller needs the permissions to create such rows. All or nothing: existing rows are skipped; returns the number of restored rows.';
+Restores deleted rows with their ids, and returns the number of restored rows. The caller needs the permissions to create such rows. Existing rows are skipped; if another row cannot be restored, none is.';
 grant execute on function restore to office_api;

@@ -68,7 +68,7 @@ begin
 end;
 $$ language plpgsql stable security definer set search_path from current;
 comment on function search_collections is '@guard login
-The collections of the search engine that the caller''s permissions open.';
+The collections of the search engine that the caller''s permissions give access to.';
 
 create or replace function search_status() returns setof search_status_view as $$
 begin
@@ -84,6 +84,6 @@ begin
 end;
 $$ language plpgsql stable security definer set search_path from current;
 comment on function search_status is '@guard login
-The index state of the collections that the caller may search.';
+The index state of each collection that the caller may search.';
 
 grant execute on function search_config_of, global_search_of, search_collections, search_status to office_api;

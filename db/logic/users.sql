@@ -65,7 +65,7 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function update_user is '@guard principal
-Changes a user; fields left out stay unchanged. Users may change their own name, picture, time zone and locale; all else needs `users.update`. A scoped token never changes its owner, even with the scope `users.update`.';
+Changes a user; omitted fields stay unchanged. Users may change their own name, picture, time zone and locale; all other changes need `users.update`. A scoped token cannot change its owner, even with the scope `users.update`.';
 
 -- Returns a user locked against concurrent changes, but not against rows that refer to it.
 create or replace function changeable_user(user_id uuid) returns users as $$
@@ -101,7 +101,7 @@ end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function activate_user is '@guard users.update
 @action unless is_active
-Activates a user and accepts a pending invitation. The caller must hold the permissions of the user.';
+Activates a user and accepts a pending invitation of the user. The caller must hold the permissions of the user.';
 
 create or replace function deactivate_user(user_id uuid) returns users as $$
 declare
@@ -123,7 +123,7 @@ end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function deactivate_user is '@guard users.update
 @action bad if is_active
-Deactivates a user and ends their sessions, API tokens and the pending invitations that they made. The caller must hold the permissions of the user. Only `activateUser` reactivates the user, not an invitation.';
+Deactivates a user, and ends the user''s sessions, API tokens and sent pending invitations. The caller must hold the permissions of the user. Only `activateUser` reactivates the user; an invitation cannot.';
 
 grant execute on function update_user, activate_user, deactivate_user to office_api;
 

@@ -59,7 +59,7 @@ comment on column office_settings.time_zone is '@list 1
 The time zone of the office, such as `Europe/Copenhagen`. It is the default for users without a time zone.';
 comment on constraint office_settings_time_zone_check on office_settings is 'must be the name of a time zone, such as Europe/Copenhagen';
 comment on column office_settings.locale is '@list 2
-The locale of the office, such as `da-DK`, for the form of dates and numbers. It is the default for users without a locale.';
+The locale of the office, such as `da-DK`, for the format of dates and numbers. It is the default for users without a locale.';
 comment on constraint office_settings_locale_check on office_settings is 'must be the name of a locale, such as da-DK';
 comment on index office_settings_single_key is 'The office has its settings already.';
 
@@ -74,9 +74,9 @@ create table permissions (
 comment on table permissions is '@group People 54
 @read permissions.read
 @audit off because permissions change only with a release
-A right that roles hold and operations ask for.';
-comment on column permissions.key is 'The name that operations ask for, such as `campaigns.read`.';
-comment on column permissions.description is 'What the permission opens.';
+A right that roles grant and operations require.';
+comment on column permissions.key is 'The key of the permission, such as `campaigns.read`.';
+comment on column permissions.description is 'What the permission allows.';
 
 create table roles (
   id uuid primary key default uuidv7(),
@@ -95,12 +95,12 @@ comment on table roles is '@group People 51
 @audit Role
 @auditReads
 @defaultOrder name
-A named set of permissions that users hold.';
-comment on column roles.name is 'Unique without regard to case.';
+A named set of permissions that users can hold.';
+comment on column roles.name is 'The name of the role, unique without regard to case.';
 comment on column roles.description is '@widget long
-What the role is for.';
+The purpose of the role.';
 comment on column roles.is_system is '@title System role
-A system role, such as Superadmin, can be neither changed nor deleted.';
+Whether the role is a system role, such as Superadmin, which cannot be changed or deleted.';
 comment on constraint roles_name_check on roles is 'must be 1 to 80 visible characters without spaces at its ends';
 comment on constraint roles_description_check on roles is 'must be 500 characters at most';
 comment on index roles_name_key is 'A role of this name exists already.';
@@ -134,10 +134,10 @@ comment on table departments is '@group People 53
 @update departments.update
 @audit Department
 @defaultOrder name
-A part of the company that members of staff belong to.';
-comment on column departments.name is 'Unique without regard to case.';
+A department of the company.';
+comment on column departments.name is 'The name of the department, unique without regard to case.';
 comment on column departments.description is '@widget long
-What the department does.';
+A description of the department.';
 comment on constraint departments_name_check on departments is
   'must be 1 to 80 visible characters without spaces at its ends';
 comment on constraint departments_description_check on departments is 'must be 500 characters at most';
@@ -185,26 +185,26 @@ A member of staff.';
 comment on column users.email is '@personal
 @list 2
 @widget email
-Unique without regard to case.';
+The e-mail address, unique without regard to case.';
 comment on column users.name is '@personal
 @list 1
-The name that colleagues see.';
+The name shown to colleagues.';
 comment on column users.avatar_url is '@personal
 @title Picture
 @widget url
-Address of a picture.';
+The address of the user''s picture.';
 comment on column users.is_active is '@list 4
 @title Active
-Only an active user can log in.';
+Whether the user is active. Only active users can log in.';
 comment on column users.department_id is '@list 3
-The department that the user belongs to.';
+The department of the user.';
 comment on column users.invitations_closed_at is '@internal
 When the user was first activated, or deactivated before that; no invitation activates the user from then on.';
 comment on column users.updated_at is '@list 5
 @title Changed';
-comment on column users.time_zone is 'The user''s time zone, such as `Europe/Copenhagen`. Without one, that of the office counts.';
+comment on column users.time_zone is 'The user''s time zone, such as `Europe/Copenhagen`; null for the time zone of the office.';
 comment on constraint users_time_zone_check on users is 'must be the name of a time zone, such as Europe/Copenhagen';
-comment on column users.locale is 'The user''s locale, such as `da-DK`, for the form of dates and numbers. Without one, that of the office counts.';
+comment on column users.locale is 'The user''s locale, such as `da-DK`, for the format of dates and numbers; null for the locale of the office.';
 comment on constraint users_locale_check on users is 'must be the name of a locale, such as da-DK';
 comment on column users.erased_at is '@mutations off
 @title Anonymised
@@ -292,33 +292,33 @@ comment on table invitations is '@group People 52
 @audit Invitation except mail_attempts
 @auditReads
 @defaultOrder created_at desc
-An invitation of a person to join the staff with a role.';
+An invitation for a person to join the staff with a role.';
 comment on column invitations.user_id is '@list 2
-The inactive user that the invitation made.';
+The inactive user that the invitation created.';
 comment on column invitations.email is '@personal user_id
 @list 1
 @widget email
-Where the invitation was sent.';
-comment on column invitations.role_id is 'The role that the user gets; it may have been deleted since.';
+The e-mail address of the invited person.';
+comment on column invitations.role_id is 'The id of the user''s role; the role may have been deleted since.';
 comment on column invitations.state is '@internal
 @auditName status
 The stored state; `status` also considers the time.';
 comment on column invitations.expires_at is '@list 4
 @title Ends
-The invitation can be accepted until then.';
-comment on column invitations.invited_by_user_id is 'Who invited.';
+When the invitation expires.';
+comment on column invitations.invited_by_user_id is 'The user who sent the invitation.';
 comment on column invitations.accepted_at is '@list 5
 @title Accepted
-When the person joined.';
-comment on column invitations.revoked_at is 'When the invitation was taken back; null for one that was not.';
+When the invitation was accepted.';
+comment on column invitations.revoked_at is 'When the invitation was revoked; null for an invitation that was not revoked.';
 comment on column invitations.mailed_at is
   '@list 6
 @title Mailed
-When the mail server took the latest mail of this invitation; null while it is on its way or has failed.';
+When the mail server accepted the latest mail of the invitation; null while the mail is pending or has failed.';
 comment on column invitations.mail_error is
   '@personal user_id
 @list 7
-Why the latest mail has not been sent, in words for people; null when nothing is wrong.';
+A readable message why the latest mail was not sent; null without an error.';
 comment on column invitations.mail_attempts is '@internal
 Attempts to send the latest mail.';
 comment on column invitations.mail_number is '@internal
@@ -424,31 +424,31 @@ comment on column attempt_counts.attempts is 'Attempts since `started_at`, refus
 -- The inputs of mutations. A composite type gives each field a type and a description.
 create type new_role as (name text, description text, permission_keys text[]);
 comment on column new_role.name is '@notNull
-Unique without regard to case.';
-comment on column new_role.description is 'What the role is for.';
+The name of the role, unique without regard to case.';
+comment on column new_role.description is 'The purpose of the role.';
 comment on column new_role.permission_keys is '@notNull
-The keys that the role holds; you can give only what you hold yourself.';
+The keys of the role''s permissions. The caller must hold all of them.';
 
 create type role_changes as (name text, description text, permission_keys text[]);
-comment on column role_changes.name is 'A new name.';
-comment on column role_changes.description is 'A new description; null removes it.';
+comment on column role_changes.name is 'The new name.';
+comment on column role_changes.description is 'The new description; null removes it.';
 comment on column role_changes.permission_keys is
-  'All the keys that the role holds from now on; you can add only what you hold yourself.';
+  'The complete new list of the role''s permission keys. The caller must hold each added permission.';
 
 create type new_invitation as (email text, role_id uuid);
 comment on column new_invitation.email is '@notNull
 The person''s e-mail address.';
 comment on column new_invitation.role_id is '@notNull
-The role that the person gets; you must hold all that it holds.';
+The role for the invited person. The caller must hold all permissions of the role.';
 
 create type user_changes as (
   name text, avatar_url text, role_ids uuid[], department_id uuid, time_zone text, locale text
 );
-comment on column user_changes.name is 'A new name; null removes it.';
-comment on column user_changes.avatar_url is 'Address of a picture, https only; null removes it.';
+comment on column user_changes.name is 'The new name; null removes it.';
+comment on column user_changes.avatar_url is 'The https address of a picture; null removes it.';
 comment on column user_changes.role_ids is
-  'All the roles that the user holds from now on; you can add only roles whose permissions you hold.';
-comment on column user_changes.department_id is 'The department that the user belongs to from now on; null for none.';
+  'The ids of all roles that the user is to hold. The caller must hold all permissions of each added role.';
+comment on column user_changes.department_id is 'The new department of the user; null for none.';
 comment on column user_changes.time_zone is 'The name of a time zone, such as `Europe/Copenhagen`; null for the time zone of the office.';
 comment on column user_changes.locale is 'The name of a locale, such as `da-DK`; null for the locale of the office.';
 
@@ -463,18 +463,18 @@ create type session_view as (
   current boolean
 );
 comment on type session_view is '@name session
-A login that has not ended.';
+An active session of a user.';
 comment on column session_view.id is '@notNull';
 comment on column session_view.created_at is '@notNull
-When the login happened.';
+When the user logged in.';
 comment on column session_view.last_used_at is '@notNull
 When the session was last used, to the minute.';
 comment on column session_view.expires_at is '@notNull
-When the session ends unless it is used before; at the latest, when its longest time is over.';
-comment on column session_view.ip_address is 'The address that the login came from.';
-comment on column session_view.user_agent is 'The program that logged in.';
+When the session expires unless it is used before; at the latest at the end of its maximum lifetime.';
+comment on column session_view.ip_address is 'The IP address of the login.';
+comment on column session_view.user_agent is 'The user agent of the login.';
 comment on column session_view.current is '@notNull
-Whether it is the session that asks.';
+Whether it is the session of the request.';
 
 create table user_logins (
   user_id uuid primary key references users on delete cascade,
@@ -491,13 +491,13 @@ comment on constraint user_logins_user_id_fkey on user_logins is '@behavior -*';
 create type handed_over as (campaigns integer, bookings integer, watches integer, templates integer);
 comment on type handed_over is 'The numbers of rows that a handover transferred.';
 comment on column handed_over.campaigns is '@notNull
-Campaigns.';
+The number of transferred campaigns.';
 comment on column handed_over.bookings is '@notNull
-Bookings.';
+The number of transferred bookings.';
 comment on column handed_over.watches is '@notNull
-Search watches.';
+The number of transferred search watches.';
 comment on column handed_over.templates is '@notNull
-Export templates.';
+The number of transferred export templates.';
 
 -- API tokens: secrets that scripts send. A token acts for its owner, with all of the owner's permissions or with some
 -- of them.
@@ -527,22 +527,22 @@ comment on table api_tokens is '@read users.update
 @audit ApiToken id except last_used_at
 @auditReads
 @defaultOrder created_at desc, id desc
-A secret that a script sends instead of a login. It acts for its owner: with all of the owner''s permissions, or with those that its scopes name.';
-comment on column api_tokens.user_id is 'The owner: whom the token acts for.';
-comment on column api_tokens.name is 'What the token is for.';
+A secret with which a script authenticates instead of a login. The token acts for its owner, with all permissions of the owner or only those in its scopes.';
+comment on column api_tokens.user_id is 'The owner of the token, for whom it acts.';
+comment on column api_tokens.name is 'A name that states the purpose of the token.';
 comment on column api_tokens.token_hash is '@secret
 SHA-256 of the token.';
 comment on column api_tokens.is_scoped is
-  'Whether the token is narrowed to its scopes. A scoped token stays scoped, even when its permissions are deleted.';
+  'Whether the token is limited to its scopes. A scoped token stays scoped, even when its permissions are deleted.';
 comment on column api_tokens.scopes is
-  'The permission keys that the token is narrowed to; an empty list means unlimited: all that its owner holds.';
-comment on column api_tokens.expires_at is 'The token works until then.';
-comment on column api_tokens.last_used_at is 'When the token was last used, to the minute; null when it never was.';
+  'The permission keys to which the token is limited; an empty list stands for an unlimited token with all permissions of its owner.';
+comment on column api_tokens.expires_at is 'When the token expires.';
+comment on column api_tokens.last_used_at is 'When the token was last used, to the minute; null before the first use.';
 comment on column api_tokens.revoked_at is
-  'When the token was revoked, by hand or by its owner''s deactivation; null while it was not.';
-comment on column api_tokens.created_by_user_id is 'Who made the token.';
+  'When the token was revoked, explicitly or by the deactivation of its owner; null for a token that was not revoked.';
+comment on column api_tokens.created_by_user_id is 'The user who created the token.';
 comment on column api_tokens.created_by_token_id is
-  'The API token that the token was made with; null when it was made in a session.';
+  'The API token that created the token; null for a token created in a session.';
 comment on constraint api_tokens_name_check on api_tokens is
   'must be 1 to 100 visible characters without spaces at its ends';
-comment on constraint api_tokens_scopes_check on api_tokens is 'must be empty for a token without limits';
+comment on constraint api_tokens_scopes_check on api_tokens is 'must be empty for an unlimited token';

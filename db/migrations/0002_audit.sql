@@ -38,20 +38,20 @@ comment on table audit_log is '@read audit.read
 @root off
 @audit off because it is the audit log itself
 @defaultOrder created_at desc, id desc
-One thing that someone did or read; it can be added to and never changed.';
+An entry of the audit log: a change, a read or another action. The log is append-only.';
 comment on column audit_log.actor_user_id is
-  'Who did it; null for the service itself and for changes made directly in the database.';
+  'The user who acted; null for the service itself and for changes made directly in the database.';
 comment on column audit_log.operation is 'One of `CREATE`, `READ`, `UPDATE`, `DELETE`.';
-comment on column audit_log.entity_type is 'The kind of thing, such as `User`.';
-comment on column audit_log.entity_id is 'Which one; null for a list.';
-comment on column audit_log.correlation_id is 'The request that caused it: its `X-Correlation-Id`.';
-comment on column audit_log.ip_address is 'The address that the request came from.';
-comment on column audit_log.user_agent is 'The program that sent the request.';
-comment on column audit_log.before is 'The changed values as they were; secrets are left out.';
-comment on column audit_log.after is 'The changed values as they became; secrets are left out.';
+comment on column audit_log.entity_type is 'The type of the entity, such as `User`.';
+comment on column audit_log.entity_id is 'The id of the entity; null for a list.';
+comment on column audit_log.correlation_id is 'The `X-Correlation-Id` of the request that caused the entry.';
+comment on column audit_log.ip_address is 'The IP address of the request.';
+comment on column audit_log.user_agent is 'The user agent of the request.';
+comment on column audit_log.before is 'The changed values before the change, without secrets.';
+comment on column audit_log.after is 'The changed values after the change, without secrets.';
 comment on column audit_log.metadata is
-  'More about it: where the change came from, the filter of a read and the number of rows read.';
-comment on column audit_log.created_at is 'When it happened.';
+  'Further data: the origin of a change, the filter of a read and the number of rows read.';
+comment on column audit_log.created_at is 'When the action happened.';
 
 -- Batches of the log's rows are sealed in a chain. Each link holds the digests of its rows and of the link before.
 create table audit_seals (
@@ -117,13 +117,13 @@ create type deletion as (
 );
 comment on type deletion is 'A deleted row that can be restored.';
 comment on column deletion.audit_log_id is '@notNull
-The argument of `restore`.';
+The argument `auditLogId` of `restore`.';
 comment on column deletion.entity_type is '@notNull
 The type of the row, such as `Campaign`.';
 comment on column deletion.entity_id is '@notNull
-The id that the row had.';
-comment on column deletion.label is 'What the row was called.';
+The id of the row.';
+comment on column deletion.label is 'The name of the row.';
 comment on column deletion.deleted_at is '@notNull
-When it was deleted.';
-comment on column deletion.user_id is 'Who deleted it.';
-comment on column deletion.user_name is 'Their name.';
+When the row was deleted.';
+comment on column deletion.user_id is 'The id of the user who deleted the row.';
+comment on column deletion.user_name is 'The name of the user who deleted the row.';

@@ -1,6 +1,6 @@
 -- The jobs that users start, and the stored responses of mutations that were sent with an Idempotency-Key.
 create type job_state as enum ('QUEUED', 'RUNNING', 'SUCCEEDED', 'FAILED', 'CANCELLED');
-comment on type job_state is 'Where a job stands.';
+comment on type job_state is 'The state of a job.';
 
 create table jobs (
   id uuid primary key default uuidv7(),
@@ -36,34 +36,34 @@ comment on table jobs is '@group Operations 60
 @audit off because an action is recorded where it takes effect; retrying and cancelling are recorded by their functions
 @connection
 @defaultOrder created_at desc, id desc
-Work that someone''s action has left to the workers: a mail to be sent, a call to be made.';
+A background job that a user''s action started, such as a mail to send or a workflow to call.';
 comment on column jobs.kind is '@list 1
 @search exact
 @behavior -attribute:orderBy
-What sort of work it is, for programs, such as `product_sync`.';
+The kind of the job as a code, such as `product_sync`.';
 comment on column jobs.subject is '@list 2
 @search word
-What it is about, in words.';
+The subject of the job as text.';
 comment on column jobs.state is '@list 3
 @tone RUNNING info
 @tone SUCCEEDED ok
 @tone FAILED bad
-Where it stands.';
+The state of the job.';
 comment on column jobs.attempts is '@list 4
-How often it was tried, the attempt that runs just now included.';
-comment on column jobs.max_attempts is 'After so many attempts it is given up.';
+The number of attempts, including a running one.';
+comment on column jobs.max_attempts is 'The maximum number of attempts, after which the job fails.';
 comment on column jobs.error is '@list 8
-What went wrong at the last attempt, in words for people; null when nothing has.';
+A readable message about the error of the last attempt; null without an error.';
 comment on column jobs.user_id is '@list 5
-Whose action started it.';
-comment on column jobs.api_token_id is 'The API token that the action came with; null for a session.';
+The user whose action started the job.';
+comment on column jobs.api_token_id is 'The API token of the action; null for a session.';
 comment on column jobs.correlation_id is '@search exact
-The request that started it, or tried it again.';
-comment on column jobs.next_attempt_at is 'Not before this time it is tried again; null unless it waits for that.';
-comment on column jobs.started_at is 'When its first attempt began; null while it waits for it.';
+The correlation id of the request that started or retried the job.';
+comment on column jobs.next_attempt_at is 'The earliest time of the next attempt; null unless the job waits for it.';
+comment on column jobs.started_at is 'When the first attempt started; null before.';
 comment on column jobs.finished_at is '@list 7
 @title Finished
-When it was over, one way or the other; null before.';
+When the job succeeded, failed or was cancelled; null before.';
 comment on column jobs.queue_job_id is '@internal
 The job in the queue.';
 comment on column jobs.input is '@internal
@@ -72,7 +72,7 @@ comment on column jobs.key is '@internal
 The key under which the queue holds at most one waiting job.';
 comment on column jobs.created_at is '@list 6
 @title Queued';
-comment on constraint jobs_finished_at_check on jobs is 'is there for a job that is over, and for no other';
+comment on constraint jobs_finished_at_check on jobs is 'must be set for a finished job, and only for a finished job';
 comment on constraint jobs_user_id_fkey on jobs is '@forwardFollows own
 @forwardBehavior +singularRelation:resource:single
 @fieldName user';

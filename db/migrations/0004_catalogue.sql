@@ -18,11 +18,11 @@ comment on table wine_types is '@group Catalogue 11
 @mutations create update delete
 @audit WineType
 @defaultOrder name
-A kind of wine, such as red or sparkling, with the colour that stands for it.';
-comment on column wine_types.name is 'Unique without regard to case.';
+A type of wine, such as red or sparkling, with its colour.';
+comment on column wine_types.name is 'The name of the wine type, unique without regard to case.';
 comment on column wine_types.color is '@title Colour
 @widget color
-The colour that stands for the type, as `#RRGGBB`.';
+The colour of the wine type, as `#RRGGBB`.';
 comment on constraint wine_types_name_check on wine_types is
   'must be 1 to 80 visible characters without spaces at its ends';
 comment on constraint wine_types_color_check on wine_types is 'must be a colour such as #7A0019';
@@ -89,61 +89,61 @@ comment on table products is '@group Catalogue 10
 @audit Product
 @connection
 @defaultOrder name
-A wine or other article of the catalogue, as the ERP knows it.';
+A wine or other article of the catalogue, as recorded in the ERP.';
 comment on column products.erp_product_number is '@list 2
 @title Number
 @searchIndex searchable filter sort title Product number
 @search exact
 @mutations create
-The ERP''s number, kept byte for byte, leading zeros included; it stays what the product was made with.';
+The product number of the ERP, stored byte for byte with leading zeros. It cannot be changed after creation.';
 comment on column products.name is '@list 1
 @searchIndex searchable sort
 @search word
-The name on the list.';
+The name of the product.';
 comment on column products.vintage is '@list 3
 @searchIndex facet sort
-Year of the harvest; null for wines without one.';
+The year of the harvest; null for wines without a vintage.';
 comment on column products.producer is '@list 5
 @section Origin
 @searchIndex searchable facet sort
 @search word
-Who makes it.';
+The producer.';
 comment on column products.grape_variety is '@section Origin
 @searchIndex searchable facet
 @search word
-Grape or blend.';
+The grape variety or blend.';
 comment on column products.country is '@list 6
 @section Origin
 @searchIndex searchable facet sort
-Country of origin.';
+The country of origin.';
 comment on column products.province is '@section Origin
 @searchIndex searchable facet
-Province or wider region of origin.';
+The province or wider region of origin.';
 comment on column products.region is '@list 7
 @section Origin
 @searchIndex searchable facet
 @search word
-Region of origin.';
+The region of origin.';
 comment on column products.description is '@widget long
 @section Text
 @searchIndex searchable
-Text for the customer.';
+A description for customers.';
 comment on column products.alcohol_percent is '@title Alcohol
 @unit %
 @section Bottle
 @searchIndex filter sort
-Alcohol by volume, in per cent.';
+The alcohol by volume, in per cent.';
 comment on column products.bottle_size_ml is '@title Bottle size
 @unit ml
 @section Bottle
 @searchIndex facet title Bottle size (ml)
-Content of the bottle, in millilitres.';
+The volume of the bottle, in millilitres.';
 comment on column products.stock_quantity is '@list 8
 @title Stock
 @unit bottles
 @section Bottle
 @searchIndex filter sort
-Bottles in stock at the last synchronisation.';
+The number of bottles in stock at the last synchronisation.';
 comment on column products.is_active is '@list 9
 @title On sale
 @searchIndex facet title On sale
@@ -151,7 +151,7 @@ Whether the product is on sale.';
 comment on column products.source_updated_at is '@title Changed in the ERP
 @section Times
 @mutations off
-When the ERP last changed the product, as far as it says.';
+When the product last changed in the ERP; null if the ERP does not provide this time.';
 comment on column products.created_at is '@title Made
 @section Times
 @searchIndex filter sort';
@@ -203,11 +203,11 @@ comment on table product_prices is '@read products.read
 @root off
 @label type currency
 @defaultOrder type, currency
-A price of a product: one for each type and currency.';
+A price of a product. A product has at most one price for each type and currency.';
 comment on column product_prices.product_id is '@mutations create
-The product that the price is for.';
-comment on column product_prices.type is 'What the price is for, such as `retail` or `wholesale`.';
-comment on column product_prices.currency is 'ISO 4217 code, such as `DKK`.';
+The product of the price.';
+comment on column product_prices.type is 'The type of the price, such as `retail` or `wholesale`.';
+comment on column product_prices.currency is 'The ISO 4217 code of the currency, such as `DKK`.';
 comment on column product_prices.amount is 'The price of one bottle, a decimal as text.';
 comment on constraint product_prices_type_currency_key on product_prices is
   'The product has a price of this type in this currency already.';
@@ -248,10 +248,10 @@ comment on table product_images is '@read products.read
 @defaultOrder position
 A picture of a product.';
 comment on column product_images.product_id is '@mutations create
-The product that the picture shows.';
-comment on column product_images.url is 'Address of the picture.';
-comment on column product_images.alt_text is 'What the picture shows, in words.';
-comment on column product_images.position is 'Place among the product''s pictures, smallest first.';
+The product in the picture.';
+comment on column product_images.url is 'The address of the picture.';
+comment on column product_images.alt_text is 'A text that describes the picture.';
+comment on column product_images.position is 'The position among the product''s pictures, in ascending order.';
 comment on constraint product_images_url_key on product_images is 'The product has this picture already.';
 comment on constraint product_images_url_check on product_images is
   'must be an https:// address of 2000 characters at most';
@@ -279,7 +279,7 @@ comment on table reviewers is '@group Catalogue 12
 @audit Reviewer
 @defaultOrder name
 A person or guide that rates wines.';
-comment on column reviewers.name is 'Unique without regard to case.';
+comment on column reviewers.name is 'The name of the reviewer, unique without regard to case.';
 comment on constraint reviewers_name_check on reviewers is
   'must be 1 to 200 visible characters without spaces at its ends';
 comment on index reviewers_name_key is 'A reviewer of this name exists already.';
@@ -308,14 +308,14 @@ comment on table product_ratings is '@read reviewers.read
 @root off
 @label points year
 @defaultOrder year
-What a reviewer gave a product.';
+A reviewer''s rating of a product.';
 comment on column product_ratings.product_id is '@mutations create
-The product that is rated.';
+The rated product.';
 comment on column product_ratings.reviewer_id is '@mutations create
-Who rates it.';
-comment on column product_ratings.year is 'Year of the rating, where one is known.';
-comment on column product_ratings.points is 'Points, from 0 to 100, a decimal as text.';
-comment on column product_ratings.review is 'The reviewer''s words.';
+The reviewer.';
+comment on column product_ratings.year is 'The year of the rating, if known.';
+comment on column product_ratings.points is 'The points, from 0 to 100, a decimal as text.';
+comment on column product_ratings.review is 'The text of the review.';
 comment on constraint product_ratings_reviewer_year_key on product_ratings is
   'The reviewer has rated this product for this year already.';
 comment on constraint product_ratings_year_check on product_ratings is 'must be a year from 1700 to 2200';

@@ -1,9 +1,9 @@
 -- Marketing campaigns and the colours that they have used.
 create type campaign_medium as enum ('EMAIL', 'SMS', 'SOCIAL', 'WEB', 'PRINT', 'EVENT', 'OTHER');
-comment on type campaign_medium is 'Where a campaign runs.';
+comment on type campaign_medium is 'The medium of a campaign.';
 create type campaign_status as enum ('DRAFT', 'SCHEDULED', 'ACTIVE', 'PAUSED', 'COMPLETED', 'CANCELLED');
 comment on type campaign_status is
-  'How far a campaign is: DRAFT to SCHEDULED and back, SCHEDULED to ACTIVE, ACTIVE to PAUSED and back, ACTIVE to COMPLETED; any open one can be CANCELLED.';
+  'The status of a campaign. Possible changes are DRAFT to SCHEDULED and back, SCHEDULED to ACTIVE, ACTIVE to PAUSED and back, and ACTIVE to COMPLETED. Every open campaign can be CANCELLED.';
 
 create table campaigns (
   id uuid primary key default uuidv7(),
@@ -42,29 +42,29 @@ comment on table campaigns is '@group Marketing 30
 @delete campaigns.delete
 @audit Campaign
 @defaultOrder scheduled_at desc, id
-A marketing campaign, for a product or without one.';
+A marketing campaign, optionally for a product.';
 comment on column campaigns.product_id is '@list 5
-The product that the campaign is for.';
+The product of the campaign.';
 comment on column campaigns.title is '@list 1
 @searchIndex searchable sort
-The campaign''s own title.';
+The title of the campaign.';
 comment on column campaigns.vintage is '@searchIndex facet sort
-The campaign''s own vintage; taken from the product where the creating call leaves it out.';
+The vintage of the campaign. If omitted on creation, it is copied from the product.';
 comment on column campaigns.color is '@title Colour
 @widget color
 @searchIndex facet dataType hexColor
-The campaign''s own colour as `#RRGGBB`; taken from the product''s wine type where the creating call leaves it out.';
+The colour of the campaign, as `#RRGGBB`. If omitted on creation, it is copied from the product''s wine type.';
 comment on column campaigns.note is '@widget long
 @searchIndex searchable
-For colleagues.';
+A note for colleagues.';
 comment on column campaigns.price is '@searchIndex searchable
-The price as it is advertised, free text of 1 to 64 characters.';
+The advertised price, free text of 1 to 64 characters.';
 comment on column campaigns.author_user_id is '@list 6
 @title Author
-Who is responsible for the campaign.';
+The user who is responsible for the campaign.';
 comment on column campaigns.medium is '@list 2
 @searchIndex facet
-Where the campaign runs.';
+The medium of the campaign.';
 comment on column campaigns.scheduled_at is '@list 4
 @title Scheduled
 @searchIndex filter sort
@@ -75,7 +75,7 @@ comment on column campaigns.status is '@list 3
 @tone PAUSED warn
 @tone CANCELLED bad
 @searchIndex facet
-How far the campaign is.';
+The status of the campaign.';
 comment on column campaigns.created_at is '@searchIndex filter sort';
 comment on column campaigns.updated_at is '@searchIndex filter sort';
 comment on constraint campaigns_title_check on campaigns is 'must be 1 to 300 visible characters';
@@ -107,8 +107,8 @@ comment on table campaign_colors is '@group Marketing 31
 @read campaigns.read
 @audit off because it only copies what campaigns hold
 @defaultOrder updated_at desc
-A colour that campaigns have used, to be offered again.';
+A colour that campaigns have used, as a suggestion for further campaigns.';
 comment on column campaign_colors.color is '@title Colour
 @widget color
-As `#RRGGBB`.';
-comment on column campaign_colors.updated_at is 'When a campaign last took the colour, to the second.';
+The colour, as `#RRGGBB`.';
+comment on column campaign_colors.updated_at is 'When a campaign last used the colour, to the second.';

@@ -110,23 +110,23 @@ create type search_collection_view as (
   page_size_options integer[]
 );
 comment on type search_collection_view is '@name search_collection_summary
-What can be searched in the search engine: a collection and its fields.';
+A collection of the search engine, with its fields.';
 comment on column search_collection_view.collection_name is '@notNull
-As requests to the search engine name it.';
+The name of the collection in requests to the search engine.';
 comment on column search_collection_view.display_name is '@notNull
-For people.';
+The display name of the collection.';
 comment on column search_collection_view.searchable_fields is '@notNull
-Where words are looked for, in this order.';
+The fields in which words are searched, in this order.';
 comment on column search_collection_view.filterable_fields is '@notNull
-What can stand in `filter_by`.';
+The fields usable in `filter_by`.';
 comment on column search_collection_view.sortable_fields is '@notNull
-What can stand in `sort_by`.';
+The fields usable in `sort_by`.';
 comment on column search_collection_view.facet_fields is '@notNull
-What can stand in `facet_by`.';
+The fields usable in `facet_by`.';
 comment on column search_collection_view.default_sort is '@notNull
-The `sort_by` of a list that was not searched, such as `name:asc`.';
+The default `sort_by` of a list without a search, such as `name:asc`.';
 comment on column search_collection_view.page_size_options is '@notNull
-How many rows a page may be offered with.';
+The page sizes that a front end can offer.';
 
 create type search_status_view as (
   type text,
@@ -141,22 +141,22 @@ create type search_status_view as (
   waiting_since timestamptz
 );
 comment on type search_status_view is '@name search_status
-How well the search engine knows a table.';
+The state of a collection in the search engine.';
 comment on column search_status_view.type is '@notNull
-As `searchConfig` names it.';
+The argument `type` of `searchConfig`.';
 comment on column search_status_view.collection_name is '@notNull
-As requests to the search engine name it.';
+The name of the collection in requests to the search engine.';
 comment on column search_status_view.enabled is '@notNull
-False until it was built for the first time.';
+Whether the collection was built at least once.';
 comment on column search_status_view.is_building is '@notNull
-Whether a new version of it is being built.';
+Whether a new version of the collection is being built.';
 comment on column search_status_view.built_rows is '@notNull
-How many rows the version that is being built has so far.';
-comment on column search_status_view.built_at is 'When the version that serves was built; null before the first.';
+The number of rows built so far for the new version.';
+comment on column search_status_view.built_at is 'When the current version was built; null before the first version.';
 comment on column search_status_view.waiting is '@notNull
-Changes that the engine was not told yet.';
+The number of changes that are not yet sent to the search engine.';
 comment on column search_status_view.refused is '@notNull
-Rows that the engine would not take.';
+The number of rows that the search engine rejected.';
 comment on column search_status_view.error is
-  'Why the engine would not build the next version; null when nothing is wrong.';
-comment on column search_status_view.waiting_since is 'Since when the oldest of them waits; null when there is none.';
+  'Why the search engine rejected the next version; null without an error.';
+comment on column search_status_view.waiting_since is 'The time of the oldest change in `waiting`; null when none is waiting.';

@@ -65,65 +65,65 @@ comment on table customers is '@group Sales 21
 @auditReads
 @connection
 @defaultOrder name
-Who buys from us, as the ERP knows them.';
+A customer, as recorded in the ERP.';
 comment on column customers.erp_customer_number is '@list 2
 @title Number
 @searchIndex searchable filter sort title Customer number
 @search exact word
-The ERP''s number, kept byte for byte, leading zeros included.';
+The customer number of the ERP, stored byte for byte with leading zeros.';
 comment on column customers.name is '@personal
 @list 1
 @searchIndex searchable sort
 @search word
-The name that invoices bear.';
+The name on invoices.';
 comment on column customers.contact_name is '@personal
 @searchIndex searchable
 @search word
-Whom to ask for.';
+The name of the contact person.';
 comment on column customers.email is '@personal
 @list 5
 @widget email
 @searchIndex searchable dataType email
 @search word
-Where the customer is written to.';
+The customer''s e-mail address.';
 comment on column customers.phone is '@personal
-As the ERP has it.';
+The phone number, as recorded in the ERP.';
 comment on column customers.website is '@personal
 @widget url
-As the ERP has it.';
+The website, as recorded in the ERP.';
 comment on column customers.address_line1 is '@personal
-Street and number.';
+The street and number.';
 comment on column customers.address_line2 is '@personal
-What else the address needs.';
+The second line of the address.';
 comment on column customers.postal_code is '@personal
 @searchIndex searchable filter
-Post code, kept as text.';
+The postal code, as text.';
 comment on column customers.city is '@personal
 @list 3
 @searchIndex searchable facet
 @search word
-Town or city.';
+The town or city.';
 comment on column customers.region is '@searchIndex searchable facet
-State, province or county.';
+The state, province or county.';
 comment on column customers.country is '@list 4
 @searchIndex searchable facet sort
-Country, by name or code as the ERP has it.';
+The name or code of the country, as recorded in the ERP.';
 comment on column customers.currency is '@searchIndex facet
-ISO 4217 code of the customer''s currency, such as `DKK`.';
+The ISO 4217 code of the customer''s currency, such as `DKK`.';
 comment on column customers.vat_number is '@personal
 @searchIndex searchable title VAT number
-Number under which the customer is registered for VAT.';
-comment on column customers.payment_terms is 'How soon invoices are due, in the ERP''s words.';
-comment on column customers.credit_limit is 'What the customer may owe at most, a decimal as text; null for no limit.';
+The VAT registration number of the customer.';
+comment on column customers.payment_terms is 'The payment terms of invoices, as worded in the ERP.';
+comment on column customers.credit_limit is 'The maximum amount that the customer may owe, a decimal as text; null for no limit.';
 comment on column customers.balance_due is '@list 6
 @title Balance
-What the customer owed at the last import, a decimal as text.';
+The amount that the customer owed at the last import, a decimal as text.';
 comment on column customers.is_blocked is '@list 7
 @title Blocked
 @searchIndex facet
-Whether the ERP takes no more orders from the customer.';
-comment on column customers.erp_revision is 'The ERP''s mark of this version of the customer.';
-comment on column customers.source_updated_at is 'When the ERP last changed the customer, as far as it says.';
+Whether the customer is blocked: the ERP accepts no further orders from it.';
+comment on column customers.erp_revision is 'The ERP''s revision of the customer.';
+comment on column customers.source_updated_at is 'When the customer last changed in the ERP; null if the ERP does not provide this time.';
 comment on column customers.created_at is '@searchIndex filter sort';
 comment on column customers.updated_at is '@list 8
 @title Changed
@@ -155,7 +155,7 @@ comment on constraint customers_payment_terms_check on customers is 'must be 200
 comment on constraint customers_erp_revision_check on customers is 'must be 300 characters at most';
 
 create type order_status as enum ('DRAFT', 'IN_REVIEW', 'OPEN', 'PARTLY_SHIPPED', 'SHIPPED', 'INVOICED', 'CANCELLED');
-comment on type order_status is 'How far the ERP is with an order.';
+comment on type order_status is 'The status of an order in the ERP.';
 
 create table orders (
   id uuid primary key default uuidv7(),
@@ -263,35 +263,35 @@ comment on table orders is '@group Sales 20
 @auditReads
 @connection
 @defaultOrder placed_at desc
-An order of a customer, as the ERP holds it.';
+A customer''s order, as recorded in the ERP.';
 comment on column orders.erp_order_number is '@list 1
 @title Number
 @searchIndex searchable filter sort title Order number
 @search exact word
-The ERP''s number, kept byte for byte, leading zeros included.';
+The order number of the ERP, stored byte for byte with leading zeros.';
 comment on column orders.erp_id is '@search exact
-What identifies the order within the ERP.';
-comment on column orders.customer_id is 'The customer; null while the ERP''s customer is not known here.';
+The id of the order in the ERP.';
+comment on column orders.customer_id is 'The customer; null until the customer is imported.';
 comment on column orders.erp_customer_number is '@searchIndex searchable filter title Customer number
 @search exact
-The customer''s number as the order has it.';
+The customer number on the order.';
 comment on column orders.customer_name is '@personal customer_id
 @list 2
 @title Customer
 @searchIndex searchable facet sort
 @search word
-The customer''s name as the order has it.';
+The customer''s name on the order.';
 comment on column orders.customer_reference is '@searchIndex searchable
 @search word
-The customer''s own number or mark for the order.';
+The customer''s reference for the order.';
 comment on column orders.salesperson is '@searchIndex searchable facet
-Who sold it, in the ERP''s words.';
+The salesperson, as recorded in the ERP.';
 comment on column orders.placed_at is '@list 3
 @title Placed
 @searchIndex filter sort
 When the order was placed.';
 comment on column orders.requested_delivery_date is '@searchIndex filter sort
-The day on which the customer wants it.';
+The delivery date that the customer requested.';
 comment on column orders.status is '@list 4
 @tone CANCELLED bad
 @tone OPEN info
@@ -299,68 +299,68 @@ comment on column orders.status is '@list 4
 @tone SHIPPED ok
 @tone INVOICED ok
 @searchIndex facet
-How far the ERP is with the order.';
+The status of the order in the ERP.';
 comment on column orders.currency is '@list 6
 @searchIndex facet
-ISO 4217 code of the amounts'' currency, such as `DKK`; null while the ERP''s code has no mapping.';
-comment on column orders.erp_currency is 'The currency as the ERP writes it.';
-comment on column orders.net_amount is 'All lines after discounts and before VAT, a decimal as text.';
-comment on column orders.discount_amount is 'Discounts that the net amount heeds, a decimal as text.';
-comment on column orders.vat_amount is 'VAT, a decimal as text.';
+The ISO 4217 code of the currency, such as `DKK`; null while the ERP''s code has no mapping.';
+comment on column orders.erp_currency is 'The ERP''s code of the currency.';
+comment on column orders.net_amount is 'The sum of all lines after discounts and before VAT, a decimal as text.';
+comment on column orders.discount_amount is 'The discounts, already deducted from `netAmount`, a decimal as text.';
+comment on column orders.vat_amount is 'The VAT amount, a decimal as text.';
 comment on column orders.total_amount is '@list 5
 @title Total
 @searchIndex filter sort
-What the customer pays, VAT included, a decimal as text.';
+The total amount including VAT, a decimal as text.';
 comment on column orders.payment_method is '@searchIndex facet
-How it is paid; null while the ERP''s code has no mapping.';
+The payment method; null while the ERP''s code has no mapping.';
 comment on column orders.erp_payment_method is 'The ERP''s code of the payment method.';
 comment on column orders.shipping_method is '@searchIndex facet
-How it is sent; null while the ERP''s code has no mapping.';
+The shipping method; null while the ERP''s code has no mapping.';
 comment on column orders.erp_shipping_method is 'The ERP''s code of the shipping method.';
 comment on column orders.warehouse is '@searchIndex facet
-Where most of its lines are sent from; null while the ERP''s code has no mapping.';
+The warehouse from which most lines are shipped; null while the ERP''s code has no mapping.';
 comment on column orders.erp_warehouse is 'The ERP''s code of the warehouse.';
 comment on column orders.email is '@personal customer_id
 @widget email
-Where news of this order goes.';
+The e-mail address for messages about the order.';
 comment on column orders.phone is '@personal customer_id
-Whom the driver calls.';
+The phone number for the driver.';
 comment on column orders.delivery_name is '@personal customer_id
 @searchIndex searchable
 @search word
-Who receives it.';
+The name of the recipient.';
 comment on column orders.delivery_address_line1 is '@personal customer_id
-Street and number.';
+The street and number.';
 comment on column orders.delivery_address_line2 is '@personal customer_id
-What else the address needs.';
+The second line of the address.';
 comment on column orders.delivery_postal_code is '@personal customer_id
-Post code, kept as text.';
+The postal code, as text.';
 comment on column orders.delivery_city is '@personal customer_id
 @searchIndex searchable filter
-Town or city.';
-comment on column orders.delivery_region is 'State, province or county.';
+The town or city.';
+comment on column orders.delivery_region is 'The state, province or county.';
 comment on column orders.delivery_country is '@searchIndex facet
-Country, by name or code as the ERP has it.';
+The name or code of the country, as recorded in the ERP.';
 comment on column orders.note is '@personal customer_id
 @widget long
-What the customer or the ERP added.';
+A note from the customer or the ERP.';
 comment on column orders.has_import_mapping_issue is '@list 7
 @title Mapping issue
 @searchIndex facet title Lacks a mapping
 @behavior -attribute:orderBy
-Whether the order holds a value that has no mapping rule.';
+Whether the order contains a value without a mapping rule.';
 comment on column orders.has_import_data_issue is '@list 8
 @title Data issue
 @searchIndex facet title Lacks data
 @behavior -attribute:orderBy
-Whether the order lacks something that only the ERP can supply.';
-comment on column orders.superseded_by_order_id is 'The newer order that took this one''s place.';
-comment on column orders.erp_revision is 'The ERP''s mark of this version of the order.';
-comment on column orders.source_updated_at is 'When the ERP last changed the order, as far as it says.';
+Whether the order lacks data that only the ERP can supply.';
+comment on column orders.superseded_by_order_id is 'The newer order that replaces this one.';
+comment on column orders.erp_revision is 'The ERP''s revision of the order.';
+comment on column orders.source_updated_at is 'When the order last changed in the ERP; null if the ERP does not provide this time.';
 comment on column orders.imported_at is
   '@list 9
 @title Imported
-When an import last changed the order; one that finds it as it was changes nothing.';
+When an import last changed the order. Importing an unchanged order does not update this time.';
 comment on column orders.created_at is '@searchIndex filter sort';
 comment on column orders.updated_at is '@searchIndex filter sort';
 comment on column orders.search_words is '@internal
@@ -401,7 +401,7 @@ comment on constraint orders_superseded_by_order_id_fkey on orders is '@fieldNam
 @behavior +singularRelation:resource:single';
 
 create type order_line_kind as enum ('PRODUCT', 'SHIPPING', 'DISCOUNT', 'FEE', 'DEPOSIT', 'GIFT_CARD', 'COMMENT', 'OTHER');
-comment on type order_line_kind is 'What a line of an order is about.';
+comment on type order_line_kind is 'The kind of an order line.';
 
 create table order_lines (
   id uuid primary key default uuidv7(),
@@ -447,32 +447,32 @@ comment on table order_lines is '@read orders.read
 @defaultOrder line_number
 A line of an order.';
 comment on column order_lines.line_number is '@list 1
-Place within the order, as the ERP numbers its lines.';
+The number of the line in the order, assigned by the ERP.';
 comment on column order_lines.kind is '@list 3
-What the line is about; null while the ERP''s product group has no mapping.';
+The kind of the line; null while the ERP''s product group has no mapping.';
 comment on column order_lines.erp_product_group is '@search exact
-The ERP''s product group, from which the kind follows.';
+The ERP''s product group, which determines `kind`.';
 comment on column order_lines.product_id is
-  'The product; null for lines that are not about one, and while the product is not known here.';
+  'The product; null for lines without a product, and until the product exists in this service.';
 comment on column order_lines.erp_product_number is '@list 4
 @search exact
-The product''s number as the line has it, byte for byte.';
+The product number on the line, stored byte for byte.';
 comment on column order_lines.description is '@list 2
-The line''s own text.';
+The text of the line.';
 comment on column order_lines.quantity is '@list 5
-How many units, a decimal as text; negative for returns, null where the ERP gives no valid one.';
+The number of units, a decimal as text; negative for returns, null if the ERP provides no valid quantity.';
 comment on column order_lines.unit is '@list 6
-What is counted, such as bottles or cases, in the ERP''s words.';
+The unit of the quantity, such as bottles or cases, as worded in the ERP.';
 comment on column order_lines.unit_price is '@list 7
-Price of one unit before discount and VAT, a decimal as text; null where the ERP gives none.';
+The price of one unit before discount and VAT, a decimal as text; null if the ERP provides no price.';
 comment on column order_lines.discount_percent is '@list 8
-Discount on the line, in per cent, a decimal as text.';
-comment on column order_lines.vat_code is 'Which VAT applies; null while the ERP''s code has no mapping.';
+The discount on the line in per cent, a decimal as text.';
+comment on column order_lines.vat_code is 'The VAT code of the line; null while the ERP''s code has no mapping.';
 comment on column order_lines.erp_vat_code is 'The ERP''s code of the VAT.';
-comment on column order_lines.vat_percent is 'VAT in per cent, a decimal as text.';
+comment on column order_lines.vat_percent is 'The VAT rate in per cent, a decimal as text.';
 comment on column order_lines.amount is '@list 9
-The line after discount and before VAT, a decimal as text.';
-comment on column order_lines.warehouse is 'Where it is sent from; null while the ERP''s code has no mapping.';
+The amount of the line after discount and before VAT, a decimal as text.';
+comment on column order_lines.warehouse is 'The warehouse from which the line is shipped; null while the ERP''s code has no mapping.';
 comment on column order_lines.erp_warehouse is 'The ERP''s code of the warehouse.';
 comment on constraint order_lines_order_id_line_number_key on order_lines is
   'The order has a line of this number already.';
@@ -515,7 +515,7 @@ comment on table customer_notes is '@group Sales 22
 @auditReads
 @connection
 @defaultOrder created_at desc
-What the office knows about a customer in addition to the values of the ERP.';
+A note about a customer, in addition to the data of the ERP.';
 comment on column customer_notes.customer_id is '@list 2
 @title Customer
 The customer.';
@@ -524,11 +524,11 @@ comment on column customer_notes.body is '@personal customer_id
 @list 1
 @widget long
 @search word
-The text.';
+The text of the note.';
 comment on column customer_notes.author_user_id is '@mutations off
 @list 3
 @title Author
-Who wrote the note first; null when the user was deleted.';
+The user who created the note; null if the user was deleted.';
 comment on column customer_notes.created_at is '@title Written
 @list 4';
 comment on constraint customer_notes_body_check on customer_notes is 'must be 1 to 10000 characters, not only spaces';

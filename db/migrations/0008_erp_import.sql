@@ -3,7 +3,7 @@
 
 create type order_import_issue_kind as enum ('MAPPING', 'DATA');
 comment on type order_import_issue_kind is
-  'Why an order could not be understood whole. MAPPING: a value that no mapping rule knows; DATA: something that the ERP has no answer for.';
+  'The kind of an import issue. MAPPING: an order contains a value without a mapping rule; DATA: an order lacks data that only the ERP can supply.';
 
 -- One row for each cause in an order. The row stays when the cause is gone, with `resolved_at`, and is opened again
 -- when the cause returns.
@@ -43,28 +43,28 @@ comment on table order_import_issues is '@read orders.read erpsync.read
 @audit off because a row holds its own history: when it was first and last seen, and when it was resolved
 @root off
 @defaultOrder kind, code, key
-One cause for which an order could not be understood whole.';
-comment on column order_import_issues.kind is 'Whether a mapping rule is missing or the ERP has no answer.';
+An issue of an order that the import could not interpret completely.';
+comment on column order_import_issues.kind is 'Whether a mapping rule or data of the ERP is missing.';
 comment on column order_import_issues.code is '@search exact
-What is wrong, such as `line_kind.unmapped`.';
+The code of the issue, such as `line_kind.unmapped`.';
 comment on column order_import_issues.key is '@search exact
-What it is wrong with, such as a product group; with the code it names the cause.';
-comment on column order_import_issues.message is 'The problem in words.';
-comment on column order_import_issues.value is 'The value as the ERP has it.';
-comment on column order_import_issues.path is 'Where in the order it was first met, such as `lines[2].productGroup`.';
-comment on column order_import_issues.occurrences is 'In how many places of the order it was met at the last import.';
+The value with the issue, such as a product group. `code` and `key` together identify the cause.';
+comment on column order_import_issues.message is 'A readable message about the issue.';
+comment on column order_import_issues.value is 'The value, as recorded in the ERP.';
+comment on column order_import_issues.path is 'The path of the first occurrence in the order, such as `lines[2].productGroup`.';
+comment on column order_import_issues.occurrences is 'The number of occurrences in the order at the last import.';
 comment on column order_import_issues.first_seen_at is
-  'When an import first met it; kept when it is resolved and returns.';
+  'When an import first found the issue. The time is kept if the issue is resolved and returns.';
 comment on column order_import_issues.last_seen_at is
-  'When an import of a changed order last met it; one that finds the order as it was changes nothing.';
-comment on column order_import_issues.resolved_at is 'When an import no longer met it; null while it is open.';
+  'When an import of a changed order last found the issue. Importing an unchanged order does not update this time.';
+comment on column order_import_issues.resolved_at is 'When an import no longer found the issue; null for an open issue.';
 comment on column order_import_issues.order_placed_at is '@internal
 Copy of the order''s `placed_at` for the index of the groups.';
 comment on column order_import_issues.order_is_superseded is '@internal
 Whether the order is superseded, copied for the index of the groups.';
 comment on constraint order_import_issues_cause_key on order_import_issues is 'The order has this issue already.';
 comment on constraint order_import_issues_code_check on order_import_issues is
-  'must be two words joined by a point, such as line_kind.unmapped';
+  'must be two words joined by a dot, such as line_kind.unmapped';
 comment on constraint order_import_issues_key_check on order_import_issues is 'must be 300 characters at most';
 comment on constraint order_import_issues_message_check on order_import_issues is 'must be 1 to 2000 characters';
 comment on constraint order_import_issues_value_check on order_import_issues is 'must be 2000 characters at most';
@@ -75,11 +75,11 @@ comment on constraint order_import_issues_order_id_fkey on order_import_issues i
 @behavior +manyRelation:resource:list';
 
 create type erp_order_health as (orders_with_mapping_issues integer, orders_with_data_issues integer);
-comment on type erp_order_health is 'How well orders come in from the ERP.';
+comment on type erp_order_health is 'The health of the order import from the ERP.';
 comment on column erp_order_health.orders_with_mapping_issues is '@notNull
-Orders that hold a value which no mapping rule knows.';
+The number of orders that contain a value without a mapping rule.';
 comment on column erp_order_health.orders_with_data_issues is '@notNull
-Orders that lack something which only the ERP can supply.';
+The number of orders that lack data that only the ERP can supply.';
 
 -- The open issues of each cause, counted by triggers, so that reading the groups does not depend on the number of
 -- issues.
@@ -128,12 +128,12 @@ comment on table erp_mapping_targets is '@group Sales 23
 @mutations create update delete
 @audit ErpMappingTarget
 @defaultOrder code, value
-What the ERP''s codes can mean here: the values that mapping rules may name.';
+A value to which mapping rules can map a code of the ERP.';
 comment on column erp_mapping_targets.code is '@search exact
-What it is for: the code of the import issues that rules about it clear, such as `warehouse.unmapped`.';
+The code of the import issues that rules with this target clear, such as `warehouse.unmapped`.';
 comment on column erp_mapping_targets.value is '@search exact
-The value that orders then have, such as `MAIN`; of line kinds those of `OrderLineKind`, of currencies ISO 4217 codes.';
-comment on column erp_mapping_targets.title is 'The value in words.';
+The value in the mapped orders, such as `MAIN`; for line kinds a value of `OrderLineKind`, for currencies an ISO 4217 code.';
+comment on column erp_mapping_targets.title is 'The title of the value.';
 comment on constraint erp_mapping_targets_value_key on erp_mapping_targets is
   'There is a target of this code and value already.';
 comment on constraint erp_mapping_targets_code_check on erp_mapping_targets is
@@ -181,23 +181,23 @@ comment on table erp_mapping_rules is '@group Sales 22
 @audit ErpMappingRule
 @connection
 @defaultOrder code, key
-What one of the ERP''s codes means here. A rule clears the import issues of its `code` and `key` when their orders are next imported.';
+A rule that maps a code of the ERP to a value of this service. A rule clears the import issues with its `code` and `key` when their orders are next imported.';
 comment on column erp_mapping_rules.code is '@list 1
 @search exact
-Which issues it clears, such as `warehouse.unmapped`.';
+The code of the import issues that the rule clears, such as `warehouse.unmapped`.';
 comment on column erp_mapping_rules.key is '@list 2
 @search exact word
-The ERP''s value, byte for byte, as the issues have it.';
+The value of the ERP, byte for byte the `key` of the import issues.';
 comment on column erp_mapping_rules.target is '@list 3
 @search exact
-What the value means: one of `erpMappingTargets` with the same code; null where `isIgnored`.';
+The meaning of the value: one of `erpMappingTargets` with the same code; null if `isIgnored` is true.';
 comment on column erp_mapping_rules.is_ignored is
   '@list 4
 @title Ignored
-Whether the value means nothing here: orders get none for it, and no issue.';
+Whether the value is ignored: orders with it get neither a mapped value nor an import issue.';
 comment on column erp_mapping_rules.note is '@list 5
 @widget long
-Why, for colleagues.';
+The reason for the rule, as a note for colleagues.';
 comment on column erp_mapping_rules.updated_at is '@list 6
 @title Changed';
 comment on constraint erp_mapping_rules_key_key on erp_mapping_rules is
@@ -212,10 +212,10 @@ comment on constraint erp_mapping_rules_note_check on erp_mapping_rules is 'must
 
 create type erp_sync_run_kind as enum ('IMPORT', 'RECHECK', 'DATA_RECHECK', 'ORDER');
 comment on type erp_sync_run_kind is
-  'What is read from the ERP. IMPORT: what changed since the last import; RECHECK: orders with a mapping gap; DATA_RECHECK: orders with a data issue; ORDER: one order, by its number.';
+  'The data that a run reads from the ERP. IMPORT: changes since the last import; RECHECK: orders with a mapping issue; DATA_RECHECK: orders with a data issue; ORDER: one order, by its number.';
 create type erp_sync_run_status as enum ('QUEUED', 'RUNNING', 'RETRYING', 'SUCCEEDED', 'FAILED', 'CANCELLED');
 comment on type erp_sync_run_status is
-  'How far a run is. RETRYING: it failed for now, and goes on where it was after a while; FAILED: it was given up.';
+  'The status of a run. RETRYING: an attempt failed, and a later one continues from the same position; FAILED: the run failed and is not retried.';
 
 create table erp_sync_runs (
   id uuid primary key default uuidv7(),
@@ -266,51 +266,51 @@ comment on table erp_sync_runs is '@group Operations 61
 @audit off because the schedule creates a run every few minutes; the functions that start and cancel runs record it
 @connection
 @defaultOrder queued_at desc
-One run of the import from the ERP, with its progress.';
+A run of the import from the ERP, with its progress.';
 comment on column erp_sync_runs.kind is '@list 1
-What it reads from the ERP.';
+The data that the run reads from the ERP.';
 comment on column erp_sync_runs.status is '@list 2
 @tone RUNNING info
 @tone RETRYING warn
 @tone SUCCEEDED ok
 @tone FAILED bad
-How far it is.';
-comment on column erp_sync_runs.requested_by_user_id is 'Who asked for it; null for the schedule.';
+The status of the run.';
+comment on column erp_sync_runs.requested_by_user_id is 'The user who requested the run; null for a scheduled run.';
 comment on column erp_sync_runs.erp_order_number is '@search exact
-The order asked for by number; null for the other kinds.';
+The requested order number; null for other kinds than ORDER.';
 comment on column erp_sync_runs.orders_total is '@list 5
 @title Orders
-How many orders there are to do, as far as that is known.';
+The number of orders to read, if known.';
 comment on column erp_sync_runs.orders_done is '@list 6
 @title Done
-How many orders it has read so far, those that failed included.';
-comment on column erp_sync_runs.orders_created is 'How many of them were new.';
-comment on column erp_sync_runs.orders_updated is 'How many of them differed from what was here.';
-comment on column erp_sync_runs.orders_unchanged is 'How many of them were as they are here, or older.';
-comment on column erp_sync_runs.orders_missing is 'How many of the orders asked for the ERP does not have any more.';
-comment on column erp_sync_runs.customers_done is 'How many customers it has read so far.';
+The number of orders read so far, including failed ones.';
+comment on column erp_sync_runs.orders_created is 'The number of new orders.';
+comment on column erp_sync_runs.orders_updated is 'The number of orders that differed from the stored ones.';
+comment on column erp_sync_runs.orders_unchanged is 'The number of orders that were equal to the stored ones, or older.';
+comment on column erp_sync_runs.orders_missing is 'The number of requested orders that no longer exist in the ERP.';
+comment on column erp_sync_runs.customers_done is 'The number of customers read so far.';
 comment on column erp_sync_runs.failures is
   '@list 7
-How many orders and customers could not be read or taken over; `erpImportFailures` says why.';
-comment on column erp_sync_runs.attempts is 'How often a worker has begun or resumed it.';
+The number of orders and customers that could not be read or imported; `erpImportFailures` lists the reasons.';
+comment on column erp_sync_runs.attempts is 'How often a worker has started or resumed the run.';
 comment on column erp_sync_runs.error is '@list 8
-What went wrong last; null when all went well.';
+The last error; null without an error.';
 comment on column erp_sync_runs.queued_at is '@list 3
 @title Queued
-When it was asked for.';
-comment on column erp_sync_runs.started_at is 'When a worker first began it.';
-comment on column erp_sync_runs.retry_at is 'When it goes on; null unless it is `RETRYING`.';
+When the run was requested.';
+comment on column erp_sync_runs.started_at is 'When a worker first started the run.';
+comment on column erp_sync_runs.retry_at is 'When the run continues; null unless its status is `RETRYING`.';
 comment on column erp_sync_runs.finished_at is '@list 4
 @title Finished
-When it ended, one way or the other.';
+When the run succeeded, failed or was cancelled.';
 comment on column erp_sync_runs.position is '@internal
 The number of the last order done; the run continues after it.';
 comment on column erp_sync_runs.job_id is '@internal
 The job in the queue.';
-comment on column erp_sync_runs.cancelled_by_user_id is 'Who cancelled it; null for a run that nobody cancelled.';
-comment on column erp_sync_runs.open_issue_groups is 'The number of groups of import issues that were open when the run ended; null before.';
+comment on column erp_sync_runs.cancelled_by_user_id is 'The user who cancelled the run; null for a run that was not cancelled.';
+comment on column erp_sync_runs.open_issue_groups is 'The number of open groups of import issues at the end of the run; null before.';
 comment on column erp_sync_runs.open_issue_orders is
-  'The sum of the orders of these groups when the run ended; null before. An order counts once for each of its groups.';
+  'The number of orders in these groups at the end of the run; null before. An order counts once for each of its groups.';
 comment on constraint erp_sync_runs_error_check on erp_sync_runs is 'must be 2000 characters at most';
 comment on constraint erp_sync_runs_requested_by_user_id_fkey on erp_sync_runs is '@behavior -*';
 
@@ -344,19 +344,19 @@ comment on table erp_import_failures is '@group Operations 62
 @audit off because no data of this service has changed
 @connection
 @defaultOrder last_seen_at desc
-An order or customer of the ERP that could not be read or taken over. It stays until an import reads that record well.';
+An order or customer of the ERP that could not be read or imported. The failure stays until an import reads the record successfully.';
 comment on column erp_import_failures.record is '@search exact
-Which record: `order` or `customer` and its number, or the ERP''s id where the number is illegible.';
+The record: `order` or `customer` and its number, or the ERP''s id if the number is unreadable.';
 comment on column erp_import_failures.erp_order_number is '@search exact word
-The order''s number, where it is an order and the number could be read.';
+The order number; null for a customer and for an unreadable number.';
 comment on column erp_import_failures.message is '@search word
-What is wrong with it.';
-comment on column erp_import_failures.path is 'Where in the order, such as `lines[2].quantity`.';
+The error message.';
+comment on column erp_import_failures.path is 'The path of the invalid value, such as `lines[2].quantity`.';
 comment on column erp_import_failures.revision is '@internal
 The ERP''s revision of the record that failed; another failure of the same revision changes nothing.';
-comment on column erp_import_failures.first_seen_at is 'When an import first met it.';
+comment on column erp_import_failures.first_seen_at is 'When an import first found the failure.';
 comment on column erp_import_failures.last_seen_at is
-  'When an import last met it in another version, or failing otherwise.';
+  'When an import last found the failure in a new version of the record, or a different failure of the record.';
 comment on constraint erp_import_failures_record_key on erp_import_failures is 'This record failed already.';
 comment on constraint erp_import_failures_record_check on erp_import_failures is 'must be 1 to 200 characters';
 comment on constraint erp_import_failures_erp_order_number_check on erp_import_failures is
@@ -410,17 +410,17 @@ create type erp_sync_job_handle as (
   order_count integer
 );
 comment on type erp_sync_job_handle is
-  'A run of the import that waits or works; `erpSyncRun` with its `id` shows the progress.';
+  'A waiting or running import; `erpSyncRun` with its `id` returns the progress.';
 comment on column erp_sync_job_handle.id is '@notNull
-The run''s id.';
+The id of the run.';
 comment on column erp_sync_job_handle.status is '@notNull
-`QUEUED`, or `RUNNING` where a worker has just taken it.';
+`QUEUED`, or `RUNNING` if a worker has already started the run.';
 comment on column erp_sync_job_handle.queued_at is '@notNull
-When it was asked for first.';
+When the run was first requested.';
 comment on column erp_sync_job_handle.reused is '@notNull
-Whether it waited already, so that nothing was queued now.';
+Whether the run was already waiting, so that the call queued no new run.';
 comment on column erp_sync_job_handle.order_count is
-  'How many orders it is about at this moment; null where only the ERP knows.';
+  'The current number of orders to import; null if only the ERP knows the number.';
 
 create type sync_status as (
   last_run erp_sync_runs,
@@ -436,19 +436,19 @@ create type sync_status as (
   erp_error text,
   erp_seen_at timestamptz
 );
-comment on type sync_status is 'How the import from the ERP is.';
-comment on column sync_status.last_run is 'The run that a worker began last.';
-comment on column sync_status.last_success_at is 'When an import last came to the end of what the ERP had.';
-comment on column sync_status.cursor is 'Where the next import goes on.';
-comment on column sync_status.cursor_at is 'Up to when the ERP''s changes are in.';
+comment on type sync_status is 'The state of the import from the ERP.';
+comment on column sync_status.last_run is 'The latest run that a worker has started.';
+comment on column sync_status.last_success_at is 'When an import last reached the end of the ERP''s changes.';
+comment on column sync_status.cursor is 'The position from which the next import continues.';
+comment on column sync_status.cursor_at is 'The time up to which changes of the ERP are imported.';
 comment on column sync_status.lag_seconds is
-  'For how long no import has come to the end of what the ERP has; null before the first.';
+  'The number of seconds since an import last reached the end of the ERP''s changes; null before the first time.';
 comment on column sync_status.failed_runs is '@notNull
-How many runs were given up since the last that succeeded.';
+The number of failed runs since the last successful one.';
 comment on column sync_status.unreadable_records is '@notNull
-How many of the ERP''s orders could not be read or taken over; `erpImportFailures` lists them.';
-comment on column sync_status.next_import_at is 'When the schedule imports next; null before a worker has run.';
-comment on column sync_status.next_recheck_at is 'When the nightly run is next; null before a worker has run.';
-comment on column sync_status.erp_is_up is 'Whether the ERP answered when it was last asked; null before that.';
-comment on column sync_status.erp_error is 'What was wrong with the ERP''s answer; null when it is up.';
-comment on column sync_status.erp_seen_at is 'When the ERP was last asked.';
+The number of orders and customers of the ERP that could not be read or imported; `erpImportFailures` lists them.';
+comment on column sync_status.next_import_at is 'When the next scheduled import is due; null before a worker has run.';
+comment on column sync_status.next_recheck_at is 'When the next nightly run is due; null before a worker has run.';
+comment on column sync_status.erp_is_up is 'Whether the last request to the ERP succeeded; null before the first request.';
+comment on column sync_status.erp_error is 'The error of the last request to the ERP; null if it succeeded.';
+comment on column sync_status.erp_seen_at is 'When the service last sent a request to the ERP.';

@@ -1,8 +1,8 @@
 -- Exports: templates, the jobs that write the files, and the list of all files in the object store.
 create type export_template_kind as enum ('FORM', 'TABLE');
-comment on type export_template_kind is 'A FORM is a sheet about one row, a TABLE has a line for each.';
+comment on type export_template_kind is 'The kind of a template. FORM: a sheet for one row; TABLE: one line for each row.';
 create type export_field_kind as enum ('TEXT', 'INTEGER', 'DECIMAL', 'BOOLEAN', 'DATE', 'DATETIME', 'URL', 'IMAGE', 'JSON');
-comment on type export_field_kind is 'What a field is in a workbook''s cell; an IMAGE fits into forms only, and JSON is text, except in JSON Lines.';
+comment on type export_field_kind is 'The type of a field in a workbook cell. IMAGE is available in forms only; JSON is written as text, except in JSON Lines.';
 
 create table export_workbooks (
   id uuid primary key default uuidv7(),
@@ -23,15 +23,16 @@ comment on table export_workbooks is '@read exports.read
 @create exporttemplates.update
 @root off
 @audit ExportWorkbook
-An uploaded workbook with `{{field}}` placeholders, kept for templates to use.';
-comment on column export_workbooks.entity is 'The name of the list whose fields its placeholders name, such as `orders`.';
-comment on column export_workbooks.kind is 'Which kind of template the placeholders were checked for.';
-comment on column export_workbooks.file_name is 'The file''s name, as it was uploaded.';
-comment on column export_workbooks.file_size is 'The file''s size in bytes.';
+An uploaded workbook with `{{field}}` placeholders, for use in templates.';
+comment on column export_workbooks.entity is 'The name of the list whose fields the placeholders name, such as `orders`.';
+comment on column export_workbooks.kind is 'The kind of template for which the placeholders were checked.';
+comment on column export_workbooks.file_name is 'The name of the uploaded file.';
+comment on column export_workbooks.file_size is 'The size of the file in bytes.';
 comment on column export_workbooks.file_sha256 is 'The SHA-256 of the file, in hexadecimal.';
 comment on column export_workbooks.file_key is '@internal
 Where the file is in the object store.';
-comment on column export_workbooks.fields is 'The fields that its placeholders name.';
+comment on column export_workbooks.uploaded_by_user_id is 'The user who uploaded the file.';
+comment on column export_workbooks.fields is 'The fields named by the placeholders.';
 comment on constraint export_workbooks_file_name_check on export_workbooks is
   'must be 1 to 200 visible characters without spaces at its ends';
 
@@ -60,16 +61,16 @@ comment on table export_templates is '@group Exports 41
 @delete exporttemplates.update
 @audit ExportTemplate
 @defaultOrder name
-What an export looks like: columns of the service''s own layout, or an uploaded workbook.';
+The layout of an export: columns in the service''s own layout, or an uploaded workbook.';
 comment on column export_templates.name is '@list 1
-Unique without regard to case.';
+The name of the template, unique without regard to case.';
 comment on column export_templates.description is '@list 2
-What the template is for.';
+The purpose of the template.';
 comment on column export_templates.entity is '@list 3
 @title List
-The name of the list whose rows it shows, such as `orders`.';
+The name of the list whose rows the template shows, such as `orders`.';
 comment on column export_templates.kind is '@list 4
-Whether it takes one row or several.';
+Whether the template takes one row or several.';
 comment on column export_templates.owner_user_id is '@internal
 Who takes care of the template: the user who created it, or who took it over.';
 comment on constraint export_templates_name_check on export_templates is
@@ -101,13 +102,13 @@ comment on table export_template_columns is '@read exports.read
 @audit ExportTemplateColumn
 @defaultOrder position
 A column of a table, or a line of a form.';
-comment on column export_template_columns.position is 'Its place, from 1.';
-comment on column export_template_columns.field is 'Which of the fields that `exportFields` or `listExportFields` lists.';
-comment on column export_template_columns.title is 'What stands at its head.';
+comment on column export_template_columns.position is 'The position of the column, from 1.';
+comment on column export_template_columns.field is 'A field that `exportFields` or `listExportFields` lists.';
+comment on column export_template_columns.title is 'The heading of the column.';
 comment on column export_template_columns.width is
-  'Its width in characters, a decimal as text; null leaves it to the service.';
+  'The width in characters, a decimal as text; null for an automatic width.';
 comment on column export_template_columns.number_format is
-  'How Excel shows its numbers or dates, such as `0.00` or `yyyy-mm-dd`.';
+  'The Excel format of numbers or dates, such as `0.00` or `yyyy-mm-dd`.';
 comment on constraint export_template_columns_position_check on export_template_columns is 'must be from 1 to 200';
 comment on constraint export_template_columns_title_check on export_template_columns is
   'must be 1 to 200 visible characters without spaces at its ends';
@@ -163,13 +164,13 @@ comment on table export_jobs is '@group Exports 40
 @auditReads
 @connection
 @defaultOrder created_at desc, id desc
-An export that was asked for: on its way, ready to be downloaded, or ended otherwise. It shows to the user who asked for it, in any of their sessions and also by an API token, and to that API token.';
+A requested export: waiting, running, ready for download, or ended. Sessions of a user show all exports of the user, including those requested with an API token. An API token shows only its own exports.';
 comment on column export_jobs.user_id is '@list 4
-Who asked for it.';
-comment on column export_jobs.token_id is 'The API token that asked for it; null for a user''s session.';
+The user who requested the export.';
+comment on column export_jobs.token_id is 'The API token that requested the export; null for a session.';
 comment on column export_jobs.template_id is '@list 3
-The template; null for an export without one, and when it was deleted since.';
-comment on column export_jobs.source is 'The name of the template or the list, as it was when the export was asked for.';
+The template; null for an export without a template, or if the template was deleted.';
+comment on column export_jobs.source is 'The name of the template or list at the time of the request.';
 comment on column export_jobs.format is '@list 2
 The format of the file: `xlsx`, `csv` or `jsonl`.';
 comment on column export_jobs.state is '@internal
@@ -177,22 +178,22 @@ comment on column export_jobs.state is '@internal
 The stored state; `status` also considers the time.';
 comment on column export_jobs.total_rows is '@list 5
 @title Rows
-How many rows were asked for.';
+The number of requested rows.';
 comment on column export_jobs.exported_rows is '@list 6
 @title Written
-How many of them are written so far.';
+The number of rows written so far.';
 comment on column export_jobs.file_size is 'The size of the finished file, in bytes.';
 comment on column export_jobs.error_message is
   '@list 8
 @title Error
-Why it failed, or why it is tried again, in words for people; null when nothing is wrong.';
+A readable message why the export failed or is retried; null without an error.';
 comment on column export_jobs.notes is
-  'What a reader of the file should know: products that were deleted meanwhile, a picture that could not be had, texts that were cut.';
-comment on column export_jobs.started_at is 'When work on it began.';
+  'Notes for readers of the file, such as deleted products, unavailable pictures or truncated texts.';
+comment on column export_jobs.started_at is 'When processing of the export started.';
 comment on column export_jobs.finished_at is '@list 7
 @title Finished
-When it was completed, cancelled, or given up.';
-comment on column export_jobs.expires_at is 'Until when the file can be downloaded.';
+When the export was completed, was cancelled or failed.';
+comment on column export_jobs.expires_at is 'When the file expires and can no longer be downloaded.';
 comment on column export_jobs.attempt is '@internal
 Number of the latest attempt, from 1; part of the file''s key.';
 comment on column export_jobs.failures is '@internal
@@ -201,14 +202,14 @@ comment on column export_jobs.file_key is '@internal
 Where the finished file is in the object store.';
 comment on column export_jobs.queue_job_id is '@internal
 The job in the queue.';
-comment on column export_jobs.query is 'The search whose rows it holds; null where its products were named.';
+comment on column export_jobs.query is 'The search whose rows are exported; null for an export of given products.';
 comment on column export_jobs.created_at is '@list 1
 @title Asked for';
 comment on column export_jobs.entity is '@list off
 The name of the exported list, such as `orders`; null for an export of products by a template.';
 comment on constraint export_jobs_state_check on export_jobs is
   'must be queued, running, completed, failed, cancelled or expired';
-comment on constraint export_jobs_file_check on export_jobs is 'names a file when it is completed, and only then';
+comment on constraint export_jobs_file_check on export_jobs is 'must have a file when completed, and only then';
 comment on constraint export_jobs_format_check on export_jobs is 'must be xlsx, csv or jsonl';
 comment on constraint export_jobs_template_id_fkey on export_jobs is '@fieldName template
 @forwardBehavior +singularRelation:resource:single';
@@ -276,11 +277,11 @@ comment on column data_export_input.format is 'XLSX, CSV or JSONL; null means XL
 
 create type export_field_view as (field text, title text, kind export_field_kind, description text);
 comment on type export_field_view is '@name export_field
-A field that a template can show.';
+A field that is available in templates.';
 comment on column export_field_view.field is '@notNull
-As templates name it: in a column, or as `{{field}}` in an uploaded workbook.';
+The name of the field in templates: in a column, or as `{{field}}` in an uploaded workbook.';
 comment on column export_field_view.title is '@notNull
-What stands at the head of its column where the template says nothing else.';
+The default heading of its column.';
 comment on column export_field_view.kind is '@notNull
-What it is in a cell.';
-comment on column export_field_view.description is 'What it means.';
+The type of the field in a cell.';
+comment on column export_field_view.description is 'The meaning of the field.';

@@ -20,9 +20,9 @@ comment on table ai_conversations is '@group Assistant 70
 @audit AiConversation id except title
 @connection
 @defaultOrder updated_at desc
-A conversation with the assistant. It shows to the user only who holds it.';
+A conversation with the assistant. Only its user can read it.';
 comment on column ai_conversations.title is
-  'What it is about: the beginning of its first message, until it is renamed.';
+  'The title of the conversation. Until it is renamed, the beginning of the first message.';
 comment on constraint ai_conversations_id_check on ai_conversations is
   'must be 8 to 64 letters, digits, hyphens or underscores';
 comment on constraint ai_conversations_title_check on ai_conversations is
@@ -48,10 +48,10 @@ comment on table ai_messages is '@read ai.use
 @audit off because messages are private; the conversation, each use of a tool and each change are recorded
 @defaultOrder position
 A message of a conversation with the assistant.';
-comment on column ai_messages.position is 'Its place in the conversation, from 1.';
-comment on column ai_messages.role is 'Who says it: `user` or `assistant`.';
+comment on column ai_messages.position is 'The position of the message in the conversation, from 1.';
+comment on column ai_messages.role is 'The author of the message: `user` or `assistant`.';
 comment on column ai_messages.parts is
-  'What it consists of, as the AI SDK''s UI messages have it: texts, files, uses of tools with their results, notes.';
+  'The parts of the message, in the format of the AI SDK''s UI messages: texts, files, tool calls with their results, notes.';
 comment on constraint ai_messages_role_check on ai_messages is 'must be user or assistant';
 comment on constraint ai_messages_conversation_id_fkey on ai_messages is '@backwardBehavior +manyRelation:resource:connection
 @foreignConnectionFieldName messages';
@@ -93,7 +93,7 @@ The stream parts of an answer, for clients that reconnect and for the loss of th
 
 create type ai_approval_status as enum ('PENDING', 'APPROVED', 'DENIED', 'USED', 'EXPIRED');
 comment on type ai_approval_status is
-  'Where a proposed change stands. One that is approved is about to be made; one that is used has been, or has failed at that.';
+  'The status of a proposed change. APPROVED: the change is about to be made; USED: the change was made, or failed.';
 
 create table ai_approvals (
   id uuid primary key default uuidv7(),
@@ -123,20 +123,20 @@ comment on table ai_approvals is '@group Assistant 71
 @audit AiApproval
 @connection
 @defaultOrder created_at desc
-A change that the assistant proposes. It is made once its user approves it, exactly as it stands here, once, and not after it has expired.';
-comment on column ai_approvals.tool_call_id is 'The use of the tool in the conversation.';
+A change that the assistant proposes. After its user''s approval, exactly this change is made, once, and only before the proposal expires.';
+comment on column ai_approvals.tool_call_id is 'The id of the tool call in the conversation.';
 comment on column ai_approvals.tool is '@list 2
-The tool that proposes it.';
+The tool that proposes the change.';
 comment on column ai_approvals.summary is '@list 1
-What will be done, in a sentence.';
-comment on column ai_approvals.operation is 'The GraphQL operation that will be run.';
-comment on column ai_approvals.variables is 'The operation''s variables.';
+A summary of the change in one sentence.';
+comment on column ai_approvals.operation is 'The GraphQL operation to execute.';
+comment on column ai_approvals.variables is 'The variables of the operation.';
 comment on column ai_approvals.state is '@internal
 The stored state; `status` also considers the time.';
 comment on column ai_approvals.expires_at is '@list 4
-Until when it can be approved.';
+When the proposal expires and can no longer be approved.';
 comment on column ai_approvals.answered_at is '@list 5
-When it was approved or denied, or the conversation went on without it.';
+When the change was approved or denied, or the conversation continued without it.';
 comment on column ai_approvals.used_at is 'When the change was made.';
 comment on column ai_approvals.created_at is '@list 3';
 comment on index ai_approvals_tool_call_key is 'The change was proposed already.';
@@ -164,9 +164,9 @@ comment on table ai_attachments is '@read ai.use
 @root off
 @audit AiAttachment id except file_name
 @defaultOrder created_at
-A file that its user gave to the assistant.';
-comment on column ai_attachments.file_name is 'What the file is called.';
-comment on column ai_attachments.media_type is 'What sort of file it is, found out from its content.';
+A file that a user uploaded for the assistant.';
+comment on column ai_attachments.file_name is 'The name of the file.';
+comment on column ai_attachments.media_type is 'The media type, detected from the content of the file.';
 comment on column ai_attachments.file_size is 'The size of the file in bytes.';
 comment on column ai_attachments.file_sha256 is 'The SHA-256 of the file, in hexadecimal.';
 comment on column ai_attachments.file_key is '@internal

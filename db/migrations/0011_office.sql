@@ -1,8 +1,8 @@
 -- The days of the office: bookings, absences, feeds for calendar programs, and the handbook.
 create type resource_kind as enum ('ROOM', 'VEHICLE', 'EQUIPMENT', 'TASTING_SET');
-comment on type resource_kind is 'What a resource is.';
+comment on type resource_kind is 'The kind of a resource.';
 create type resource_booking_status as enum ('BOOKED', 'CANCELLED');
-comment on type resource_booking_status is 'Whether a booking holds its resource.';
+comment on type resource_booking_status is 'Whether a booking reserves its resource.';
 
 create table resources (
   id uuid primary key default uuidv7(),
@@ -33,21 +33,21 @@ comment on table resources is '@group Office 55
 @label name location
 A room, vehicle, piece of equipment or tasting set that staff can book.';
 comment on column resources.name is '@list 1
-Unique without regard to case.';
+The name of the resource, unique without regard to case.';
 comment on column resources.kind is '@list 2
-What the resource is.';
+The kind of the resource.';
 comment on column resources.location is '@list 3
-Where it is.';
+The location of the resource.';
 comment on column resources.capacity is '@list 4
-The largest number of people.';
+The maximum number of people.';
 comment on column resources.color is '@title Colour
 @widget color
-Its colour in calendars, as `#RRGGBB`.';
+The colour of the resource in calendars, as `#RRGGBB`.';
 comment on column resources.description is '@widget long
-What colleagues should know about it.';
+Information about the resource for colleagues.';
 comment on column resources.is_active is '@list 5
 @title In use
-Whether it can be booked.';
+Whether the resource can be booked.';
 comment on constraint resources_name_check on resources is 'must be 1 to 200 visible characters without spaces at its ends';
 comment on constraint resources_location_check on resources is 'must be 1 to 200 visible characters without spaces at its ends';
 comment on constraint resources_capacity_check on resources is 'must be 1 to 100000';
@@ -102,30 +102,30 @@ A booking of a resource. Two bookings of one resource never overlap.';
 comment on column resource_bookings.booked_by_user_id is '@mutations off
 @list off
 @title User
-Who booked the resource.';
+The user who booked the resource.';
 comment on column resource_bookings.booked_by_name is '@personal booked_by_user_id
 @mutations off
 @list 5
 @title Booked by
-The name of the person who booked it, at that time; without one, their e-mail address before the @. Every reader of the booking sees it.';
+The name of the person who booked the resource, at the time of the booking; without a name, the part of the e-mail address before the @. Every reader of the booking can see it.';
 comment on column resource_bookings.title is '@list 1
 @search word
-What it is booked for.';
+The purpose of the booking.';
 comment on column resource_bookings.resource_id is '@list 2';
 comment on column resource_bookings.starts_at is '@list 3
 @title From
-When the booking begins.';
+When the booking starts.';
 comment on column resource_bookings.ends_at is '@list 4
 @title Until
-When the booking ends, at most 31 days after it begins.';
-comment on column resource_bookings.attendees is 'How many people come, no more than the capacity of the resource.';
+When the booking ends, at most 31 days after its start.';
+comment on column resource_bookings.attendees is 'The number of attendees, at most the capacity of the resource.';
 comment on column resource_bookings.note is '@widget long
-For colleagues.';
+A note for colleagues.';
 comment on column resource_bookings.status is '@mutations off
 @list 6
 @tone BOOKED ok
 @tone CANCELLED bad
-Whether the booking holds its resource.';
+Whether the booking reserves its resource.';
 comment on column resource_bookings.repeat_weeks is '@mutations create
 @title Repeat every
 @unit weeks
@@ -135,7 +135,7 @@ comment on column resource_bookings.repeat_until is '@mutations create
 The last day of a series.';
 comment on column resource_bookings.series_id is '@mutations off
 @title Series
-The id that the bookings of one series share.';
+The id shared by all bookings of a series.';
 comment on constraint resource_bookings_title_check on resource_bookings is
   'must be 1 to 200 visible characters without spaces at its ends';
 comment on constraint resource_bookings_booked_by_name_check on resource_bookings is 'must be 1 to 320 characters';
@@ -143,7 +143,7 @@ comment on constraint resource_bookings_ends_at_check on resource_bookings is 'm
 comment on constraint resource_bookings_attendees_check on resource_bookings is 'must be 1 to 100000';
 comment on constraint resource_bookings_note_check on resource_bookings is 'must be 5000 characters at most';
 comment on constraint resource_bookings_repeat_weeks_check on resource_bookings is 'must be 1 or 2';
-comment on constraint resource_bookings_series_check on resource_bookings is 'must be given with the others of a series';
+comment on constraint resource_bookings_series_check on resource_bookings is 'must be given together with the other fields of a series';
 comment on constraint resource_bookings_overlap_excl on resource_bookings is 'The resource is booked at that time already.';
 comment on constraint resource_bookings_resource_id_fkey on resource_bookings is '@forwardBehavior +singularRelation:resource:single
 @notNull
@@ -154,9 +154,9 @@ comment on constraint resource_bookings_booked_by_user_id_fkey on resource_booki
 
 -- Absences of staff, and the public holidays that are no working days.
 create type absence_type as enum ('VACATION', 'SICK', 'PARENTAL', 'TRAINING', 'OTHER');
-comment on type absence_type is 'Why somebody is absent.';
+comment on type absence_type is 'The reason for an absence.';
 create type absence_status as enum ('REQUESTED', 'APPROVED', 'DECLINED', 'CANCELLED');
-comment on type absence_status is 'How far an absence is: it is requested until somebody decides on it or its owner cancels it.';
+comment on type absence_status is 'The status of an absence. It stays REQUESTED until an approver decides on it or it is cancelled.';
 
 create table public_holidays (
   id uuid primary key default uuidv7(),
@@ -176,12 +176,12 @@ comment on table public_holidays is '@group Office 59
 @audit PublicHoliday
 @defaultOrder holiday_on
 @label name holiday_on
-A day on which nobody works, so that it is no working day of an absence.';
+A public holiday, which does not count as a working day of an absence.';
 comment on column public_holidays.holiday_on is '@title Day
 @list 1
-Unique.';
+The date, unique among the public holidays.';
 comment on column public_holidays.name is '@list 2
-What is celebrated.';
+The name of the holiday.';
 comment on constraint public_holidays_name_check on public_holidays is
   'must be 1 to 200 visible characters without spaces at its ends';
 comment on index public_holidays_holiday_on_key is 'There is a public holiday on this day already.';
@@ -228,13 +228,13 @@ comment on table absences is '@group Office 57
 @filter status status:$value
 @defaultOrder starts_on desc
 @label type starts_on
-A time in which somebody does not work. Callers see their own, with `absences.read` or `absences.update` those of everybody. Two absences of one person never overlap.';
+A period in which a person does not work. Callers see their own absences; with `absences.read` or `absences.update`, they see the absences of everyone. Two absences of one person never overlap.';
 comment on column absences.user_id is '@mutations off
 @list off
 @title User
-Who is absent.';
+The absent user.';
 comment on column absences.type is '@list 2
-Why.';
+The reason for the absence.';
 comment on column absences.starts_on is '@list 3
 @title From
 The first day.';
@@ -242,29 +242,29 @@ comment on column absences.ends_on is '@list 4
 @title Until
 The last day.';
 comment on column absences.starts_half_day is '@title From noon
-Whether the first day is absent from noon only.';
+Whether the absence starts at noon of the first day.';
 comment on column absences.ends_half_day is '@title Until noon
-Whether the last day is absent until noon only.';
+Whether the absence ends at noon of the last day.';
 comment on column absences.note is '@personal user_id
 @widget long
-For those who decide.';
+A note for the approvers.';
 comment on column absences.status is '@mutations off
 @list 5
 @tone REQUESTED info
 @tone APPROVED ok
 @tone DECLINED bad
-How far it is.';
+The status of the absence.';
 comment on column absences.decided_by_user_id is '@mutations off
 @title Decided by
-Who approved or declined it.';
+The user who approved or declined the absence.';
 comment on column absences.decided_at is '@mutations off
-When that was.';
+When the absence was approved or declined.';
 comment on column absences.decision_note is '@personal user_id
 @mutations off
 @widget long
-What was said about the decision.';
+The note of the approver.';
 comment on constraint absences_ends_on_check on absences is 'must be in order and two years apart at most';
-comment on constraint absences_half_days_check on absences is 'leave nothing of a single day: set one of them';
+comment on constraint absences_half_days_check on absences is 'must not both be true for a single day';
 comment on constraint absences_note_check on absences is 'must be 5000 characters at most';
 comment on constraint absences_decision_note_check on absences is 'must be 5000 characters at most';
 comment on constraint absences_overlap_excl on absences is 'There is another absence at that time already.';
@@ -293,14 +293,14 @@ comment on table away_periods is '@group Office 58
 @audit off because it only copies approved absences
 @connection
 @defaultOrder starts_on desc
-Who is away and when, without the reason: a copy of each approved absence for all colleagues.';
+A period in which a person is away, without the reason: a copy of an approved absence that all colleagues can see.';
 comment on column away_periods.name is '@personal user_id
 @search word
 @list 1
-The name of the person, at the time of the decision.';
+The name of the person at the time of the decision.';
 comment on column away_periods.user_id is '@list off
 @title Person
-Who is away.';
+The user who is away.';
 comment on column away_periods.starts_on is '@list 2
 @title From
 The first day.';
@@ -309,10 +309,10 @@ comment on column away_periods.ends_on is '@list 3
 The last day.';
 comment on column away_periods.starts_half_day is '@title From noon
 @list 4
-Whether the first day is free from noon only.';
+Whether the period starts at noon of the first day.';
 comment on column away_periods.ends_half_day is '@title Until noon
 @list 5
-Whether the last day is free until noon only.';
+Whether the period ends at noon of the last day.';
 comment on constraint away_periods_user_id_fkey on away_periods is '@forwardBehavior +singularRelation:resource:single
 @fieldName user';
 
@@ -323,30 +323,30 @@ create type absence_day as (
   name text,
   is_half boolean
 );
-comment on type absence_day is 'A working day on which somebody is away.';
+comment on type absence_day is 'A working day on which a person is away.';
 comment on column absence_day.day is '@notNull
 The day.';
 comment on column absence_day.period_id is '@notNull
-The period that it belongs to.';
+The id of the away period.';
 comment on column absence_day.user_id is '@notNull
-Who is away.';
+The id of the user who is away.';
 comment on column absence_day.name is '@notNull
-Their name.';
+The name of the person.';
 comment on column absence_day.is_half is '@notNull
-Whether only half of the day.';
+Whether the person is away for half of the day only.';
 
 create type absence_balance as (
   type absence_type,
   requested_days numeric,
   approved_days numeric
 );
-comment on type absence_balance is 'The working days of a year that somebody is absent for one reason.';
+comment on type absence_balance is 'The working days of a year on which a user is absent for one reason.';
 comment on column absence_balance.type is '@notNull
-The reason.';
+The reason for the absences.';
 comment on column absence_balance.requested_days is '@notNull
-Nobody has decided on these yet.';
+Working days of requested absences that are not decided yet.';
 comment on column absence_balance.approved_days is '@notNull
-These are approved.';
+Working days of approved absences.';
 
 -- Feeds for calendar programs.
 
@@ -368,19 +368,19 @@ comment on table calendar_feeds is '@group Office 60
 @owner user_id
 @audit CalendarFeed id except last_used_at
 @defaultOrder created_at desc, id desc
-A secret address that serves the bookings, absences and campaigns of its owner to calendar programs.';
+A secret address from which calendar programs read the bookings, absences and campaigns of its owner.';
 comment on column calendar_feeds.user_id is '@internal
-Whose calendar it is.';
+The owner of the feed.';
 comment on column calendar_feeds.name is '@list 1
-The program that reads it, such as "Phone".';
+The program that reads the feed, such as "Phone".';
 comment on column calendar_feeds.token_hash is '@secret
 SHA-256 of the secret in the address.';
 comment on column calendar_feeds.created_at is '@list 2';
 comment on column calendar_feeds.last_used_at is '@list 3
-When it was last read, to the minute; null before the first read.';
+When the feed was last read, to the minute; null before the first read.';
 comment on column calendar_feeds.revoked_at is '@list 4
 @title Revoked
-When it was revoked; null for an active feed.';
+When the feed was revoked; null for an active feed.';
 comment on constraint calendar_feeds_name_check on calendar_feeds is
   'must be 1 to 100 visible characters without spaces at its ends';
 
@@ -431,28 +431,28 @@ comment on table documentation_pages is '@group Office 53
 @searchSort title
 @defaultOrder position, title, id
 @label title
-A handbook page. Every login can read published pages. Drafts are visible to their author and to holders of `documentation.update`.';
+A handbook page. Every caller with a login can read published pages. Only the author and holders of `documentation.update` can read drafts.';
 comment on column documentation_pages.slug is '@title Address
 @searchIndex filter
-The page''s name in links, such as `leave-rules`. It defaults to a form of the title. Earlier addresses redirect to the page.';
+The page''s name in links, such as `leave-rules`. By default, it is derived from the title. Earlier addresses redirect to the page.';
 comment on column documentation_pages.title is '@list 1
 @searchIndex searchable sort
 @search word
-Its heading.';
+The heading of the page.';
 comment on column documentation_pages.body is '@list off
 @searchIndex searchable
 @widget markdown
 The text in Markdown, at most 200 kB. HTML is shown as text. A link to another page is `[text](leave-rules)`.';
 comment on column documentation_pages.parent_id is '@list 2
 @title Below
-The parent page; null for a page at the top.';
-comment on column documentation_pages.position is 'Its position among the pages with the same parent.';
+The parent page; null for a page at the top level.';
+comment on column documentation_pages.position is 'The position among the pages with the same parent.';
 comment on column documentation_pages.tags is '@list 3
 @searchIndex searchable facet
 Search terms, at most 20.';
 comment on column documentation_pages.is_published is '@list 4
 @title Published
-Whether every login can read it.';
+Whether every caller with a login can read the page.';
 comment on column documentation_pages.is_built_in is '@mutations off
 @title Of the product
 Whether the page is part of the product and read-only.';
@@ -465,7 +465,7 @@ comment on column documentation_pages.updated_by_user_id is '@mutations off
 @title Changed by (user)
 The author of the latest version.';
 comment on column documentation_pages.version is '@mutations off
-The number of its latest version.';
+The number of the latest version.';
 comment on column documentation_pages.updated_at is '@list 6';
 comment on column documentation_pages.search_vector is '@internal
 The words of title, tags and body, in Danish and English.';
@@ -506,7 +506,7 @@ comment on table documentation_versions is '@title Versions
 @label number title
 A version of a handbook page.';
 comment on column documentation_versions.number is '@list 1
-Its number, from 1.';
+The number of the version, from 1.';
 comment on column documentation_versions.title is '@list 2
 The heading of this version.';
 comment on column documentation_versions.body is '@list off
@@ -537,10 +537,10 @@ The earlier addresses of pages.';
 create type documentation_match as (page_id uuid, slug text, title text, excerpt text);
 comment on type documentation_match is 'A search result of the handbook.';
 comment on column documentation_match.page_id is '@notNull
-The page.';
+The id of the page.';
 comment on column documentation_match.slug is '@notNull
-Its address.';
+The address of the page.';
 comment on column documentation_match.title is '@notNull
-Its heading.';
+The heading of the page.';
 comment on column documentation_match.excerpt is '@notNull
-An excerpt around the match.';
+An excerpt of the text around the match.';

@@ -58,10 +58,10 @@ comment on column notifications.body is '@list 2
 @title Details
 Details of the event.';
 comment on column notifications.entity is '@title About
-The type of the row that it refers to, such as `ExportJob`.';
+The type of the related row, such as `ExportJob`.';
 comment on column notifications.entity_id is '@title ID of the row
 @widget row
-The id of that row.';
+The id of the related row.';
 comment on column notifications.occurrences is '@title Times
 How often the event repeated within an hour of the first.';
 comment on column notifications.created_at is '@list 4
@@ -109,19 +109,19 @@ comment on column notification_preferences.kind is '@mutations off
 The kind of event.';
 comment on column notification_preferences.in_inbox is '@list 2
 @title Inbox
-Whether notifications of this kind come as unread. Otherwise they are marked as read at once.';
+Whether notifications of this kind arrive as unread. Otherwise they are marked as read immediately.';
 comment on column notification_preferences.mail is '@list 3
 @title By e-mail
-Whether and when they come by e-mail.';
+Whether and when notifications of this kind are sent by e-mail.';
 comment on index notification_preferences_user_id_kind_key is 'The person has this preference already.';
 
 -- Search watches: saved searches that notify their owners when rows start or stop matching.
 create type search_watch_event as enum ('CREATED', 'MATCHES', 'LEAVES', 'CHANGED');
 comment on type search_watch_event is
-  'CREATED: a new row matches. MATCHES: an existing row starts to match. LEAVES: a row stops matching. CHANGED: a matching row changed.';
+  'An event of a search watch. CREATED: a new row matches. MATCHES: an existing row starts to match. LEAVES: a row stops matching. CHANGED: a matching row changed.';
 create type search_watch_delivery as enum ('AT_ONCE', 'DAILY', 'WEEKLY');
 comment on type search_watch_delivery is
-  'AT_ONCE: within seconds. DAILY: at 08:00. WEEKLY: on Mondays at 08:00. Times are in the owner''s time zone.';
+  'When the owner is notified. AT_ONCE: within seconds. DAILY: at 08:00. WEEKLY: on Mondays at 08:00. Times are in the owner''s time zone.';
 create type search_watch_channel as enum ('INBOX', 'EMAIL');
 comment on type search_watch_channel is 'Where the owner receives notifications.';
 
@@ -167,7 +167,7 @@ A saved search that notifies its owner when rows start or stop matching.';
 comment on column search_watches.user_id is '@internal
 Whose watch it is.';
 comment on column search_watches.name is '@list 1
-Its name.';
+The name of the search watch.';
 comment on column search_watches.entity is '@list 2
 @title List
 The name of the searched list, such as `products`.';
@@ -183,14 +183,14 @@ comment on column search_watches.channels is '@title How
 Where the owner is notified.';
 comment on column search_watches.is_paused is '@list 6
 @title Paused
-Whether it is paused. Events during a pause are not reported later.';
+Whether the watch is paused. Events during a pause are not reported later.';
 comment on column search_watches.last_match_at is '@list 7
 @title Last match
-When it last found an event; null before the first.';
+When the watch last found an event; null before the first event.';
 comment on column search_watches.match_count is '@list 8
 @title Matches
-The number of events that it found.';
-comment on column search_watches.problem is 'Why the service paused it; null without a problem.';
+The number of events that the watch found.';
+comment on column search_watches.problem is 'Why the service paused the watch; null without a problem.';
 comment on column search_watches.table_name is '@internal
 The table of the list.';
 comment on column search_watches.statement is '@internal

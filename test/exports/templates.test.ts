@@ -196,7 +196,7 @@ describe("templates", () => {
       field: "alcoholPercent",
       title: "Alcohol percent",
       kind: "DECIMAL",
-      description: "Alcohol by volume, in per cent.",
+      description: "The alcohol by volume, in per cent.",
     });
     expect(fields.get("wineType.id")).toMatchObject({ title: "Wine type ID" });
     expect(fields.get("wineType.color")).toMatchObject({ title: "Wine type color" });

@@ -43,11 +43,11 @@ test("contains kinds, operators, word fields and the values of enumerations", as
     values: [],
     isList: false,
     isToMany: false,
-    description: "Year of the harvest; null for wines without one.",
+    description: "The year of the harvest; null for wines without a vintage.",
   });
   expect(named("ratings.points")).toMatchObject({
     isToMany: true,
-    description: "Points, from 0 to 100, a decimal as text.",
+    description: "The points, from 0 to 100, a decimal as text.",
   });
   expect(named("wineType.name").isToMany).toBe(false);
   expect(named("name")).toMatchObject({ kind: "TEXT", isWordField: true });
