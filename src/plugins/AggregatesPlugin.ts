@@ -93,7 +93,7 @@ export const AggregatesPlugin: GraphileConfig.Plugin = {
 
       GraphQLEnumType(config, _build, { scope }) {
         return scope.isPgAggregateGroupEnum
-          ? { ...config, description: "What rows can be grouped by; times in UTC." }
+          ? { ...config, description: "The keys by which rows can be grouped. Times are in UTC." }
           : config;
       },
 
@@ -111,7 +111,7 @@ export const AggregatesPlugin: GraphileConfig.Plugin = {
         if (scope.isPgAggregateContainerType)
           return {
             ...config,
-            description: "Figures about all rows that match, or about a group of them.",
+            description: "Aggregates of all matching rows or of a group of them.",
           };
         if (scope.isPgAggregateType && scope.pgAggregateSpec)
           return {
@@ -128,12 +128,12 @@ export const AggregatesPlugin: GraphileConfig.Plugin = {
         return {
           keys: fieldWithHooks({ fieldName: "keys", isPgAggregateKeys: true }, () => ({
             description:
-              "What the rows of the group have in common, in the order of `groupBy`; null where they have no value. Empty without groups.",
+              "The values of the group's keys, in the order of `groupBy`; null for rows without a value. Empty without groups.",
             type: new GraphQLList(GraphQLString),
             plan: keysPlan,
           })),
           count: fieldWithHooks({ fieldName: "count" }, () => ({
-            description: "How many rows there are.",
+            description: "The number of rows.",
             type: new GraphQLNonNull(GraphQLInt),
             plan: ($row: ReturnType<PgSelectStep["singleAsRecord"]>) =>
               $row.select(sql`count(*)`, TYPES.bigint, false),
@@ -146,7 +146,7 @@ export const AggregatesPlugin: GraphileConfig.Plugin = {
         if (scope.fieldName === "aggregates" && isAggregates(field.type))
           return {
             ...field,
-            description: "Figures about all rows that match, on all pages.",
+            description: "Aggregates of all matching rows, on all pages.",
             plan: aggregatesPlan,
           };
         if (scope.fieldName === "keys" && scope.isPgAggregateKeys) {
@@ -160,16 +160,16 @@ export const AggregatesPlugin: GraphileConfig.Plugin = {
         return {
           ...field,
           description:
-            "Figures about groups of all rows that match, on all pages, in the order of their keys.",
+            "Aggregates of groups of all matching rows, on all pages, in the order of their keys.",
           type: new GraphQLNonNull(getNullableType(field.type)),
           args: {
-            groupBy: { ...groupBy, description: "By what; one key at least." },
+            groupBy: { ...groupBy, description: "The keys of the groups, at least one." },
             first: {
               type: GraphQLInt,
               defaultValue: LARGEST_GROUPS,
-              description: `This many groups at most, 0 to ${LARGEST_GROUPS}.`,
+              description: `The maximum number of groups, 0 to ${LARGEST_GROUPS}.`,
             },
-            offset: { type: GraphQLInt, description: "Pass over this many groups." },
+            offset: { type: GraphQLInt, description: "The number of groups to skip." },
           },
           plan: groupedPlan,
         };

@@ -79,44 +79,45 @@ export const ApiTokensPlugin: GraphileConfig.Plugin = extendSchema((build) => {
   return {
     typeDefs: gql`
       """
-      What a new API token is like.
+      The values of a new API token.
       """
       input CreateApiTokenInput {
         """
-        What the token is for.
+        A name that states the purpose of the token.
         """
         name: String!
         """
-        The permissions to which the token is limited, at least one; its owner and you must hold them. Left out, the
-        token is unlimited: it carries all that its owner holds.
+        The permissions to which the token is limited, at least one. The owner of the token and the caller must hold
+        them. If omitted, the token is unlimited: it has all permissions of its owner.
         """
         scopes: [String!]
         """
-        When the token ends; in a year unless said otherwise, in five years at the latest, and not after the token that it
-        is made with.
+        When the token expires: by default in one year, in five years at the latest, and not later than the token that
+        creates it.
         """
         expiresAt: DateTime
       }
 
       extend type ApiToken {
         """
-        The secret: send it as \`Authorization: Bearer <token>\`. It is shown in the answer of the creating mutation only.
+        The secret: send it as \`Authorization: Bearer <token>\`. Only the response of the mutation that creates the
+        token contains it.
         """
         token: String @scope(secret: true)
       }
 
       extend type Query {
         """
-        The caller's own API tokens, newest first, also those that have ended.
+        The caller's own API tokens, newest first, including expired and revoked ones.
         """
         myApiTokens: [ApiToken!]! @scope(guard: "login", auditReads: "ApiToken")
 
         """
-        A user's API tokens, newest first, also those that have ended.
+        A user's API tokens, newest first, including expired and revoked ones.
         """
         userApiTokens(
           """
-          The user whom the tokens act for.
+          The owner of the tokens.
           """
           userId: ID!
         ): [ApiToken!]! @scope(guard: "users.update", auditReads: "ApiToken")
@@ -124,17 +125,18 @@ export const ApiTokensPlugin: GraphileConfig.Plugin = extendSchema((build) => {
 
       extend type Mutation {
         """
-        Makes an API token that acts for the caller. A scoped token can make one within its own scopes only.
+        Creates an API token that acts for the caller. A scoped token can create tokens only within its own scopes.
         """
         createMyApiToken(input: CreateApiTokenInput!): ApiToken! @scope(guard: "principal")
 
         """
-        Makes an API token that acts for a user. The caller must hold all that it grants: its scopes or, where it is
-        unlimited, all that the user holds; what the user is given later counts as far as the caller holds it too.
+        Creates an API token that acts for a user. The caller must hold all permissions of the token: its scopes or, for
+        an unlimited token, all permissions of the user. Permissions that the user gets later are effective only if the
+        caller holds them too.
         """
         createUserApiToken(
           """
-          The user whom the token acts for.
+          The owner of the token, for whom it acts.
           """
           userId: ID!
           input: CreateApiTokenInput!

@@ -99,19 +99,19 @@ export const AuditPlugin: GraphileConfig.Plugin = extendSchema((build) => {
   return {
     typeDefs: gql`
       """
-      Which rows of the audit log are wanted; all that is given must hold.
+      The filters for rows of the audit log. Rows must match all given filters.
       """
       input AuditLogQueryInput {
         """
-        Who did it.
+        The user who acted.
         """
         actorUserId: ID
         """
-        The kind of thing, such as \`User\`.
+        The type of the entity, such as \`User\`.
         """
         entityType: String
         """
-        Which one.
+        The id of the entity.
         """
         entityId: String
         """
@@ -119,23 +119,23 @@ export const AuditPlugin: GraphileConfig.Plugin = extendSchema((build) => {
         """
         operation: String
         """
-        The request that caused it.
+        The \`X-Correlation-Id\` of the request that caused the entry.
         """
         correlationId: String
         """
-        Not before this time.
+        The start of the period, inclusive.
         """
         from: DateTime
         """
-        Before this time, which itself is left out.
+        The end of the period, exclusive.
         """
         to: DateTime
         """
-        How many, at least 1; more than 200 become 200.
+        The maximum number of rows, at least 1. Values above 200 are reduced to 200.
         """
         limit: Int = 50
         """
-        How many to skip.
+        The number of rows to skip.
         """
         offset: Int = 0
       }
@@ -149,11 +149,13 @@ export const AuditPlugin: GraphileConfig.Plugin = extendSchema((build) => {
         """
         items: [AuditLog!]!
         """
-        How many rows match. Counting ends at 50,000: where there are more, this is 50000 and \`totalIsExact\` is false.
+        The number of matching rows. Counting stops at 50,000: if there are more, \`total\` is 50000 and
+        \`totalIsExact\` is false.
         """
         total: Int!
         """
-        Whether \`total\` is the number of all rows that match. To see what lies beyond it, narrow the time by \`to\`.
+        Whether \`total\` is the number of all matching rows. To get rows beyond the limit, narrow the period with
+        \`to\`.
         """
         totalIsExact: Boolean!
         """
@@ -161,18 +163,18 @@ export const AuditPlugin: GraphileConfig.Plugin = extendSchema((build) => {
         """
         limit: Int!
         """
-        How many rows were skipped.
+        The number of skipped rows.
         """
         offset: Int!
       }
 
       extend type Query {
         """
-        What was done and read, newest first. The read is itself recorded.
+        The audit log, newest first. Reading it is recorded as well.
         """
         auditLogs(
           """
-          Which rows are wanted; all of them by default.
+          The filters; all rows by default.
           """
           input: AuditLogQueryInput
         ): AuditLogResult! @scope(guard: "audit.read", auditReads: "AuditLog")

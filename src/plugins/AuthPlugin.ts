@@ -121,30 +121,30 @@ export function makeAuthPlugin(options: {
       typeDefs: [
         gql`
           """
-          A login: the token to send with every request, and whose it is.
+          The result of a login: the session token for further requests and its user.
           """
           type AuthPayload {
             """
-            The session token: send it as \`Authorization: Bearer <token>\`. It is shown this once. Null with the header
-            \`X-Session: cookie\`: the session is then in a cookie that scripts cannot read.
+            The session token: send it as \`Authorization: Bearer <token>\`. Only this response contains it. Null with
+            the header \`X-Session: cookie\`: the session is then stored in a cookie that scripts cannot read.
             """
             token: String @scope(secret: true)
             """
-            Who is logged in.
+            The logged-in user.
             """
             user: User @scope(auditReads: "own")
           }
 
           extend type Query {
             """
-            The user who asks; null, with an error, without a login.
+            The user of the request; null with an error for a request without a login.
             """
             me: User @scope(guard: "principal", auditReads: "own")
           }
 
           extend type Mutation {
             """
-            Makes the first user, a Superadmin, and logs them in. Works only while the system has no users at all.
+            Creates the first user, a Superadmin, and logs the user in. Available only while the system has no users.
             """
             bootstrapFirstUser(
               """
@@ -154,13 +154,14 @@ export function makeAuthPlugin(options: {
             ): AuthPayload! @scope(guard: "public", outsideTransaction: true)
 
             """
-            Ends the session of the request. With an API token it answers true and ends nothing: \`revokeCurrentApiToken\` ends the token.
+            Ends the session of the request. With an API token, it returns true and changes nothing;
+            \`revokeCurrentApiToken\` revokes the token.
             """
             logout: Boolean! @scope(guard: "principal")
 
             """
             Removes the isolated test run named by the header \`X-Test-run-id\`, with all its data. Needs
-            \`ENABLE_E2E_TEST_MODE=true\`; can be repeated.
+            \`ENABLE_E2E_TEST_MODE=true\`. The call can be repeated.
             """
             cleanupTestRun: Boolean! @scope(guard: "public", outsideTransaction: true)
           }
@@ -170,7 +171,7 @@ export function makeAuthPlugin(options: {
               gql`
                 extend type Mutation {
                   """
-                  Logs an active user in without a password. Exists outside production only.
+                  Logs in an active user without a password. Not available in production.
                   """
                   devLogin(
                     """

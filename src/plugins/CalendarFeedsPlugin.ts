@@ -29,7 +29,7 @@ export function makeCalendarFeedsPlugin({
         """
         input CreateCalendarFeedInput {
           """
-          The program that reads it, such as "Phone".
+          The program that reads the feed, such as "Phone".
           """
           name: String!
         }
@@ -43,7 +43,7 @@ export function makeCalendarFeedsPlugin({
 
         extend type Mutation {
           """
-          Creates a secret address that serves the caller's bookings and absences to a calendar program, and campaigns
+          Creates a secret address from which a calendar program reads the caller's bookings and absences, and campaigns
           while the caller holds \`campaigns.read\`.
           """
           createCalendarFeed(input: CreateCalendarFeedInput!): CalendarFeed! @scope(guard: "login")

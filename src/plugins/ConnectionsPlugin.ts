@@ -48,12 +48,12 @@ interface Connection extends Step {
 const pageNames = ["first", "last", "offset", "before", "after"] as const;
 
 const descriptions: Record<string, string> = {
-  first: `This many, from the start or from \`after\`: 0 to ${LARGEST_PAGE}, ${DEFAULT_PAGE} when neither this nor \`last\` is given.`,
-  last: `This many, from the end or from \`before\`: 0 to ${LARGEST_PAGE}. Not together with \`first\`.`,
-  offset: "Pass over this many. Not together with `last`.",
-  before: "Only what comes before this cursor.",
-  after: "Only what comes after this cursor.",
-  orderBy: "The order; without it, the list's own.",
+  first: `The maximum number of rows, from the start or after \`after\`: 0 to ${LARGEST_PAGE}. Defaults to ${DEFAULT_PAGE} without \`last\`.`,
+  last: `The maximum number of rows, from the end or before \`before\`: 0 to ${LARGEST_PAGE}. Cannot be combined with \`first\`.`,
+  offset: "The number of rows to skip. Cannot be combined with `last`.",
+  before: "Returns only rows before this cursor.",
+  after: "Returns only rows after this cursor.",
+  orderBy: "The order of the rows; by default the order of the list.",
 };
 
 const keptOrders = { max: 100 };
@@ -83,8 +83,7 @@ export const ConnectionsPlugin: GraphileConfig.Plugin = {
         const { GraphQLBoolean, GraphQLString } = build.graphql;
         const includeTotalCount = {
           type: GraphQLBoolean,
-          description:
-            "Whether `totalCount` is wanted; it costs a count of everything that matches.",
+          description: "Whether to return `totalCount`, which requires counting all matching rows.",
           defaultValue: false,
         };
         const query = isSearched(pgFieldResource) && {
@@ -117,7 +116,8 @@ export const ConnectionsPlugin: GraphileConfig.Plugin = {
         if (scope.isPgConnectionTotalCountField) {
           return {
             ...field,
-            description: "How many match in all; null unless `includeTotalCount` is true.",
+            description:
+              "The total number of matching rows; null unless `includeTotalCount` is true.",
             type: build.graphql.getNullableType(field.type),
             plan: totalCount,
           };

@@ -35,7 +35,7 @@ export const DataExportPlugin: GraphileConfig.Plugin = extendSchema((build) => {
   return {
     typeDefs: gql`
       """
-      The format of an export's file.
+      The file format of an export.
       """
       enum ExportFormat {
         """
@@ -47,25 +47,25 @@ export const DataExportPlugin: GraphileConfig.Plugin = extendSchema((build) => {
         """
         CSV
         """
-        One JSON object a line, keyed by the template's fields.
+        One JSON object per line, keyed by the template's fields.
         """
         JSONL
       }
 
       """
-      What \`createDataExportFromTemplate\` takes: a template, and either \`productIds\` or \`query\`.
+      The input of \`createDataExportFromTemplate\`: a template, and either \`productIds\` or \`query\`.
       """
       input CreateDataExportFromTemplateInput {
         """
-        The template, one of products: a form takes exactly one product, a table one or several.
+        The template, which must be one for products. A form takes exactly one product, a table one or several.
         """
         templateId: ID!
         """
-        Ids of products, in the order of the rows; one that is named twice is exported once.
+        The ids of products, in the order of the rows. A repeated id is exported once.
         """
         productIds: [ID!]
         """
-        A search as in \`products(query:)\`: exports all products that match at this moment. \`id:*\` matches every product.
+        A search as in \`products(query:)\`. Exports all products that currently match. \`id:*\` matches every product.
         """
         query: String
         """
@@ -73,22 +73,24 @@ export const DataExportPlugin: GraphileConfig.Plugin = extendSchema((build) => {
         """
         queryValues: JSON
         """
-        The order of the rows that \`query\` finds; without it, the order of \`products\`.
+        The order of the rows found by \`query\`; by default the order of \`products\`.
         """
         orderBy: [ProductOrderBy!]
         """
-        CSV and JSONL need a table of columns: a form and an uploaded workbook are exported as XLSX only.
+        The format of the file. CSV and JSONL need a table with columns; forms and uploaded workbooks are exported as
+        XLSX only.
         """
         format: ExportFormat! = XLSX
       }
 
       extend type Mutation {
         """
-        Starts an export of products to a file. Ask \`exportJob\` until its status is \`completed\`, then \`GET /exports/<id>/download\` for the file's address.
+        Starts an export of products to a file. Poll \`exportJob\` until its status is \`completed\`, then get the
+        address of the file with \`GET /exports/<id>/download\`.
         """
         createDataExportFromTemplate(
           """
-          Its values.
+          The products, the template and the format of the file.
           """
           input: CreateDataExportFromTemplateInput!
         ): ExportJob! @scope(guard: "exports.create products.read")

@@ -4,15 +4,15 @@ import { plainWords } from "../schema/plainWords.ts";
 
 /** Common columns that need no comment. */
 const usualColumns: Record<string, string> = {
-  id: "Identifies it.",
-  created_at: "When it was made.",
-  updated_at: "When it was last changed.",
+  id: "The unique id.",
+  created_at: "When the row was created.",
+  updated_at: "When the row was last changed.",
 };
 
 /** Common arguments that need no comment. */
 const usualArguments: Record<string, string> = {
-  id: "Which one.",
-  input: "Its values.",
+  id: "The id of the row.",
+  input: "The values of the row.",
 };
 
 /** The description of a reference such as `user_id` or `userId`. */
@@ -94,14 +94,14 @@ function describe(
   }
   if (!resource || resource.parameters) return undefined;
   if (scope.isPgManyRelationListField || scope.isPgManyRelationConnectionField)
-    return `Its rows of \`${build.inflection.tableType(resource.codec)}\`, as far as the caller may see them.`;
+    return `The related rows of \`${build.inflection.tableType(resource.codec)}\` that the caller may read.`;
   // Fields with their own guard belong to plugins, which describe them.
   if (typeName !== "Query" || scope.guard !== undefined) return undefined;
   const what = firstSentence(resource.codec.description ?? resource.description);
   const type = build.inflection.tableType(resource.codec);
   if (scope.isPgRowByUniqueConstraintField)
-    return `The \`${type}\` with this ${lookUpKey(resource as PgResource)?.attributes.join() === "id" ? "id" : "key"}, null when there is none. ${what}`.trim();
-  if (scope.isPgFieldConnection) return `Pages through the rows of \`${type}\`. ${what}`.trim();
+    return `The \`${type}\` with this ${lookUpKey(resource as PgResource)?.attributes.join() === "id" ? "id" : "key"}; null if there is none. ${what}`.trim();
+  if (scope.isPgFieldConnection) return `A page of the rows of \`${type}\`. ${what}`.trim();
   if (scope.isPgFieldSimpleCollection) return `All rows of \`${type}\`. ${what}`.trim();
   return undefined;
 }

@@ -52,8 +52,8 @@ export const ExportFieldsPlugin: GraphileConfig.Plugin = extendSchema((build) =>
     typeDefs: gql`
       extend type Query {
         """
-        The fields that templates of a list can show: those of its rows, and those of rows that they refer to, such as
-        \`customer.name\`. \`exportFields\` lists those of products.
+        The fields available in templates of a list: the fields of its rows and of related rows, such as
+        \`customer.name\`. For products, use \`exportFields\`.
         """
         listExportFields(
           """

@@ -80,41 +80,42 @@ export const ExportTemplatesPlugin: GraphileConfig.Plugin = extendSchema((build)
       """
       input ExportColumnInput {
         """
-        Which of the fields that \`listExportFields\` lists; of products, \`exportFields\`, or \`prices.<type>.<currency>\`.
+        A field that \`listExportFields\` lists. For products, a field that \`exportFields\` lists, or
+        \`prices.<type>.<currency>\`.
         """
         field: String!
         """
-        What stands at its head; the field's own title when left out.
+        The heading of the column; by default the title of the field.
         """
         title: String
         """
-        Its width in characters, 1 to 255.
+        The width in characters, 1 to 255.
         """
         width: Float
         """
-        How Excel shows its numbers or dates, such as \`0.00\` or \`yyyy-mm-dd\`.
+        The Excel format of numbers or dates, such as \`0.00\` or \`yyyy-mm-dd\`.
         """
         numberFormat: String
       }
 
       """
-      What a new template is like: it has either columns or an uploaded workbook.
+      The values of a new template, which has either columns or an uploaded workbook.
       """
       input CreateExportTemplateInput {
         """
-        Unique without regard to case.
+        The name of the template, unique without regard to case.
         """
         name: String!
         """
-        What the template is for.
+        The purpose of the template.
         """
         description: String
         """
-        The name of the list, such as \`orders\`, whose rows it shows.
+        The name of the list whose rows the template shows, such as \`orders\`.
         """
         entity: String! = "products"
         """
-        Whether it takes one row or several.
+        Whether the template takes one row or several.
         """
         kind: ExportTemplateKind!
         """
@@ -128,15 +129,16 @@ export const ExportTemplatesPlugin: GraphileConfig.Plugin = extendSchema((build)
       }
 
       """
-      What is to change of a template; what is left out stays as it is. Columns take the place of a workbook, and the other way round.
+      The new values of a template; omitted fields stay unchanged. Columns replace a workbook, and a workbook replaces
+      columns.
       """
       input UpdateExportTemplateInput {
         """
-        Unique without regard to case.
+        The name of the template, unique without regard to case.
         """
         name: String
         """
-        What the template is for; null clears it.
+        The purpose of the template; null clears it.
         """
         description: String
         """
@@ -151,18 +153,18 @@ export const ExportTemplatesPlugin: GraphileConfig.Plugin = extendSchema((build)
 
       extend type Mutation {
         """
-        Makes a template for exports.
+        Creates an export template.
         """
         createExportTemplate(input: CreateExportTemplateInput!): ExportTemplate!
           @scope(guard: "exporttemplates.update")
 
         """
-        Changes a template for exports. Exports that wait are made by the changed one; those of other lists than products fail
-        where its fields have changed.
+        Changes an export template. Waiting exports use the changed template; exports of lists other than products fail
+        if the fields of the template have changed.
         """
         updateExportTemplate(
           """
-          Which one.
+          The id of the template.
           """
           id: ID!
           input: UpdateExportTemplateInput!

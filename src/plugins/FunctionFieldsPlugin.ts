@@ -44,7 +44,7 @@ export const FunctionFieldsPlugin: GraphileConfig.Plugin = {
               typeName,
               {},
               () => ({
-                description: `What \`${build.inflection.camelCase(resource.name)}\` takes.`,
+                description: `The input of \`${build.inflection.camelCase(resource.name)}\`.`,
                 fields: () => inputFields(build, resource, parameter.codec),
               }),
               `FunctionFieldsPlugin: input of ${resource.name}`,

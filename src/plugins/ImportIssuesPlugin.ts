@@ -38,94 +38,94 @@ export const ImportIssuesPlugin: GraphileConfig.Plugin = extendSchema((build) =>
   return {
     typeDefs: gql`
       """
-      The open import issues of one cause, told by \`code\` and \`key\` together.
+      The open import issues with one cause, identified by \`code\` and \`key\` together.
       """
       type OrderImportIssueGroup {
         """
-        What is wrong, such as \`line_kind.unmapped\`.
+        The code of the issues, such as \`line_kind.unmapped\`.
         """
         code: String!
         """
-        What it is wrong with, such as a product group.
+        The value with the issues, such as a product group.
         """
         key: String!
         """
-        The cause in words.
+        The title of the cause.
         """
         title: String!
         """
-        How many orders have it.
+        The number of orders with the issue.
         """
         orderCount: Int!
         """
-        In how many places of those orders it was met.
+        The number of occurrences in these orders.
         """
         occurrences: Int!
         """
-        When an import first met it.
+        When an import first found the issue.
         """
         firstSeenAt: DateTime!
         """
-        When an import last met it.
+        When an import last found the issue.
         """
         lastSeenAt: DateTime!
         """
-        The problem in words, as the order placed last has it.
+        The message of the issue in the order placed last.
         """
         sampleMessage: String!
         """
-        The value as the ERP has it, in the order placed last.
+        The value in the order placed last, as recorded in the ERP.
         """
         sampleValue: String
         """
-        Up to ten of the orders, those placed last first. Without \`orders.read\` their \`id\`, \`erpOrderNumber\`, \`placedAt\`, \`status\` and
-        import issues only; all else is null.
+        Up to ten of the orders, the latest first. Without \`orders.read\`, only \`id\`, \`erpOrderNumber\`,
+        \`placedAt\`, \`status\` and the import issues have values; all other fields are null.
         """
         sampleOrders: [Order!]! @scope(summary: "importIssues importIssueHistory")
         """
-        The mapping rule that would clear the group; null for DATA, which only the ERP can clear.
+        A mapping rule that would clear the group; null for DATA, because only the ERP can supply the data.
         """
         suggestedRule: SuggestedErpMappingRule
         """
-        The mapping rule that clears the group when its orders are next imported; null where there is none.
+        The existing mapping rule that clears the group when its orders are next imported; null if there is none.
         """
         waitingRule: ErpMappingRule
       }
 
       """
-      What \`createErpMappingRule\` would be given to clear a group.
+      A suggested input of \`createErpMappingRule\` that clears a group.
       """
       type SuggestedErpMappingRule {
         """
-        The group's code.
+        The code of the group.
         """
         code: String!
         """
-        The group's key.
+        The key of the group.
         """
         key: String!
         """
-        The known target that resembles the key most; null where none is near enough to be worth proposing.
+        The target most similar to the key; null if no target is similar enough.
         """
         target: String
         """
-        How near it is, from 0 to 1.
+        The similarity of the target to the key, from 0 to 1.
         """
         similarity: Float
       }
 
       extend type Query {
         """
-        What could not be understood of orders from the ERP, grouped by cause: the causes of most orders first. Superseded orders are
-        left out.
+        The open import issues of orders from the ERP, grouped by cause. Causes with the most orders come first.
+        Superseded orders are not included.
         """
         erpOrderImportIssues(
           """
-          Which kind of issues.
+          The kind of the issues.
           """
           kind: OrderImportIssueKind = MAPPING
           """
-          How many groups at most, 1 to 200.
+          The maximum number of groups, 1 to 200.
           """
           limit: Int = 50
         ): [OrderImportIssueGroup!]! @scope(guard: "erpsync.read", auditReads: "Order")

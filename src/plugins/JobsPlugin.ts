@@ -36,7 +36,7 @@ export const JobsPlugin: GraphileConfig.Plugin = {
           },
           () => ({
             description:
-              "The jobs that the caller's actions have started, newest first. A session shows what was done in its user's name, by tokens too; an API token shows what was done with it.",
+              "The jobs that the caller's actions started, newest first. A session returns all jobs of its user, including those started with API tokens. An API token returns only the jobs started with it.",
             type: type,
             extensions: { sqlJson },
             plan: () => {

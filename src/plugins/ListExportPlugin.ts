@@ -132,7 +132,7 @@ export const ListExportPlugin: GraphileConfig.Plugin = extendSchema((build) => {
   return {
     typeDefs: gql`
       """
-      The rows of a list, their columns or a template, and the format of the file.
+      The input of \`createListExport\`: the rows of a list, their columns or a template, and the format of the file.
       """
       input CreateListExportInput {
         """
@@ -148,31 +148,32 @@ export const ListExportPlugin: GraphileConfig.Plugin = extendSchema((build) => {
         """
         queryValues: JSON
         """
-        The order, as in the argument \`orderBy\` of the list; without it, the list's own.
+        The order of the rows, as in the argument \`orderBy\` of the list; by default the order of the list.
         """
         orderBy: [String!]
         """
-        The fields to export, such as \`erpOrderNumber\` or \`customer.name\`; without them, all fields of the row itself.
+        The fields to export, such as \`erpOrderNumber\` or \`customer.name\`; by default all fields of the row itself.
         """
         columns: [String!]
         """
-        A template of this list, instead of \`columns\`: a form takes exactly one row, a table one or several.
+        A template of this list, instead of \`columns\`. A form takes exactly one row, a table one or several.
         """
         templateId: ID
         """
-        The format of the file. A form and an uploaded workbook are exported as XLSX only.
+        The format of the file. Forms and uploaded workbooks are exported as XLSX only.
         """
         format: ExportFormat! = XLSX
       }
 
       extend type Mutation {
         """
-        Starts an export of the rows of any list that the caller may read. The file holds what the caller can read when it is
-        written. Ask \`exportJob\` until its status is \`completed\`, then \`GET /exports/<id>/download\` for the file's address.
+        Starts an export of the rows of any list that the caller may read. The file contains the data that the caller
+        can read when the file is written. Poll \`exportJob\` until its status is \`completed\`, then get the address of
+        the file with \`GET /exports/<id>/download\`.
         """
         createListExport(
           """
-          What to export.
+          The rows, the columns and the format of the file.
           """
           input: CreateListExportInput!
         ): ExportJob! @scope(guard: "exports.create")

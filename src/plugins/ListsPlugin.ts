@@ -76,7 +76,7 @@ export const ListsPlugin: GraphileConfig.Plugin = {
         if (scope.argName === "first")
           return {
             ...arg,
-            description: `Only this many, from 0 to ${LARGEST_LIST_PART}; all when left out.`,
+            description: `The maximum number of rows, from 0 to ${LARGEST_LIST_PART}; by default all rows.`,
             applyPlan(_$parent: unknown, $list: PgSelectStep, value: { getRaw(): Step }) {
               const check = (size: unknown) =>
                 checkSize("first", size as number | null, LARGEST_LIST_PART);
@@ -86,7 +86,7 @@ export const ListsPlugin: GraphileConfig.Plugin = {
         if (scope.argName === "offset")
           return {
             ...arg,
-            description: "Pass over this many.",
+            description: "The number of rows to skip.",
             applyPlan(_$parent: unknown, $list: PgSelectStep, value: { getRaw(): Step }) {
               $list.setOffset(
                 lambda(value.getRaw(), (offset) => checkOffset(offset as number | null)),
@@ -94,7 +94,10 @@ export const ListsPlugin: GraphileConfig.Plugin = {
             },
           };
         if (scope.argName === "orderBy")
-          return { ...arg, description: "The order; without it, the list's own." };
+          return {
+            ...arg,
+            description: "The order of the rows; by default the order of the list.",
+          };
         return arg;
       },
 

@@ -27,7 +27,7 @@ export function makeLoginOptionsPlugin({
           """
           title: String!
           """
-          A picture for the login page.
+          The address of a logo for the login page.
           """
           logoUrl: String
           """
@@ -35,11 +35,11 @@ export function makeLoginOptionsPlugin({
           """
           providers: [LoginProvider!]!
           """
-          Whether \`devLogin\` exists.
+          Whether \`devLogin\` is available.
           """
           devLogin: Boolean!
           """
-          Whether there are no users yet, so that \`bootstrapFirstUser\` works.
+          Whether the system has no users yet, so that \`bootstrapFirstUser\` is available.
           """
           firstUser: Boolean!
         }
@@ -49,22 +49,23 @@ export function makeLoginOptionsPlugin({
         """
         type LoginProvider {
           """
-          The id in the settings.
+          The id of the provider in the settings.
           """
           id: String!
           """
-          The name for people.
+          The display name of the provider.
           """
           name: String!
           """
-          The address that begins the login. A front end adds \`returnTo\`: the address at which the browser arrives after it.
+          The address that starts the login. A front end adds the parameter \`returnTo\`: the address to which the
+          browser returns after the login.
           """
           url: String!
         }
 
         extend type Query {
           """
-          How people log in here.
+          The available ways to log in.
           """
           loginOptions: LoginOptions! @scope(guard: "public")
         }

@@ -30,8 +30,8 @@ export function makeLoginPlugin(options: {
       typeDefs: gql`
         extend type Mutation {
           """
-          Exchanges the code that a login through an identity provider put into the front end's address for a session token. Works
-          once, within 60 seconds; a wrong attempt uses the code up.
+          Exchanges a login code for a session token. A login through an identity provider adds the code to the front
+          end's address. The code is valid once, for 60 seconds; a failed attempt invalidates it.
           """
           exchangeLoginCode(
             """
@@ -39,11 +39,12 @@ export function makeLoginPlugin(options: {
             """
             code: String!
             """
-            The address that the login was to return to, exactly as given to \`/auth/login\`.
+            The return address of the login, exactly as sent to \`/auth/login\`.
             """
             returnTo: String!
             """
-            The verifier whose SHA-256 the login began with as its \`challenge\`; left out when it began without one.
+            The verifier whose SHA-256 was sent as \`challenge\` at the start of the login. Omit it for a login without
+            a \`challenge\`.
             """
             verifier: String
           ): AuthPayload! @scope(guard: "public", outsideTransaction: true)

@@ -58,7 +58,8 @@ export const RowVersionPlugin: GraphileConfig.Plugin = {
         if (!table) return fields;
         const { sql, graphql } = build;
         const field = fieldWithHooks({ fieldName: "rowVersion", versionedTable: table }, () => ({
-          description: "Changes whenever the row does. Goes into `ifVersion`.",
+          description:
+            "The version of the row, which changes with each change of the row. Use it as `ifVersion`.",
           type: hasSummary(table)
             ? graphql.GraphQLString
             : new graphql.GraphQLNonNull(graphql.GraphQLString),
@@ -80,7 +81,7 @@ export const RowVersionPlugin: GraphileConfig.Plugin = {
         const ifVersion = {
           type: build.graphql.GraphQLString,
           description:
-            "The `rowVersion` that the caller has seen. Where the row has another one by now, nothing changes and the answer is `CONFLICT` with `extensions.conflict`: when it was changed, and by whom.",
+            "The `rowVersion` that the caller has read. If the row has another version by now, the mutation changes nothing and fails with `CONFLICT`; `extensions.conflict` states when the row was changed and by whom.",
         };
         return build.extend(
           args,

@@ -31,7 +31,7 @@ export const SearchFieldsPlugin: GraphileConfig.Plugin = extendSchema((build) =>
   return {
     typeDefs: gql`
       """
-      How the values of a searchable field are read and compared.
+      The kind of a searchable field, which determines how its values are parsed and compared.
       """
       enum SearchFieldKind {
         """
@@ -71,7 +71,7 @@ export const SearchFieldsPlugin: GraphileConfig.Plugin = extendSchema((build) =>
         """
         INSTANT
         """
-        A day.
+        A calendar date.
         """
         DATE
         """
@@ -81,52 +81,53 @@ export const SearchFieldsPlugin: GraphileConfig.Plugin = extendSchema((build) =>
       }
 
       """
-      A field that the \`query\` argument of a connection can ask for.
+      A field that the \`query\` argument of a connection can search.
       """
       type SearchField {
         """
-        As it is written in a query; fields of related rows by dots.
+        The name of the field in a query. Fields of related rows are joined by dots.
         """
         name: String!
         """
-        How its values are read and compared.
+        The kind of the field, which determines how its values are parsed and compared.
         """
         kind: SearchFieldKind!
         """
-        What can be asked: \`:\` (is), \`IN\`, \`*\` (is set), \`word*\` (begins with), comparisons and ranges: \`[TO]\` with its ends,
-        \`{TO}\` without them.
+        The available operators: \`:\` (is), \`IN\`, \`*\` (is set), \`word*\` (begins with), comparisons, and ranges:
+        \`[TO]\` including its ends, \`{TO}\` excluding them.
         """
         operators: [String!]!
         """
-        Whether words without a field are searched in this one.
+        Whether words without a field name are searched in this field.
         """
         isWordField: Boolean!
         """
-        Of an enumeration, its values.
+        The values of an enumeration.
         """
         values: [String!]!
         """
-        Whether it holds a list of such values; what is asked holds for one of them.
+        Whether the field holds a list of such values. A condition is met if one of them matches.
         """
         isList: Boolean!
         """
-        Whether several related rows can be behind it. Conditions that one row must meet are grouped: \`ratings:(points:>90 year:2020)\`.
+        Whether the field can belong to several related rows. Conditions that one row must meet are grouped:
+        \`ratings:(points:>90 year:2020)\`.
         """
         isToMany: Boolean!
         """
-        What it means.
+        The meaning of the field.
         """
         description: String
       }
 
       extend type Query {
         """
-        What the \`query\` argument of a connection can ask, for filter bars and completion. Asks for the permission to read the
-        connection.
+        The fields and operators available in the \`query\` argument of a connection, for filter bars and completion.
+        Needs the permission to read the connection.
         """
         searchFields(
           """
-          The connection's name, such as \`products\`.
+          The name of the connection, such as \`products\`.
           """
           type: String!
         ): [SearchField!]! @scope(guard: "principal")

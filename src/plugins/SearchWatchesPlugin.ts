@@ -125,7 +125,7 @@ export const SearchWatchesPlugin: GraphileConfig.Plugin = extendSchema((build) =
       """
       input CreateSearchWatchInput {
         """
-        Its name.
+        The name of the search watch.
         """
         name: String!
         """
@@ -133,8 +133,8 @@ export const SearchWatchesPlugin: GraphileConfig.Plugin = extendSchema((build) =
         """
         entity: String!
         """
-        The search, as in the argument \`query\` of that list. It matches 10,000 rows at most and uses no relative times
-        such as \`today\`.
+        The search, as in the argument \`query\` of that list. It may match at most 10,000 rows and cannot use relative
+        times such as \`today\`.
         """
         query: String!
         """
@@ -152,15 +152,15 @@ export const SearchWatchesPlugin: GraphileConfig.Plugin = extendSchema((build) =
       }
 
       """
-      Changed values of a search watch. Omitted fields keep their values.
+      The new values of a search watch; omitted fields stay unchanged.
       """
       input UpdateSearchWatchInput {
         """
-        Its name.
+        The name of the search watch.
         """
         name: String
         """
-        A new search of the same list.
+        The new search of the same list.
         """
         query: String
         """
@@ -176,18 +176,19 @@ export const SearchWatchesPlugin: GraphileConfig.Plugin = extendSchema((build) =
         """
         channels: [SearchWatchChannel!]
         """
-        Whether it is paused. Events during a pause are not reported later. False also checks the search again.
+        Whether the watch is paused. Events during a pause are not reported later. False also checks the search again.
         """
         isPaused: Boolean
       }
 
       extend type Mutation {
         """
-        Creates a search watch of the caller, who is notified when rows start or stop matching. A user has 50 at most.
+        Creates a search watch of the caller, who is notified when rows start or stop matching. A user can have at most
+        50 search watches.
         """
         createSearchWatch(
           """
-          Its values.
+          The values of the search watch.
           """
           input: CreateSearchWatchInput!
         ): SearchWatch! @scope(guard: "login")
@@ -197,7 +198,7 @@ export const SearchWatchesPlugin: GraphileConfig.Plugin = extendSchema((build) =
         """
         updateSearchWatch(
           """
-          The watch.
+          The id of the search watch.
           """
           id: ID!
           """

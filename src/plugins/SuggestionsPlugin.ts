@@ -46,44 +46,44 @@ export const SuggestionsPlugin: GraphileConfig.Plugin = extendSchema((build) => 
   return {
     typeDefs: gql`
       """
-      A row suggested for typed text.
+      A suggested row for typed text.
       """
       type Suggestion {
         """
-        The row's id, or the key that stands for it.
+        The id of the row, or its key in a table without ids.
         """
         id: String!
         """
-        Its name.
+        The name of the row.
         """
         name: String!
         """
-        What tells it from others of the same name.
+        A detail that distinguishes rows with the same name.
         """
         detail: String
         """
-        Its colour.
+        The colour of the row.
         """
         color: String
       }
 
       extend type Query {
         """
-        Rows whose name is the text, begins with it, or has a word that begins with it, in this order, the shorter names first.
-        Rows whose detail, such as a number, is the text or begins with it are found as well. An empty text gives the first rows
-        of the list. Looks at 500 rows at most. Needs the permission to read the table.
+        Rows whose name equals the text, begins with it, or has a word that begins with it, in this order, with shorter
+        names first. Includes rows whose detail, such as a number, equals the text or begins with it. An empty text
+        returns the first rows of the list. Examines at most 500 rows. Needs the permission to read the table.
         """
         suggestions(
           """
-          The table, as \`console\` and \`searchFields\` name it, such as \`products\`.
+          The name of the table in \`console\` and \`searchFields\`, such as \`products\`.
           """
           entity: String!
           """
-          What was typed.
+          The typed text.
           """
           text: String!
           """
-          This many, 50 at most.
+          The maximum number of rows, at most 50.
           """
           first: Int! = 8
           """

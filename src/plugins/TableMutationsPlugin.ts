@@ -64,8 +64,8 @@ export const TableMutationsPlugin: GraphileConfig.Plugin = {
                 () => ({
                   description:
                     verb === "create"
-                      ? `What \`${fieldName(build, resource, verb)}\` takes.`
-                      : `What \`${fieldName(build, resource, verb)}\` changes; what is left out stays as it is.`,
+                      ? `The input of \`${fieldName(build, resource, verb)}\`.`
+                      : `The new values of \`${fieldName(build, resource, verb)}\`; omitted fields stay unchanged.`,
                   fields: () => inputFields(build, resource, verb),
                 }),
                 `TableMutationsPlugin: ${verb} ${resource.name}`,
@@ -78,7 +78,7 @@ export const TableMutationsPlugin: GraphileConfig.Plugin = {
       GraphQLObjectType_fields(fields, build, context) {
         if (!context.scope.isRootMutation) return fields;
         const { GraphQLBoolean, GraphQLID, GraphQLNonNull } = build.graphql;
-        const id = { type: new GraphQLNonNull(GraphQLID), description: "Which one." };
+        const id = { type: new GraphQLNonNull(GraphQLID), description: "The id of the row." };
         const added: Record<string, ReturnType<typeof context.fieldWithHooks>> = {};
         for (const verb of ["create", "update", "delete"] as const)
           for (const resource of tablesOffering(build, verb)) {
@@ -92,7 +92,7 @@ export const TableMutationsPlugin: GraphileConfig.Plugin = {
                     inputTypeName(build, resource, verb),
                   ) as GraphQLInputObjectType);
             added[name] = context.fieldWithHooks({ fieldName: name, guard }, () => ({
-              description: `${{ create: "Makes", update: "Changes", delete: "Deletes" }[verb]} ${/^[AEIOU]/.test(typeName) ? "an" : "a"} \`${typeName}\`.`,
+              description: `${{ create: "Creates", update: "Changes", delete: "Deletes" }[verb]} ${/^[AEIOU]/.test(typeName) ? "an" : "a"} \`${typeName}\`.`,
               ...deprecation(resource.extensions?.tags),
               type: new GraphQLNonNull(
                 verb === "delete"
@@ -102,7 +102,12 @@ export const TableMutationsPlugin: GraphileConfig.Plugin = {
               args: {
                 ...(verb === "create" ? {} : { id }),
                 ...(input
-                  ? { input: { type: new GraphQLNonNull(input), description: "Its values." } }
+                  ? {
+                      input: {
+                        type: new GraphQLNonNull(input),
+                        description: "The values of the row.",
+                      },
+                    }
                   : {}),
               },
               plan: (_$root: Step, args: FieldArgs) => write(build, resource, verb, args),

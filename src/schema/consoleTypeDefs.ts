@@ -3,11 +3,11 @@ import { gql } from "postgraphile/utils";
 /** The query `console` and its types. */
 export const consoleTypeDefs = gql`
   """
-  What a front end can show to the caller and let them do.
+  The tables, fields and mutations that a front end can offer to the caller.
   """
   type Console {
     """
-    Changes with the schema, the caller and the caller's permissions.
+    The version, which changes with the schema, the caller and the caller's permissions.
     """
     version: String!
     """
@@ -23,13 +23,13 @@ export const consoleTypeDefs = gql`
     """
     entities: [Entity!]!
     """
-    The tables that the caller may not read, with the permission that opens them.
+    The tables that the caller may not read, with the missing permission.
     """
     closedEntities: [ClosedEntity!]!
   }
 
   """
-  The caller and their rights.
+  The caller and the caller's permissions.
   """
   type ConsoleUser {
     """
@@ -37,7 +37,7 @@ export const consoleTypeDefs = gql`
     """
     user: User! @scope(auditReads: "own")
     """
-    The keys of all permissions that count for this request.
+    The keys of all permissions effective in this request.
     """
     permissions: [String!]!
   }
@@ -47,15 +47,15 @@ export const consoleTypeDefs = gql`
   """
   type ClosedEntity {
     """
-    As addresses name it, such as \`orders\`.
+    The name of the table in addresses, such as \`orders\`.
     """
     name: String!
     """
-    Its heading.
+    The title of the table.
     """
     title: String!
     """
-    The permission that opens it.
+    The permission required to read the table.
     """
     permission: String
   }
@@ -65,7 +65,7 @@ export const consoleTypeDefs = gql`
   """
   type Entity {
     """
-    As \`searchFields\`, views and addresses name it, such as \`products\`.
+    The name of the table in \`searchFields\`, views and addresses, such as \`products\`.
     """
     name: String!
     """
@@ -73,39 +73,39 @@ export const consoleTypeDefs = gql`
     """
     typeName: String!
     """
-    Its heading, such as "Products".
+    The title of the table, such as "Products".
     """
     title: String!
     """
-    One row of it, such as "Product".
+    The title of one row, such as "Product".
     """
     titleOne: String!
     """
-    What it holds.
+    A description of the table.
     """
     description: String
     """
-    The heading of the navigation that it belongs to.
+    The navigation heading under which the table is listed.
     """
     group: String
     """
-    The name of a symbol.
+    The name of the icon.
     """
     icon: String
     """
-    The field that identifies a row: \`id\`, or a key of one column; null where there is none.
+    The field that identifies a row: \`id\`, or a key of one column; null if there is none.
     """
     keyField: String
     """
-    The field that names a row to people.
+    The field with the display name of a row.
     """
     nameField: String!
     """
-    The field that tells two rows of the same name apart.
+    The field that distinguishes rows with the same name.
     """
     detailField: String
     """
-    The field with a colour of the row.
+    The field with the colour of a row.
     """
     colorField: String
     """
@@ -113,61 +113,61 @@ export const consoleTypeDefs = gql`
     """
     secretField: String
     """
-    The root field of the list; null where the rows are only available below others, which \`parents\` names.
+    The root field of the list; null if the rows are available only as fields of other tables, see \`parents\`.
     """
     listField: String
     """
-    The root field with pages, query and count; null where \`listField\` is.
+    The root field with pages, search and total count; null if \`listField\` is null.
     """
     pagesField: String
     """
-    The root field of one row by its id.
+    The root field that returns one row by its id.
     """
     recordField: String
     """
-    The order of the list without \`orderBy\`, in its terms.
+    The default order of the list, as values of \`orderBy\`.
     """
     defaultOrder: [String!]!
     """
-    How to make a row; null where the caller may not.
+    The mutation that creates a row; null if the caller may not create rows.
     """
     canCreate: EntityMutation
     """
-    How to change a row; null where the caller may not.
+    The mutation that changes a row; null if the caller may not change rows.
     """
     canUpdate: EntityMutation
     """
-    How to delete a row; null where the caller may not.
+    The mutation that deletes a row; null if the caller may not delete rows.
     """
     canDelete: EntityMutation
     """
-    Whether \`recordHistory\` tells the changes of a row.
+    Whether \`recordHistory\` returns the changes of a row.
     """
     hasHistory: Boolean!
     """
-    Which permission is missing for what the caller may not do.
+    The missing permissions for operations that the caller may not execute.
     """
     missing: [MissingPermission!]!
     """
-    Its fields, in the order of the table.
+    The fields, in the order of the table.
     """
     fields: [EntityField!]!
     """
-    Other tables whose rows refer to a row of this one.
+    Other tables whose rows refer to a row of this table.
     """
     relations: [EntityRelation!]!
     """
-    Where its rows are found when they have no list at the root.
+    The fields of other tables that return the rows, for a table without a root list.
     """
     parents: [EntityParent!]!
     """
-    What else the caller may do with a row.
+    Further mutations of a row that the caller may execute.
     """
     actions: [EntityAction!]!
   }
 
   """
-  A field of another table that holds the rows of this one, such as \`prices\` of products.
+  A field of another table that returns rows of this table, such as \`prices\` of products.
   """
   type EntityParent {
     """
@@ -175,49 +175,49 @@ export const consoleTypeDefs = gql`
     """
     entity: String!
     """
-    The field of its type.
+    The field of the other table's type.
     """
     field: String!
     """
-    Whether that field is a connection with pages and a count; else it is a list with all rows.
+    Whether the field is a connection with pages and a total count. Otherwise it is a list of all rows.
     """
     isConnection: Boolean!
     """
-    The field of this table that holds the id of the other row.
+    The field of this table with the id of the other row.
     """
     by: String!
   }
 
   """
-  A mutation of one row that is neither its creation, its change nor its deletion, such as \`activateUser\`.
+  A mutation of one row other than create, update and delete, such as \`activateUser\`.
   """
   type EntityAction {
     """
-    The root field.
+    The name of the mutation.
     """
     field: String!
     """
-    The argument that takes the id of the row.
+    The argument for the id of the row.
     """
     argument: String!
     """
-    What a button says.
+    The label of a button.
     """
     title: String!
     """
-    What it does.
+    A description of the action.
     """
     description: String!
     """
-    Whether people are asked before it is carried out.
+    Whether a front end should ask for confirmation.
     """
     isHarmful: Boolean!
     """
-    The field that must be true for the action to make sense.
+    The field that must be true for the action to be available.
     """
     onlyIf: String
     """
-    The field that must be false for it.
+    The field that must be false for the action to be available.
     """
     unless: String
   }
@@ -227,21 +227,21 @@ export const consoleTypeDefs = gql`
   """
   type EntityMutation {
     """
-    The root field.
+    The name of the mutation.
     """
     field: String!
     """
-    The type of its argument \`input\`.
+    The type of the argument \`input\`.
     """
     inputType: String
     """
-    Whether it takes \`ifVersion\`.
+    Whether the mutation has the argument \`ifVersion\`.
     """
     takesVersion: Boolean!
   }
 
   """
-  What the caller may not do with a table, and why.
+  An operation on a table that the caller may not execute, with the missing permission.
   """
   type MissingPermission {
     """
@@ -249,17 +249,17 @@ export const consoleTypeDefs = gql`
     """
     verb: String!
     """
-    The permission's key; null where a session is what is missing.
+    The key of the missing permission; null if a session is required instead.
     """
     permission: String
     """
-    What the permission would allow.
+    A description of what the permission allows.
     """
     description: String!
   }
 
   """
-  The kind of a field, which decides how it is shown and edited.
+  The kind of a field, which determines how it is displayed and edited.
   """
   enum EntityFieldKind {
     """
@@ -283,7 +283,7 @@ export const consoleTypeDefs = gql`
     """
     BOOLEAN
     """
-    A day.
+    A calendar date.
     """
     DATE
     """
@@ -303,25 +303,25 @@ export const consoleTypeDefs = gql`
     """
     REFERENCE
     """
-    Any JSON.
+    A JSON value.
     """
     JSON
   }
 
   """
-  Whether a mutation takes a field.
+  Whether a mutation accepts a field.
   """
   enum FieldUse {
     """
-    It does not take it.
+    The mutation does not accept the field.
     """
     NO
     """
-    It can be left out.
+    The field can be omitted.
     """
     OPTIONAL
     """
-    It is needed.
+    The field is required.
     """
     REQUIRED
   }
@@ -331,79 +331,79 @@ export const consoleTypeDefs = gql`
   """
   type EntityField {
     """
-    Its name in the API.
+    The name of the field in the API.
     """
     name: String!
     """
-    Its heading; units do not belong into it.
+    The title of the field, without its unit.
     """
     title: String!
     """
-    What it holds.
+    A description of the field.
     """
     description: String
     """
-    How it is shown and edited.
+    The kind of the field, which determines how it is displayed and edited.
     """
     kind: EntityFieldKind!
     """
-    How it is shown and edited beyond its kind, such as \`color\`, \`url\`, \`long\`.
+    The editor within its kind, such as \`color\`, \`url\` or \`long\`.
     """
     widget: String
     """
-    The unit of its numbers.
+    The unit of the numbers.
     """
     unit: String
     """
-    Of an enumeration, its values.
+    The values of an enumeration.
     """
     values: [EntityValue!]!
     """
-    The table that it refers to.
+    The table to which the field refers.
     """
     reference: EntityReference
     """
-    Whether it holds a list.
+    Whether the field holds a list.
     """
     isList: Boolean!
     """
-    Whether it can be empty.
+    Whether the field can be null.
     """
     isNullable: Boolean!
     """
-    Whether only mutations have it, and rows do not.
+    Whether the field exists only in mutations and not in rows.
     """
     isInputOnly: Boolean!
     """
-    Whether a new row takes it.
+    Whether the create mutation accepts the field.
     """
     onCreate: FieldUse!
     """
-    Whether a change takes it.
+    Whether the update mutation accepts the field.
     """
     onUpdate: FieldUse!
     """
-    How many characters it holds at most.
+    The maximum number of characters.
     """
     maxLength: Int
     """
-    What a new row gets where no value is given, as text; null where there is none or it is computed.
+    The default value of a new row, as text; null without a default value or with a computed one.
     """
     defaultValue: String
     """
-    The values of \`orderBy\` that order by it; none where no index does.
+    The values of \`orderBy\` that order by the field; empty without an index.
     """
     orderBy: [String!]!
     """
-    Its name in the query language; null where that does not reach it.
+    The name of the field in the query language; null if it cannot be searched.
     """
     searchName: String
     """
-    Its place in lists: 0 hides it, null leaves it to the front end.
+    The position in lists. 0 hides the field; with null the front end chooses the position.
     """
     place: Int
     """
-    The heading that it stands under in forms.
+    The heading of the field's section in forms.
     """
     section: String
   }
@@ -413,59 +413,59 @@ export const consoleTypeDefs = gql`
   """
   type EntityValue {
     """
-    As the API writes it.
+    The value in the API.
     """
     value: String!
     """
-    For people.
+    The display name of the value.
     """
     title: String!
     """
-    \`ok\`, \`warn\`, \`bad\` or \`info\`.
+    The tone of the value: \`ok\`, \`warn\`, \`bad\` or \`info\`.
     """
     tone: String
   }
 
   """
-  What a field refers to.
+  The reference of a field to another table.
   """
   type EntityReference {
     """
-    The table.
+    The other table.
     """
     entity: String!
     """
-    The field of the same row that holds the other row.
+    The field of the same row that returns the other row.
     """
     field: String
     """
-    The field of the other row that the reference holds.
+    The field of the other row whose value the reference holds.
     """
     keyField: String!
     """
-    The field that names the other row.
+    The field with the display name of the other row.
     """
     nameField: String!
     """
-    The field that tells two of the same name apart, and names one without a name.
+    The field that distinguishes rows with the same name, and the name of rows without one.
     """
     detailField: String
     """
-    The field with its colour.
+    The field with the colour of the other row.
     """
     colorField: String
   }
 
   """
-  Rows of another table that refer to a row.
+  A relation from another table whose rows refer to a row.
   """
   type EntityRelation {
     """
-    Identifies the relation.
+    The identifier of the relation.
     """
     field: String!
     """
-    Its heading.
+    The title of the relation.
     """
     title: String!
     """
@@ -473,19 +473,19 @@ export const consoleTypeDefs = gql`
     """
     entity: String!
     """
-    The field of the other table, in its query language, that holds the id of the row.
+    The field of the other table with the id of the row, as named in the query language.
     """
     by: String!
   }
 
   extend type Query {
     """
-    What a front end can show to the caller and let them do: the tables, fields and mutations that their permissions open. Null
-    where \`ifNot\` is still the current version.
+    The tables, fields and mutations that a front end can offer to the caller with the caller's permissions. Null if
+    \`ifNot\` is the current version.
     """
     console(
       """
-      The version that the caller has.
+      The version that the front end already has.
       """
       ifNot: String
     ): Console @scope(guard: "login")

@@ -53,7 +53,7 @@ export function inputField(
 export function deprecation(tags: object | undefined): { deprecationReason?: string } {
   const { deprecated } = (tags ?? {}) as { deprecated?: unknown };
   if (deprecated === undefined) return {};
-  return { deprecationReason: typeof deprecated === "string" ? deprecated : "It will go." };
+  return { deprecationReason: typeof deprecated === "string" ? deprecated : "It will be removed." };
 }
 
 /** The columns of a row type by API name. */

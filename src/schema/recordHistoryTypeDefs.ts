@@ -11,25 +11,25 @@ export const recordHistoryTypeDefs = gql`
     """
     nodes: [RecordChange!]!
     """
-    Whether older ones follow.
+    Whether there are older changes.
     """
     hasNextPage: Boolean!
     """
-    Goes into \`after\`, to read the older ones.
+    The cursor for the argument \`after\`, to get older changes.
     """
     endCursor: String
   }
 
   """
-  One change of a row, or one read of it.
+  A change or read of a row.
   """
   type RecordChange {
     """
-    Identifies it; the id of its row in the audit log.
+    The id of the change, which is the id of its row in the audit log.
     """
     id: ID!
     """
-    When it happened.
+    The time of the change.
     """
     at: DateTime!
     """
@@ -37,15 +37,15 @@ export const recordHistoryTypeDefs = gql`
     """
     operation: String!
     """
-    The request that caused it.
+    The correlation id of the request that made the change.
     """
     correlationId: String
     """
-    Where it came from: \`api\`, \`job\`, or \`db\` for a change made in the database.
+    The origin of the change: \`api\`, \`job\`, or \`db\` for a change made directly in the database.
     """
     source: String!
     """
-    Who did it; null for the service itself and for changes made in the database.
+    The user who made the change; null for the service itself and for changes made directly in the database.
     """
     by: RecordChanger
     """
@@ -57,13 +57,13 @@ export const recordHistoryTypeDefs = gql`
     """
     changes: [FieldChange!]!
     """
-    How many rows of any table the same request changed beside this one; counted up to 1,000.
+    The number of other rows, of any table, that the same request changed. Counting stops at 1,000.
     """
     alsoChanged: Int!
   }
 
   """
-  The user who changed a row, by name alone.
+  The user who changed a row, with the name only.
   """
   type RecordChanger {
     """
@@ -71,58 +71,58 @@ export const recordHistoryTypeDefs = gql`
     """
     id: ID!
     """
-    The user's name; null while they have none.
+    The user's name; null if the user has none.
     """
     name: String
   }
 
   """
-  One field of a change.
+  A field of a change.
   """
   type FieldChange {
     """
-    The field.
+    The name of the field.
     """
     field: String!
     """
-    Its value before; of a reference, an object with \`id\` and \`name\`. Of a value above 4,000 characters a part as text,
-    with … where something is left out.
+    The value before the change; for a reference, an object with \`id\` and \`name\`. A value above 4,000 characters is
+    shortened text, with … for the omitted parts.
     """
     before: JSON
     """
-    Its value after.
+    The value after the change.
     """
     after: JSON
     """
-    Whether the caller can put the value before back: they may change the field, and the value is whole.
+    Whether the caller can restore the old value: the caller may change the field, and the value is not shortened.
     """
     isRestorable: Boolean!
   }
 
   extend type Query {
     """
-    The changes of one row, newest first, for callers who may read the row; of a deleted row, for callers who may read the audit log.
-    Without addresses and programs, and only with fields that the API shows. Needs the permission to read the table.
+    The changes of one row, newest first. The caller must be able to read the row, or the audit log for a deleted row.
+    Contains no IP addresses or user agents, and only fields of the API. Needs the permission to read the table.
     """
     recordHistory(
       """
-      The table, as \`console\` names it, such as \`products\`.
+      The name of the table in \`console\`, such as \`products\`.
       """
       entity: String!
       """
-      The row's id, or the key that stands for it.
+      The id of the row, or its key in a table without ids.
       """
       id: String!
       """
-      This many, 100 at most.
+      The maximum number of changes, at most 100.
       """
       first: Int! = 30
       """
-      Older ones than the page that ended with this cursor.
+      The \`endCursor\` of a page, to get the changes older than that page.
       """
       after: String
       """
-      Also the reads of it; asks for \`audit.read\`.
+      Whether to include reads of the row, which needs \`audit.read\`.
       """
       includeReads: Boolean! = false
     ): RecordHistory! @scope(guard: "login")

@@ -3,19 +3,19 @@ import { gql } from "postgraphile/utils";
 /** The search configuration for front ends, served by `SearchPlugin`. */
 export const searchTypes = gql`
   """
-  A server of the search engine, to which front ends send their searches.
+  A search engine server that receives the searches of front ends.
   """
   type SearchNode {
     """
-    Its host name.
+    The host name.
     """
     host: String!
     """
-    Its port.
+    The port.
     """
     port: Int!
     """
-    \`http\` or \`https\`.
+    The protocol: \`http\` or \`https\`.
     """
     protocol: String!
   }
@@ -25,47 +25,47 @@ export const searchTypes = gql`
   """
   type SearchColumn {
     """
-    The field's name in documents and searches.
+    The name of the field in documents and searches.
     """
     name: String!
     """
-    What stands at the head of the column.
+    The heading of the column.
     """
     title: String!
     """
-    How values are to be shown. Most are the search engine's own types, such as \`string\`, \`int32\`, \`float\` or \`bool\`; \`timestamp\` and \`date\`
-    are whole seconds since 1970 (UTC), \`hexColor\` is a colour such as \`#7A0019\`, and \`email\`, \`url\`, \`phone\`, \`money\` and
-    \`percent\` speak for themselves.
+    The type for displaying the values. Most are types of the search engine, such as \`string\`, \`int32\`, \`float\` or
+    \`bool\`. \`timestamp\` and \`date\` are whole seconds since 1970 (UTC), and \`hexColor\` is a colour such as
+    \`#7A0019\`. Other types are \`email\`, \`url\`, \`phone\`, \`money\` and \`percent\`.
     """
     dataType: String!
     """
-    Whether words are looked for in it.
+    Whether words are searched in the field.
     """
     searchable: Boolean!
     """
-    Whether it can stand in \`filter_by\`.
+    Whether the field is usable in \`filter_by\`.
     """
     filterable: Boolean!
     """
-    Whether it can stand in \`sort_by\`.
+    Whether the field is usable in \`sort_by\`.
     """
     sortable: Boolean!
   }
 
   """
-  What a front end needs to search one collection by itself.
+  The configuration with which a front end searches one collection directly in the search engine.
   """
   type SearchConfig {
     """
-    As requests to the search engine name it.
+    The name of the collection in requests to the search engine.
     """
     collectionName: String!
     """
-    The key to send to the search engine: it searches this collection and does nothing else, until \`expiresAt\`.
+    The key for requests to the search engine. It only permits searches of this collection, until \`expiresAt\`.
     """
     scopedApiKey: String! @scope(secret: true)
     """
-    When the key ends; ask again before.
+    When the key expires. Request a new key before that time.
     """
     expiresAt: DateTime!
     """
@@ -73,80 +73,80 @@ export const searchTypes = gql`
     """
     nodes: [SearchNode!]!
     """
-    Whether there is a field in which words are looked for.
+    Whether the collection has fields in which words are searched.
     """
     supportsFreeTextSearch: Boolean!
     """
-    Its fields.
+    The fields of the collection.
     """
     columns: [SearchColumn!]!
     """
-    Where words are looked for, in this order: \`query_by\`.
+    The fields in which words are searched, in this order: \`query_by\`.
     """
     searchableFields: [String!]!
     """
-    What can stand in \`filter_by\`.
+    The fields usable in \`filter_by\`.
     """
     filterableFields: [String!]!
     """
-    What can stand in \`sort_by\`.
+    The fields usable in \`sort_by\`.
     """
     sortableFields: [String!]!
     """
-    What can stand in \`facet_by\`.
+    The fields usable in \`facet_by\`.
     """
     facetFields: [String!]!
     """
-    The \`sort_by\` of a list that was not searched, such as \`name:asc\`; empty for none.
+    The default \`sort_by\` of a list without a search, such as \`name:asc\`; empty for none.
     """
     defaultSort: String!
     """
-    How many rows a page may be offered with.
+    The page sizes that a front end can offer.
     """
     pageSizeOptions: [Int!]!
   }
 
   """
-  One search of the global search.
+  A search of one collection in the global search.
   """
   type GlobalSearchEntry {
     """
-    As \`searchConfig\` names it.
+    The argument \`type\` of \`searchConfig\`.
     """
     type: String!
     """
-    For people.
+    The display name of the collection.
     """
     label: String!
     """
-    The collection, as requests to the search engine name it.
+    The name of the collection in requests to the search engine.
     """
     collection: String!
     """
-    Where words are looked for: \`query_by\`, joined by commas.
+    The fields in which words are searched: the values of \`query_by\`, to be joined by commas.
     """
     queryBy: [String!]!
     """
-    How many rows to ask for: \`per_page\`.
+    The number of rows to request: \`per_page\`.
     """
     perPage: Int!
     """
-    False while the collection is being built for the first time: it is to be left out of the search.
+    Whether to search the collection. False while it is being built for the first time.
     """
     enabled: Boolean!
   }
 
   """
-  What a front end needs to search in all that its user may search at once.
+  The configuration with which a front end searches all collections that its user may search.
   """
   type GlobalSearchConfig {
     """
-    The key to send to the search engine: it searches these collections and does nothing else, until \`expiresAt\`. Empty where there is
-    nothing to be searched.
+    The key for requests to the search engine. It only permits searches of these collections, until \`expiresAt\`. Empty
+    if the user may search nothing.
     """
     scopedApiKey: String! @scope(secret: true)
     """
-    When the key ends; null where there is none.
+    When the key expires; null without a key.
     """
     expiresAt: DateTime
     """
@@ -154,25 +154,25 @@ export const searchTypes = gql`
     """
     nodes: [SearchNode!]!
     """
-    What to search; empty for a user who may search nothing.
+    The searches; empty for a user who may search nothing.
     """
     searches: [GlobalSearchEntry!]!
   }
 
   extend type Query {
     """
-    What a front end needs to search one collection by itself. Asks for the permission to read it: for \`products\`, that is
-    \`products.read\`.
+    The configuration with which a front end searches one collection directly in the search engine. Needs the permission
+    to read the collection, such as \`products.read\` for \`products\`.
     """
     searchConfig(
       """
-      What to search, such as \`products\`.
+      The name of the collection, such as \`products\`.
       """
       type: String!
     ): SearchConfig! @scope(guard: "principal")
 
     """
-    What a front end needs to search in all that the caller may search at once.
+    The configuration with which a front end searches all collections that the caller may search.
     """
     globalSearchConfig: GlobalSearchConfig! @scope(guard: "login")
   }

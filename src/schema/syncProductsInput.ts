@@ -3,112 +3,112 @@ import { gql } from "postgraphile/utils";
 /** The input of `syncProducts`. */
 export const syncProductsInput = gql`
   """
-  What happens to the other rows of a call when one fails.
+  How a failed row affects the other rows of a call.
   """
   enum SyncErrorPolicy {
     """
-    Nothing is written unless every row can be.
+    Writes nothing if one row fails.
     """
     REJECT_ALL
     """
-    Rows that fail are left out, the others are written.
+    Skips failed rows and writes the others.
     """
     REJECT_FAILED_ROWS
   }
 
   """
-  How a list of the call meets the list that is stored.
+  How a list of the call is combined with the stored list.
   """
   enum SyncListMode {
     """
-    Items are added to those that are stored, or change them; none is removed.
+    Adds items to the stored ones or changes them; removes none.
     """
     MERGE
     """
-    The list becomes exactly what the call says.
+    Replaces the stored list with the list of the call.
     """
     REPLACE
   }
 
   """
-  The fields of a product. What is left out stays as it is; null clears.
+  The fields of a product. Omitted fields stay unchanged; null clears a field.
   """
   input SyncProductFieldsInput {
     """
-    The name on the list, 1 to 300 visible characters. A new product needs one; it cannot be null.
+    The name of the product, 1 to 300 visible characters. Required for a new product; cannot be null.
     """
     name: String
     """
-    Year of the harvest, 1700 to 2200.
+    The year of the harvest, 1700 to 2200.
     """
     vintage: Int
     """
-    Name of the wine type, in any case; it must exist.
+    The name of an existing wine type, without regard to case.
     """
     wineType: String
     """
-    Who makes it.
+    The producer.
     """
     producer: String
     """
-    Grape or blend.
+    The grape variety or blend.
     """
     grapeVariety: String
     """
-    Country of origin.
+    The country of origin.
     """
     country: String
     """
-    Province or wider region of origin.
+    The province or wider region of origin.
     """
     province: String
     """
-    Region of origin.
+    The region of origin.
     """
     region: String
     """
-    Text for the customer.
+    A description for customers.
     """
     description: String
     """
-    Alcohol by volume in per cent, a decimal as text with two places at most, such as \`13.5\`.
+    The alcohol by volume in per cent, a decimal as text with at most two decimal places, such as \`13.5\`.
     """
     alcoholPercent: String
     """
-    Content of the bottle, in millilitres.
+    The volume of the bottle, in millilitres.
     """
     bottleSizeMl: Int
     """
-    Bottles in stock.
+    The number of bottles in stock.
     """
     stockQuantity: Int
     """
-    Whether the product is on sale; true for a new product unless given. It cannot be null.
+    Whether the product is on sale. Defaults to true for a new product; cannot be null.
     """
     isActive: Boolean
   }
 
   """
-  A price. Of each type and currency a product has one.
+  A price. A product has at most one price for each type and currency.
   """
   input SyncProductPriceInput {
     """
-    What the price is for, such as \`retail\` or \`wholesale\`: a-z, 0-9 and _, a letter first.
+    The type of the price, such as \`retail\` or \`wholesale\`: a-z, 0-9 and _, starting with a letter.
     """
     type: String!
     """
-    ISO 4217 code, such as \`DKK\`.
+    The ISO 4217 code of the currency, such as \`DKK\`.
     """
     currency: String!
     """
-    The price of one bottle, a decimal as text with two places at most, such as \`129.95\`. It must be given; null removes
-    the price.
+    The price of one bottle, a decimal as text with at most two decimal places, such as \`129.95\`. Required; null
+    removes the price.
     """
     amount: String
   }
 
   """
-  A picture, known by its address.
+  A picture, identified by its address.
   """
   input SyncProductImageInput {
     """
@@ -116,22 +116,22 @@ export const syncProductsInput = gql`
     """
     url: String!
     """
-    What the picture shows, in words. Left out, it stays as it is (\`MERGE\`) or is cleared (\`REPLACE\`).
+    A text that describes the picture. If omitted, it stays unchanged (\`MERGE\`) or is cleared (\`REPLACE\`).
     """
     altText: String
     """
-    Place among the product's pictures, smallest first. Left out, it stays as it is and new pictures come last
-    (\`MERGE\`), or it is the place in this list (\`REPLACE\`).
+    The position among the product's pictures, in ascending order. If omitted, it stays unchanged and new pictures come
+    last (\`MERGE\`), or it is the position in this list (\`REPLACE\`).
     """
     position: Int
   }
 
   """
-  Pictures to add or change, or all pictures there are to be.
+  The pictures to add or change, or the complete list of pictures.
   """
   input SyncProductImagesInput {
     """
-    Whether pictures that are not in the list stay.
+    Whether stored pictures that are not in the list stay (\`MERGE\`) or are removed (\`REPLACE\`).
     """
     mode: SyncListMode = MERGE
     """
@@ -141,73 +141,73 @@ export const syncProductsInput = gql`
   }
 
   """
-  A rating. Of each reviewer and year, or reviewer without a year, a product has one.
+  A rating. A product has at most one rating for each reviewer and year, and one for each reviewer without a year.
   """
   input SyncProductRatingInput {
     """
-    The reviewer's name, matched without regard to case; a reviewer is created when none matches.
+    The reviewer's name, matched without regard to case. If no reviewer matches, a new one is created.
     """
     reviewerName: String!
     """
-    Year of the rating, where one is known.
+    The year of the rating, if known.
     """
     year: Int
     """
-    Points from 0 to 100, a decimal as text with two places at most.
+    The points from 0 to 100, a decimal as text with at most two decimal places.
     """
     points: String!
     """
-    The reviewer's words. Left out, they stay as they are; null clears them.
+    The text of the review. If omitted, it stays unchanged; null clears it.
     """
     review: String
   }
 
   """
-  One product. A section that is left out stays as it is.
+  A product. Omitted sections stay unchanged.
   """
   input SyncProductInput {
     """
-    The ERP's number, matched byte for byte, leading zeros included.
+    The product number of the ERP, matched byte for byte with leading zeros.
     """
     erpProductNumber: String!
     """
-    When the ERP last changed the product. A row that is older than what is stored is STALE; a row without this time is
-    always taken, and leaves the stored time as it is.
+    When the product last changed in the ERP. A row older than the stored product is STALE. A row without this time is
+    always accepted and does not change the stored time.
     """
     sourceUpdatedAt: DateTime
     """
-    The product's own fields. It cannot be null.
+    The fields of the product. Cannot be null.
     """
     fields: SyncProductFieldsInput
     """
-    Prices to set, merged by type and currency; null removes all.
+    The prices to set, merged by type and currency; null removes all prices.
     """
     prices: [SyncProductPriceInput!]
     """
-    Pictures, merged by address unless the mode is \`REPLACE\`; null removes all.
+    The pictures, merged by address unless the mode is \`REPLACE\`; null removes all pictures.
     """
     images: SyncProductImagesInput
     """
-    Ratings to set, merged by reviewer and year; null removes all. Writing them also needs \`reviewers.read\` and
-    \`reviewers.create\`.
+    The ratings to set, merged by reviewer and year; null removes all ratings. Writing ratings also needs
+    \`reviewers.read\` and \`reviewers.create\`.
     """
     ratings: [SyncProductRatingInput!]
   }
 
   """
-  What \`syncProducts\` takes.
+  The input of \`syncProducts\`.
   """
   input SyncProductsInput {
     """
-    1 to 1000 products; a number that comes a second time fails there.
+    1 to 1000 products. A repeated product number fails in its second row.
     """
     products: [SyncProductInput!]! = []
     """
-    What happens to the other rows when one fails.
+    How a failed row affects the other rows.
     """
     errorPolicy: SyncErrorPolicy = REJECT_FAILED_ROWS
     """
-    Whether only to say what would happen, and to write nothing.
+    Whether to return the results without writing anything.
     """
     dryRun: Boolean = false
   }

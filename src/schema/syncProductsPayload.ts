@@ -3,19 +3,19 @@ import { gql } from "postgraphile/utils";
 /** The field `syncProducts` and its payload. */
 export const syncProductsPayload = gql`
   """
-  What became of a row; in a dry run, what would become of it.
+  The result of a row; in a dry run, the expected result.
   """
   enum SyncProductStatus {
     """
-    There was no product of this number; now there is.
+    A product with this number was created.
     """
     CREATED
     """
-    The product, or its prices, images or ratings, changed.
+    The product or its prices, images or ratings were changed.
     """
     UPDATED
     """
-    The row says nothing new; nothing was written.
+    The row equals the stored product; nothing was written.
     """
     UNCHANGED
     """
@@ -23,79 +23,80 @@ export const syncProductsPayload = gql`
     """
     STALE
     """
-    The row has errors; nothing of it was written.
+    The row has errors; nothing was written for it.
     """
     FAILED
   }
 
   """
-  Why a row failed.
+  The reason why a row failed.
   """
   enum SyncProductErrorCode {
     """
-    A value that must be there is missing, null or blank.
+    A required value is missing, null or blank.
     """
     REQUIRED
     """
-    A value is outside what is allowed; the message says what is.
+    A value is not allowed; the message states the allowed values.
     """
     INVALID
     """
-    The same number, price, image or rating is in the list a second time.
+    The list contains the same number, price, image or rating twice.
     """
     DUPLICATE
     """
-    There is no wine type of this name; the message lists the nearest.
+    No wine type has this name; the message lists similar names.
     """
     UNKNOWN_WINE_TYPE
     """
-    The row itself is right, but another one failed and the policy is \`REJECT_ALL\`.
+    The row is valid, but another row failed and the policy is \`REJECT_ALL\`.
     """
     REJECTED_WITH_OTHERS
   }
 
   """
-  Something that is wrong with a row.
+  An error of a row.
   """
   type SyncProductError {
     """
-    Why, for programs.
+    The error code.
     """
     code: SyncProductErrorCode!
     """
-    Where in the arguments, places in lists counted from 0: \`input\`, \`products\`, \`3\`, \`prices\`, \`0\`, \`currency\`.
+    The path in the arguments, with list indexes from 0: \`input\`, \`products\`, \`3\`, \`prices\`, \`0\`,
+    \`currency\`.
     """
     path: [String!]!
     """
-    Why, for people.
+    A readable error message.
     """
     message: String!
   }
 
   """
-  What became of one row of the call.
+  The result of one row of the call.
   """
   type SyncProductResult {
     """
-    The number, as it was sent.
+    The product number, as sent.
     """
     erpProductNumber: String!
     """
-    What became of the row.
+    The status of the row.
     """
     status: SyncProductStatus!
     """
-    The product of this number as it is stored now; null when there is none.
+    The stored product with this number; null if there is none.
     """
     product: Product
     """
-    What is wrong with the row; empty unless it FAILED.
+    The errors of the row; empty unless it FAILED.
     """
     errors: [SyncProductError!]!
   }
 
   """
-  What became of the call's rows.
+  The results of the call.
   """
   type SyncProductsPayload {
     """
@@ -107,41 +108,41 @@ export const syncProductsPayload = gql`
     """
     results: [SyncProductResult!]!
     """
-    How many products were created.
+    The number of created products.
     """
     createdCount: Int!
     """
-    How many products were updated.
+    The number of updated products.
     """
     updatedCount: Int!
     """
-    How many rows said nothing new.
+    The number of unchanged rows.
     """
     unchangedCount: Int!
     """
-    How many rows were out of date.
+    The number of stale rows.
     """
     staleCount: Int!
     """
-    How many rows failed.
+    The number of failed rows.
     """
     failedCount: Int!
     """
-    Whether nothing was written because a dry run was asked for.
+    Whether the call was a dry run, which writes nothing.
     """
     dryRun: Boolean!
   }
 
   extend type Mutation {
     """
-    Creates and updates up to 1000 products, matched by \`erpProductNumber\` byte for byte, with their prices, pictures and
-    ratings. What a row leaves out stays as it is, null clears it; a repeated call writes nothing. No product is ever
-    deleted. With the policy \`REJECT_ALL\`, rows that would have been written are FAILED with the code
-    \`REJECTED_WITH_OTHERS\` when another row fails. Writing ratings also needs \`reviewers.read\` and \`reviewers.create\`.
+    Creates and updates up to 1000 products, matched by \`erpProductNumber\` byte for byte, with their prices, pictures
+    and ratings. Omitted fields stay unchanged, null clears a field; a repeated call writes nothing. Products are never
+    deleted. With the policy \`REJECT_ALL\`, if one row fails, all rows that would have been written are FAILED with the
+    code \`REJECTED_WITH_OTHERS\`. Writing ratings also needs \`reviewers.read\` and \`reviewers.create\`.
     """
     syncProducts(
       """
-      The products and how to treat them.
+      The products and the options of the call.
       """
       input: SyncProductsInput!
     ): SyncProductsPayload! @scope(guard: "products.create products.update")
