@@ -123,7 +123,7 @@ end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function deactivate_user is '@guard users.update
 @action bad if is_active
-Deactivates a user, and ends the user''s sessions, API tokens and sent pending invitations. The caller must hold the permissions of the user. Only `activateUser` reactivates the user; an invitation cannot.';
+Deactivates a user and ends the user''s sessions and API tokens, and pending invitations sent by the user. The caller must hold the permissions of the user. Only `activateUser` reactivates the user; an invitation cannot.';
 
 grant execute on function update_user, activate_user, deactivate_user to office_api;
 

@@ -318,7 +318,7 @@ When the mail server accepted the latest mail of the invitation; null while the 
 comment on column invitations.mail_error is
   '@personal user_id
 @list 7
-A readable message why the latest mail was not sent; null without an error.';
+A message that explains why the latest mail was not sent; null without an error.';
 comment on column invitations.mail_attempts is '@internal
 Attempts to send the latest mail.';
 comment on column invitations.mail_number is '@internal
@@ -535,7 +535,7 @@ SHA-256 of the token.';
 comment on column api_tokens.is_scoped is
   'Whether the token is limited to its scopes. A scoped token stays scoped, even when its permissions are deleted.';
 comment on column api_tokens.scopes is
-  'The permission keys to which the token is limited; an empty list stands for an unlimited token with all permissions of its owner.';
+  'The permission keys to which the token is limited; an empty list means an unlimited token with all permissions of its owner.';
 comment on column api_tokens.expires_at is 'When the token expires.';
 comment on column api_tokens.last_used_at is 'When the token was last used, to the minute; null before the first use.';
 comment on column api_tokens.revoked_at is

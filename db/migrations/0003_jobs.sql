@@ -53,7 +53,7 @@ comment on column jobs.attempts is '@list 4
 The number of attempts, including a running one.';
 comment on column jobs.max_attempts is 'The maximum number of attempts, after which the job fails.';
 comment on column jobs.error is '@list 8
-A readable message about the error of the last attempt; null without an error.';
+The error message of the last attempt; null without an error.';
 comment on column jobs.user_id is '@list 5
 The user whose action started the job.';
 comment on column jobs.api_token_id is 'The API token of the action; null for a session.';

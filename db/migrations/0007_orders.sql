@@ -324,7 +324,7 @@ comment on column orders.email is '@personal customer_id
 @widget email
 The e-mail address for messages about the order.';
 comment on column orders.phone is '@personal customer_id
-The phone number for the driver.';
+The phone number that the driver can call.';
 comment on column orders.delivery_name is '@personal customer_id
 @searchIndex searchable
 @search word

@@ -48,8 +48,8 @@ comment on column order_import_issues.kind is 'Whether a mapping rule or data of
 comment on column order_import_issues.code is '@search exact
 The code of the issue, such as `line_kind.unmapped`.';
 comment on column order_import_issues.key is '@search exact
-The value with the issue, such as a product group. `code` and `key` together identify the cause.';
-comment on column order_import_issues.message is 'A readable message about the issue.';
+The subject of the issue, such as a product group. `code` and `key` together identify the cause.';
+comment on column order_import_issues.message is 'A message that describes the issue.';
 comment on column order_import_issues.value is 'The value, as recorded in the ERP.';
 comment on column order_import_issues.path is 'The path of the first occurrence in the order, such as `lines[2].productGroup`.';
 comment on column order_import_issues.occurrences is 'The number of occurrences in the order at the last import.';
@@ -277,7 +277,7 @@ comment on column erp_sync_runs.status is '@list 2
 The status of the run.';
 comment on column erp_sync_runs.requested_by_user_id is 'The user who requested the run; null for a scheduled run.';
 comment on column erp_sync_runs.erp_order_number is '@search exact
-The requested order number; null for other kinds than ORDER.';
+The requested order number; null for kinds other than ORDER.';
 comment on column erp_sync_runs.orders_total is '@list 5
 @title Orders
 The number of orders to read, if known.';

@@ -186,7 +186,7 @@ comment on column export_jobs.file_size is 'The size of the finished file, in by
 comment on column export_jobs.error_message is
   '@list 8
 @title Error
-A readable message why the export failed or is retried; null without an error.';
+A message that explains why the export failed or is retried; null without an error.';
 comment on column export_jobs.notes is
   'Notes for readers of the file, such as deleted products, unavailable pictures or truncated texts.';
 comment on column export_jobs.started_at is 'When processing of the export started.';

@@ -123,7 +123,7 @@ comment on table ai_approvals is '@group Assistant 71
 @audit AiApproval
 @connection
 @defaultOrder created_at desc
-A change that the assistant proposes. After its user''s approval, exactly this change is made, once, and only before the proposal expires.';
+A change that the assistant proposes. After its user approves it, the service makes exactly this change, once, and not after the proposal has expired.';
 comment on column ai_approvals.tool_call_id is 'The id of the tool call in the conversation.';
 comment on column ai_approvals.tool is '@list 2
 The tool that proposes the change.';

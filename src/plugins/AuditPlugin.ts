@@ -154,8 +154,8 @@ export const AuditPlugin: GraphileConfig.Plugin = extendSchema((build) => {
         """
         total: Int!
         """
-        Whether \`total\` is the number of all matching rows. To get rows beyond the limit, narrow the period with
-        \`to\`.
+        Whether \`total\` is the number of all matching rows. To get rows beyond the first
+        50,000, narrow the period with \`to\`.
         """
         totalIsExact: Boolean!
         """

@@ -12,7 +12,7 @@ const usualColumns: Record<string, string> = {
 /** Common arguments that need no comment. */
 const usualArguments: Record<string, string> = {
   id: "The id of the row.",
-  input: "The values of the row.",
+  input: "The input values.",
 };
 
 /** The description of a reference such as `user_id` or `userId`. */

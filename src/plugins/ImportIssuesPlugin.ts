@@ -46,7 +46,7 @@ export const ImportIssuesPlugin: GraphileConfig.Plugin = extendSchema((build) =>
         """
         code: String!
         """
-        The value with the issues, such as a product group.
+        The subject of the issues, such as a product group.
         """
         key: String!
         """

@@ -447,7 +447,7 @@ export const consoleTypeDefs = gql`
     """
     nameField: String!
     """
-    The field that distinguishes rows with the same name, and the name of rows without one.
+    The field that distinguishes rows with the same name. It also names rows without a name.
     """
     detailField: String
     """

@@ -86,7 +86,7 @@ export const recordHistoryTypeDefs = gql`
     field: String!
     """
     The value before the change; for a reference, an object with \`id\` and \`name\`. A value above 4,000 characters is
-    shortened text, with … for the omitted parts.
+    returned as shortened text, with … for the omitted parts.
     """
     before: JSON
     """

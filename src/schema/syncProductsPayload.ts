@@ -68,7 +68,7 @@ export const syncProductsPayload = gql`
     """
     path: [String!]!
     """
-    A readable error message.
+    A human-readable error message.
     """
     message: String!
   }

@@ -76,7 +76,9 @@ describe("Migrating a database again", () => {
       "permission denied for table customers",
     );
     expect(await refusal("customers.read", "select id, name from customers")).toBeUndefined();
-    await change("comment on column customers.phone is '@personal\nThe phone number, as recorded in the ERP.'");
+    await change(
+      "comment on column customers.phone is '@personal\nThe phone number, as recorded in the ERP.'",
+    );
     await migrate();
     expect(await difference()).toBeUndefined();
   });

@@ -158,7 +158,9 @@ describe("the catalogue of the console", () => {
         field: "anonymiseUser",
         argument: "userId",
         title: "Anonymise user",
-        description: expect.stringMatching(/^Permanently erases the personal data of a former user: /),
+        description: expect.stringMatching(
+          /^Permanently erases the personal data of a former user: /,
+        ),
         isHarmful: true,
         onlyIf: null,
         unless: "isActive",
@@ -168,7 +170,7 @@ describe("the catalogue of the console", () => {
         argument: "userId",
         title: "Deactivate user",
         description:
-          "Deactivates a user, and ends the user's sessions, API tokens and sent pending invitations.",
+          "Deactivates a user and ends the user's sessions and API tokens, and pending invitations sent by the user.",
         isHarmful: true,
         onlyIf: "isActive",
         unless: null,
