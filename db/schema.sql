@@ -41,16 +41,16 @@ create type absence_balance as (
   requested_days numeric,
   approved_days numeric
 );
-comment on type absence_balance is 'The working days of a year that somebody is absent for one reason.';
+comment on type absence_balance is 'The working days of a year on which a user is absent for one reason.';
 
 comment on column absence_balance.type is '@notNull
-The reason.';
+The reason for the absences.';
 
 comment on column absence_balance.requested_days is '@notNull
-Nobody has decided on these yet.';
+Working days of requested absences that are not decided yet.';
 
 comment on column absence_balance.approved_days is '@notNull
-These are approved.';
+Working days of approved absences.';
 
 create type absence_day as (
   day date,
@@ -59,37 +59,37 @@ create type absence_day as (
   name text,
   is_half boolean
 );
-comment on type absence_day is 'A working day on which somebody is away.';
+comment on type absence_day is 'A working day on which a person is away.';
 
 comment on column absence_day.day is '@notNull
 The day.';
 
 comment on column absence_day.period_id is '@notNull
-The period that it belongs to.';
+The id of the away period.';
 
 comment on column absence_day.user_id is '@notNull
-Who is away.';
+The id of the user who is away.';
 
 comment on column absence_day.name is '@notNull
-Their name.';
+The name of the person.';
 
 comment on column absence_day.is_half is '@notNull
-Whether only half of the day.';
+Whether the person is away for half of the day only.';
 
 create type absence_status as enum ('REQUESTED', 'APPROVED', 'DECLINED', 'CANCELLED');
-comment on type absence_status is 'How far an absence is: it is requested until somebody decides on it or its owner cancels it.';
+comment on type absence_status is 'The status of an absence. It stays REQUESTED until an approver decides on it or it is cancelled.';
 
 create type absence_type as enum ('VACATION', 'SICK', 'PARENTAL', 'TRAINING', 'OTHER');
-comment on type absence_type is 'Why somebody is absent.';
+comment on type absence_type is 'The reason for an absence.';
 
 create type ai_approval_status as enum ('PENDING', 'APPROVED', 'DENIED', 'USED', 'EXPIRED');
-comment on type ai_approval_status is 'Where a proposed change stands. One that is approved is about to be made; one that is used has been, or has failed at that.';
+comment on type ai_approval_status is 'The status of a proposed change. APPROVED: the change is about to be made; USED: the change was made, or failed.';
 
 create type campaign_medium as enum ('EMAIL', 'SMS', 'SOCIAL', 'WEB', 'PRINT', 'EVENT', 'OTHER');
-comment on type campaign_medium is 'Where a campaign runs.';
+comment on type campaign_medium is 'The medium of a campaign.';
 
 create type campaign_status as enum ('DRAFT', 'SCHEDULED', 'ACTIVE', 'PAUSED', 'COMPLETED', 'CANCELLED');
-comment on type campaign_status is 'How far a campaign is: DRAFT to SCHEDULED and back, SCHEDULED to ACTIVE, ACTIVE to PAUSED and back, ACTIVE to COMPLETED; any open one can be CANCELLED.';
+comment on type campaign_status is 'The status of a campaign. Possible changes are DRAFT to SCHEDULED and back, SCHEDULED to ACTIVE, ACTIVE to PAUSED and back, and ACTIVE to COMPLETED. Every open campaign can be CANCELLED.';
 
 create type data_export_input as (
   template_id uuid,
@@ -117,19 +117,19 @@ create type deletion as (
 comment on type deletion is 'A deleted row that can be restored.';
 
 comment on column deletion.audit_log_id is '@notNull
-The argument of `restore`.';
+The argument `auditLogId` of `restore`.';
 
 comment on column deletion.entity_type is '@notNull
 The type of the row, such as `Campaign`.';
 
 comment on column deletion.entity_id is '@notNull
-The id that the row had.';
-comment on column deletion.label is 'What the row was called.';
+The id of the row.';
+comment on column deletion.label is 'The name of the row.';
 
 comment on column deletion.deleted_at is '@notNull
-When it was deleted.';
-comment on column deletion.user_id is 'Who deleted it.';
-comment on column deletion.user_name is 'Their name.';
+When the row was deleted.';
+comment on column deletion.user_id is 'The id of the user who deleted the row.';
+comment on column deletion.user_name is 'The name of the user who deleted the row.';
 
 create type documentation_match as (
   page_id uuid,
@@ -140,16 +140,16 @@ create type documentation_match as (
 comment on type documentation_match is 'A search result of the handbook.';
 
 comment on column documentation_match.page_id is '@notNull
-The page.';
+The id of the page.';
 
 comment on column documentation_match.slug is '@notNull
-Its address.';
+The address of the page.';
 
 comment on column documentation_match.title is '@notNull
-Its heading.';
+The heading of the page.';
 
 comment on column documentation_match.excerpt is '@notNull
-An excerpt around the match.';
+An excerpt of the text around the match.';
 
 create type erp_customer_row as (
   place integer,
@@ -187,13 +187,13 @@ create type erp_order_health as (
   orders_with_mapping_issues integer,
   orders_with_data_issues integer
 );
-comment on type erp_order_health is 'How well orders come in from the ERP.';
+comment on type erp_order_health is 'The health of the order import from the ERP.';
 
 comment on column erp_order_health.orders_with_mapping_issues is '@notNull
-Orders that hold a value which no mapping rule knows.';
+The number of orders that contain a value without a mapping rule.';
 
 comment on column erp_order_health.orders_with_data_issues is '@notNull
-Orders that lack something which only the ERP can supply.';
+The number of orders that lack data that only the ERP can supply.';
 
 create type erp_order_row as (
   place integer,
@@ -209,29 +209,29 @@ create type erp_sync_job_handle as (
   reused boolean,
   order_count integer
 );
-comment on type erp_sync_job_handle is 'A run of the import that waits or works; `erpSyncRun` with its `id` shows the progress.';
+comment on type erp_sync_job_handle is 'A waiting or running import; `erpSyncRun` with its `id` returns the progress.';
 
 comment on column erp_sync_job_handle.id is '@notNull
-The run''s id.';
+The id of the run.';
 
 comment on column erp_sync_job_handle.status is '@notNull
-`QUEUED`, or `RUNNING` where a worker has just taken it.';
+`QUEUED`, or `RUNNING` if a worker has already started the run.';
 
 comment on column erp_sync_job_handle.queued_at is '@notNull
-When it was asked for first.';
+When the run was first requested.';
 
 comment on column erp_sync_job_handle.reused is '@notNull
-Whether it waited already, so that nothing was queued now.';
-comment on column erp_sync_job_handle.order_count is 'How many orders it is about at this moment; null where only the ERP knows.';
+Whether the run was already waiting, so that the call queued no new run.';
+comment on column erp_sync_job_handle.order_count is 'The current number of orders to import; null if only the ERP knows the number.';
 
 create type erp_sync_run_kind as enum ('IMPORT', 'RECHECK', 'DATA_RECHECK', 'ORDER');
-comment on type erp_sync_run_kind is 'What is read from the ERP. IMPORT: what changed since the last import; RECHECK: orders with a mapping gap; DATA_RECHECK: orders with a data issue; ORDER: one order, by its number.';
+comment on type erp_sync_run_kind is 'The data that a run reads from the ERP. IMPORT: changes since the last import; RECHECK: orders with a mapping issue; DATA_RECHECK: orders with a data issue; ORDER: one order, by its number.';
 
 create type erp_sync_run_status as enum ('QUEUED', 'RUNNING', 'RETRYING', 'SUCCEEDED', 'FAILED', 'CANCELLED');
-comment on type erp_sync_run_status is 'How far a run is. RETRYING: it failed for now, and goes on where it was after a while; FAILED: it was given up.';
+comment on type erp_sync_run_status is 'The status of a run. RETRYING: an attempt failed, and a later one continues from the same position; FAILED: the run failed and is not retried.';
 
 create type export_field_kind as enum ('TEXT', 'INTEGER', 'DECIMAL', 'BOOLEAN', 'DATE', 'DATETIME', 'URL', 'IMAGE', 'JSON');
-comment on type export_field_kind is 'What a field is in a workbook''s cell; an IMAGE fits into forms only, and JSON is text, except in JSON Lines.';
+comment on type export_field_kind is 'The type of a field in a workbook cell. IMAGE is available in forms only; JSON is written as text, except in JSON Lines.';
 
 create type export_field_view as (
   field text,
@@ -241,20 +241,20 @@ create type export_field_view as (
 );
 
 comment on type export_field_view is '@name export_field
-A field that a template can show.';
+A field that is available in templates.';
 
 comment on column export_field_view.field is '@notNull
-As templates name it: in a column, or as `{{field}}` in an uploaded workbook.';
+The name of the field in templates: in a column, or as `{{field}}` in an uploaded workbook.';
 
 comment on column export_field_view.title is '@notNull
-What stands at the head of its column where the template says nothing else.';
+The default heading of its column.';
 
 comment on column export_field_view.kind is '@notNull
-What it is in a cell.';
-comment on column export_field_view.description is 'What it means.';
+The type of the field in a cell.';
+comment on column export_field_view.description is 'The meaning of the field.';
 
 create type export_template_kind as enum ('FORM', 'TABLE');
-comment on type export_template_kind is 'A FORM is a sheet about one row, a TABLE has a line for each.';
+comment on type export_template_kind is 'The kind of a template. FORM: a sheet for one row; TABLE: one line for each row.';
 
 create type handed_over as (
   campaigns integer,
@@ -265,16 +265,16 @@ create type handed_over as (
 comment on type handed_over is 'The numbers of rows that a handover transferred.';
 
 comment on column handed_over.campaigns is '@notNull
-Campaigns.';
+The number of transferred campaigns.';
 
 comment on column handed_over.bookings is '@notNull
-Bookings.';
+The number of transferred bookings.';
 
 comment on column handed_over.watches is '@notNull
-Search watches.';
+The number of transferred search watches.';
 
 comment on column handed_over.templates is '@notNull
-Export templates.';
+The number of transferred export templates.';
 
 create type import_cause_change as (
   kind order_import_issue_kind,
@@ -289,7 +289,7 @@ create type import_cause_change as (
 );
 
 create type job_state as enum ('QUEUED', 'RUNNING', 'SUCCEEDED', 'FAILED', 'CANCELLED');
-comment on type job_state is 'Where a job stands.';
+comment on type job_state is 'The state of a job.';
 
 create type new_invitation as (
   email text,
@@ -300,7 +300,7 @@ comment on column new_invitation.email is '@notNull
 The person''s e-mail address.';
 
 comment on column new_invitation.role_id is '@notNull
-The role that the person gets; you must hold all that it holds.';
+The role for the invited person. The caller must hold all permissions of the role.';
 
 create type new_role as (
   name text,
@@ -309,11 +309,11 @@ create type new_role as (
 );
 
 comment on column new_role.name is '@notNull
-Unique without regard to case.';
-comment on column new_role.description is 'What the role is for.';
+The name of the role, unique without regard to case.';
+comment on column new_role.description is 'The purpose of the role.';
 
 comment on column new_role.permission_keys is '@notNull
-The keys that the role holds; you can give only what you hold yourself.';
+The keys of the role''s permissions. The caller must hold all of them.';
 
 create type notification_kind as enum ('EXPORT_COMPLETED', 'EXPORT_FAILED', 'JOB_FAILED', 'INVITATION_ACCEPTED', 'INVITATION_UNDELIVERABLE', 'IMPORT_ISSUES', 'ERP_DOWN', 'SEARCH_DOWN', 'ABSENCE_REQUESTED', 'ABSENCE_DECIDED', 'BOOKING_CHANGED', 'TOKEN_EXPIRING', 'NEW_LOGIN_ADDRESS', 'WATCH_MATCHED');
 comment on type notification_kind is 'The kind of event that a notification reports.';
@@ -322,28 +322,28 @@ create type notification_mail as enum ('OFF', 'AT_ONCE', 'DAILY');
 comment on type notification_mail is 'When notifications are sent by e-mail. DAILY: those that are still unread at 08:00 in the person''s time zone, in one mail.';
 
 create type order_import_issue_kind as enum ('MAPPING', 'DATA');
-comment on type order_import_issue_kind is 'Why an order could not be understood whole. MAPPING: a value that no mapping rule knows; DATA: something that the ERP has no answer for.';
+comment on type order_import_issue_kind is 'The kind of an import issue. MAPPING: an order contains a value without a mapping rule; DATA: an order lacks data that only the ERP can supply.';
 
 create type order_line_kind as enum ('PRODUCT', 'SHIPPING', 'DISCOUNT', 'FEE', 'DEPOSIT', 'GIFT_CARD', 'COMMENT', 'OTHER');
-comment on type order_line_kind is 'What a line of an order is about.';
+comment on type order_line_kind is 'The kind of an order line.';
 
 create type order_status as enum ('DRAFT', 'IN_REVIEW', 'OPEN', 'PARTLY_SHIPPED', 'SHIPPED', 'INVOICED', 'CANCELLED');
-comment on type order_status is 'How far the ERP is with an order.';
+comment on type order_status is 'The status of an order in the ERP.';
 
 create type resource_booking_status as enum ('BOOKED', 'CANCELLED');
-comment on type resource_booking_status is 'Whether a booking holds its resource.';
+comment on type resource_booking_status is 'Whether a booking reserves its resource.';
 
 create type resource_kind as enum ('ROOM', 'VEHICLE', 'EQUIPMENT', 'TASTING_SET');
-comment on type resource_kind is 'What a resource is.';
+comment on type resource_kind is 'The kind of a resource.';
 
 create type role_changes as (
   name text,
   description text,
   permission_keys text[]
 );
-comment on column role_changes.name is 'A new name.';
-comment on column role_changes.description is 'A new description; null removes it.';
-comment on column role_changes.permission_keys is 'All the keys that the role holds from now on; you can add only what you hold yourself.';
+comment on column role_changes.name is 'The new name.';
+comment on column role_changes.description is 'The new description; null removes it.';
+comment on column role_changes.permission_keys is 'The complete new list of the role''s permission keys. The caller must hold each added permission.';
 
 create type search_collection_view as (
   collection_name text,
@@ -357,31 +357,31 @@ create type search_collection_view as (
 );
 
 comment on type search_collection_view is '@name search_collection_summary
-What can be searched in the search engine: a collection and its fields.';
+A collection of the search engine, with its fields.';
 
 comment on column search_collection_view.collection_name is '@notNull
-As requests to the search engine name it.';
+The name of the collection in requests to the search engine.';
 
 comment on column search_collection_view.display_name is '@notNull
-For people.';
+The display name of the collection.';
 
 comment on column search_collection_view.searchable_fields is '@notNull
-Where words are looked for, in this order.';
+The fields in which words are searched, in this order.';
 
 comment on column search_collection_view.filterable_fields is '@notNull
-What can stand in `filter_by`.';
+The fields usable in `filter_by`.';
 
 comment on column search_collection_view.sortable_fields is '@notNull
-What can stand in `sort_by`.';
+The fields usable in `sort_by`.';
 
 comment on column search_collection_view.facet_fields is '@notNull
-What can stand in `facet_by`.';
+The fields usable in `facet_by`.';
 
 comment on column search_collection_view.default_sort is '@notNull
-The `sort_by` of a list that was not searched, such as `name:asc`.';
+The default `sort_by` of a list without a search, such as `name:asc`.';
 
 comment on column search_collection_view.page_size_options is '@notNull
-How many rows a page may be offered with.';
+The page sizes that a front end can offer.';
 
 create type search_status_view as (
   type text,
@@ -397,40 +397,40 @@ create type search_status_view as (
 );
 
 comment on type search_status_view is '@name search_status
-How well the search engine knows a table.';
+The state of a collection in the search engine.';
 
 comment on column search_status_view.type is '@notNull
-As `searchConfig` names it.';
+The argument `type` of `searchConfig`.';
 
 comment on column search_status_view.collection_name is '@notNull
-As requests to the search engine name it.';
+The name of the collection in requests to the search engine.';
 
 comment on column search_status_view.enabled is '@notNull
-False until it was built for the first time.';
+Whether the collection was built at least once.';
 
 comment on column search_status_view.is_building is '@notNull
-Whether a new version of it is being built.';
+Whether a new version of the collection is being built.';
 
 comment on column search_status_view.built_rows is '@notNull
-How many rows the version that is being built has so far.';
-comment on column search_status_view.built_at is 'When the version that serves was built; null before the first.';
+The number of rows built so far for the new version.';
+comment on column search_status_view.built_at is 'When the current version was built; null before the first version.';
 
 comment on column search_status_view.waiting is '@notNull
-Changes that the engine was not told yet.';
+The number of changes that are not yet sent to the search engine.';
 
 comment on column search_status_view.refused is '@notNull
-Rows that the engine would not take.';
-comment on column search_status_view.error is 'Why the engine would not build the next version; null when nothing is wrong.';
-comment on column search_status_view.waiting_since is 'Since when the oldest of them waits; null when there is none.';
+The number of rows that the search engine rejected.';
+comment on column search_status_view.error is 'Why the search engine rejected the next version; null without an error.';
+comment on column search_status_view.waiting_since is 'The time of the oldest change in `waiting`; null when none is waiting.';
 
 create type search_watch_channel as enum ('INBOX', 'EMAIL');
 comment on type search_watch_channel is 'Where the owner receives notifications.';
 
 create type search_watch_delivery as enum ('AT_ONCE', 'DAILY', 'WEEKLY');
-comment on type search_watch_delivery is 'AT_ONCE: within seconds. DAILY: at 08:00. WEEKLY: on Mondays at 08:00. Times are in the owner''s time zone.';
+comment on type search_watch_delivery is 'When the owner is notified. AT_ONCE: within seconds. DAILY: at 08:00. WEEKLY: on Mondays at 08:00. Times are in the owner''s time zone.';
 
 create type search_watch_event as enum ('CREATED', 'MATCHES', 'LEAVES', 'CHANGED');
-comment on type search_watch_event is 'CREATED: a new row matches. MATCHES: an existing row starts to match. LEAVES: a row stops matching. CHANGED: a matching row changed.';
+comment on type search_watch_event is 'An event of a search watch. CREATED: a new row matches. MATCHES: an existing row starts to match. LEAVES: a row stops matching. CHANGED: a matching row changed.';
 
 create type session_view as (
   id uuid,
@@ -443,22 +443,22 @@ create type session_view as (
 );
 
 comment on type session_view is '@name session
-A login that has not ended.';
+An active session of a user.';
 comment on column session_view.id is '@notNull';
 
 comment on column session_view.created_at is '@notNull
-When the login happened.';
+When the user logged in.';
 
 comment on column session_view.last_used_at is '@notNull
 When the session was last used, to the minute.';
 
 comment on column session_view.expires_at is '@notNull
-When the session ends unless it is used before; at the latest, when its longest time is over.';
-comment on column session_view.ip_address is 'The address that the login came from.';
-comment on column session_view.user_agent is 'The program that logged in.';
+When the session expires unless it is used before; at the latest at the end of its maximum lifetime.';
+comment on column session_view.ip_address is 'The IP address of the login.';
+comment on column session_view.user_agent is 'The user agent of the login.';
 
 comment on column session_view.current is '@notNull
-Whether it is the session that asks.';
+Whether it is the session of the request.';
 
 create type sync_error as (
   row_no integer,
@@ -513,31 +513,31 @@ create type sync_status as (
   erp_error text,
   erp_seen_at timestamp with time zone
 );
-comment on type sync_status is 'How the import from the ERP is.';
-comment on column sync_status.last_run is 'The run that a worker began last.';
-comment on column sync_status.last_success_at is 'When an import last came to the end of what the ERP had.';
-comment on column sync_status.cursor is 'Where the next import goes on.';
-comment on column sync_status.cursor_at is 'Up to when the ERP''s changes are in.';
-comment on column sync_status.lag_seconds is 'For how long no import has come to the end of what the ERP has; null before the first.';
+comment on type sync_status is 'The state of the import from the ERP.';
+comment on column sync_status.last_run is 'The latest run that a worker has started.';
+comment on column sync_status.last_success_at is 'When an import last reached the end of the ERP''s changes.';
+comment on column sync_status.cursor is 'The position from which the next import continues.';
+comment on column sync_status.cursor_at is 'The time up to which changes of the ERP are imported.';
+comment on column sync_status.lag_seconds is 'The number of seconds since an import last reached the end of the ERP''s changes; null before the first time.';
 
 comment on column sync_status.failed_runs is '@notNull
-How many runs were given up since the last that succeeded.';
+The number of failed runs since the last successful one.';
 
 comment on column sync_status.unreadable_records is '@notNull
-How many of the ERP''s orders could not be read or taken over; `erpImportFailures` lists them.';
-comment on column sync_status.next_import_at is 'When the schedule imports next; null before a worker has run.';
-comment on column sync_status.next_recheck_at is 'When the nightly run is next; null before a worker has run.';
-comment on column sync_status.erp_is_up is 'Whether the ERP answered when it was last asked; null before that.';
-comment on column sync_status.erp_error is 'What was wrong with the ERP''s answer; null when it is up.';
-comment on column sync_status.erp_seen_at is 'When the ERP was last asked.';
+The number of orders and customers of the ERP that could not be read or imported; `erpImportFailures` lists them.';
+comment on column sync_status.next_import_at is 'When the next scheduled import is due; null before a worker has run.';
+comment on column sync_status.next_recheck_at is 'When the next nightly run is due; null before a worker has run.';
+comment on column sync_status.erp_is_up is 'Whether the last request to the ERP succeeded; null before the first request.';
+comment on column sync_status.erp_error is 'The error of the last request to the ERP; null if it succeeded.';
+comment on column sync_status.erp_seen_at is 'When the service last sent a request to the ERP.';
 
 create type trigger_product_sync_input as (
   product_ids uuid[],
   erp_product_numbers text[]
 );
 comment on type trigger_product_sync_input is 'The products to synchronise, 1 to 1000, in either list or both.';
-comment on column trigger_product_sync_input.product_ids is 'Ids of existing products. Unknown ids are not accepted.';
-comment on column trigger_product_sync_input.erp_product_numbers is 'Product numbers of the ERP, also of products that do not exist here yet. Surrounding spaces and duplicates are ignored.';
+comment on column trigger_product_sync_input.product_ids is 'The ids of existing products. Unknown ids are not accepted.';
+comment on column trigger_product_sync_input.erp_product_numbers is 'Product numbers of the ERP, including products that do not exist in this service yet. Surrounding spaces and duplicates are ignored.';
 
 create type trigger_product_sync_payload as (
   accepted boolean,
@@ -569,10 +569,10 @@ create type user_changes as (
   time_zone text,
   locale text
 );
-comment on column user_changes.name is 'A new name; null removes it.';
-comment on column user_changes.avatar_url is 'Address of a picture, https only; null removes it.';
-comment on column user_changes.role_ids is 'All the roles that the user holds from now on; you can add only roles whose permissions you hold.';
-comment on column user_changes.department_id is 'The department that the user belongs to from now on; null for none.';
+comment on column user_changes.name is 'The new name; null removes it.';
+comment on column user_changes.avatar_url is 'The https address of a picture; null removes it.';
+comment on column user_changes.role_ids is 'The ids of all roles that the user is to hold. The caller must hold all permissions of each added role.';
+comment on column user_changes.department_id is 'The new department of the user; null for none.';
 comment on column user_changes.time_zone is 'The name of a time zone, such as `Europe/Copenhagen`; null for the time zone of the office.';
 comment on column user_changes.locale is 'The name of a locale, such as `da-DK`; null for the locale of the office.';
 
@@ -651,15 +651,15 @@ comment on table absences is '@group Office 57
 @filter status status:$value
 @defaultOrder starts_on desc
 @label type starts_on
-A time in which somebody does not work. Callers see their own, with `absences.read` or `absences.update` those of everybody. Two absences of one person never overlap.';
+A period in which a person does not work. Callers see their own absences; with `absences.read` or `absences.update`, they see the absences of everyone. Two absences of one person never overlap.';
 
 comment on column absences.user_id is '@mutations off
 @list off
 @title User
-Who is absent.';
+The absent user.';
 
 comment on column absences.type is '@list 2
-Why.';
+The reason for the absence.';
 
 comment on column absences.starts_on is '@list 3
 @title From
@@ -670,39 +670,39 @@ comment on column absences.ends_on is '@list 4
 The last day.';
 
 comment on column absences.starts_half_day is '@title From noon
-Whether the first day is absent from noon only.';
+Whether the absence starts at noon of the first day.';
 
 comment on column absences.ends_half_day is '@title Until noon
-Whether the last day is absent until noon only.';
+Whether the absence ends at noon of the last day.';
 
 comment on column absences.note is '@personal user_id
 @widget long
-For those who decide.';
+A note for the approvers.';
 
 comment on column absences.status is '@mutations off
 @list 5
 @tone REQUESTED info
 @tone APPROVED ok
 @tone DECLINED bad
-How far it is.';
+The status of the absence.';
 
 comment on column absences.decided_by_user_id is '@mutations off
 @title Decided by
-Who approved or declined it.';
+The user who approved or declined the absence.';
 
 comment on column absences.decided_at is '@mutations off
-When that was.';
+When the absence was approved or declined.';
 
 comment on column absences.decision_note is '@personal user_id
 @mutations off
 @widget long
-What was said about the decision.';
+The note of the approver.';
 
 comment on constraint absences_decided_by_user_id_fkey on absences is '@forwardBehavior +singularRelation:resource:single
 @fieldName decidedBy';
 comment on constraint absences_decision_note_check on absences is 'must be 5000 characters at most';
 comment on constraint absences_ends_on_check on absences is 'must be in order and two years apart at most';
-comment on constraint absences_half_days_check on absences is 'leave nothing of a single day: set one of them';
+comment on constraint absences_half_days_check on absences is 'must not both be true for a single day';
 comment on constraint absences_note_check on absences is 'must be 5000 characters at most';
 comment on constraint absences_overlap_excl on absences is 'There is another absence at that time already.';
 
@@ -804,26 +804,26 @@ comment on table ai_approvals is '@group Assistant 71
 @audit AiApproval
 @connection
 @defaultOrder created_at desc
-A change that the assistant proposes. It is made once its user approves it, exactly as it stands here, once, and not after it has expired.';
-comment on column ai_approvals.tool_call_id is 'The use of the tool in the conversation.';
+A change that the assistant proposes. After its user approves it, the service makes exactly this change, once, and not after the proposal has expired.';
+comment on column ai_approvals.tool_call_id is 'The id of the tool call in the conversation.';
 
 comment on column ai_approvals.tool is '@list 2
-The tool that proposes it.';
+The tool that proposes the change.';
 
 comment on column ai_approvals.summary is '@list 1
-What will be done, in a sentence.';
-comment on column ai_approvals.operation is 'The GraphQL operation that will be run.';
-comment on column ai_approvals.variables is 'The operation''s variables.';
+A summary of the change in one sentence.';
+comment on column ai_approvals.operation is 'The GraphQL operation to execute.';
+comment on column ai_approvals.variables is 'The variables of the operation.';
 
 comment on column ai_approvals.state is '@internal
 The stored state; `status` also considers the time.';
 
 comment on column ai_approvals.expires_at is '@list 4
-Until when it can be approved.';
+When the proposal expires and can no longer be approved.';
 comment on column ai_approvals.created_at is '@list 3';
 
 comment on column ai_approvals.answered_at is '@list 5
-When it was approved or denied, or the conversation went on without it.';
+When the change was approved or denied, or the conversation continued without it.';
 comment on column ai_approvals.used_at is 'When the change was made.';
 
 comment on constraint ai_approvals_conversation_id_fkey on ai_approvals is '@backwardBehavior +manyRelation:resource:list
@@ -868,9 +868,9 @@ comment on table ai_attachments is '@read ai.use
 @root off
 @audit AiAttachment id except file_name
 @defaultOrder created_at
-A file that its user gave to the assistant.';
-comment on column ai_attachments.file_name is 'What the file is called.';
-comment on column ai_attachments.media_type is 'What sort of file it is, found out from its content.';
+A file that a user uploaded for the assistant.';
+comment on column ai_attachments.file_name is 'The name of the file.';
+comment on column ai_attachments.media_type is 'The media type, detected from the content of the file.';
 comment on column ai_attachments.file_size is 'The size of the file in bytes.';
 comment on column ai_attachments.file_sha256 is 'The SHA-256 of the file, in hexadecimal.';
 
@@ -917,8 +917,8 @@ comment on table ai_conversations is '@group Assistant 70
 @audit AiConversation id except title
 @connection
 @defaultOrder updated_at desc
-A conversation with the assistant. It shows to the user only who holds it.';
-comment on column ai_conversations.title is 'What it is about: the beginning of its first message, until it is renamed.';
+A conversation with the assistant. Only its user can read it.';
+comment on column ai_conversations.title is 'The title of the conversation. Until it is renamed, the beginning of the first message.';
 comment on constraint ai_conversations_id_check on ai_conversations is 'must be 8 to 64 letters, digits, hyphens or underscores';
 comment on constraint ai_conversations_title_check on ai_conversations is 'must be 1 to 200 visible characters without spaces at its ends';
 
@@ -954,9 +954,9 @@ comment on table ai_messages is '@read ai.use
 @audit off because messages are private; the conversation, each use of a tool and each change are recorded
 @defaultOrder position
 A message of a conversation with the assistant.';
-comment on column ai_messages."position" is 'Its place in the conversation, from 1.';
-comment on column ai_messages.role is 'Who says it: `user` or `assistant`.';
-comment on column ai_messages.parts is 'What it consists of, as the AI SDK''s UI messages have it: texts, files, uses of tools with their results, notes.';
+comment on column ai_messages."position" is 'The position of the message in the conversation, from 1.';
+comment on column ai_messages.role is 'The author of the message: `user` or `assistant`.';
+comment on column ai_messages.parts is 'The parts of the message, in the format of the AI SDK''s UI messages: texts, files, tool calls with their results, notes.';
 
 comment on constraint ai_messages_conversation_id_fkey on ai_messages is '@backwardBehavior +manyRelation:resource:connection
 @foreignConnectionFieldName messages';
@@ -1032,21 +1032,21 @@ comment on table api_tokens is '@read users.update
 @audit ApiToken id except last_used_at
 @auditReads
 @defaultOrder created_at desc, id desc
-A secret that a script sends instead of a login. It acts for its owner: with all of the owner''s permissions, or with those that its scopes name.';
-comment on column api_tokens.user_id is 'The owner: whom the token acts for.';
-comment on column api_tokens.name is 'What the token is for.';
+A secret with which a script authenticates instead of a login. The token acts for its owner, with all permissions of the owner or only those in its scopes.';
+comment on column api_tokens.user_id is 'The owner of the token, for whom it acts.';
+comment on column api_tokens.name is 'A name that states the purpose of the token.';
 
 comment on column api_tokens.token_hash is '@secret
 SHA-256 of the token.';
-comment on column api_tokens.is_scoped is 'Whether the token is narrowed to its scopes. A scoped token stays scoped, even when its permissions are deleted.';
-comment on column api_tokens.scopes is 'The permission keys that the token is narrowed to; an empty list means unlimited: all that its owner holds.';
-comment on column api_tokens.expires_at is 'The token works until then.';
-comment on column api_tokens.last_used_at is 'When the token was last used, to the minute; null when it never was.';
-comment on column api_tokens.revoked_at is 'When the token was revoked, by hand or by its owner''s deactivation; null while it was not.';
-comment on column api_tokens.created_by_user_id is 'Who made the token.';
-comment on column api_tokens.created_by_token_id is 'The API token that the token was made with; null when it was made in a session.';
+comment on column api_tokens.is_scoped is 'Whether the token is limited to its scopes. A scoped token stays scoped, even when its permissions are deleted.';
+comment on column api_tokens.scopes is 'The permission keys to which the token is limited; an empty list means an unlimited token with all permissions of its owner.';
+comment on column api_tokens.expires_at is 'When the token expires.';
+comment on column api_tokens.last_used_at is 'When the token was last used, to the minute; null before the first use.';
+comment on column api_tokens.revoked_at is 'When the token was revoked, explicitly or by the deactivation of its owner; null for a token that was not revoked.';
+comment on column api_tokens.created_by_user_id is 'The user who created the token.';
+comment on column api_tokens.created_by_token_id is 'The API token that created the token; null for a token created in a session.';
 comment on constraint api_tokens_name_check on api_tokens is 'must be 1 to 100 visible characters without spaces at its ends';
-comment on constraint api_tokens_scopes_check on api_tokens is 'must be empty for a token without limits';
+comment on constraint api_tokens_scopes_check on api_tokens is 'must be empty for an unlimited token';
 
 create unlogged table attempt_counts (
   step text not null,
@@ -1147,18 +1147,18 @@ comment on table audit_log is '@read audit.read
 @root off
 @audit off because it is the audit log itself
 @defaultOrder created_at desc, id desc
-One thing that someone did or read; it can be added to and never changed.';
-comment on column audit_log.actor_user_id is 'Who did it; null for the service itself and for changes made directly in the database.';
+An entry of the audit log: a change, a read or another action. The log is append-only.';
+comment on column audit_log.actor_user_id is 'The user who acted; null for the service itself and for changes made directly in the database.';
 comment on column audit_log.operation is 'One of `CREATE`, `READ`, `UPDATE`, `DELETE`.';
-comment on column audit_log.entity_type is 'The kind of thing, such as `User`.';
-comment on column audit_log.entity_id is 'Which one; null for a list.';
-comment on column audit_log.correlation_id is 'The request that caused it: its `X-Correlation-Id`.';
-comment on column audit_log.ip_address is 'The address that the request came from.';
-comment on column audit_log.user_agent is 'The program that sent the request.';
-comment on column audit_log.before is 'The changed values as they were; secrets are left out.';
-comment on column audit_log.after is 'The changed values as they became; secrets are left out.';
-comment on column audit_log.metadata is 'More about it: where the change came from, the filter of a read and the number of rows read.';
-comment on column audit_log.created_at is 'When it happened.';
+comment on column audit_log.entity_type is 'The type of the entity, such as `User`.';
+comment on column audit_log.entity_id is 'The id of the entity; null for a list.';
+comment on column audit_log.correlation_id is 'The `X-Correlation-Id` of the request that caused the entry.';
+comment on column audit_log.ip_address is 'The IP address of the request.';
+comment on column audit_log.user_agent is 'The user agent of the request.';
+comment on column audit_log.before is 'The changed values before the change, without secrets.';
+comment on column audit_log.after is 'The changed values after the change, without secrets.';
+comment on column audit_log.metadata is 'Further data: the origin of a change, the filter of a read and the number of rows read.';
+comment on column audit_log.created_at is 'When the action happened.';
 
 alter table audit_log_reads enable row level security, force row level security;
 CREATE TRIGGER _900_no_truncate BEFORE TRUNCATE ON audit_log_reads FOR EACH STATEMENT EXECUTE FUNCTION tg__append_only();
@@ -1267,16 +1267,16 @@ comment on table away_periods is '@group Office 58
 @audit off because it only copies approved absences
 @connection
 @defaultOrder starts_on desc
-Who is away and when, without the reason: a copy of each approved absence for all colleagues.';
+A period in which a person is away, without the reason: a copy of an approved absence that all colleagues can see.';
 
 comment on column away_periods.user_id is '@list off
 @title Person
-Who is away.';
+The user who is away.';
 
 comment on column away_periods.name is '@personal user_id
 @search word
 @list 1
-The name of the person, at the time of the decision.';
+The name of the person at the time of the decision.';
 
 comment on column away_periods.starts_on is '@list 2
 @title From
@@ -1288,11 +1288,11 @@ The last day.';
 
 comment on column away_periods.starts_half_day is '@title From noon
 @list 4
-Whether the first day is free from noon only.';
+Whether the period starts at noon of the first day.';
 
 comment on column away_periods.ends_half_day is '@title Until noon
 @list 5
-Whether the last day is free until noon only.';
+Whether the period ends at noon of the last day.';
 
 comment on constraint away_periods_user_id_fkey on away_periods is '@forwardBehavior +singularRelation:resource:single
 @fieldName user';
@@ -1331,23 +1331,23 @@ comment on table calendar_feeds is '@group Office 60
 @owner user_id
 @audit CalendarFeed id except last_used_at
 @defaultOrder created_at desc, id desc
-A secret address that serves the bookings, absences and campaigns of its owner to calendar programs.';
+A secret address from which calendar programs read the bookings, absences and campaigns of its owner.';
 
 comment on column calendar_feeds.user_id is '@internal
-Whose calendar it is.';
+The owner of the feed.';
 
 comment on column calendar_feeds.name is '@list 1
-The program that reads it, such as "Phone".';
+The program that reads the feed, such as "Phone".';
 
 comment on column calendar_feeds.token_hash is '@secret
 SHA-256 of the secret in the address.';
 
 comment on column calendar_feeds.last_used_at is '@list 3
-When it was last read, to the minute; null before the first read.';
+When the feed was last read, to the minute; null before the first read.';
 
 comment on column calendar_feeds.revoked_at is '@list 4
 @title Revoked
-When it was revoked; null for an active feed.';
+When the feed was revoked; null for an active feed.';
 comment on column calendar_feeds.created_at is '@list 2';
 comment on constraint calendar_feeds_name_check on calendar_feeds is 'must be 1 to 100 visible characters without spaces at its ends';
 
@@ -1376,12 +1376,12 @@ comment on table campaign_colors is '@group Marketing 31
 @read campaigns.read
 @audit off because it only copies what campaigns hold
 @defaultOrder updated_at desc
-A colour that campaigns have used, to be offered again.';
+A colour that campaigns have used, as a suggestion for further campaigns.';
 
 comment on column campaign_colors.color is '@title Colour
 @widget color
-As `#RRGGBB`.';
-comment on column campaign_colors.updated_at is 'When a campaign last took the colour, to the second.';
+The colour, as `#RRGGBB`.';
+comment on column campaign_colors.updated_at is 'When a campaign last used the colour, to the second.';
 
 create table campaigns (
   id uuid not null default uuidv7(),
@@ -1444,37 +1444,37 @@ comment on table campaigns is '@group Marketing 30
 @delete campaigns.delete
 @audit Campaign
 @defaultOrder scheduled_at desc, id
-A marketing campaign, for a product or without one.';
+A marketing campaign, optionally for a product.';
 
 comment on column campaigns.product_id is '@list 5
-The product that the campaign is for.';
+The product of the campaign.';
 
 comment on column campaigns.title is '@list 1
 @searchIndex searchable sort
-The campaign''s own title.';
+The title of the campaign.';
 
 comment on column campaigns.vintage is '@searchIndex facet sort
-The campaign''s own vintage; taken from the product where the creating call leaves it out.';
+The vintage of the campaign. If omitted on creation, it is copied from the product.';
 
 comment on column campaigns.color is '@title Colour
 @widget color
 @searchIndex facet dataType hexColor
-The campaign''s own colour as `#RRGGBB`; taken from the product''s wine type where the creating call leaves it out.';
+The colour of the campaign, as `#RRGGBB`. If omitted on creation, it is copied from the product''s wine type.';
 
 comment on column campaigns.note is '@widget long
 @searchIndex searchable
-For colleagues.';
+A note for colleagues.';
 
 comment on column campaigns.price is '@searchIndex searchable
-The price as it is advertised, free text of 1 to 64 characters.';
+The advertised price, free text of 1 to 64 characters.';
 
 comment on column campaigns.author_user_id is '@list 6
 @title Author
-Who is responsible for the campaign.';
+The user who is responsible for the campaign.';
 
 comment on column campaigns.medium is '@list 2
 @searchIndex facet
-Where the campaign runs.';
+The medium of the campaign.';
 
 comment on column campaigns.scheduled_at is '@list 4
 @title Scheduled
@@ -1487,7 +1487,7 @@ comment on column campaigns.status is '@list 3
 @tone PAUSED warn
 @tone CANCELLED bad
 @searchIndex facet
-How far the campaign is.';
+The status of the campaign.';
 comment on column campaigns.created_at is '@searchIndex filter sort';
 comment on column campaigns.updated_at is '@searchIndex filter sort';
 
@@ -1527,6 +1527,10 @@ CREATE INDEX customer_notes_created_at_idx ON customer_notes USING btree (create
 CREATE INDEX customer_notes_customer_id_idx ON customer_notes USING btree (customer_id, created_at DESC, id DESC);
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON customer_notes FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
 CREATE TRIGGER _200_author BEFORE INSERT ON customer_notes FOR EACH ROW EXECUTE FUNCTION tg_customer_notes__author();
+CREATE TRIGGER _700_search_customer_notes_delete AFTER DELETE ON customer_notes REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_own('customer_notes');
+CREATE TRIGGER _700_search_customer_notes_insert AFTER INSERT ON customer_notes REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_own('customer_notes');
+CREATE TRIGGER _700_search_customer_notes_update AFTER UPDATE ON customer_notes REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_own('customer_notes');
+CREATE TRIGGER _700_search_emptied AFTER TRUNCATE ON customer_notes FOR EACH STATEMENT EXECUTE FUNCTION tg__search_emptied('customer_notes');
 CREATE TRIGGER _800_audit_delete AFTER DELETE ON customer_notes REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('CustomerNote', 'id');
 CREATE TRIGGER _800_audit_insert AFTER INSERT ON customer_notes REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('CustomerNote', 'id');
 CREATE TRIGGER _800_audit_update AFTER UPDATE ON customer_notes REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('CustomerNote', 'id');
@@ -1553,6 +1557,8 @@ grant select (xmin, id, customer_id, body, author_user_id, created_at, updated_a
 grant update (customer_id, body) on customer_notes to office_api;
 
 comment on table customer_notes is '@group Sales 22
+@searchCollection customer_notes
+@searchSort created_at desc
 @label body created_at
 @title Customer notes
 @read customers.read
@@ -1564,32 +1570,35 @@ comment on table customer_notes is '@group Sales 22
 @auditReads
 @connection
 @defaultOrder created_at desc
-What the office knows about a customer in addition to the values of the ERP.';
+A note about a customer, in addition to the data of the ERP.';
 
 comment on column customer_notes.customer_id is '@list 2
 @title Customer
 The customer.';
 
 comment on column customer_notes.body is '@personal customer_id
+@searchIndex searchable
 @title Note
 @list 1
 @widget long
 @search word
-The text.';
+The text of the note.';
 
 comment on column customer_notes.author_user_id is '@mutations off
 @list 3
 @title Author
-Who wrote the note first; null when the user was deleted.';
+The user who created the note; null if the user was deleted.';
 
-comment on column customer_notes.created_at is '@title Written
+comment on column customer_notes.created_at is '@searchIndex filter sort
+@title Written
 @list 4';
 
 comment on constraint customer_notes_author_user_id_fkey on customer_notes is '@forwardBehavior +singularRelation:resource:single
 @fieldName author';
 comment on constraint customer_notes_body_check on customer_notes is 'must be 1 to 10000 characters, not only spaces';
 
-comment on constraint customer_notes_customer_id_fkey on customer_notes is '@forwardBehavior +singularRelation:resource:single
+comment on constraint customer_notes_customer_id_fkey on customer_notes is '@searchIndex name searchable
+@forwardBehavior +singularRelation:resource:single
 @fieldName customer
 @backwardBehavior +manyRelation:resource:connection
 @foreignConnectionFieldName notes';
@@ -1649,6 +1658,7 @@ CREATE INDEX customers_search_idx ON customers USING gin (search_words gin_trgm_
 CREATE INDEX customers_updated_at_idx ON customers USING btree (updated_at, id);
 CREATE INDEX customers_vat_number_search_idx ON customers USING btree (search_text(vat_number) text_pattern_ops);
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON customers FOR EACH ROW EXECUTE FUNCTION tg__timestamps('search_words');
+CREATE TRIGGER _700_search_customer_notes_customer_id_update AFTER UPDATE ON customers REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_changed('customer_notes', 'to', 'customer_id', 'id', 'name');
 CREATE TRIGGER _700_search_customers_delete AFTER DELETE ON customers REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_own('customers');
 CREATE TRIGGER _700_search_customers_insert AFTER INSERT ON customers REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_own('customers');
 CREATE TRIGGER _700_search_customers_update AFTER UPDATE ON customers REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_own('customers');
@@ -1674,81 +1684,81 @@ comment on table customers is '@group Sales 21
 @auditReads
 @connection
 @defaultOrder name
-Who buys from us, as the ERP knows them.';
+A customer, as recorded in the ERP.';
 
 comment on column customers.erp_customer_number is '@list 2
 @title Number
 @searchIndex searchable filter sort title Customer number
 @search exact word
-The ERP''s number, kept byte for byte, leading zeros included.';
+The customer number of the ERP, stored byte for byte with leading zeros.';
 
 comment on column customers.name is '@personal
 @list 1
 @searchIndex searchable sort
 @search word
-The name that invoices bear.';
+The name on invoices.';
 
 comment on column customers.contact_name is '@personal
 @searchIndex searchable
 @search word
-Whom to ask for.';
+The name of the contact person.';
 
 comment on column customers.email is '@personal
 @list 5
 @widget email
 @searchIndex searchable dataType email
 @search word
-Where the customer is written to.';
+The customer''s e-mail address.';
 
 comment on column customers.phone is '@personal
-As the ERP has it.';
+The phone number, as recorded in the ERP.';
 
 comment on column customers.website is '@personal
 @widget url
-As the ERP has it.';
+The website, as recorded in the ERP.';
 
 comment on column customers.address_line1 is '@personal
-Street and number.';
+The street and number.';
 
 comment on column customers.address_line2 is '@personal
-What else the address needs.';
+The second line of the address.';
 
 comment on column customers.postal_code is '@personal
 @searchIndex searchable filter
-Post code, kept as text.';
+The postal code, as text.';
 
 comment on column customers.city is '@personal
 @list 3
 @searchIndex searchable facet
 @search word
-Town or city.';
+The town or city.';
 
 comment on column customers.region is '@searchIndex searchable facet
-State, province or county.';
+The state, province or county.';
 
 comment on column customers.country is '@list 4
 @searchIndex searchable facet sort
-Country, by name or code as the ERP has it.';
+The name or code of the country, as recorded in the ERP.';
 
 comment on column customers.currency is '@searchIndex facet
-ISO 4217 code of the customer''s currency, such as `DKK`.';
+The ISO 4217 code of the customer''s currency, such as `DKK`.';
 
 comment on column customers.vat_number is '@personal
 @searchIndex searchable title VAT number
-Number under which the customer is registered for VAT.';
-comment on column customers.payment_terms is 'How soon invoices are due, in the ERP''s words.';
-comment on column customers.credit_limit is 'What the customer may owe at most, a decimal as text; null for no limit.';
+The VAT registration number of the customer.';
+comment on column customers.payment_terms is 'The payment terms of invoices, as worded in the ERP.';
+comment on column customers.credit_limit is 'The maximum amount that the customer may owe, a decimal as text; null for no limit.';
 
 comment on column customers.balance_due is '@list 6
 @title Balance
-What the customer owed at the last import, a decimal as text.';
+The amount that the customer owed at the last import, a decimal as text.';
 
 comment on column customers.is_blocked is '@list 7
 @title Blocked
 @searchIndex facet
-Whether the ERP takes no more orders from the customer.';
-comment on column customers.erp_revision is 'The ERP''s mark of this version of the customer.';
-comment on column customers.source_updated_at is 'When the ERP last changed the customer, as far as it says.';
+Whether the customer is blocked: the ERP accepts no further orders from it.';
+comment on column customers.erp_revision is 'The ERP''s revision of the customer.';
+comment on column customers.source_updated_at is 'When the customer last changed in the ERP; null if the ERP does not provide this time.';
 comment on column customers.created_at is '@searchIndex filter sort';
 
 comment on column customers.updated_at is '@list 8
@@ -1814,11 +1824,11 @@ comment on table departments is '@group People 53
 @update departments.update
 @audit Department
 @defaultOrder name
-A part of the company that members of staff belong to.';
-comment on column departments.name is 'Unique without regard to case.';
+A department of the company.';
+comment on column departments.name is 'The name of the department, unique without regard to case.';
 
 comment on column departments.description is '@widget long
-What the department does.';
+A description of the department.';
 comment on constraint departments_description_check on departments is 'must be 500 characters at most';
 comment on constraint departments_name_check on departments is 'must be 1 to 80 visible characters without spaces at its ends';
 comment on index departments_name_key is 'A department of this name exists already.';
@@ -1910,16 +1920,16 @@ comment on table documentation_pages is '@group Office 53
 @searchSort title
 @defaultOrder position, title, id
 @label title
-A handbook page. Every login can read published pages. Drafts are visible to their author and to holders of `documentation.update`.';
+A handbook page. Every caller with a login can read published pages. Only the author and holders of `documentation.update` can read drafts.';
 
 comment on column documentation_pages.title is '@list 1
 @searchIndex searchable sort
 @search word
-Its heading.';
+The heading of the page.';
 
 comment on column documentation_pages.slug is '@title Address
 @searchIndex filter
-The page''s name in links, such as `leave-rules`. It defaults to a form of the title. Earlier addresses redirect to the page.';
+The page''s name in links, such as `leave-rules`. By default, it is derived from the title. Earlier addresses redirect to the page.';
 
 comment on column documentation_pages.body is '@list off
 @searchIndex searchable
@@ -1928,8 +1938,8 @@ The text in Markdown, at most 200 kB. HTML is shown as text. A link to another p
 
 comment on column documentation_pages.parent_id is '@list 2
 @title Below
-The parent page; null for a page at the top.';
-comment on column documentation_pages."position" is 'Its position among the pages with the same parent.';
+The parent page; null for a page at the top level.';
+comment on column documentation_pages."position" is 'The position among the pages with the same parent.';
 
 comment on column documentation_pages.tags is '@list 3
 @searchIndex searchable facet
@@ -1937,7 +1947,7 @@ Search terms, at most 20.';
 
 comment on column documentation_pages.is_published is '@list 4
 @title Published
-Whether every login can read it.';
+Whether every caller with a login can read the page.';
 
 comment on column documentation_pages.is_built_in is '@mutations off
 @title Of the product
@@ -1954,7 +1964,7 @@ comment on column documentation_pages.updated_by_user_id is '@mutations off
 The author of the latest version.';
 
 comment on column documentation_pages.version is '@mutations off
-The number of its latest version.';
+The number of the latest version.';
 comment on column documentation_pages.updated_at is '@list 6';
 
 comment on column documentation_pages.search_vector is '@internal
@@ -2031,7 +2041,7 @@ comment on table documentation_versions is '@title Versions
 A version of a handbook page.';
 
 comment on column documentation_versions.number is '@list 1
-Its number, from 1.';
+The number of the version, from 1.';
 
 comment on column documentation_versions.title is '@list 2
 The heading of this version.';
@@ -2124,22 +2134,22 @@ comment on table erp_import_failures is '@group Operations 62
 @audit off because no data of this service has changed
 @connection
 @defaultOrder last_seen_at desc
-An order or customer of the ERP that could not be read or taken over. It stays until an import reads that record well.';
+An order or customer of the ERP that could not be read or imported. The failure stays until an import reads the record successfully.';
 
 comment on column erp_import_failures.record is '@search exact
-Which record: `order` or `customer` and its number, or the ERP''s id where the number is illegible.';
+The record: `order` or `customer` and its number, or the ERP''s id if the number is unreadable.';
 
 comment on column erp_import_failures.erp_order_number is '@search exact word
-The order''s number, where it is an order and the number could be read.';
+The order number; null for a customer and for an unreadable number.';
 
 comment on column erp_import_failures.message is '@search word
-What is wrong with it.';
-comment on column erp_import_failures.path is 'Where in the order, such as `lines[2].quantity`.';
+The error message.';
+comment on column erp_import_failures.path is 'The path of the invalid value, such as `lines[2].quantity`.';
 
 comment on column erp_import_failures.revision is '@internal
 The ERP''s revision of the record that failed; another failure of the same revision changes nothing.';
-comment on column erp_import_failures.first_seen_at is 'When an import first met it.';
-comment on column erp_import_failures.last_seen_at is 'When an import last met it in another version, or failing otherwise.';
+comment on column erp_import_failures.first_seen_at is 'When an import first found the failure.';
+comment on column erp_import_failures.last_seen_at is 'When an import last found the failure in a new version of the record, or a different failure of the record.';
 comment on constraint erp_import_failures_erp_order_number_check on erp_import_failures is 'must be 200 characters at most';
 comment on constraint erp_import_failures_message_check on erp_import_failures is 'must be 1 to 2000 characters';
 comment on constraint erp_import_failures_path_check on erp_import_failures is 'must be 300 characters at most';
@@ -2203,27 +2213,27 @@ comment on table erp_mapping_rules is '@group Sales 22
 @audit ErpMappingRule
 @connection
 @defaultOrder code, key
-What one of the ERP''s codes means here. A rule clears the import issues of its `code` and `key` when their orders are next imported.';
+A rule that maps a code of the ERP to a value of this service. A rule clears the import issues with its `code` and `key` when their orders are next imported.';
 
 comment on column erp_mapping_rules.code is '@list 1
 @search exact
-Which issues it clears, such as `warehouse.unmapped`.';
+The code of the import issues that the rule clears, such as `warehouse.unmapped`.';
 
 comment on column erp_mapping_rules.key is '@list 2
 @search exact word
-The ERP''s value, byte for byte, as the issues have it.';
+The value of the ERP, byte for byte the `key` of the import issues.';
 
 comment on column erp_mapping_rules.target is '@list 3
 @search exact
-What the value means: one of `erpMappingTargets` with the same code; null where `isIgnored`.';
+The meaning of the value: one of `erpMappingTargets` with the same code; null if `isIgnored` is true.';
 
 comment on column erp_mapping_rules.is_ignored is '@list 4
 @title Ignored
-Whether the value means nothing here: orders get none for it, and no issue.';
+Whether the value is ignored: orders with it get neither a mapped value nor an import issue.';
 
 comment on column erp_mapping_rules.note is '@list 5
 @widget long
-Why, for colleagues.';
+The reason for the rule, as a note for colleagues.';
 
 comment on column erp_mapping_rules.updated_at is '@list 6
 @title Changed';
@@ -2286,14 +2296,14 @@ comment on table erp_mapping_targets is '@group Sales 23
 @mutations create update delete
 @audit ErpMappingTarget
 @defaultOrder code, value
-What the ERP''s codes can mean here: the values that mapping rules may name.';
+A value to which mapping rules can map a code of the ERP.';
 
 comment on column erp_mapping_targets.code is '@search exact
-What it is for: the code of the import issues that rules about it clear, such as `warehouse.unmapped`.';
+The code of the import issues that rules with this target clear, such as `warehouse.unmapped`.';
 
 comment on column erp_mapping_targets.value is '@search exact
-The value that orders then have, such as `MAIN`; of line kinds those of `OrderLineKind`, of currencies ISO 4217 codes.';
-comment on column erp_mapping_targets.title is 'The value in words.';
+The value in the mapped orders, such as `MAIN`; for line kinds a value of `OrderLineKind`, for currencies an ISO 4217 code.';
+comment on column erp_mapping_targets.title is 'The title of the value.';
 comment on constraint erp_mapping_targets_code_check on erp_mapping_targets is 'must be line_kind.unmapped, payment_method.unmapped, shipping_method.unmapped, vat_code.unmapped, currency.unmapped or warehouse.unmapped';
 comment on constraint erp_mapping_targets_currency_check on erp_mapping_targets is 'must be a currency code of three capitals, such as DKK';
 comment on constraint erp_mapping_targets_title_check on erp_mapping_targets is 'must be 1 to 200 visible characters without spaces at its ends';
@@ -2379,60 +2389,60 @@ comment on table erp_sync_runs is '@group Operations 61
 @audit off because the schedule creates a run every few minutes; the functions that start and cancel runs record it
 @connection
 @defaultOrder queued_at desc
-One run of the import from the ERP, with its progress.';
+A run of the import from the ERP, with its progress.';
 
 comment on column erp_sync_runs.kind is '@list 1
-What it reads from the ERP.';
+The data that the run reads from the ERP.';
 
 comment on column erp_sync_runs.status is '@list 2
 @tone RUNNING info
 @tone RETRYING warn
 @tone SUCCEEDED ok
 @tone FAILED bad
-How far it is.';
-comment on column erp_sync_runs.requested_by_user_id is 'Who asked for it; null for the schedule.';
+The status of the run.';
+comment on column erp_sync_runs.requested_by_user_id is 'The user who requested the run; null for a scheduled run.';
 
 comment on column erp_sync_runs.erp_order_number is '@search exact
-The order asked for by number; null for the other kinds.';
+The requested order number; null for kinds other than ORDER.';
 
 comment on column erp_sync_runs.orders_total is '@list 5
 @title Orders
-How many orders there are to do, as far as that is known.';
+The number of orders to read, if known.';
 
 comment on column erp_sync_runs.orders_done is '@list 6
 @title Done
-How many orders it has read so far, those that failed included.';
-comment on column erp_sync_runs.orders_created is 'How many of them were new.';
-comment on column erp_sync_runs.orders_updated is 'How many of them differed from what was here.';
-comment on column erp_sync_runs.orders_unchanged is 'How many of them were as they are here, or older.';
-comment on column erp_sync_runs.orders_missing is 'How many of the orders asked for the ERP does not have any more.';
-comment on column erp_sync_runs.customers_done is 'How many customers it has read so far.';
+The number of orders read so far, including failed ones.';
+comment on column erp_sync_runs.orders_created is 'The number of new orders.';
+comment on column erp_sync_runs.orders_updated is 'The number of orders that differed from the stored ones.';
+comment on column erp_sync_runs.orders_unchanged is 'The number of orders that were equal to the stored ones, or older.';
+comment on column erp_sync_runs.orders_missing is 'The number of requested orders that no longer exist in the ERP.';
+comment on column erp_sync_runs.customers_done is 'The number of customers read so far.';
 
 comment on column erp_sync_runs.failures is '@list 7
-How many orders and customers could not be read or taken over; `erpImportFailures` says why.';
-comment on column erp_sync_runs.attempts is 'How often a worker has begun or resumed it.';
+The number of orders and customers that could not be read or imported; `erpImportFailures` lists the reasons.';
+comment on column erp_sync_runs.attempts is 'How often a worker has started or resumed the run.';
 
 comment on column erp_sync_runs.error is '@list 8
-What went wrong last; null when all went well.';
+The last error; null without an error.';
 
 comment on column erp_sync_runs.queued_at is '@list 3
 @title Queued
-When it was asked for.';
-comment on column erp_sync_runs.started_at is 'When a worker first began it.';
-comment on column erp_sync_runs.retry_at is 'When it goes on; null unless it is `RETRYING`.';
+When the run was requested.';
+comment on column erp_sync_runs.started_at is 'When a worker first started the run.';
+comment on column erp_sync_runs.retry_at is 'When the run continues; null unless its status is `RETRYING`.';
 
 comment on column erp_sync_runs.finished_at is '@list 4
 @title Finished
-When it ended, one way or the other.';
+When the run succeeded, failed or was cancelled.';
 
 comment on column erp_sync_runs."position" is '@internal
 The number of the last order done; the run continues after it.';
 
 comment on column erp_sync_runs.job_id is '@internal
 The job in the queue.';
-comment on column erp_sync_runs.cancelled_by_user_id is 'Who cancelled it; null for a run that nobody cancelled.';
-comment on column erp_sync_runs.open_issue_groups is 'The number of groups of import issues that were open when the run ended; null before.';
-comment on column erp_sync_runs.open_issue_orders is 'The sum of the orders of these groups when the run ended; null before. An order counts once for each of its groups.';
+comment on column erp_sync_runs.cancelled_by_user_id is 'The user who cancelled the run; null for a run that was not cancelled.';
+comment on column erp_sync_runs.open_issue_groups is 'The number of open groups of import issues at the end of the run; null before.';
+comment on column erp_sync_runs.open_issue_orders is 'The number of orders in these groups at the end of the run; null before. An order counts once for each of its groups.';
 comment on constraint erp_sync_runs_error_check on erp_sync_runs is 'must be 2000 characters at most';
 comment on constraint erp_sync_runs_requested_by_user_id_fkey on erp_sync_runs is '@behavior -*';
 
@@ -2545,15 +2555,15 @@ comment on table export_jobs is '@group Exports 40
 @auditReads
 @connection
 @defaultOrder created_at desc, id desc
-An export that was asked for: on its way, ready to be downloaded, or ended otherwise. It shows to the user who asked for it, in any of their sessions and also by an API token, and to that API token.';
+A requested export: waiting, running, ready for download, or ended. Sessions of a user show all exports of the user, including those requested with an API token. An API token shows only its own exports.';
 
 comment on column export_jobs.user_id is '@list 4
-Who asked for it.';
-comment on column export_jobs.token_id is 'The API token that asked for it; null for a user''s session.';
+The user who requested the export.';
+comment on column export_jobs.token_id is 'The API token that requested the export; null for a session.';
 
 comment on column export_jobs.template_id is '@list 3
-The template; null for an export without one, and when it was deleted since.';
-comment on column export_jobs.source is 'The name of the template or the list, as it was when the export was asked for.';
+The template; null for an export without a template, or if the template was deleted.';
+comment on column export_jobs.source is 'The name of the template or list at the time of the request.';
 
 comment on column export_jobs.format is '@list 2
 The format of the file: `xlsx`, `csv` or `jsonl`.';
@@ -2564,23 +2574,23 @@ The stored state; `status` also considers the time.';
 
 comment on column export_jobs.total_rows is '@list 5
 @title Rows
-How many rows were asked for.';
+The number of requested rows.';
 
 comment on column export_jobs.exported_rows is '@list 6
 @title Written
-How many of them are written so far.';
+The number of rows written so far.';
 comment on column export_jobs.file_size is 'The size of the finished file, in bytes.';
 
 comment on column export_jobs.error_message is '@list 8
 @title Error
-Why it failed, or why it is tried again, in words for people; null when nothing is wrong.';
-comment on column export_jobs.notes is 'What a reader of the file should know: products that were deleted meanwhile, a picture that could not be had, texts that were cut.';
-comment on column export_jobs.started_at is 'When work on it began.';
+A message that explains why the export failed or is retried; null without an error.';
+comment on column export_jobs.notes is 'Notes for readers of the file, such as deleted products, unavailable pictures or truncated texts.';
+comment on column export_jobs.started_at is 'When processing of the export started.';
 
 comment on column export_jobs.finished_at is '@list 7
 @title Finished
-When it was completed, cancelled, or given up.';
-comment on column export_jobs.expires_at is 'Until when the file can be downloaded.';
+When the export was completed, was cancelled or failed.';
+comment on column export_jobs.expires_at is 'When the file expires and can no longer be downloaded.';
 
 comment on column export_jobs.created_at is '@list 1
 @title Asked for';
@@ -2596,11 +2606,11 @@ Where the finished file is in the object store.';
 
 comment on column export_jobs.queue_job_id is '@internal
 The job in the queue.';
-comment on column export_jobs.query is 'The search whose rows it holds; null where its products were named.';
+comment on column export_jobs.query is 'The search whose rows are exported; null for an export of given products.';
 
 comment on column export_jobs.entity is '@list off
 The name of the exported list, such as `orders`; null for an export of products by a template.';
-comment on constraint export_jobs_file_check on export_jobs is 'names a file when it is completed, and only then';
+comment on constraint export_jobs_file_check on export_jobs is 'must have a file when completed, and only then';
 comment on constraint export_jobs_format_check on export_jobs is 'must be xlsx, csv or jsonl';
 comment on constraint export_jobs_state_check on export_jobs is 'must be queued, running, completed, failed, cancelled or expired';
 
@@ -2659,11 +2669,11 @@ comment on table export_template_columns is '@read exports.read
 @audit ExportTemplateColumn
 @defaultOrder position
 A column of a table, or a line of a form.';
-comment on column export_template_columns."position" is 'Its place, from 1.';
-comment on column export_template_columns.field is 'Which of the fields that `exportFields` or `listExportFields` lists.';
-comment on column export_template_columns.title is 'What stands at its head.';
-comment on column export_template_columns.width is 'Its width in characters, a decimal as text; null leaves it to the service.';
-comment on column export_template_columns.number_format is 'How Excel shows its numbers or dates, such as `0.00` or `yyyy-mm-dd`.';
+comment on column export_template_columns."position" is 'The position of the column, from 1.';
+comment on column export_template_columns.field is 'A field that `exportFields` or `listExportFields` lists.';
+comment on column export_template_columns.title is 'The heading of the column.';
+comment on column export_template_columns.width is 'The width in characters, a decimal as text; null for an automatic width.';
+comment on column export_template_columns.number_format is 'The Excel format of numbers or dates, such as `0.00` or `yyyy-mm-dd`.';
 comment on constraint export_template_columns_number_format_check on export_template_columns is 'must be 1 to 200 visible characters without spaces at its ends';
 comment on constraint export_template_columns_position_check on export_template_columns is 'must be from 1 to 200';
 
@@ -2715,20 +2725,20 @@ comment on table export_templates is '@group Exports 41
 @delete exporttemplates.update
 @audit ExportTemplate
 @defaultOrder name
-What an export looks like: columns of the service''s own layout, or an uploaded workbook.';
+The layout of an export: columns in the service''s own layout, or an uploaded workbook.';
 
 comment on column export_templates.name is '@list 1
-Unique without regard to case.';
+The name of the template, unique without regard to case.';
 
 comment on column export_templates.description is '@list 2
-What the template is for.';
+The purpose of the template.';
 
 comment on column export_templates.entity is '@list 3
 @title List
-The name of the list whose rows it shows, such as `orders`.';
+The name of the list whose rows the template shows, such as `orders`.';
 
 comment on column export_templates.kind is '@list 4
-Whether it takes one row or several.';
+Whether the template takes one row or several.';
 
 comment on column export_templates.owner_user_id is '@internal
 Who takes care of the template: the user who created it, or who took it over.';
@@ -2774,16 +2784,17 @@ comment on table export_workbooks is '@read exports.read
 @create exporttemplates.update
 @root off
 @audit ExportWorkbook
-An uploaded workbook with `{{field}}` placeholders, kept for templates to use.';
-comment on column export_workbooks.entity is 'The name of the list whose fields its placeholders name, such as `orders`.';
-comment on column export_workbooks.kind is 'Which kind of template the placeholders were checked for.';
-comment on column export_workbooks.file_name is 'The file''s name, as it was uploaded.';
-comment on column export_workbooks.file_size is 'The file''s size in bytes.';
+An uploaded workbook with `{{field}}` placeholders, for use in templates.';
+comment on column export_workbooks.entity is 'The name of the list whose fields the placeholders name, such as `orders`.';
+comment on column export_workbooks.kind is 'The kind of template for which the placeholders were checked.';
+comment on column export_workbooks.file_name is 'The name of the uploaded file.';
+comment on column export_workbooks.file_size is 'The size of the file in bytes.';
 comment on column export_workbooks.file_sha256 is 'The SHA-256 of the file, in hexadecimal.';
 
 comment on column export_workbooks.file_key is '@internal
 Where the file is in the object store.';
-comment on column export_workbooks.fields is 'The fields that its placeholders name.';
+comment on column export_workbooks.fields is 'The fields named by the placeholders.';
+comment on column export_workbooks.uploaded_by_user_id is 'The user who uploaded the file.';
 comment on constraint export_workbooks_file_name_check on export_workbooks is 'must be 1 to 200 visible characters without spaces at its ends';
 
 create table idempotency_keys (
@@ -2862,16 +2873,18 @@ comment on table invitations is '@group People 52
 @audit Invitation except mail_attempts
 @auditReads
 @defaultOrder created_at desc
-An invitation of a person to join the staff with a role.';
+An invitation for a person to join the staff with a role.';
 
 comment on column invitations.user_id is '@list 2
-The inactive user that the invitation made.';
+The inactive user that the invitation created.';
 
 comment on column invitations.email is '@personal user_id
 @list 1
 @widget email
-Where the invitation was sent.';
-comment on column invitations.role_id is 'The role that the user gets; it may have been deleted since.';
+The e-mail address of the invited person.';
+
+comment on column invitations.role_id is '@list 3
+The role that the user gets; it may have been deleted since.';
 
 comment on column invitations.state is '@internal
 @auditName status
@@ -2879,21 +2892,21 @@ The stored state; `status` also considers the time.';
 
 comment on column invitations.expires_at is '@list 4
 @title Ends
-The invitation can be accepted until then.';
-comment on column invitations.invited_by_user_id is 'Who invited.';
+When the invitation expires.';
+comment on column invitations.invited_by_user_id is 'The user who sent the invitation.';
 
 comment on column invitations.accepted_at is '@list 5
 @title Accepted
-When the person joined.';
-comment on column invitations.revoked_at is 'When the invitation was taken back; null for one that was not.';
+When the invitation was accepted.';
+comment on column invitations.revoked_at is 'When the invitation was revoked; null for an invitation that was not revoked.';
 
 comment on column invitations.mailed_at is '@list 6
 @title Mailed
-When the mail server took the latest mail of this invitation; null while it is on its way or has failed.';
+When the mail server accepted the latest mail of the invitation; null while the mail is pending or has failed.';
 
 comment on column invitations.mail_error is '@personal user_id
 @list 7
-Why the latest mail has not been sent, in words for people; null when nothing is wrong.';
+A message that explains why the latest mail was not sent; null without an error.';
 
 comment on column invitations.mail_attempts is '@internal
 Attempts to send the latest mail.';
@@ -2957,45 +2970,45 @@ comment on table jobs is '@group Operations 60
 @audit off because an action is recorded where it takes effect; retrying and cancelling are recorded by their functions
 @connection
 @defaultOrder created_at desc, id desc
-Work that someone''s action has left to the workers: a mail to be sent, a call to be made.';
+A background job that a user''s action started, such as a mail to send or a workflow to call.';
 
 comment on column jobs.kind is '@list 1
 @search exact
 @behavior -attribute:orderBy
-What sort of work it is, for programs, such as `product_sync`.';
+The kind of the job as a code, such as `product_sync`.';
 
 comment on column jobs.subject is '@list 2
 @search word
-What it is about, in words.';
+The subject of the job as text.';
 
 comment on column jobs.state is '@list 3
 @tone RUNNING info
 @tone SUCCEEDED ok
 @tone FAILED bad
-Where it stands.';
+The state of the job.';
 
 comment on column jobs.attempts is '@list 4
-How often it was tried, the attempt that runs just now included.';
-comment on column jobs.max_attempts is 'After so many attempts it is given up.';
+The number of attempts, including a running one.';
+comment on column jobs.max_attempts is 'The maximum number of attempts, after which the job fails.';
 
 comment on column jobs.error is '@list 8
-What went wrong at the last attempt, in words for people; null when nothing has.';
+The error message of the last attempt; null without an error.';
 
 comment on column jobs.user_id is '@list 5
-Whose action started it.';
-comment on column jobs.api_token_id is 'The API token that the action came with; null for a session.';
+The user whose action started the job.';
+comment on column jobs.api_token_id is 'The API token of the action; null for a session.';
 
 comment on column jobs.correlation_id is '@search exact
-The request that started it, or tried it again.';
+The correlation id of the request that started or retried the job.';
 
 comment on column jobs.created_at is '@list 6
 @title Queued';
-comment on column jobs.next_attempt_at is 'Not before this time it is tried again; null unless it waits for that.';
-comment on column jobs.started_at is 'When its first attempt began; null while it waits for it.';
+comment on column jobs.next_attempt_at is 'The earliest time of the next attempt; null unless the job waits for it.';
+comment on column jobs.started_at is 'When the first attempt started; null before.';
 
 comment on column jobs.finished_at is '@list 7
 @title Finished
-When it was over, one way or the other; null before.';
+When the job succeeded, failed or was cancelled; null before.';
 
 comment on column jobs.queue_job_id is '@internal
 The job in the queue.';
@@ -3005,7 +3018,7 @@ The payload of the task, for a retry.';
 
 comment on column jobs.key is '@internal
 The key under which the queue holds at most one waiting job.';
-comment on constraint jobs_finished_at_check on jobs is 'is there for a job that is over, and for no other';
+comment on constraint jobs_finished_at_check on jobs is 'must be set for a finished job, and only for a finished job';
 
 comment on constraint jobs_user_id_fkey on jobs is '@forwardFollows own
 @forwardBehavior +singularRelation:resource:single
@@ -3118,11 +3131,11 @@ The kind of event.';
 
 comment on column notification_preferences.in_inbox is '@list 2
 @title Inbox
-Whether notifications of this kind come as unread. Otherwise they are marked as read at once.';
+Whether notifications of this kind arrive as unread. Otherwise they are marked as read immediately.';
 
 comment on column notification_preferences.mail is '@list 3
 @title By e-mail
-Whether and when they come by e-mail.';
+Whether and when notifications of this kind are sent by e-mail.';
 comment on index notification_preferences_user_id_kind_key is 'The person has this preference already.';
 
 create table notifications (
@@ -3192,11 +3205,11 @@ comment on column notifications.body is '@list 2
 Details of the event.';
 
 comment on column notifications.entity is '@title About
-The type of the row that it refers to, such as `ExportJob`.';
+The type of the related row, such as `ExportJob`.';
 
 comment on column notifications.entity_id is '@title ID of the row
 @widget row
-The id of that row.';
+The id of the related row.';
 
 comment on column notifications.occurrences is '@title Times
 How often the event repeated within an hour of the first.';
@@ -3269,7 +3282,7 @@ comment on column office_settings.time_zone is '@list 1
 The time zone of the office, such as `Europe/Copenhagen`. It is the default for users without a time zone.';
 
 comment on column office_settings.locale is '@list 2
-The locale of the office, such as `da-DK`, for the form of dates and numbers. It is the default for users without a locale.';
+The locale of the office, such as `da-DK`, for the format of dates and numbers. It is the default for users without a locale.';
 comment on constraint office_settings_locale_check on office_settings is 'must be the name of a locale, such as da-DK';
 comment on constraint office_settings_time_zone_check on office_settings is 'must be the name of a time zone, such as Europe/Copenhagen';
 comment on index office_settings_single_key is 'The office has its settings already.';
@@ -3354,21 +3367,21 @@ comment on table order_import_issues is '@read orders.read
 @audit off because a row tells its own history: when it was seen first and last, and when it was resolved
 @root off
 @defaultOrder kind, code, key
-One cause for which an order could not be understood whole.';
-comment on column order_import_issues.kind is 'Whether a mapping rule is missing or the ERP has no answer.';
+An issue of an order that the import could not interpret completely.';
+comment on column order_import_issues.kind is 'Whether a mapping rule or data of the ERP is missing.';
 
 comment on column order_import_issues.code is '@search exact
-What is wrong, such as `line_kind.unmapped`.';
+The code of the issue, such as `line_kind.unmapped`.';
 
 comment on column order_import_issues.key is '@search exact
-What it is wrong with, such as a product group; with the code it names the cause.';
-comment on column order_import_issues.message is 'The problem in words.';
-comment on column order_import_issues.value is 'The value as the ERP has it.';
-comment on column order_import_issues.path is 'Where in the order it was first met, such as `lines[2].productGroup`.';
-comment on column order_import_issues.occurrences is 'In how many places of the order it was met at the last import.';
-comment on column order_import_issues.first_seen_at is 'When an import first met it; kept when it is resolved and returns.';
-comment on column order_import_issues.last_seen_at is 'When an import of a changed order last met it; one that finds the order as it was changes nothing.';
-comment on column order_import_issues.resolved_at is 'When an import no longer met it; null while it is open.';
+The subject of the issue, such as a product group. `code` and `key` together identify the cause.';
+comment on column order_import_issues.message is 'A message that describes the issue.';
+comment on column order_import_issues.value is 'The value, as recorded in the ERP.';
+comment on column order_import_issues.path is 'The path of the first occurrence in the order, such as `lines[2].productGroup`.';
+comment on column order_import_issues.occurrences is 'The number of occurrences in the order at the last import.';
+comment on column order_import_issues.first_seen_at is 'When an import first found the issue. The time is kept if the issue is resolved and returns.';
+comment on column order_import_issues.last_seen_at is 'When an import of a changed order last found the issue. Importing an unchanged order does not update this time.';
+comment on column order_import_issues.resolved_at is 'When an import no longer found the issue; null for an open issue.';
 
 comment on column order_import_issues.order_placed_at is '@internal
 Copy of the order''s `placed_at` for the index of the groups.';
@@ -3376,7 +3389,7 @@ Copy of the order''s `placed_at` for the index of the groups.';
 comment on column order_import_issues.order_is_superseded is '@internal
 Whether the order is superseded, copied for the index of the groups.';
 comment on constraint order_import_issues_cause_key on order_import_issues is 'The order has this issue already.';
-comment on constraint order_import_issues_code_check on order_import_issues is 'must be two words joined by a point, such as line_kind.unmapped';
+comment on constraint order_import_issues_code_check on order_import_issues is 'must be two words joined by a dot, such as line_kind.unmapped';
 comment on constraint order_import_issues_key_check on order_import_issues is 'must be 300 characters at most';
 comment on constraint order_import_issues_last_seen_at_check on order_import_issues is 'must not be before firstSeenAt';
 comment on constraint order_import_issues_message_check on order_import_issues is 'must be 1 to 2000 characters';
@@ -3447,40 +3460,40 @@ comment on table order_lines is '@read orders.read
 A line of an order.';
 
 comment on column order_lines.line_number is '@list 1
-Place within the order, as the ERP numbers its lines.';
+The number of the line in the order, assigned by the ERP.';
 
 comment on column order_lines.kind is '@list 3
-What the line is about; null while the ERP''s product group has no mapping.';
+The kind of the line; null while the ERP''s product group has no mapping.';
 
 comment on column order_lines.erp_product_group is '@search exact
-The ERP''s product group, from which the kind follows.';
-comment on column order_lines.product_id is 'The product; null for lines that are not about one, and while the product is not known here.';
+The ERP''s product group, which determines `kind`.';
+comment on column order_lines.product_id is 'The product; null for lines without a product, and until the product exists in this service.';
 
 comment on column order_lines.erp_product_number is '@list 4
 @search exact
-The product''s number as the line has it, byte for byte.';
+The product number on the line, stored byte for byte.';
 
 comment on column order_lines.description is '@list 2
-The line''s own text.';
+The text of the line.';
 
 comment on column order_lines.quantity is '@list 5
-How many units, a decimal as text; negative for returns, null where the ERP gives no valid one.';
+The number of units, a decimal as text; negative for returns, null if the ERP provides no valid quantity.';
 
 comment on column order_lines.unit is '@list 6
-What is counted, such as bottles or cases, in the ERP''s words.';
+The unit of the quantity, such as bottles or cases, as worded in the ERP.';
 
 comment on column order_lines.unit_price is '@list 7
-Price of one unit before discount and VAT, a decimal as text; null where the ERP gives none.';
+The price of one unit before discount and VAT, a decimal as text; null if the ERP provides no price.';
 
 comment on column order_lines.discount_percent is '@list 8
-Discount on the line, in per cent, a decimal as text.';
-comment on column order_lines.vat_code is 'Which VAT applies; null while the ERP''s code has no mapping.';
+The discount on the line in per cent, a decimal as text.';
+comment on column order_lines.vat_code is 'The VAT code of the line; null while the ERP''s code has no mapping.';
 comment on column order_lines.erp_vat_code is 'The ERP''s code of the VAT.';
-comment on column order_lines.vat_percent is 'VAT in per cent, a decimal as text.';
+comment on column order_lines.vat_percent is 'The VAT rate in per cent, a decimal as text.';
 
 comment on column order_lines.amount is '@list 9
-The line after discount and before VAT, a decimal as text.';
-comment on column order_lines.warehouse is 'Where it is sent from; null while the ERP''s code has no mapping.';
+The amount of the line after discount and before VAT, a decimal as text.';
+comment on column order_lines.warehouse is 'The warehouse from which the line is shipped; null while the ERP''s code has no mapping.';
 comment on column order_lines.erp_warehouse is 'The ERP''s code of the warehouse.';
 comment on constraint order_lines_description_check on order_lines is 'must be 2000 characters at most';
 comment on constraint order_lines_erp_product_group_check on order_lines is 'must be 100 characters at most';
@@ -3620,35 +3633,35 @@ comment on table orders is '@group Sales 20
 @auditReads
 @connection
 @defaultOrder placed_at desc
-An order of a customer, as the ERP holds it.';
+A customer''s order, as recorded in the ERP.';
 
 comment on column orders.erp_order_number is '@list 1
 @title Number
 @searchIndex searchable filter sort title Order number
 @search exact word
-The ERP''s number, kept byte for byte, leading zeros included.';
+The order number of the ERP, stored byte for byte with leading zeros.';
 
 comment on column orders.erp_id is '@search exact
-What identifies the order within the ERP.';
-comment on column orders.customer_id is 'The customer; null while the ERP''s customer is not known here.';
+The id of the order in the ERP.';
+comment on column orders.customer_id is 'The customer; null until the customer is imported.';
 
 comment on column orders.erp_customer_number is '@searchIndex searchable filter title Customer number
 @search exact
-The customer''s number as the order has it.';
+The customer number on the order.';
 
 comment on column orders.customer_name is '@personal customer_id
 @list 2
 @title Customer
 @searchIndex searchable facet sort
 @search word
-The customer''s name as the order has it.';
+The customer''s name on the order.';
 
 comment on column orders.customer_reference is '@searchIndex searchable
 @search word
-The customer''s own number or mark for the order.';
+The customer''s reference for the order.';
 
 comment on column orders.salesperson is '@searchIndex searchable facet
-Who sold it, in the ERP''s words.';
+The salesperson, as recorded in the ERP.';
 
 comment on column orders.placed_at is '@list 3
 @title Placed
@@ -3656,7 +3669,7 @@ comment on column orders.placed_at is '@list 3
 When the order was placed.';
 
 comment on column orders.requested_delivery_date is '@searchIndex filter sort
-The day on which the customer wants it.';
+The delivery date that the customer requested.';
 
 comment on column orders.status is '@list 4
 @tone CANCELLED bad
@@ -3665,84 +3678,84 @@ comment on column orders.status is '@list 4
 @tone SHIPPED ok
 @tone INVOICED ok
 @searchIndex facet
-How far the ERP is with the order.';
+The status of the order in the ERP.';
 
 comment on column orders.currency is '@list 6
 @searchIndex facet
-ISO 4217 code of the amounts'' currency, such as `DKK`; null while the ERP''s code has no mapping.';
-comment on column orders.erp_currency is 'The currency as the ERP writes it.';
-comment on column orders.net_amount is 'All lines after discounts and before VAT, a decimal as text.';
-comment on column orders.discount_amount is 'Discounts that the net amount heeds, a decimal as text.';
-comment on column orders.vat_amount is 'VAT, a decimal as text.';
+The ISO 4217 code of the currency, such as `DKK`; null while the ERP''s code has no mapping.';
+comment on column orders.erp_currency is 'The ERP''s code of the currency.';
+comment on column orders.net_amount is 'The sum of all lines after discounts and before VAT, a decimal as text.';
+comment on column orders.discount_amount is 'The discounts, already deducted from `netAmount`, a decimal as text.';
+comment on column orders.vat_amount is 'The VAT amount, a decimal as text.';
 
 comment on column orders.total_amount is '@list 5
 @title Total
 @searchIndex filter sort
-What the customer pays, VAT included, a decimal as text.';
+The total amount including VAT, a decimal as text.';
 
 comment on column orders.payment_method is '@searchIndex facet
-How it is paid; null while the ERP''s code has no mapping.';
+The payment method; null while the ERP''s code has no mapping.';
 comment on column orders.erp_payment_method is 'The ERP''s code of the payment method.';
 
 comment on column orders.shipping_method is '@searchIndex facet
-How it is sent; null while the ERP''s code has no mapping.';
+The shipping method; null while the ERP''s code has no mapping.';
 comment on column orders.erp_shipping_method is 'The ERP''s code of the shipping method.';
 
 comment on column orders.warehouse is '@searchIndex facet
-Where most of its lines are sent from; null while the ERP''s code has no mapping.';
+The warehouse from which most lines are shipped; null while the ERP''s code has no mapping.';
 comment on column orders.erp_warehouse is 'The ERP''s code of the warehouse.';
 
 comment on column orders.email is '@personal customer_id
 @widget email
-Where news of this order goes.';
+The e-mail address for messages about the order.';
 
 comment on column orders.phone is '@personal customer_id
-Whom the driver calls.';
+The phone number that the driver can call.';
 
 comment on column orders.delivery_name is '@personal customer_id
 @searchIndex searchable
 @search word
-Who receives it.';
+The name of the recipient.';
 
 comment on column orders.delivery_address_line1 is '@personal customer_id
-Street and number.';
+The street and number.';
 
 comment on column orders.delivery_address_line2 is '@personal customer_id
-What else the address needs.';
+The second line of the address.';
 
 comment on column orders.delivery_postal_code is '@personal customer_id
-Post code, kept as text.';
+The postal code, as text.';
 
 comment on column orders.delivery_city is '@personal customer_id
 @searchIndex searchable filter
-Town or city.';
-comment on column orders.delivery_region is 'State, province or county.';
+The town or city.';
+comment on column orders.delivery_region is 'The state, province or county.';
 
 comment on column orders.delivery_country is '@searchIndex facet
-Country, by name or code as the ERP has it.';
+The name or code of the country, as recorded in the ERP.';
 
 comment on column orders.note is '@personal customer_id
 @widget long
-What the customer or the ERP added.';
+A note from the customer or the ERP.';
 
 comment on column orders.has_import_mapping_issue is '@list 7
 @title Mapping issue
 @searchIndex facet title Lacks a mapping
 @behavior -attribute:orderBy
-Whether the order holds a value that has no mapping rule.';
+Whether the order contains a value without a mapping rule.';
 
 comment on column orders.has_import_data_issue is '@list 8
 @title Data issue
 @searchIndex facet title Lacks data
 @behavior -attribute:orderBy
-Whether the order lacks something that only the ERP can supply.';
-comment on column orders.superseded_by_order_id is 'The newer order that took this one''s place.';
-comment on column orders.erp_revision is 'The ERP''s mark of this version of the order.';
-comment on column orders.source_updated_at is 'When the ERP last changed the order, as far as it says.';
+Whether the order lacks data that only the ERP can supply.';
+comment on column orders.superseded_by_order_id is 'The newer order that replaces this one.';
+comment on column orders.erp_revision is 'The ERP''s revision of the order.';
+comment on column orders.source_updated_at is 'When the order last changed in the ERP; null if the ERP does not provide this time.';
 
 comment on column orders.imported_at is '@list 9
 @title Imported
-When an import last changed the order; one that finds it as it was changes nothing.';
+When an import last changed the order. Importing an unchanged order does not update this time.';
 comment on column orders.created_at is '@searchIndex filter sort';
 comment on column orders.updated_at is '@searchIndex filter sort';
 
@@ -3814,9 +3827,9 @@ grant select (xmin, id, key, description, created_at) on permissions to office_a
 comment on table permissions is '@group People 54
 @read permissions.read
 @audit off because permissions change only with a release
-A right that roles hold and operations ask for.';
-comment on column permissions.key is 'The name that operations ask for, such as `campaigns.read`.';
-comment on column permissions.description is 'What the permission opens.';
+A right that roles grant and operations require.';
+comment on column permissions.key is 'The key of the permission, such as `campaigns.read`.';
+comment on column permissions.description is 'What the permission allows.';
 
 create table product_images (
   id uuid not null default uuidv7(),
@@ -3872,10 +3885,10 @@ comment on table product_images is '@read products.read
 A picture of a product.';
 
 comment on column product_images.product_id is '@mutations create
-The product that the picture shows.';
-comment on column product_images.url is 'Address of the picture.';
-comment on column product_images.alt_text is 'What the picture shows, in words.';
-comment on column product_images."position" is 'Place among the product''s pictures, smallest first.';
+The product in the picture.';
+comment on column product_images.url is 'The address of the picture.';
+comment on column product_images.alt_text is 'A text that describes the picture.';
+comment on column product_images."position" is 'The position among the product''s pictures, in ascending order.';
 comment on constraint product_images_alt_text_check on product_images is 'must be 500 characters at most';
 
 comment on constraint product_images_product_id_fkey on product_images is '@foreignFieldName images
@@ -3939,12 +3952,12 @@ comment on table product_prices is '@read products.read
 @root off
 @label type currency
 @defaultOrder type, currency
-A price of a product: one for each type and currency.';
+A price of a product. A product has at most one price for each type and currency.';
 
 comment on column product_prices.product_id is '@mutations create
-The product that the price is for.';
-comment on column product_prices.type is 'What the price is for, such as `retail` or `wholesale`.';
-comment on column product_prices.currency is 'ISO 4217 code, such as `DKK`.';
+The product of the price.';
+comment on column product_prices.type is 'The type of the price, such as `retail` or `wholesale`.';
+comment on column product_prices.currency is 'The ISO 4217 code of the currency, such as `DKK`.';
 comment on column product_prices.amount is 'The price of one bottle, a decimal as text.';
 comment on constraint product_prices_amount_check on product_prices is 'must be a decimal from 0 to 999999999.99';
 comment on constraint product_prices_currency_check on product_prices is 'must be a currency code of three capitals, such as DKK';
@@ -4008,16 +4021,16 @@ comment on table product_ratings is '@read reviewers.read
 @root off
 @label points year
 @defaultOrder year
-What a reviewer gave a product.';
+A reviewer''s rating of a product.';
 
 comment on column product_ratings.product_id is '@mutations create
-The product that is rated.';
+The rated product.';
 
 comment on column product_ratings.reviewer_id is '@mutations create
-Who rates it.';
-comment on column product_ratings.year is 'Year of the rating, where one is known.';
-comment on column product_ratings.points is 'Points, from 0 to 100, a decimal as text.';
-comment on column product_ratings.review is 'The reviewer''s words.';
+The reviewer.';
+comment on column product_ratings.year is 'The year of the rating, if known.';
+comment on column product_ratings.points is 'The points, from 0 to 100, a decimal as text.';
+comment on column product_ratings.review is 'The text of the review.';
 comment on constraint product_ratings_points_check on product_ratings is 'must be from 0 to 100';
 
 comment on constraint product_ratings_product_id_fkey on product_ratings is '@foreignFieldName ratings
@@ -4147,74 +4160,74 @@ comment on table products is '@group Catalogue 10
 @audit Product
 @connection
 @defaultOrder name
-A wine or other article of the catalogue, as the ERP knows it.';
+A wine or other article of the catalogue, as recorded in the ERP.';
 
 comment on column products.erp_product_number is '@list 2
 @title Number
 @searchIndex searchable filter sort title Product number
 @search exact
 @mutations create
-The ERP''s number, kept byte for byte, leading zeros included; it stays what the product was made with.';
+The product number of the ERP, stored byte for byte with leading zeros. It cannot be changed after creation.';
 
 comment on column products.name is '@list 1
 @searchIndex searchable sort
 @search word
-The name on the list.';
+The name of the product.';
 
 comment on column products.vintage is '@list 3
 @searchIndex facet sort
-Year of the harvest; null for wines without one.';
+The year of the harvest; null for wines without a vintage.';
 comment on column products.wine_type_id is '@list 4';
 
 comment on column products.producer is '@list 5
 @section Origin
 @searchIndex searchable facet sort
 @search word
-Who makes it.';
+The producer.';
 
 comment on column products.grape_variety is '@section Origin
 @searchIndex searchable facet
 @search word
-Grape or blend.';
+The grape variety or blend.';
 
 comment on column products.country is '@list 6
 @section Origin
 @searchIndex searchable facet sort
-Country of origin.';
+The country of origin.';
 
 comment on column products.province is '@section Origin
 @searchIndex searchable facet
-Province or wider region of origin.';
+The province or wider region of origin.';
 
 comment on column products.region is '@list 7
 @section Origin
 @searchIndex searchable facet
 @search word
-Region of origin.';
+The region of origin.';
 
 comment on column products.description is '@widget long
 @section Text
 @searchIndex searchable
-Text for the customer.';
+A description for customers.';
 
 comment on column products.alcohol_percent is '@title Alcohol
 @unit %
 @section Bottle
 @searchIndex filter sort
-Alcohol by volume, in per cent.';
+The alcohol by volume, in per cent.';
 
 comment on column products.bottle_size_ml is '@title Bottle size
 @unit ml
 @section Bottle
 @searchIndex facet title Bottle size (ml)
-Content of the bottle, in millilitres.';
+The volume of the bottle, in millilitres.';
 
 comment on column products.stock_quantity is '@list 8
 @title Stock
 @unit bottles
 @section Bottle
 @searchIndex filter sort
-Bottles in stock at the last synchronisation.';
+The number of bottles in stock at the last synchronisation.';
 
 comment on column products.is_active is '@list 9
 @title On sale
@@ -4224,7 +4237,7 @@ Whether the product is on sale.';
 comment on column products.source_updated_at is '@title Changed in the ERP
 @section Times
 @mutations off
-When the ERP last changed the product, as far as it says.';
+When the product last changed in the ERP; null if the ERP does not provide this time.';
 
 comment on column products.created_at is '@title Made
 @section Times
@@ -4300,14 +4313,14 @@ comment on table public_holidays is '@group Office 59
 @audit PublicHoliday
 @defaultOrder holiday_on
 @label name holiday_on
-A day on which nobody works, so that it is no working day of an absence.';
+A public holiday, which does not count as a working day of an absence.';
 
 comment on column public_holidays.holiday_on is '@title Day
 @list 1
-Unique.';
+The date, unique among the public holidays.';
 
 comment on column public_holidays.name is '@list 2
-What is celebrated.';
+The name of the holiday.';
 comment on constraint public_holidays_name_check on public_holidays is 'must be 1 to 200 visible characters without spaces at its ends';
 comment on index public_holidays_holiday_on_key is 'There is a public holiday on this day already.';
 
@@ -4347,6 +4360,10 @@ CREATE INDEX resource_bookings_starts_at_idx ON resource_bookings USING btree (s
 CREATE INDEX resource_bookings_title_idx ON resource_bookings USING gin (search_text(title) gin_trgm_ops);
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON resource_bookings FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
 CREATE TRIGGER _500_notify AFTER UPDATE ON resource_bookings FOR EACH ROW WHEN (new.resource_id IS DISTINCT FROM old.resource_id OR new.starts_at IS DISTINCT FROM old.starts_at OR new.ends_at IS DISTINCT FROM old.ends_at OR new.status IS DISTINCT FROM old.status) EXECUTE FUNCTION tg_resource_bookings__notify();
+CREATE TRIGGER _700_search_bookings_delete AFTER DELETE ON resource_bookings REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_own('bookings');
+CREATE TRIGGER _700_search_bookings_insert AFTER INSERT ON resource_bookings REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_own('bookings');
+CREATE TRIGGER _700_search_bookings_update AFTER UPDATE ON resource_bookings REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_own('bookings');
+CREATE TRIGGER _700_search_emptied AFTER TRUNCATE ON resource_bookings FOR EACH STATEMENT EXECUTE FUNCTION tg__search_emptied('bookings');
 CREATE TRIGGER _800_audit_delete AFTER DELETE ON resource_bookings REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ResourceBooking', 'id');
 CREATE TRIGGER _800_audit_insert AFTER INSERT ON resource_bookings REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ResourceBooking', 'id');
 CREATE TRIGGER _800_audit_update AFTER UPDATE ON resource_bookings REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ResourceBooking', 'id');
@@ -4360,6 +4377,8 @@ create policy resource_bookings_read on resource_bookings for select to office_a
 grant select (xmin, id, resource_id, booked_by_user_id, booked_by_name, title, starts_at, ends_at, attendees, note, status, created_at, updated_at, repeat_weeks, repeat_until, series_id) on resource_bookings to office_api;
 
 comment on table resource_bookings is '@group Office 56
+@searchCollection bookings
+@searchSort starts_at desc
 @title Bookings
 @titleOne Booking
 @read login
@@ -4376,35 +4395,41 @@ comment on column resource_bookings.resource_id is '@list 2';
 comment on column resource_bookings.booked_by_user_id is '@mutations off
 @list off
 @title User
-Who booked the resource.';
+The user who booked the resource.';
 
 comment on column resource_bookings.booked_by_name is '@personal booked_by_user_id
+@searchIndex searchable
 @mutations off
 @list 5
 @title Booked by
-The name of the person who booked it, at that time; without one, their e-mail address before the @. Every reader of the booking sees it.';
+The name of the person who booked the resource, at the time of the booking; without a name, the part of the e-mail address before the @. Every reader of the booking can see it.';
 
 comment on column resource_bookings.title is '@list 1
+@searchIndex searchable sort
 @search word
-What it is booked for.';
+The purpose of the booking.';
 
 comment on column resource_bookings.starts_at is '@list 3
+@searchIndex filter sort
 @title From
-When the booking begins.';
+When the booking starts.';
 
 comment on column resource_bookings.ends_at is '@list 4
+@searchIndex filter
 @title Until
-When the booking ends, at most 31 days after it begins.';
-comment on column resource_bookings.attendees is 'How many people come, no more than the capacity of the resource.';
+When the booking ends, at most 31 days after its start.';
+comment on column resource_bookings.attendees is 'The number of attendees, at most the capacity of the resource.';
 
 comment on column resource_bookings.note is '@widget long
-For colleagues.';
+@searchIndex searchable
+A note for colleagues.';
 
 comment on column resource_bookings.status is '@mutations off
+@searchIndex facet
 @list 6
 @tone BOOKED ok
 @tone CANCELLED bad
-Whether the booking holds its resource.';
+Whether the booking reserves its resource.';
 
 comment on column resource_bookings.repeat_weeks is '@mutations create
 @title Repeat every
@@ -4417,7 +4442,7 @@ The last day of a series.';
 
 comment on column resource_bookings.series_id is '@mutations off
 @title Series
-The id that the bookings of one series share.';
+The id shared by all bookings of a series.';
 comment on constraint resource_bookings_attendees_check on resource_bookings is 'must be 1 to 100000';
 comment on constraint resource_bookings_booked_by_name_check on resource_bookings is 'must be 1 to 320 characters';
 
@@ -4428,11 +4453,12 @@ comment on constraint resource_bookings_note_check on resource_bookings is 'must
 comment on constraint resource_bookings_overlap_excl on resource_bookings is 'The resource is booked at that time already.';
 comment on constraint resource_bookings_repeat_weeks_check on resource_bookings is 'must be 1 or 2';
 
-comment on constraint resource_bookings_resource_id_fkey on resource_bookings is '@forwardBehavior +singularRelation:resource:single
+comment on constraint resource_bookings_resource_id_fkey on resource_bookings is '@searchIndex name searchable facet
+@forwardBehavior +singularRelation:resource:single
 @notNull
 @backwardBehavior +manyRelation:resource:connection
 @foreignConnectionFieldName bookings';
-comment on constraint resource_bookings_series_check on resource_bookings is 'must be given with the others of a series';
+comment on constraint resource_bookings_series_check on resource_bookings is 'must be given together with the other fields of a series';
 comment on constraint resource_bookings_title_check on resource_bookings is 'must be 1 to 200 visible characters without spaces at its ends';
 
 create table resources (
@@ -4457,6 +4483,7 @@ alter table resources enable row level security, force row level security;
 CREATE UNIQUE INDEX resources_name_key ON resources USING btree (name_key(name));
 CREATE TRIGGER _050_normalize_names BEFORE INSERT OR UPDATE ON resources FOR EACH ROW EXECUTE FUNCTION tg__normalize_names('name');
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON resources FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
+CREATE TRIGGER _700_search_bookings_resource_id_update AFTER UPDATE ON resources REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_changed('bookings', 'to', 'resource_id', 'id', 'name');
 CREATE TRIGGER _800_audit_delete AFTER DELETE ON resources REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Resource', 'id');
 CREATE TRIGGER _800_audit_insert AFTER INSERT ON resources REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Resource', 'id');
 CREATE TRIGGER _800_audit_update AFTER UPDATE ON resources REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Resource', 'id');
@@ -4494,27 +4521,27 @@ comment on table resources is '@group Office 55
 A room, vehicle, piece of equipment or tasting set that staff can book.';
 
 comment on column resources.name is '@list 1
-Unique without regard to case.';
+The name of the resource, unique without regard to case.';
 
 comment on column resources.kind is '@list 2
-What the resource is.';
+The kind of the resource.';
 
 comment on column resources.location is '@list 3
-Where it is.';
+The location of the resource.';
 
 comment on column resources.capacity is '@list 4
-The largest number of people.';
+The maximum number of people.';
 
 comment on column resources.color is '@title Colour
 @widget color
-Its colour in calendars, as `#RRGGBB`.';
+The colour of the resource in calendars, as `#RRGGBB`.';
 
 comment on column resources.description is '@widget long
-What colleagues should know about it.';
+Information about the resource for colleagues.';
 
 comment on column resources.is_active is '@list 5
 @title In use
-Whether it can be booked.';
+Whether the resource can be booked.';
 comment on constraint resources_capacity_check on resources is 'must be 1 to 100000';
 comment on constraint resources_color_check on resources is 'must be a colour such as #7A0019';
 comment on constraint resources_description_check on resources is 'must be 5000 characters at most';
@@ -4568,7 +4595,7 @@ comment on table reviewers is '@group Catalogue 12
 @audit Reviewer
 @defaultOrder name
 A person or guide that rates wines.';
-comment on column reviewers.name is 'Unique without regard to case.';
+comment on column reviewers.name is 'The name of the reviewer, unique without regard to case.';
 comment on constraint reviewers_name_check on reviewers is 'must be 1 to 200 visible characters without spaces at its ends';
 comment on index reviewers_name_key is 'A reviewer of this name exists already.';
 
@@ -4650,14 +4677,14 @@ comment on table roles is '@group People 51
 @audit Role
 @auditReads
 @defaultOrder name
-A named set of permissions that users hold.';
-comment on column roles.name is 'Unique without regard to case.';
+A named set of permissions that users can hold.';
+comment on column roles.name is 'The name of the role, unique without regard to case.';
 
 comment on column roles.description is '@widget long
-What the role is for.';
+The purpose of the role.';
 
 comment on column roles.is_system is '@title System role
-A system role, such as Superadmin, can be neither changed nor deleted.';
+Whether the role is a system role, such as Superadmin, which cannot be changed or deleted.';
 comment on constraint roles_description_check on roles is 'must be 500 characters at most';
 comment on constraint roles_name_check on roles is 'must be 1 to 80 visible characters without spaces at its ends';
 comment on index roles_name_key is 'A role of this name exists already.';
@@ -4921,7 +4948,7 @@ comment on column search_watches.user_id is '@internal
 Whose watch it is.';
 
 comment on column search_watches.name is '@list 1
-Its name.';
+The name of the search watch.';
 
 comment on column search_watches.entity is '@list 2
 @title List
@@ -4943,16 +4970,16 @@ Where the owner is notified.';
 
 comment on column search_watches.is_paused is '@list 6
 @title Paused
-Whether it is paused. Events during a pause are not reported later.';
+Whether the watch is paused. Events during a pause are not reported later.';
 
 comment on column search_watches.last_match_at is '@list 7
 @title Last match
-When it last found an event; null before the first.';
+When the watch last found an event; null before the first event.';
 
 comment on column search_watches.match_count is '@list 8
 @title Matches
-The number of events that it found.';
-comment on column search_watches.problem is 'Why the service paused it; null without a problem.';
+The number of events that the watch found.';
+comment on column search_watches.problem is 'Why the service paused the watch; null without a problem.';
 
 comment on column search_watches.table_name is '@internal
 The table of the list.';
@@ -5238,31 +5265,31 @@ A member of staff.';
 comment on column users.email is '@personal
 @list 2
 @widget email
-Unique without regard to case.';
+The e-mail address, unique without regard to case.';
 
 comment on column users.name is '@personal
 @list 1
-The name that colleagues see.';
+The name shown to colleagues.';
 
 comment on column users.avatar_url is '@personal
 @title Picture
 @widget url
-Address of a picture.';
+The address of the user''s picture.';
 
 comment on column users.is_active is '@list 4
 @title Active
-Only an active user can log in.';
+Whether the user is active. Only active users can log in.';
 
 comment on column users.updated_at is '@list 5
 @title Changed';
 
 comment on column users.department_id is '@list 3
-The department that the user belongs to.';
+The department of the user.';
 
 comment on column users.invitations_closed_at is '@internal
 When the user was first activated, or deactivated before that; no invitation activates the user from then on.';
-comment on column users.time_zone is 'The user''s time zone, such as `Europe/Copenhagen`. Without one, that of the office counts.';
-comment on column users.locale is 'The user''s locale, such as `da-DK`, for the form of dates and numbers. Without one, that of the office counts.';
+comment on column users.time_zone is 'The user''s time zone, such as `Europe/Copenhagen`; null for the time zone of the office.';
+comment on column users.locale is 'The user''s locale, such as `da-DK`, for the format of dates and numbers; null for the locale of the office.';
 
 comment on column users.erased_at is '@mutations off
 @title Anonymised
@@ -5350,12 +5377,12 @@ comment on table wine_types is '@group Catalogue 11
 @mutations create update delete
 @audit WineType
 @defaultOrder name
-A kind of wine, such as red or sparkling, with the colour that stands for it.';
-comment on column wine_types.name is 'Unique without regard to case.';
+A type of wine, such as red or sparkling, with its colour.';
+comment on column wine_types.name is 'The name of the wine type, unique without regard to case.';
 
 comment on column wine_types.color is '@title Colour
 @widget color
-The colour that stands for the type, as `#RRGGBB`.';
+The colour of the wine type, as `#RRGGBB`.';
 comment on constraint wine_types_color_check on wine_types is 'must be a colour such as #7A0019';
 comment on constraint wine_types_name_check on wine_types is 'must be 1 to 80 visible characters without spaces at its ends';
 comment on index wine_types_name_key is 'A wine type of this name exists already.';
@@ -5405,7 +5432,7 @@ grant execute on function absence_balances(integer,uuid) to office_api;
 comment on function absence_balances(integer,uuid) is '@guard login
 @argument year The calendar year.
 @argument user_id Whose; the caller by default. Others need `absences.read` or `absences.update`.
-The working days of a year that somebody is absent, by reason.';
+The working days of a year on which a user is absent, by reason.';
 
 CREATE OR REPLACE FUNCTION absence_to_change(id uuid, is_decision boolean)
  RETURNS absences
@@ -5441,7 +5468,7 @@ $function$;
 grant execute on function absences_department_id(absences) to office_api;
 
 comment on function absences_department_id(absences) is '@computed
-The id of the department that the person has now. Every reader of the absence sees it.';
+The id of the person''s current department. Every reader of the absence can see it.';
 
 CREATE OR REPLACE FUNCTION absences_user_name(absence absences)
  RETURNS text
@@ -5455,7 +5482,7 @@ grant execute on function absences_user_name(absences) to office_api;
 comment on function absences_user_name(absences) is '@computed
 @title Person
 @list 1
-The name of the person; without one, their e-mail address before the @. Every reader of the absence sees it.';
+The name of the person; without a name, the part of the e-mail address before the @. Every reader of the absence can see it.';
 
 CREATE OR REPLACE FUNCTION absences_working_days(absence absences)
  RETURNS numeric
@@ -5469,7 +5496,7 @@ grant execute on function absences_working_days(absences) to office_api;
 comment on function absences_working_days(absences) is '@computed
 @list 6
 @notNull
-The number of working days: Monday to Friday without public holidays, half days as halves.';
+The number of working days: Monday to Friday without public holidays. Half days count as 0.5.';
 
 CREATE OR REPLACE FUNCTION absent_department_id(user_id uuid)
  RETURNS uuid
@@ -5534,7 +5561,7 @@ grant execute on function activate_user(uuid) to office_api;
 
 comment on function activate_user(uuid) is '@guard users.update
 @action unless is_active
-Activates a user and accepts a pending invitation. The caller must hold the permissions of the user.';
+Activates a user and accepts a pending invitation of the user. The caller must hold the permissions of the user.';
 
 CREATE OR REPLACE FUNCTION add_ai_message(conversation_id text, id text, role text, parts jsonb)
  RETURNS void
@@ -5755,7 +5782,7 @@ grant execute on function anonymise_customer(uuid) to office_api;
 
 comment on function anonymise_customer(uuid) is '@guard customers.erase customers.read
 @action bad unless erased_at
-Erases the personal data of a customer for good: from the customer and its orders, with the notes about it, in searches and in the audit log. Amounts and lines of orders stay. Imports from the ERP do not bring the data back.';
+Permanently erases the personal data of a customer: from the customer and its orders, the notes about it, searches and the audit log. Amounts and lines of orders stay. Imports from the ERP do not restore the data.';
 
 CREATE OR REPLACE FUNCTION anonymise_user(user_id uuid)
  RETURNS users
@@ -5805,7 +5832,7 @@ grant execute on function anonymise_user(uuid) to office_api;
 comment on function anonymise_user(uuid) is '@guard login users.update
 @action bad unless is_active
 @argument user_id An inactive user.
-Erases the personal data of a former user for good: name, address and picture, the conversations with the assistant, notifications, watches and feeds, and the values in the audit log. Campaigns, bookings and decisions stay, as those of a former user. The user can no longer be activated.';
+Permanently erases the personal data of a former user: name, e-mail address and picture, the conversations with the assistant, notifications, search watches and calendar feeds, and the values in the audit log. Campaigns, bookings and decisions stay, attributed to a former user. The user can no longer be activated.';
 
 CREATE OR REPLACE FUNCTION answer_ai_approval(conversation_id text, id uuid, approved boolean)
  RETURNS ai_approvals
@@ -5901,7 +5928,7 @@ grant execute on function approve_absence(uuid,text) to office_api;
 comment on function approve_absence(uuid,text) is '@guard login absences.update
 @action
 @argument note What to say about it.
-Approves the request of a colleague, who is then shown as away.';
+Approves the requested absence of a colleague. All colleagues then see the period as away.';
 
 CREATE OR REPLACE FUNCTION as_decimal(value text, digits integer)
  RETURNS numeric
@@ -6187,7 +6214,7 @@ grant execute on function away_days(date,date) to office_api;
 comment on function away_days(date,date) is '@guard login
 @argument starts_on The first day.
 @argument ends_on The last day, within a year.
-Who is away on each working day.';
+The people who are away on each working day.';
 
 CREATE OR REPLACE FUNCTION begin_ai_answer(conversation_id text, message_id text)
  RETURNS uuid
@@ -6592,7 +6619,7 @@ $function$;
 grant execute on function campaigns_is_author_away(campaigns) to office_api;
 
 comment on function campaigns_is_author_away(campaigns) is '@computed
-Whether the author is away on the day of the campaign; null for tokens with scopes, which cannot read absences.';
+Whether the author is away on the day of the campaign; null for scoped tokens, which cannot read absences.';
 
 CREATE OR REPLACE FUNCTION cancel_absence(id uuid)
  RETURNS absences
@@ -6616,7 +6643,7 @@ grant execute on function cancel_absence(uuid) to office_api;
 
 comment on function cancel_absence(uuid) is '@guard login
 @action bad
-Withdraws the absence. One''s own while nobody has decided on it; those of others with `absences.update`.';
+Cancels an absence. Callers can cancel their own absences before the decision; absences of other users need `absences.update`.';
 
 CREATE OR REPLACE FUNCTION cancel_erp_sync_run(id uuid)
  RETURNS erp_sync_runs
@@ -6649,7 +6676,7 @@ $function$;
 grant execute on function cancel_erp_sync_run(uuid) to office_api;
 
 comment on function cancel_erp_sync_run(uuid) is '@guard erpsync.run
-Cancels a waiting or running run. Imported orders stay, and the next import continues from there.';
+Cancels a waiting or running import. Imported orders stay, and the next import continues from there.';
 
 CREATE OR REPLACE FUNCTION cancel_export_job(id uuid)
  RETURNS export_jobs
@@ -6709,7 +6736,7 @@ $function$;
 grant execute on function cancel_job(uuid) to office_api;
 
 comment on function cancel_job(uuid) is '@guard login
-Removes a waiting job of the caller from the queue; a running one is a `CONFLICT`. `canCancel` says whether the kind allows it.';
+Removes a waiting job of the caller from the queue; fails with `CONFLICT` for a running job. `canCancel` states whether the job can be cancelled.';
 
 CREATE OR REPLACE FUNCTION cancel_resource_booking(id uuid)
  RETURNS resource_bookings
@@ -6728,7 +6755,7 @@ grant execute on function cancel_resource_booking(uuid) to office_api;
 
 comment on function cancel_resource_booking(uuid) is '@guard login
 @action bad
-Gives the resource free again. One''s own booking that is not over; those of others with `resourcebookings.update`.';
+Cancels a booking that has not ended. Bookings of other users need `resourcebookings.update`.';
 
 CREATE OR REPLACE FUNCTION cancel_resource_booking_series(id uuid)
  RETURNS resource_bookings
@@ -6748,7 +6775,7 @@ grant execute on function cancel_resource_booking_series(uuid) to office_api;
 
 comment on function cancel_resource_booking_series(uuid) is '@guard login
 @action bad if series_id
-Cancels the booking and all later ones of its series.';
+Cancels a booking and all later bookings of its series.';
 
 CREATE OR REPLACE FUNCTION changeable_role(id uuid)
  RETURNS roles
@@ -7344,7 +7371,7 @@ $function$;
 grant execute on function create_absence(absences) to office_api;
 
 comment on function create_absence(absences) is '@guard login
-Requests an absence of the caller. Where there is another one at that time, the error names it.';
+Requests an absence of the caller. If another absence overlaps, the error names it.';
 
 CREATE OR REPLACE FUNCTION create_calendar_feed(token_hash bytea, name text)
  RETURNS uuid
@@ -7399,7 +7426,7 @@ $function$;
 grant execute on function create_campaign(campaigns,text[]) to office_api;
 
 comment on function create_campaign(campaigns,text[]) is '@guard campaigns.create
-Creates a campaign. With a product, a missing `vintage` or `color` is copied from the product and its wine type; an explicit null stays null.';
+Creates a campaign. With a product, an omitted `vintage` or `color` is copied from the product or its wine type; an explicit null stays null.';
 
 CREATE OR REPLACE FUNCTION create_data_export_from_template(input data_export_input)
  RETURNS export_jobs
@@ -7503,7 +7530,7 @@ grant execute on function create_erp_mapping_rule(erp_mapping_rules,boolean) to 
 
 comment on function create_erp_mapping_rule(erp_mapping_rules,boolean) is '@guard erpsync.run
 @argument recheck Whether to queue the re-import of all orders with a mapping gap, as `recheckErpOrderImportIssues`.
-Creates a mapping rule. It clears the issues of its code and key when their orders are next imported.';
+Creates a mapping rule. The rule clears the issues with its code and key when their orders are next imported.';
 
 CREATE OR REPLACE FUNCTION create_export_template(input jsonb)
  RETURNS uuid
@@ -7573,7 +7600,7 @@ $function$;
 grant execute on function create_invitation(new_invitation) to office_api;
 
 comment on function create_invitation(new_invitation) is '@guard invitations.create
-Invites a person by e-mail: creates an inactive user with the role, and a pending invitation. It replaces an earlier invitation of the same person, for which the caller must hold the permissions of that role as well.';
+Invites a person by e-mail: creates an inactive user with the role, and a pending invitation. The invitation replaces an earlier one of the same person; the caller must then also hold the permissions of the earlier role.';
 
 CREATE OR REPLACE FUNCTION create_my_api_token(token_hash bytea, name text, scoped boolean, scopes text[], expires_at timestamp with time zone)
  RETURNS uuid
@@ -7621,7 +7648,7 @@ $function$;
 grant execute on function create_resource_booking(resource_bookings) to office_api;
 
 comment on function create_resource_booking(resource_bookings) is '@guard login
-Books a resource for the caller; with `repeatWeeks` and `repeatUntil` a series at the same time of day in the office''s time zone, of which the first is returned. Where it is booked at one of these times already, nothing is booked and the error names the bookings in the way.';
+Books a resource for the caller. With `repeatWeeks` and `repeatUntil`, books a series at the same time of day in the office''s time zone and returns the first booking. If the resource is already booked at one of these times, nothing is booked and the error names the conflicting bookings.';
 
 CREATE OR REPLACE FUNCTION create_role(input new_role)
  RETURNS roles
@@ -7716,7 +7743,7 @@ grant execute on function deactivate_user(uuid) to office_api;
 
 comment on function deactivate_user(uuid) is '@guard users.update
 @action bad if is_active
-Deactivates a user and ends their sessions, API tokens and the pending invitations that they made. The caller must hold the permissions of the user. Only `activateUser` reactivates the user, not an invitation.';
+Deactivates a user and ends the user''s sessions and API tokens, and pending invitations sent by the user. The caller must hold the permissions of the user. Only `activateUser` reactivates the user; an invitation cannot.';
 
 CREATE OR REPLACE FUNCTION decide_absence(id uuid, status absence_status, note text)
  RETURNS absences
@@ -7766,7 +7793,7 @@ grant execute on function decline_absence(uuid,text) to office_api;
 comment on function decline_absence(uuid,text) is '@guard login absences.update
 @action bad
 @argument note What to say about it.
-Declines the request of a colleague.';
+Declines the requested absence of a colleague.';
 
 CREATE OR REPLACE FUNCTION default_notification_mail(kind notification_kind)
  RETURNS notification_mail
@@ -7876,7 +7903,7 @@ $function$;
 grant execute on function delete_department(uuid) to office_api;
 
 comment on function delete_department(uuid) is '@guard departments.update
-Deletes a department; its members then have none.';
+Deletes a department; its members then have no department.';
 
 CREATE OR REPLACE FUNCTION delete_erp_cursors()
  RETURNS void
@@ -7916,7 +7943,7 @@ $function$;
 grant execute on function delete_export_job(uuid) to office_api;
 
 comment on function delete_export_job(uuid) is '@guard exports.create
-Deletes an export of the caller with its file; a running export is stopped.';
+Deletes an export of the caller with its file; stops a running export.';
 
 CREATE OR REPLACE FUNCTION delete_export_template(id uuid)
  RETURNS boolean
@@ -7939,7 +7966,7 @@ $function$;
 grant execute on function delete_export_template(uuid) to office_api;
 
 comment on function delete_export_template(uuid) is '@guard exporttemplates.update
-Deletes a template. Completed exports stay; waiting exports of it fail.';
+Deletes a template. Completed exports stay; waiting exports that use the template fail.';
 
 CREATE OR REPLACE FUNCTION delete_role(id uuid)
  RETURNS boolean
@@ -8076,7 +8103,7 @@ comment on function deletions(text,text,integer) is '@guard principal
 @argument entity_type Only rows of this type.
 @argument entity_id Only the row with this id.
 @argument limit The largest number of rows, 1 to 200.
-The rows deleted in the last seven days that the caller may restore, newest first. Rows with files are not among them.';
+The rows deleted in the last seven days that the caller may restore, newest first. Rows with files are not included.';
 
 CREATE OR REPLACE FUNCTION dequeue_export(job export_jobs)
  RETURNS void
@@ -8212,7 +8239,7 @@ grant execute on function documentation_page_by_slug(text) to office_api;
 comment on function documentation_page_by_slug(text) is '@guard login
 @nullable
 @argument slug The current or an earlier address. The `slug` of the result is the current one.
-The page with this address; null when the caller can see no such page.';
+The page with this address; null when it does not exist or the caller cannot read it.';
 
 CREATE OR REPLACE FUNCTION documentation_page_id(slug text)
  RETURNS uuid
@@ -8759,7 +8786,7 @@ $function$;
 grant execute on function enter_absence(uuid,absences) to office_api;
 
 comment on function enter_absence(uuid,absences) is '@guard login absences.update
-Enters an approved absence of somebody else.';
+Creates an approved absence of another user.';
 
 CREATE OR REPLACE FUNCTION enter_with_api_token(token_hash bytea)
  RETURNS void
@@ -9036,7 +9063,7 @@ $function$;
 grant execute on function erp_order_health() to office_api;
 
 comment on function erp_order_health() is '@guard erpsync.read
-The number of orders with open issues from their last import, without superseded orders.';
+The numbers of orders with open issues from their last import, without superseded orders.';
 
 CREATE OR REPLACE FUNCTION erp_order_issues(staged erp_order_row[], lines erp_line_row[], rules jsonb, unknown_items text[])
  RETURNS erp_issue_row[]
@@ -9448,7 +9475,7 @@ $function$;
 grant execute on function export_fields() to office_api;
 
 comment on function export_fields() is '@guard exports.read
-The product fields that templates can show: its columns, those of its wine type, its first picture, its ratings, and its price of each existing type and currency.';
+The product fields available in templates: the fields of the product and of its wine type, its first picture, its ratings, and its price for each existing type and currency.';
 
 CREATE OR REPLACE FUNCTION export_file_columns(template export_templates, list export_job_lists, permissions text[], is_scoped boolean)
  RETURNS jsonb
@@ -9496,7 +9523,7 @@ comment on function export_jobs_download_path(export_jobs) is '@computed
 @title File
 @widget file
 @list off
-The address below that of the service from which the file is downloaded; null while there is none.';
+The download path of the file, relative to the address of the service; null without a file.';
 
 CREATE OR REPLACE FUNCTION export_jobs_status(job export_jobs)
  RETURNS text
@@ -9609,7 +9636,7 @@ grant execute on function export_templates_owner_name(export_templates) to offic
 comment on function export_templates_owner_name(export_templates) is '@computed
 @title Owner
 @list 5
-The name of the user who takes care of the template: its creator, or who took it over. Null for scoped tokens and without one.';
+The name of the template''s owner: the user who created the template, or to whom it was handed over. Null for scoped tokens and without an owner.';
 
 CREATE OR REPLACE FUNCTION fail(code text, message text, details jsonb DEFAULT '{}'::jsonb)
  RETURNS void
@@ -10004,7 +10031,7 @@ comment on function free_resources(timestamp with time zone,timestamp with time 
 @argument to Its end.
 @argument kind Only resources of this kind.
 @argument capacity Only resources for at least so many people.
-The resources that nobody has booked in that time, by name.';
+The resources without a booking in the given period, by name.';
 
 CREATE OR REPLACE FUNCTION given_values(input jsonb, given text[], required text[])
  RETURNS jsonb
@@ -10083,7 +10110,7 @@ grant execute on function hand_over(uuid,uuid) to office_api;
 comment on function hand_over(uuid,uuid) is '@guard login users.update
 @argument from_user_id The user who leaves.
 @argument to_user_id The active user who takes over.
-Transfers the open campaigns, future bookings, export templates and search watches of one user to another, such as before a deactivation.';
+Transfers the open campaigns, future bookings, export templates and search watches of one user to another, for example before a deactivation.';
 
 CREATE OR REPLACE FUNCTION has_any_permission(VARIADIC keys text[])
  RETURNS boolean
@@ -10177,7 +10204,7 @@ grant execute on function import_erp_order(text) to office_api;
 
 comment on function import_erp_order(text) is '@guard erpsync.run
 @argument erp_order_number The order number of the ERP, compared byte for byte.
-Queues the import of one order by its number, new or known. It runs beside other imports. Returns the waiting run of the same number when there is one.';
+Queues the import of a single order by its number, even if the order is not imported yet. The run can overlap other imports. Returns the waiting run for the same number if there is one.';
 
 CREATE OR REPLACE FUNCTION import_erp_orders()
  RETURNS erp_sync_job_handle
@@ -10193,7 +10220,7 @@ $function$;
 grant execute on function import_erp_orders() to office_api;
 
 comment on function import_erp_orders() is '@guard erpsync.run
-Queues the import of ERP changes since the last import, without waiting for the schedule. Returns the waiting run when there is one; a run queued while another is running starts after it.';
+Queues the import of ERP changes since the last import, without waiting for the schedule. Returns the waiting run if there is one; a run queued while another is running starts after it.';
 
 CREATE OR REPLACE FUNCTION import_from_erp(answer jsonb, time_zone text)
  RETURNS jsonb
@@ -10720,7 +10747,7 @@ grant execute on function jobs_title(jobs) to office_api;
 comment on function jobs_title(jobs) is '@computed
 @list 1
 @notNull
-The kind of work, as a title.';
+The title of the job''s kind.';
 
 CREATE OR REPLACE FUNCTION join_job(queue_job_id bigint, task text, input jsonb, key text, run_at timestamp with time zone, subject text, max_attempts integer DEFAULT 25)
  RETURNS void
@@ -11110,7 +11137,7 @@ $function$;
 grant execute on function logout_everywhere() to office_api;
 
 comment on function logout_everywhere() is '@guard session
-Ends all sessions of the caller, including the current one; returns their number. API tokens and calendar feeds stay valid.';
+Ends all sessions of the caller, including the current one, and returns their number. API tokens and calendar feeds stay valid.';
 
 CREATE OR REPLACE FUNCTION lost_ai_answers()
  RETURNS TABLE(id uuid, message_id text, base jsonb, chunks jsonb)
@@ -11240,7 +11267,7 @@ grant execute on function mark_notification_read(uuid) to office_api;
 
 comment on function mark_notification_read(uuid) is '@guard login
 @action unless read_at
-Marks the notification as read.';
+Marks a notification as read.';
 
 CREATE OR REPLACE FUNCTION mark_notifications_read(ids uuid[] DEFAULT NULL::uuid[], "all" boolean DEFAULT false)
  RETURNS integer
@@ -11277,7 +11304,7 @@ grant execute on function mark_notifications_read(uuid[],boolean) to office_api;
 comment on function mark_notifications_read(uuid[],boolean) is '@guard login
 @argument ids Which ones, 1000 at most.
 @argument all All of the caller''s, instead of `ids`.
-Marks notifications as read; returns the number of those that were unread.';
+Marks notifications as read, and returns the number of those that were unread.';
 
 CREATE OR REPLACE FUNCTION mark_superseded_orders(numbers text[])
  RETURNS void
@@ -12425,7 +12452,7 @@ $function$;
 grant execute on function recheck_erp_order_import_issues() to office_api;
 
 comment on function recheck_erp_order_import_issues() is '@guard erpsync.run
-Queues the re-import of all orders with a mapping gap, like the nightly run. Returns the waiting run when there is one; a run queued while another is running starts after it.';
+Queues the re-import of all orders with a mapping issue, like the nightly run. Returns the waiting run if there is one; a run queued while another is running starts after it.';
 
 CREATE OR REPLACE FUNCTION reconcile_exports()
  RETURNS TABLE(expired integer, given_up integer, unused_workbooks integer)
@@ -13575,7 +13602,7 @@ grant execute on function restore(uuid,boolean) to office_api;
 comment on function restore(uuid,boolean) is '@guard principal
 @argument audit_log_id A deletion of the last seven days, as `auditLogs` and `recordHistory` list it.
 @argument together Whether to restore all rows that the same transaction deleted, such as the ratings of a reviewer or the campaigns of `deleteAllCampaigns`.
-Restores deleted rows with their ids. The caller needs the permissions to create such rows. All or nothing: existing rows are skipped; returns the number of restored rows.';
+Restores deleted rows with their ids, and returns the number of restored rows. The caller needs the permissions to create such rows. Existing rows are skipped; if another row cannot be restored, none is.';
 
 CREATE OR REPLACE FUNCTION restore_documentation_version(id uuid)
  RETURNS documentation_versions
@@ -13602,7 +13629,7 @@ grant execute on function restore_documentation_version(uuid) to office_api;
 
 comment on function restore_documentation_version(uuid) is '@guard login documentation.update
 @action
-Restores the title and body of this version as a new version, and returns the new version.';
+Restores the title and body of a version as a new version, and returns the new version.';
 
 CREATE OR REPLACE FUNCTION restore_references(deleted audit_log, entity_type text, ids text[])
  RETURNS void
@@ -13725,7 +13752,7 @@ $function$;
 grant execute on function retry_job(uuid) to office_api;
 
 comment on function retry_job(uuid) is '@guard login
-Queues a failed or cancelled job of the caller again, with all its attempts. Needs the permission that starting it needed; `canRetry` says whether the kind allows it.';
+Queues a failed or cancelled job of the caller again, with all its attempts. The caller needs the permission that starts such a job; `canRetry` states whether the job can be retried.';
 
 CREATE OR REPLACE FUNCTION retry_search_failures(row_limit integer)
  RETURNS void
@@ -13769,7 +13796,7 @@ $function$;
 grant execute on function revoke_api_token(uuid) to office_api;
 
 comment on function revoke_api_token(uuid) is '@guard principal
-Revokes an API token and all tokens created with it; repeating this changes nothing. Users may revoke their own tokens, except with a scoped token; all others need `users.update` and the permissions of the token.';
+Revokes an API token and all tokens created with it; repeating the call changes nothing. Users may revoke their own tokens, but not with a scoped token. Revoking other tokens needs `users.update` and the permissions of the token.';
 
 CREATE OR REPLACE FUNCTION revoke_calendar_feed(id uuid)
  RETURNS calendar_feeds
@@ -13814,7 +13841,7 @@ $function$;
 grant execute on function revoke_current_api_token() to office_api;
 
 comment on function revoke_current_api_token() is '@guard principal
-Revokes the API token of the request and all tokens created with it. Any token may do this, for programs whose token has leaked; a session may not. Later requests with the token, including a repeat of this one, are `UNAUTHENTICATED`.';
+Revokes the API token of the request and all tokens created with it. Every token may revoke itself, for example after a leak; a session may not use this mutation. Later requests with the token, including a repeat of this one, fail with `UNAUTHENTICATED`.';
 
 CREATE OR REPLACE FUNCTION revoke_invitation(id uuid)
  RETURNS invitations
@@ -13844,7 +13871,7 @@ grant execute on function revoke_invitation(uuid) to office_api;
 
 comment on function revoke_invitation(uuid) is '@guard invitations.create
 @action bad
-Revokes an invitation: its status becomes `expired`, and the user stays inactive and loses the role. The caller must hold all permissions of the role or be the inviter. Repeating this changes nothing.';
+Revokes an invitation: its status becomes `expired`, and the user stays inactive and loses the role. The caller must hold all permissions of the role or be the inviter. Repeating the call changes nothing.';
 
 CREATE OR REPLACE FUNCTION revoke_session(id uuid)
  RETURNS boolean
@@ -13872,7 +13899,7 @@ $function$;
 grant execute on function revoke_session(uuid) to office_api;
 
 comment on function revoke_session(uuid) is '@guard principal
-Ends a session; repeating this changes nothing. Users may end their own sessions, except with a scoped token; all others need `users.update` and the permissions of the session''s user.';
+Ends a session; repeating the call changes nothing. Users may end their own sessions, but not with a scoped token. Ending other sessions needs `users.update` and the permissions of the session''s user.';
 
 CREATE OR REPLACE FUNCTION role_keys(role_ids uuid[])
  RETURNS text[]
@@ -14612,7 +14639,7 @@ $function$;
 grant execute on function search_collections() to office_api;
 
 comment on function search_collections() is '@guard login
-The collections of the search engine that the caller''s permissions open.';
+The collections of the search engine that the caller''s permissions give access to.';
 
 CREATE OR REPLACE FUNCTION search_config_of(type text)
  RETURNS jsonb
@@ -14673,7 +14700,7 @@ grant execute on function search_documentation(text,integer) to office_api;
 comment on function search_documentation(text,integer) is '@guard login
 @argument text Words in Danish or English; "a phrase" in quotes, `-word` for pages without it, `or` between alternatives.
 @argument first The number of pages, 50 at most.
-The visible handbook pages with these words in title, tags or body, best match first.';
+The readable handbook pages with these words in the title, tags or body, best match first.';
 
 CREATE OR REPLACE FUNCTION search_documents(collection text, ids uuid[])
  RETURNS TABLE(id uuid, document jsonb)
@@ -14991,7 +15018,7 @@ $function$;
 grant execute on function search_status() to office_api;
 
 comment on function search_status() is '@guard login
-The index state of the collections that the caller may search.';
+The index state of each collection that the caller may search.';
 
 CREATE OR REPLACE FUNCTION search_tables()
  RETURNS TABLE(collection text, relation regclass, title text, keys text[], sort text, shown_by text, own text[])
@@ -17042,7 +17069,7 @@ $function$;
 grant execute on function trigger_product_sync(trigger_product_sync_input) to office_api;
 
 comment on function trigger_product_sync(trigger_product_sync_input) is '@guard productsync.run
-Starts the synchronisation of the listed products with the ERP. Returns only an acknowledgement; the call of the workflow is a job, which `myJobs` shows.';
+Starts the synchronisation of the given products with the ERP. Returns only an acknowledgement; a job calls the workflow, and `myJobs` returns its state.';
 
 CREATE OR REPLACE FUNCTION trim_to_null(value text)
  RETURNS text
@@ -17163,7 +17190,7 @@ $function$;
 grant execute on function update_absence(uuid,absences,text[]) to office_api;
 
 comment on function update_absence(uuid,absences,text[]) is '@guard login
-Changes one''s own request that nobody has decided on; those of others with `absences.update`.';
+Changes a requested absence that is not decided yet. Requests of other users need `absences.update`.';
 
 CREATE OR REPLACE FUNCTION update_campaign(id uuid, input campaigns, given text[])
  RETURNS campaigns
@@ -17194,7 +17221,7 @@ $function$;
 grant execute on function update_campaign(uuid,campaigns,text[]) to office_api;
 
 comment on function update_campaign(uuid,campaigns,text[]) is '@guard campaigns.update
-Changes a campaign; fields left out stay unchanged, null clears an optional field, and `productId: null` detaches the product.';
+Changes a campaign. Omitted fields stay unchanged, null clears an optional field, and `productId: null` removes the link to the product.';
 
 CREATE OR REPLACE FUNCTION update_department(id uuid, input departments, given text[])
  RETURNS departments
@@ -17223,7 +17250,7 @@ $function$;
 grant execute on function update_department(uuid,departments,text[]) to office_api;
 
 comment on function update_department(uuid,departments,text[]) is '@guard departments.update
-Changes a department; fields left out stay unchanged.';
+Changes a department; omitted fields stay unchanged.';
 
 CREATE OR REPLACE FUNCTION update_export_template(id uuid, input jsonb)
  RETURNS uuid
@@ -17266,7 +17293,7 @@ begin
 end;
 $function$;
 grant execute on function update_export_template(uuid,jsonb) to office_api;
-comment on function update_export_template(uuid,jsonb) is 'Changes a template; fields left out stay unchanged. Returns its id.';
+comment on function update_export_template(uuid,jsonb) is 'Changes a template; omitted fields stay unchanged. Returns its id.';
 
 CREATE OR REPLACE FUNCTION update_notification_preference(id uuid, input notification_preferences, given text[])
  RETURNS notification_preferences
@@ -17367,7 +17394,7 @@ $function$;
 grant execute on function update_resource_booking(uuid,resource_bookings,text[]) to office_api;
 
 comment on function update_resource_booking(uuid,resource_bookings,text[]) is '@guard login
-Changes one''s own booking that is not over; those of others with `resourcebookings.update`. Of a series it changes this one only.';
+Changes a booking that has not ended. Bookings of other users need `resourcebookings.update`. Other bookings of the series stay unchanged.';
 
 CREATE OR REPLACE FUNCTION update_resource_booking_series(id uuid, input resource_bookings, given text[])
  RETURNS SETOF resource_bookings
@@ -17411,7 +17438,7 @@ $function$;
 grant execute on function update_resource_booking_series(uuid,resource_bookings,text[]) to office_api;
 
 comment on function update_resource_booking_series(uuid,resource_bookings,text[]) is '@guard login
-Changes a booking and all later ones of its series: all get its resource, title, attendees and note, and move as far as it moves in the office''s time zone. All or nothing.';
+Changes a booking and all later bookings of its series. All of them get the same resource, title, attendees and note, and are moved by the same amount of time in the office''s time zone. If one booking cannot be changed, none is.';
 
 CREATE OR REPLACE FUNCTION update_role(id uuid, input role_changes, given text[])
  RETURNS roles
@@ -17445,7 +17472,7 @@ $function$;
 grant execute on function update_role(uuid,role_changes,text[]) to office_api;
 
 comment on function update_role(uuid,role_changes,text[]) is '@guard roles.update
-Changes a role; fields left out stay unchanged. Callers can neither add nor remove permissions that they lack.';
+Changes a role; omitted fields stay unchanged. Callers can neither add nor remove permissions that they lack.';
 
 CREATE OR REPLACE FUNCTION update_user(id uuid, input user_changes, given text[])
  RETURNS users
@@ -17492,7 +17519,7 @@ $function$;
 grant execute on function update_user(uuid,user_changes,text[]) to office_api;
 
 comment on function update_user(uuid,user_changes,text[]) is '@guard principal
-Changes a user; fields left out stay unchanged. Users may change their own name, picture, time zone and locale; all else needs `users.update`. A scoped token never changes its owner, even with the scope `users.update`.';
+Changes a user; omitted fields stay unchanged. Users may change their own name, picture, time zone and locale; all other changes need `users.update`. A scoped token cannot change its owner, even with the scope `users.update`.';
 
 CREATE OR REPLACE FUNCTION use_ai_approval(conversation_id text, tool_call_id text)
  RETURNS SETOF ai_approvals
@@ -17579,7 +17606,7 @@ $function$;
 grant execute on function users_away_until(users) to office_api;
 
 comment on function users_away_until(users) is '@computed
-The last day of an absence that the person has today; null for one who is here.';
+The last day of the user''s current absence; null without an absence today.';
 
 CREATE OR REPLACE FUNCTION users_colleagues(person users)
  RETURNS SETOF users
@@ -17611,7 +17638,7 @@ grant execute on function users_display_locale(users) to office_api;
 comment on function users_display_locale(users) is '@computed
 @list off
 @notNull
-The locale in which the user reads dates and numbers: their own, or that of the office.';
+The locale for the user''s dates and numbers: the locale of the user, or of the office.';
 
 CREATE OR REPLACE FUNCTION users_last_login_at(person users)
  RETURNS timestamp with time zone

@@ -299,7 +299,8 @@ comment on column invitations.email is '@personal user_id
 @list 1
 @widget email
 The e-mail address of the invited person.';
-comment on column invitations.role_id is 'The id of the user''s role; the role may have been deleted since.';
+comment on column invitations.role_id is '@list 3
+The role that the user gets; it may have been deleted since.';
 comment on column invitations.state is '@internal
 @auditName status
 The stored state; `status` also considers the time.';

@@ -504,6 +504,8 @@ create index customer_notes_customer_id_idx on customer_notes (customer_id, crea
 create index customer_notes_author_user_id_idx on customer_notes (author_user_id);
 create index customer_notes_body_search_idx on customer_notes using gin (search_text(body) extensions.gin_trgm_ops);
 comment on table customer_notes is '@group Sales 22
+@searchCollection customer_notes
+@searchSort created_at desc
 @label body created_at
 @title Customer notes
 @read customers.read
@@ -520,6 +522,7 @@ comment on column customer_notes.customer_id is '@list 2
 @title Customer
 The customer.';
 comment on column customer_notes.body is '@personal customer_id
+@searchIndex searchable
 @title Note
 @list 1
 @widget long
@@ -529,10 +532,12 @@ comment on column customer_notes.author_user_id is '@mutations off
 @list 3
 @title Author
 The user who created the note; null if the user was deleted.';
-comment on column customer_notes.created_at is '@title Written
+comment on column customer_notes.created_at is '@searchIndex filter sort
+@title Written
 @list 4';
 comment on constraint customer_notes_body_check on customer_notes is 'must be 1 to 10000 characters, not only spaces';
-comment on constraint customer_notes_customer_id_fkey on customer_notes is '@forwardBehavior +singularRelation:resource:single
+comment on constraint customer_notes_customer_id_fkey on customer_notes is '@searchIndex name searchable
+@forwardBehavior +singularRelation:resource:single
 @fieldName customer
 @backwardBehavior +manyRelation:resource:connection
 @foreignConnectionFieldName notes';

@@ -88,6 +88,8 @@ create index resource_bookings_booked_by_user_id_idx on resource_bookings (booke
 create index resource_bookings_title_idx on resource_bookings using gin (search_text(title) extensions.gin_trgm_ops);
 create index resource_bookings_series_id_idx on resource_bookings (series_id, starts_at);
 comment on table resource_bookings is '@group Office 56
+@searchCollection bookings
+@searchSort starts_at desc
 @title Bookings
 @titleOne Booking
 @read login
@@ -104,24 +106,30 @@ comment on column resource_bookings.booked_by_user_id is '@mutations off
 @title User
 The user who booked the resource.';
 comment on column resource_bookings.booked_by_name is '@personal booked_by_user_id
+@searchIndex searchable
 @mutations off
 @list 5
 @title Booked by
 The name of the person who booked the resource, at the time of the booking; without a name, the part of the e-mail address before the @. Every reader of the booking can see it.';
 comment on column resource_bookings.title is '@list 1
+@searchIndex searchable sort
 @search word
 The purpose of the booking.';
 comment on column resource_bookings.resource_id is '@list 2';
 comment on column resource_bookings.starts_at is '@list 3
+@searchIndex filter sort
 @title From
 When the booking starts.';
 comment on column resource_bookings.ends_at is '@list 4
+@searchIndex filter
 @title Until
 When the booking ends, at most 31 days after its start.';
 comment on column resource_bookings.attendees is 'The number of attendees, at most the capacity of the resource.';
 comment on column resource_bookings.note is '@widget long
+@searchIndex searchable
 A note for colleagues.';
 comment on column resource_bookings.status is '@mutations off
+@searchIndex facet
 @list 6
 @tone BOOKED ok
 @tone CANCELLED bad
@@ -145,7 +153,8 @@ comment on constraint resource_bookings_note_check on resource_bookings is 'must
 comment on constraint resource_bookings_repeat_weeks_check on resource_bookings is 'must be 1 or 2';
 comment on constraint resource_bookings_series_check on resource_bookings is 'must be given together with the other fields of a series';
 comment on constraint resource_bookings_overlap_excl on resource_bookings is 'The resource is booked at that time already.';
-comment on constraint resource_bookings_resource_id_fkey on resource_bookings is '@forwardBehavior +singularRelation:resource:single
+comment on constraint resource_bookings_resource_id_fkey on resource_bookings is '@searchIndex name searchable facet
+@forwardBehavior +singularRelation:resource:single
 @notNull
 @backwardBehavior +manyRelation:resource:connection
 @foreignConnectionFieldName bookings';
