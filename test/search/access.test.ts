@@ -158,7 +158,8 @@ describe("the search access of a browser", () => {
     const { errors } = await config(type, search.staff.token);
     expect(errors).toMatchObject([
       {
-        message: "type must be one of campaigns, customers, documentation, orders, products",
+        message:
+          "type must be one of bookings, campaigns, customer_notes, customers, documentation, orders, products",
         extensions: { code: "BAD_USER_INPUT", path: ["type"] },
       },
     ]);

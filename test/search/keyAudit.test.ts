@@ -54,7 +54,7 @@ test("records a key of the global search with all its collections, once", async 
       type: "SearchKey",
       metadata: {
         field: "globalSearchConfig",
-        collections: ["campaigns", "customers", "orders", "products"],
+        collections: ["campaigns", "customer_notes", "customers", "orders", "products"],
       },
     },
   ]);
