@@ -2241,7 +2241,7 @@ comment on constraint erp_mapping_rules_code_check on erp_mapping_rules is 'must
 comment on constraint erp_mapping_rules_key_check on erp_mapping_rules is 'must be 1 to 100 visible characters without spaces at its ends';
 comment on constraint erp_mapping_rules_key_key on erp_mapping_rules is 'There is a rule for this code and key already.';
 comment on constraint erp_mapping_rules_note_check on erp_mapping_rules is 'must be 2000 characters at most';
-comment on constraint erp_mapping_rules_target_check on erp_mapping_rules is 'must be given, unless isIgnored is true: then it must be left out';
+comment on constraint erp_mapping_rules_target_check on erp_mapping_rules is 'is required, or must be omitted when isIgnored is true';
 
 create table erp_mapping_targets (
   id uuid not null default uuidv7(),
@@ -5431,7 +5431,7 @@ grant execute on function absence_balances(integer,uuid) to office_api;
 
 comment on function absence_balances(integer,uuid) is '@guard login
 @argument year The calendar year.
-@argument user_id Whose; the caller by default. Others need `absences.read` or `absences.update`.
+@argument user_id The user whose balances to read; the caller by default. Other users need `absences.read` or `absences.update`.
 The working days of a year on which a user is absent, by reason.';
 
 CREATE OR REPLACE FUNCTION absence_to_change(id uuid, is_decision boolean)
@@ -5927,7 +5927,7 @@ grant execute on function approve_absence(uuid,text) to office_api;
 
 comment on function approve_absence(uuid,text) is '@guard login absences.update
 @action
-@argument note What to say about it.
+@argument note A note about the decision, for the person.
 Approves the requested absence of a colleague. All colleagues then see the period as away.';
 
 CREATE OR REPLACE FUNCTION as_decimal(value text, digits integer)
@@ -7529,7 +7529,7 @@ $function$;
 grant execute on function create_erp_mapping_rule(erp_mapping_rules,boolean) to office_api;
 
 comment on function create_erp_mapping_rule(erp_mapping_rules,boolean) is '@guard erpsync.run
-@argument recheck Whether to queue the re-import of all orders with a mapping gap, as `recheckErpOrderImportIssues`.
+@argument recheck Whether to queue the re-import of all orders with a mapping issue, as `recheckErpOrderImportIssues`.
 Creates a mapping rule. The rule clears the issues with its code and key when their orders are next imported.';
 
 CREATE OR REPLACE FUNCTION create_export_template(input jsonb)
@@ -7792,7 +7792,7 @@ grant execute on function decline_absence(uuid,text) to office_api;
 
 comment on function decline_absence(uuid,text) is '@guard login absences.update
 @action bad
-@argument note What to say about it.
+@argument note A note about the decision, for the person.
 Declines the requested absence of a colleague.';
 
 CREATE OR REPLACE FUNCTION default_notification_mail(kind notification_kind)
@@ -10027,10 +10027,10 @@ $function$;
 grant execute on function free_resources(timestamp with time zone,timestamp with time zone,resource_kind,integer) to office_api;
 
 comment on function free_resources(timestamp with time zone,timestamp with time zone,resource_kind,integer) is '@guard login
-@argument from The beginning of the time in question.
-@argument to Its end.
+@argument from The start of the period.
+@argument to The end of the period.
 @argument kind Only resources of this kind.
-@argument capacity Only resources for at least so many people.
+@argument capacity Only resources with at least this capacity, in people.
 The resources without a booking in the given period, by name.';
 
 CREATE OR REPLACE FUNCTION given_values(input jsonb, given text[], required text[])
@@ -11302,8 +11302,8 @@ $function$;
 grant execute on function mark_notifications_read(uuid[],boolean) to office_api;
 
 comment on function mark_notifications_read(uuid[],boolean) is '@guard login
-@argument ids Which ones, 1000 at most.
-@argument all All of the caller''s, instead of `ids`.
+@argument ids The notifications to mark, 1000 at most.
+@argument all Whether to mark all of the caller''s, instead of `ids`.
 Marks notifications as read, and returns the number of those that were unread.';
 
 CREATE OR REPLACE FUNCTION mark_superseded_orders(numbers text[])
@@ -16455,7 +16455,7 @@ begin
   new.target := normalize_name(new.target);
   new.note := trim_to_null(new.note);
   if (new.target is null) <> new.is_ignored then
-    perform fail('OF400', 'target must be given, unless isIgnored is true: then it must be left out', '{"path": ["input", "target"]}');
+    perform fail('OF400', 'target is required, or must be omitted when isIgnored is true', '{"path": ["input", "target"]}');
   end if;
   if new.target is not null
     and not exists (select from erp_mapping_targets t where t.code = new.code and t.value = new.target)

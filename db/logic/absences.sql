@@ -220,7 +220,7 @@ end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function approve_absence is '@guard login absences.update
 @action
-@argument note What to say about it.
+@argument note A note about the decision, for the person.
 Approves the requested absence of a colleague. All colleagues then see the period as away.';
 
 create or replace function decline_absence(id uuid, note text default null) returns absences as $$
@@ -230,7 +230,7 @@ end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function decline_absence is '@guard login absences.update
 @action bad
-@argument note What to say about it.
+@argument note A note about the decision, for the person.
 Declines the requested absence of a colleague.';
 
 create or replace function away_days(starts_on date, ends_on date) returns setof absence_day as $$
@@ -281,7 +281,7 @@ end;
 $$ language plpgsql stable;
 comment on function absence_balances is '@guard login
 @argument year The calendar year.
-@argument user_id Whose; the caller by default. Others need `absences.read` or `absences.update`.
+@argument user_id The user whose balances to read; the caller by default. Other users need `absences.read` or `absences.update`.
 The working days of a year on which a user is absent, by reason.';
 
 grant execute on function create_absence, enter_absence, update_absence, cancel_absence, approve_absence, decline_absence,

@@ -259,10 +259,10 @@ begin
 end;
 $$ language plpgsql stable security definer set search_path from current;
 comment on function free_resources is '@guard login
-@argument from The beginning of the time in question.
-@argument to Its end.
+@argument from The start of the period.
+@argument to The end of the period.
 @argument kind Only resources of this kind.
-@argument capacity Only resources for at least so many people.
+@argument capacity Only resources with at least this capacity, in people.
 The resources without a booking in the given period, by name.';
 
 grant execute on function create_resource_booking, update_resource_booking, update_resource_booking_series, cancel_resource_booking,

@@ -38,7 +38,7 @@ begin
   new.target := normalize_name(new.target);
   new.note := trim_to_null(new.note);
   if (new.target is null) <> new.is_ignored then
-    perform fail('OF400', 'target must be given, unless isIgnored is true: then it must be left out', '{"path": ["input", "target"]}');
+    perform fail('OF400', 'target is required, or must be omitted when isIgnored is true', '{"path": ["input", "target"]}');
   end if;
   if new.target is not null
     and not exists (select from erp_mapping_targets t where t.code = new.code and t.value = new.target)
@@ -72,7 +72,7 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function create_erp_mapping_rule is '@guard erpsync.run
-@argument recheck Whether to queue the re-import of all orders with a mapping gap, as `recheckErpOrderImportIssues`.
+@argument recheck Whether to queue the re-import of all orders with a mapping issue, as `recheckErpOrderImportIssues`.
 Creates a mapping rule. The rule clears the issues with its code and key when their orders are next imported.';
 grant execute on function create_erp_mapping_rule to office_api;
 

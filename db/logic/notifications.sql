@@ -142,8 +142,8 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function mark_notifications_read is '@guard login
-@argument ids Which ones, 1000 at most.
-@argument all All of the caller''s, instead of `ids`.
+@argument ids The notifications to mark, 1000 at most.
+@argument all Whether to mark all of the caller''s, instead of `ids`.
 Marks notifications as read, and returns the number of those that were unread.';
 
 create or replace function mark_notification_read(id uuid) returns notifications as $$

@@ -207,7 +207,7 @@ comment on constraint erp_mapping_rules_code_check on erp_mapping_rules is
 comment on constraint erp_mapping_rules_key_check on erp_mapping_rules is
   'must be 1 to 100 visible characters without spaces at its ends';
 comment on constraint erp_mapping_rules_target_check on erp_mapping_rules is
-  'must be given, unless isIgnored is true: then it must be left out';
+  'is required, or must be omitted when isIgnored is true';
 comment on constraint erp_mapping_rules_note_check on erp_mapping_rules is 'must be 2000 characters at most';
 
 create type erp_sync_run_kind as enum ('IMPORT', 'RECHECK', 'DATA_RECHECK', 'ORDER');

@@ -77,7 +77,7 @@ describe("mapping rules", () => {
     [
       { isIgnored: true },
       ["input", "target"],
-      /^target must be given, unless isIgnored is true: then it must be left out/,
+      /^target is required, or must be omitted when isIgnored is true/,
     ],
   ])("with %j are rejected with the field", async (changes, path, message) => {
     expect(refusal(await create({ ...glass, ...changes }))).toEqual({
