@@ -73,7 +73,11 @@ describe("mapping rules", () => {
     ],
     [{ code: "size.unmapped" }, ["input", "code"], /^code must be line_kind.unmapped, /],
     [{ key: " " }, ["input", "key"], /^key is required/],
-    [{ target: null }, ["input", "target"], /^target must be given, unless isIgnored is true/],
+    [
+      { target: null },
+      ["input", "target"],
+      /^target is required, or must be omitted when isIgnored is true/,
+    ],
     [
       { isIgnored: true },
       ["input", "target"],
