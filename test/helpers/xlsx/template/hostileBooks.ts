@@ -175,7 +175,6 @@ export const HOSTILE_BOOKS: readonly HostileBook[] = [
   {
     name: "merged ranges over one another",
     most: 9_900,
-    refused: "S!",
     make: (size) =>
       book(
         rowsOf(size, (name) => inline(name, "{{name}}")),
@@ -258,7 +257,8 @@ export const HOSTILE_BOOKS: readonly HostileBook[] = [
   },
   {
     name: "functions with many arguments",
-    most: 200,
+    // As much as the budget for formulas permits.
+    most: 90,
     make: formulas(() => `SUM(${"B2,".repeat(1_000)}B2)`),
   },
   {
