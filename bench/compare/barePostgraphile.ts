@@ -6,6 +6,7 @@ import { postgraphile } from "postgraphile";
 import { makePgService } from "postgraphile/adaptors/pg";
 import { grafserv } from "postgraphile/grafserv/express/v4";
 import { PostGraphileAmberPreset } from "postgraphile/presets/amber";
+import { jsonPgSmartTags } from "postgraphile/utils";
 
 // PostGraphile with default settings, as the owner of the same tables: no login, no policies, no audit of reads.
 const pool = new pg.Pool({
@@ -13,9 +14,21 @@ const pool = new pg.Pool({
   max: 10,
   options: "-c search_path=backoffice,extensions",
 });
+// Its name for the column `id` is `rowId` as well, and with two of them it leaves out most root fields.
+const renamed = { tags: { name: "changedRowId" } };
+const tags = jsonPgSmartTags({
+  version: 1,
+  config: {
+    attribute: {
+      "backoffice.search_watch_notices.row_id": renamed,
+      "backoffice.watched_changes.row_id": renamed,
+    },
+  },
+});
 const instance = postgraphile({
   extends: [PostGraphileAmberPreset, PgSimplifyInflectionPreset],
   disablePlugins: ["NodePlugin"],
+  plugins: [tags],
   pgServices: [makePgService({ pool, schemas: ["backoffice"] })],
   // Without our functions, whose fields would collide with its own.
   schema: {
