@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { parseArgs } from "node:util";
 import pg from "pg";
 import type { Config } from "../config.ts";
-import { setAsideSchema } from "./putAside.ts";
+import { writeSettingsFile } from "./writeSettingsFile.ts";
 import { endLogins, rotateLogins } from "./rotateLogins.ts";
 import { CommandError, runCommand, withPool } from "./runCommand.ts";
 
@@ -87,7 +87,7 @@ async function workflow(
     );
   const made = `whsec_${randomBytes(32).toString("base64")}`;
   const kept = finish ? [newest] : [made, newest];
-  await setAsideSchema(file, [`PRODUCT_SYNC_WORKFLOW_SECRET=${kept.join(",")}`]);
+  await writeSettingsFile(file, [`PRODUCT_SYNC_WORKFLOW_SECRET=${kept.join(",")}`]);
   say(
     finish
       ? `Restart the workers with the settings of ${file}: they sign with the newer secret only`

@@ -10,7 +10,7 @@ import {
   loginsOf,
   roleOfLogin,
 } from "../postgres/logins.ts";
-import { setAsideSchema } from "./putAside.ts";
+import { writeSettingsFile } from "./writeSettingsFile.ts";
 import { CommandError } from "./runCommand.ts";
 
 // All statements read the catalogue.
@@ -71,7 +71,7 @@ export async function rotateLogins(config: Config, file: string | undefined): Pr
       address.password = made.get(role)?.password ?? "";
       return `${setting}=${address.href}`;
     });
-    await setAsideSchema(file, lines);
+    await writeSettingsFile(file, lines);
     const statements = [...made].map(([role, { login, password }]) =>
       enableLoginSql(login, role, password),
     );

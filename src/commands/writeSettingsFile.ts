@@ -5,7 +5,7 @@ import { CommandError } from "./runCommand.ts";
  * Writes settings to a new file that only this user can read.
  * @throws CommandError when no file is named or the file exists
  */
-export async function setAsideSchema(
+export async function writeSettingsFile(
   file: string | undefined,
   lines: readonly string[],
 ): Promise<void> {
