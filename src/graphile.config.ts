@@ -20,7 +20,7 @@ import { SqlJsonMePlugin, makeAuthPlugin } from "./plugins/AuthPlugin.ts";
 import { makeLoginOptionsPlugin } from "./plugins/LoginOptionsPlugin.ts";
 import { makeLoginPlugin } from "./plugins/LoginPlugin.ts";
 import { makeCalendarFeedsPlugin } from "./plugins/CalendarFeedsPlugin.ts";
-import { ConsoleCataloguePlugin, makeConsolePlugin } from "./plugins/ConsolePlugin.ts";
+import { ConsoleMetadataPlugin, makeConsolePlugin } from "./plugins/ConsolePlugin.ts";
 import { ColumnRulesPlugin } from "./plugins/ColumnRulesPlugin.ts";
 import { ConnectionsPlugin } from "./plugins/ConnectionsPlugin.ts";
 import { DescriptionsPlugin } from "./plugins/DescriptionsPlugin.ts";
@@ -150,7 +150,7 @@ export function makePreset(options: PresetOptions): GraphileConfig.Preset {
       SqlJsonAuditPlugin,
       SqlJsonMePlugin,
       SearchFieldsPlugin,
-      ConsoleCataloguePlugin,
+      ConsoleMetadataPlugin,
       makeConsolePlugin(config.console),
       SearchWatchesPlugin,
       SuggestionsPlugin,

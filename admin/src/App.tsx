@@ -27,5 +27,5 @@ export function App(): ReactNode {
     );
   if (entities.isPending) return null;
   if (isUnauthenticated(entities.error)) return <LoginPage />;
-  return <Failure error={entities.error} onAgain={() => void entities.refetch()} />;
+  return <Failure error={entities.error} onRetry={() => void entities.refetch()} />;
 }

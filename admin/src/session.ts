@@ -1,9 +1,9 @@
 import { MutationCache, QueryCache, QueryClient } from "@tanstack/react-query";
 import { useSyncExternalStore } from "react";
 import { ask } from "./api/ask.ts";
-import { catalogueDocument } from "./api/documents.ts";
+import { metadataDocument } from "./api/documents.ts";
 import { ApiError, isUnauthenticated } from "./api/errors.ts";
-import { type Catalogue, Entities } from "./meta/catalogue.ts";
+import { type ConsoleMetadata, Entities } from "./meta/entities.ts";
 import { setLocale } from "./text/locale.ts";
 
 /** `ended`: the session expired or was revoked while a page is open. */
@@ -35,7 +35,7 @@ function noteError(error: unknown): void {
 export const queryClient = new QueryClient({
   queryCache: new QueryCache({
     onError: (error, query) => {
-      // Without a catalogue no page is open, so the login page is shown instead of the dialog.
+      // Without metadata no page is open, so the login page is shown instead of the dialog.
       if (query.queryKey[0] !== "console") noteError(error);
     },
     onSuccess: (_data, query) => {
@@ -56,15 +56,15 @@ export const queryClient = new QueryClient({
   },
 });
 
-const catalogueKey = "console.catalogue";
+const metadataStorageKey = "console.catalogue";
 
-function keptCatalogue(): Catalogue | null {
+function readCachedMetadata(): ConsoleMetadata | null {
   try {
-    const text = localStorage.getItem(catalogueKey);
+    const text = localStorage.getItem(metadataStorageKey);
     if (text === null) return null;
-    const kept = JSON.parse(text) as { build: string; catalogue: Catalogue };
-    // A catalogue cached by another build may have another format.
-    return kept.build === build ? kept.catalogue : null;
+    const cached = JSON.parse(text) as { build: string; metadata: ConsoleMetadata };
+    // Metadata cached by another build may have another format.
+    return cached.build === build ? cached.metadata : null;
   } catch {
     return null;
   }
@@ -73,30 +73,30 @@ function keptCatalogue(): Catalogue | null {
 /** The URL of this script, which contains a hash of its content. */
 const build = import.meta.url;
 
-/** Fetches the catalogue, or uses the cached one when the service confirms that it is current. */
+/** Fetches the metadata, or uses the cached copy when the service confirms that it is current. */
 export async function fetchEntities(signal: AbortSignal): Promise<Entities> {
-  const kept = keptCatalogue();
+  const cached = readCachedMetadata();
   const { me, console: fresh } = await ask<{
     me: { displayLocale: string } | null;
-    console: Catalogue | null;
-  }>(catalogueDocument, { ifNot: kept?.version ?? null }, { signal });
-  const catalogue = fresh ?? kept;
+    console: ConsoleMetadata | null;
+  }>(metadataDocument, { ifNot: cached?.version ?? null }, { signal });
+  const metadata = fresh ?? cached;
   if (me !== null) setLocale(me.displayLocale);
-  if (catalogue === null) throw new Error("The service gave no catalogue.");
-  if (fresh !== null) keep({ build, catalogue: fresh });
-  return new Entities(catalogue);
+  if (metadata === null) throw new Error("The service returned no metadata.");
+  if (fresh !== null) cacheMetadata({ build, metadata: fresh });
+  return new Entities(metadata);
 }
 
-function keep(value: { build: string; catalogue: Catalogue }): void {
+function cacheMetadata(value: { build: string; metadata: ConsoleMetadata }): void {
   try {
-    localStorage.setItem(catalogueKey, JSON.stringify(value));
+    localStorage.setItem(metadataStorageKey, JSON.stringify(value));
   } catch {
-    // Storage is full or disabled: the next start fetches the whole catalogue.
+    // Storage is full or disabled: the next start fetches the metadata again.
   }
 }
 
 /** Removes the cached data of the user who logs out. */
 export function forgetSession(): void {
-  localStorage.removeItem(catalogueKey);
+  localStorage.removeItem(metadataStorageKey);
   queryClient.clear();
 }

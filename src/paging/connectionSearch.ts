@@ -2,7 +2,7 @@ import { LRUCache } from "lru-cache";
 import { sql } from "postgraphile/pg-sql2";
 import { badUserInput } from "../errors/PublicError.ts";
 import { QuerySyntaxError } from "../query/QuerySyntaxError.ts";
-import type { SearchTable } from "../query/catalogue.ts";
+import type { SearchTable } from "../query/searchTable.ts";
 import type { Condition } from "../query/compile.ts";
 import { compileQuery } from "../query/compile.ts";
 import type { QueryNode } from "../query/ast.ts";

@@ -1,7 +1,7 @@
 import type { PgResource } from "postgraphile/@dataplan/pg";
 import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
-import type { SearchTable } from "../query/catalogue.ts";
+import type { SearchTable } from "../query/searchTable.ts";
 import type { SearchKind } from "../query/searchKind.ts";
 import type { OrderColumn } from "./defaultOrder.ts";
 import { defaultOrder, orderSql } from "./defaultOrder.ts";

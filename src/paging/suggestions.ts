@@ -2,7 +2,7 @@ import type { PgCodecWithAttributes, PgResource } from "postgraphile/@dataplan/p
 import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
 import { bindValue } from "../query/bind.ts";
-import type { SearchField, SearchTable } from "../query/catalogue.ts";
+import type { SearchField, SearchTable } from "../query/searchTable.ts";
 import {
   beginsWithExactly,
   beginsWithText,

@@ -8,7 +8,7 @@ import { innerCodec, isHidden } from "../schema/columns.ts";
 import { LARGEST_GROUPS, checkGroups } from "../paging/groupArguments.ts";
 import { checkOffset } from "../paging/pageArguments.ts";
 import { hasPages } from "../schema/listedTables.ts";
-import { plainWords } from "../schema/plainWords.ts";
+import { replaceLibraryDescription } from "../schema/libraryDescriptions.ts";
 
 declare global {
   namespace GraphileBuild {
@@ -116,7 +116,9 @@ export const AggregatesPlugin: GraphileConfig.Plugin = {
         if (scope.isPgAggregateType && scope.pgAggregateSpec)
           return {
             ...config,
-            description: plainWords(`${scope.pgAggregateSpec.HumanLabel} aggregates`),
+            description: replaceLibraryDescription(
+              `${scope.pgAggregateSpec.HumanLabel} aggregates`,
+            ),
           };
         return config;
       },

@@ -12,7 +12,7 @@ import {
 } from "postgraphile/grafast";
 import type { FieldArgs, FieldPlanResolver, Step } from "postgraphile/grafast";
 import { sql } from "postgraphile/pg-sql2";
-import type { SearchTable } from "../query/catalogue.ts";
+import type { SearchTable } from "../query/searchTable.ts";
 import { describeQueryValues, describeSearch } from "../query/describe.ts";
 import { filterField } from "../query/filters.ts";
 import { type Bound, checkCursor } from "../paging/cursors.ts";

@@ -4,41 +4,41 @@ import { context, lambda } from "postgraphile/grafast";
 import type { FieldArgs, Step } from "postgraphile/grafast";
 import { extendSchema } from "postgraphile/utils";
 import type { RequestInfo } from "../auth/identity.ts";
-import { makeCatalogue } from "../schema/consoleCatalogue.ts";
-import type { CatalogueEntity } from "../schema/consoleEntity.ts";
+import { buildConsoleMetadata } from "../schema/consoleMetadata.ts";
+import type { ConsoleEntity } from "../schema/consoleEntity.ts";
 import { consoleTypeDefs } from "../schema/consoleTypeDefs.ts";
-import { openCatalogue } from "../schema/openCatalogue.ts";
+import { filterConsoleMetadata } from "../schema/filterConsoleMetadata.ts";
 import { resource } from "../schema/resource.ts";
 
 declare global {
   namespace GraphileBuild {
     interface Build {
       /** The tables with a list at the root; filled when the schema is complete. */
-      consoleCatalogue: { entities: CatalogueEntity[]; version: string };
+      consoleMetadata: { entities: ConsoleEntity[]; version: string };
     }
   }
 }
 
-/** The number of cached catalogues, one for each set of permissions. */
-const keptCallers = 200;
+/** The number of cached metadata objects, one for each set of permissions. */
+const maxCachedPermissionSets = 200;
 
-/** Builds the catalogue when the schema is complete. */
-export const ConsoleCataloguePlugin: GraphileConfig.Plugin = {
-  name: "ConsoleCataloguePlugin",
+/** Builds the metadata of the console when the schema is complete. */
+export const ConsoleMetadataPlugin: GraphileConfig.Plugin = {
+  name: "ConsoleMetadataPlugin",
   version: "1.0.0",
   schema: {
     hooks: {
       build(build) {
         return build.extend(
           build,
-          { consoleCatalogue: { entities: [], version: "" } },
-          "ConsoleCataloguePlugin: what `console` describes",
+          { consoleMetadata: { entities: [], version: "" } },
+          "ConsoleMetadataPlugin: what `console` describes",
         );
       },
       finalize(schema, build) {
-        const entities = makeCatalogue(build, schema);
-        build.consoleCatalogue.entities = entities;
-        build.consoleCatalogue.version = digest(entities);
+        const entities = buildConsoleMetadata(build, schema);
+        build.consoleMetadata.entities = entities;
+        build.consoleMetadata.version = digest(entities);
         return schema;
       },
     },
@@ -55,13 +55,15 @@ type Caller = Pick<RequestInfo, "identity" | "hasToken">;
 export function makeConsolePlugin({ title }: { title: string }): GraphileConfig.Plugin {
   return extendSchema((build) => {
     const users = resource(build, "users");
-    const answers = new LRUCache<string, ReturnType<typeof answerFor>>({ max: keptCallers });
+    const answers = new LRUCache<string, ReturnType<typeof answerFor>>({
+      max: maxCachedPermissionSets,
+    });
 
     const answerFor = (caller: Caller, permissions: readonly string[]) => {
       const content = {
         title,
         me: { permissions },
-        ...openCatalogue(build.consoleCatalogue.entities, caller),
+        ...filterConsoleMetadata(build.consoleMetadata.entities, caller),
       };
       return { ...content, version: digest(content) };
     };
@@ -69,10 +71,10 @@ export function makeConsolePlugin({ title }: { title: string }): GraphileConfig.
     const answer = (caller: Caller) => {
       const permissions = [...(caller.identity?.permissions ?? [])].toSorted();
       const isSession = caller.identity?.sessionId !== null;
-      const key = [build.consoleCatalogue.version, isSession, ...permissions].join(" ");
+      const key = [build.consoleMetadata.version, isSession, ...permissions].join(" ");
       const found = answers.get(key) ?? answerFor(caller, permissions);
       answers.set(key, found);
-      // Includes the user, so that a browser does not reuse the cached catalogue of the previous user.
+      // Includes the user, so that a browser does not reuse the cached metadata of the previous user.
       return { ...found, version: digest([found.version, caller.identity?.userId]) };
     };
 

@@ -1,22 +1,22 @@
 import type { PgCodecWithAttributes, PgResource } from "postgraphile/@dataplan/pg";
 import { lookUpKey } from "../schema/lookUpKey.ts";
-import { plainWords } from "../schema/plainWords.ts";
+import { replaceLibraryDescription } from "../schema/libraryDescriptions.ts";
 
 /** Common columns that need no comment. */
-const usualColumns: Record<string, string> = {
+const commonColumns: Record<string, string> = {
   id: "The unique id.",
   created_at: "When the row was created.",
   updated_at: "When the row was last changed.",
 };
 
 /** Common arguments that need no comment. */
-const usualArguments: Record<string, string> = {
+const commonArguments: Record<string, string> = {
   id: "The id of the row.",
   input: "The input values.",
 };
 
 /** The description of a reference such as `user_id` or `userId`. */
-function ofReference(name: string): string | undefined {
+function describeReference(name: string): string | undefined {
   const referred = /^(\w+?)(?:_id|Id)$/.exec(name)?.[1];
   return referred && `The id of the ${referred.replace(/_|(?=[A-Z])/g, " ").toLowerCase()}.`;
 }
@@ -34,32 +34,34 @@ export const DescriptionsPlugin: GraphileConfig.Plugin = {
   version: "1.0.0",
   schema: {
     hooks: {
-      GraphQLObjectType: inPlainWords,
-      GraphQLEnumType: inPlainWords,
-      GraphQLScalarType: inPlainWords,
+      GraphQLObjectType: replaceDescription,
+      GraphQLEnumType: replaceDescription,
+      GraphQLScalarType: replaceDescription,
 
       GraphQLObjectType_fields_field(field, build, { scope, Self }) {
         const own = describe(build, scope, Self.name);
-        return own === undefined ? inPlainWords(field) : { ...field, description: own };
+        return own === undefined ? replaceDescription(field) : { ...field, description: own };
       },
 
       GraphQLObjectType_fields_field_args_arg(arg, _build, { scope }) {
         const description =
-          arg.description ?? usualArguments[scope.argName] ?? ofReference(scope.argName);
+          arg.description ?? commonArguments[scope.argName] ?? describeReference(scope.argName);
         return description === undefined ? arg : { ...arg, description };
       },
 
       GraphQLInputObjectType_fields_field(field, _build, { scope }) {
-        const description = field.description ?? ofReference(scope.fieldName);
+        const description = field.description ?? describeReference(scope.fieldName);
         return description === undefined ? field : { ...field, description };
       },
     },
   },
 };
 
-function inPlainWords<T extends { description?: string | null | undefined }>(described: T): T {
+function replaceDescription<T extends { description?: string | null | undefined }>(
+  described: T,
+): T {
   return described.description
-    ? { ...described, description: plainWords(described.description) }
+    ? { ...described, description: replaceLibraryDescription(described.description) }
     : described;
 }
 
@@ -76,8 +78,8 @@ function describe(
     ).find(([, attribute]) => attribute === pgFieldAttribute)?.[0];
     const { description } = pgFieldAttribute as { description?: string };
     if (description) return description;
-    if (name && usualColumns[name]) return usualColumns[name];
-    return name === undefined ? undefined : ofReference(name);
+    if (name && commonColumns[name]) return commonColumns[name];
+    return name === undefined ? undefined : describeReference(name);
   }
   if (scope.isPgSingleRelationField) {
     const { codec, relationName, registry } = (scope.pgRelationDetails ?? {}) as {

@@ -215,7 +215,7 @@ function restorableFields(
   entity: string,
   caller: Wanted["caller"],
 ): ReadonlySet<string> {
-  const known = build.consoleCatalogue.entities.find(({ name }) => name === entity);
+  const known = build.consoleMetadata.entities.find(({ name }) => name === entity);
   const update = known?.mutations.update;
   if (!known || !update || !passesGuard(update.guard, caller)) return new Set();
   return new Set(known.fields.filter(({ onUpdate }) => onUpdate !== "NO").map(({ name }) => name));

@@ -1,7 +1,7 @@
 import type { FieldArgs, Step } from "postgraphile/grafast";
 import { context, lambda } from "postgraphile/grafast";
 import { extendSchema, gql } from "postgraphile/utils";
-import { listFields } from "../query/catalogue.ts";
+import { listFields } from "../query/searchTable.ts";
 import { hasBeginnings, isOrdered } from "../query/conditions.ts";
 import { listedTables, tableGuard, tableNamed } from "../schema/listedTables.ts";
 import { type Guard, checkGuard } from "../auth/guards.ts";

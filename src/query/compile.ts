@@ -3,8 +3,8 @@ import type { SQL } from "postgraphile/pg-sql2";
 import type { AndNode, OrNode, QueryNode, RelatedNode, TermNode, WordNode } from "./ast.ts";
 import { type Bind, bindValue } from "./bind.ts";
 import { QuerySyntaxError } from "./QuerySyntaxError.ts";
-import type { SearchRelation, SearchTable } from "./catalogue.ts";
-import { resolveField, resolveRelation, wordFields } from "./catalogue.ts";
+import type { SearchRelation, SearchTable } from "./searchTable.ts";
+import { resolveField, resolveRelation, wordFields } from "./searchTable.ts";
 import { conditionOf, conditionWithin } from "./conditions.ts";
 import { rejectOperatorCharacters } from "./rejectOperatorCharacters.ts";
 import {

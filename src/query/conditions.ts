@@ -1,7 +1,7 @@
 import { sql } from "postgraphile/pg-sql2";
 import type { TermNode } from "./ast.ts";
 import type { Test } from "./bind.ts";
-import type { FieldKind, SearchField } from "./catalogue.ts";
+import type { FieldKind, SearchField } from "./searchTable.ts";
 import { listCondition } from "./listSql.ts";
 import type { Reader } from "./readers.ts";
 import { readerOf } from "./readers.ts";

@@ -1,5 +1,5 @@
-import type { ListedField, SearchTable } from "./catalogue.ts";
-import { listFields, wordFields } from "./catalogue.ts";
+import type { ListedField, SearchTable } from "./searchTable.ts";
+import { listFields, wordFields } from "./searchTable.ts";
 import { hasBeginnings, isOrdered, kindName } from "./conditions.ts";
 
 /** The Markdown description of a connection's `query` argument. */

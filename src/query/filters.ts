@@ -6,7 +6,7 @@ import {
   type ListFilter,
   type SearchField,
   type SearchTable,
-} from "./catalogue.ts";
+} from "./searchTable.ts";
 import { parseQuery } from "./parse.ts";
 import { QuerySyntaxError } from "./QuerySyntaxError.ts";
 

@@ -1,7 +1,7 @@
 import { sql } from "postgraphile/pg-sql2";
 import type { QueryValue, TermNode } from "./ast.ts";
 import type { Test } from "./bind.ts";
-import type { SearchField } from "./catalogue.ts";
+import type { SearchField } from "./searchTable.ts";
 import { readerOf } from "./readers.ts";
 import { boundTexts } from "./textSql.ts";
 import { isTime } from "./timeSql.ts";

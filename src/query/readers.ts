@@ -1,7 +1,7 @@
 import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
 import type { QueryValue } from "./ast.ts";
-import type { SearchField } from "./catalogue.ts";
+import type { SearchField } from "./searchTable.ts";
 import {
   parseBigintValue,
   parseBooleanValue,

@@ -1,6 +1,6 @@
 import type { QueryNode, TermNode } from "./ast.ts";
-import type { SearchTable } from "./catalogue.ts";
-import { resolveField, resolveRelation } from "./catalogue.ts";
+import type { SearchTable } from "./searchTable.ts";
+import { resolveField, resolveRelation } from "./searchTable.ts";
 import { excerpt } from "./excerpt.ts";
 import { QuerySyntaxError } from "./QuerySyntaxError.ts";
 

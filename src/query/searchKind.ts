@@ -1,6 +1,6 @@
 import type { QueryNode } from "./ast.ts";
-import type { SearchTable } from "./catalogue.ts";
-import { resolveField, resolveRelation } from "./catalogue.ts";
+import type { SearchTable } from "./searchTable.ts";
+import { resolveField, resolveRelation } from "./searchTable.ts";
 
 /** The kind of a search: words only, other texts too, or neither. */
 export type SearchKind = "words" | "texts" | "values";

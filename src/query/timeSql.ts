@@ -3,7 +3,7 @@ import type { SQL } from "postgraphile/pg-sql2";
 import type { QueryValue, TermNode } from "./ast.ts";
 import type { Bind, Test } from "./bind.ts";
 import { addUnits, startOfDay } from "./calendar.ts";
-import type { FieldKind } from "./catalogue.ts";
+import type { FieldKind } from "./searchTable.ts";
 import { rejectReversedRange } from "./rejectTerm.ts";
 import type { Interval } from "./values.ts";
 import { parseInstantValue } from "./values.ts";

@@ -9,7 +9,7 @@ import {
 } from "graphql";
 import type { PgCodecWithAttributes, PgResource } from "postgraphile/@dataplan/pg";
 import { guardOf } from "../auth/guards.ts";
-import type { CatalogueAction } from "./consoleEntity.ts";
+import type { ConsoleAction } from "./consoleEntity.ts";
 import { titleOf } from "./labels.ts";
 
 /**
@@ -19,8 +19,8 @@ import { titleOf } from "./labels.ts";
 export function actionsByType(
   build: GraphileBuild.Build,
   schema: GraphQLSchema,
-): Map<string, CatalogueAction[]> {
-  const found = new Map<string, CatalogueAction[]>();
+): Map<string, ConsoleAction[]> {
+  const found = new Map<string, ConsoleAction[]>();
   const resources = Object.values(build.pgResources as Record<string, PgResource>);
   for (const resource of resources.toSorted((a, b) => a.name.localeCompare(b.name, "en"))) {
     const tag = resource.parameters && resource.extensions?.tags?.action;
@@ -36,7 +36,7 @@ function actionOf(
   schema: GraphQLSchema,
   resource: PgResource,
   tag: string,
-): { typeName: string; action: CatalogueAction } {
+): { typeName: string; action: ConsoleAction } {
   const refuse = (why: string) =>
     new Error(`The tag @action of the function ${resource.name}: ${why}`);
   const field = schema.getMutationType()?.getFields()[build.inflection.camelCase(resource.name)];
@@ -71,7 +71,7 @@ function conditionOf(
   codec: PgCodecWithAttributes,
   row: GraphQLObjectType,
   tag: string,
-): Pick<CatalogueAction, "onlyIf" | "unless"> | string {
+): Pick<ConsoleAction, "onlyIf" | "unless"> | string {
   const [, word, column = ""] = /\b(if|unless)\s+(\w+)/.exec(tag) ?? [];
   if (word === undefined) return { onlyIf: null, unless: null };
   const name =

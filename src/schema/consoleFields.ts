@@ -17,7 +17,7 @@ import {
 import type { PgResource } from "postgraphile/@dataplan/pg";
 import { type Guard, guardOf } from "../auth/guards.ts";
 import { isHidden } from "./columns.ts";
-import type { CatalogueField, CatalogueMutation, Verb } from "./consoleEntity.ts";
+import type { ConsoleField, ConsoleMutation, Verb } from "./consoleEntity.ts";
 import type { EntityField, FieldKind, FieldUse } from "./entityDescription.ts";
 import { type Named, referenceByName, referencesOf } from "./consoleReferences.ts";
 import { type Table, type Tags, tagText, titleOf } from "./labels.ts";
@@ -38,7 +38,7 @@ const scalarKinds: Readonly<Record<string, FieldKind>> = {
 interface FieldsContext {
   table: Table;
   type: GraphQLObjectType;
-  mutations: Record<Verb, CatalogueMutation | null>;
+  mutations: Record<Verb, ConsoleMutation | null>;
   /** The values of `orderBy` of its list. */
   orders: readonly string[];
   /** The tables that a reference can refer to. */
@@ -50,7 +50,7 @@ export function fieldsOf(
   build: GraphileBuild.Build,
   schema: GraphQLSchema,
   { table, type, mutations, orders, listed }: FieldsContext,
-): CatalogueField[] {
+): ConsoleField[] {
   const { codec } = table;
   const shown = type.getFields();
   const searched = build.searchTable(table as PgResource).fields;
@@ -236,7 +236,7 @@ function useOf(input: GraphQLInputField | undefined): FieldUse {
 
 function inputFields(
   schema: GraphQLSchema,
-  mutation: CatalogueMutation | null,
+  mutation: ConsoleMutation | null,
 ): Record<string, GraphQLInputField> {
   const type = mutation?.inputType == null ? undefined : schema.getType(mutation.inputType);
   return isInputObjectType(type) ? type.getFields() : {};

@@ -1,7 +1,7 @@
 import type { PgCodecWithAttributes, PgResource } from "postgraphile/@dataplan/pg";
 import { type SQL, sql } from "postgraphile/pg-sql2";
 import { badUserInput } from "../errors/PublicError.ts";
-import { type SearchField, type SearchRelation, resolveField } from "../query/catalogue.ts";
+import { type SearchField, type SearchRelation, resolveField } from "../query/searchTable.ts";
 import { QuerySyntaxError } from "../query/QuerySyntaxError.ts";
 import { isHidden } from "./columns.ts";
 import { tagText, titleOf } from "./labels.ts";

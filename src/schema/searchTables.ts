@@ -1,6 +1,6 @@
 import type { PgCodecRelation, PgCodecWithAttributes, PgResource } from "postgraphile/@dataplan/pg";
 import type { SQL } from "postgraphile/pg-sql2";
-import type { ListFilter, SearchField, SearchRelation, SearchTable } from "../query/catalogue.ts";
+import type { ListFilter, SearchField, SearchRelation, SearchTable } from "../query/searchTable.ts";
 import { relationField } from "./relationField.ts";
 import { valuesOf } from "./searchValues.ts";
 

@@ -1,7 +1,7 @@
 import type { GraphQLInputType } from "graphql";
 import type { PgCodec } from "postgraphile/@dataplan/pg";
 import type { SQL } from "postgraphile/pg-sql2";
-import type { FieldKind, SearchField } from "../query/catalogue.ts";
+import type { FieldKind, SearchField } from "../query/searchTable.ts";
 
 /** The values of a column or function, and how conditions compare them. */
 type Values = Pick<SearchField, "kind" | "list" | "type" | "values" | "inputType"> & {

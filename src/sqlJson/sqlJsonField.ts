@@ -5,7 +5,7 @@ import type { SQL } from "postgraphile/pg-sql2";
 import { defaultOrder, eachOnce, missingKey, type OrderColumn } from "../paging/defaultOrder.ts";
 import { isView, lookUpKey } from "../schema/lookUpKey.ts";
 import type { Bind } from "../query/bind.ts";
-import type { SearchTable } from "../query/catalogue.ts";
+import type { SearchTable } from "../query/searchTable.ts";
 import { hasPages } from "../schema/listedTables.ts";
 import type { Table } from "../schema/labels.ts";
 import { hasSummary, versionSql } from "../schema/rowVersion.ts";

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { sql } from "postgraphile/pg-sql2";
-import type { SearchField, SearchTable } from "../../src/query/catalogue.ts";
-import { listFields } from "../../src/query/catalogue.ts";
+import type { SearchField, SearchTable } from "../../src/query/searchTable.ts";
+import { listFields } from "../../src/query/searchTable.ts";
 import { isOrdered } from "../../src/query/conditions.ts";
 import { isTime } from "../../src/query/timeSql.ts";
 import type { TestDatabase } from "../helpers/database.ts";

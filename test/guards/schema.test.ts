@@ -7,7 +7,7 @@ import { buildApi } from "../../db/printApi.ts";
 import { createDatabase } from "../helpers/database.ts";
 import type { TestDatabase } from "../helpers/database.ts";
 import {
-  inPhrases,
+  libraryDescribed,
   looseLists,
   oddNames,
   undescribed,
@@ -42,7 +42,7 @@ describe("the API", () => {
   });
 
   test("replaces the descriptions that libraries generate", () => {
-    expect(inPhrases(api)).toEqual([]);
+    expect(libraryDescribed(api)).toEqual([]);
   });
 
   test("marks its credentials, so that responses with them are not compressed", () => {
@@ -157,7 +157,7 @@ describe("the checks of the API", () => {
           by: Order
         ): String
       }`);
-    expect(inPhrases(generated)).toEqual(["Order", "Query.page"]);
+    expect(libraryDescribed(generated)).toEqual(["Order", "Query.page"]);
   });
 
   test("detect unmarked credentials", () => {

@@ -5,7 +5,7 @@ import type { PgResource } from "postgraphile/@dataplan/pg";
 import { grafast } from "postgraphile/grafast";
 import { developmentPreset } from "../../db/printApi.ts";
 import { poolFor } from "../../src/postgres/pools.ts";
-import type { SearchTable } from "../../src/query/catalogue.ts";
+import type { SearchTable } from "../../src/query/searchTable.ts";
 import type { TestDatabase } from "./database.ts";
 import { hasPages } from "../../src/schema/listedTables.ts";
 import { contextOf, requestOf, sessionWith } from "./requestOf.ts";

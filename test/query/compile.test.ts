@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { sql } from "postgraphile/pg-sql2";
-import type { SearchTable } from "../../src/query/catalogue.ts";
-import { listFields } from "../../src/query/catalogue.ts";
+import type { SearchTable } from "../../src/query/searchTable.ts";
+import { listFields } from "../../src/query/searchTable.ts";
 import { compileQuery } from "../../src/query/compile.ts";
 import { describeSearch } from "../../src/query/describe.ts";
 import { parseQuery } from "../../src/query/parse.ts";

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type pg from "pg";
 import { sql } from "postgraphile/pg-sql2";
-import type { SearchTable } from "../../src/query/catalogue.ts";
+import type { SearchTable } from "../../src/query/searchTable.ts";
 import { compileQuery } from "../../src/query/compile.ts";
 import { parseQuery } from "../../src/query/parse.ts";
 import type { TestDatabase } from "../helpers/database.ts";

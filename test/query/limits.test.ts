@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { GraphQLString } from "graphql";
 import { sql } from "postgraphile/pg-sql2";
-import type { SearchField, SearchTable } from "../../src/query/catalogue.ts";
+import type { SearchField, SearchTable } from "../../src/query/searchTable.ts";
 import { compileQuery } from "../../src/query/compile.ts";
 import { cpuTime, measureUntilBelow } from "../helpers/cpuTime.ts";
 import { parseQuery } from "../../src/query/parse.ts";

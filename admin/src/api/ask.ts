@@ -40,7 +40,7 @@ export function onReachability(listener: Listener): () => void {
 
 export const currentReachability = (): Reachability => reachability;
 
-function note(state: Reachability): void {
+function setReachability(state: Reachability): void {
   if (state === reachability) return;
   reachability = state;
   for (const listener of listeners) listener(state);
@@ -84,15 +84,15 @@ async function send(request: RequestInit): Promise<Response> {
     response = await fetch("/graphql", request);
   } catch (error) {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
-    note("away");
+    setReachability("away");
     throw new UnreachableError(error);
   }
   // Sent by a proxy whose server does not respond, or by a server that shuts down.
   if ([502, 503, 504].includes(response.status)) {
-    note("away");
+    setReachability("away");
     throw new UnreachableError(new Error(`status ${response.status}`));
   }
-  note("reachable");
+  setReachability("reachable");
   return response;
 }
 

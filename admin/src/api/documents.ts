@@ -1,6 +1,6 @@
-import type { Entity, EntityField, EntityParent } from "../meta/catalogue.ts";
+import type { Entity, EntityField, EntityParent } from "../meta/entities.ts";
 
-// Only this file and recordDocuments.ts build GraphQL documents from the catalogue. Names from the service are validated
+// Only this file and recordDocuments.ts build GraphQL documents from the metadata. Names from the service are validated
 // here, so that they cannot inject other GraphQL syntax.
 
 export function name(text: string): string {
@@ -59,7 +59,7 @@ export function pagesOf(entity: Entity): string {
 }
 
 /** Selects child rows of the row of `upper` that `$query` finds: one page of a connection or a whole list. */
-export function rowsBelowDocument(
+export function childRowsDocument(
   entity: Entity,
   upper: Entity,
   { field, isConnection }: EntityParent,
@@ -111,7 +111,7 @@ export const listTemplatesDocument = `query Templates($query: String!) {
   templates: exportTemplates(query: $query) { id name kind }
 }`;
 
-export const catalogueDocument = `query Console($ifNot: String) {
+export const metadataDocument = `query Console($ifNot: String) {
   me { displayLocale }
   console(ifNot: $ifNot) {
     version title

@@ -1,9 +1,9 @@
-import type { Entities, Entity } from "../meta/catalogue.ts";
+import type { Entities, Entity } from "../meta/entities.ts";
 import { quoteValue } from "../meta/queryTokens.ts";
 import type { Row } from "../meta/rows.ts";
 import { ask } from "./ask.ts";
-import { recordBelowDocument, recordDocument } from "./recordDocuments.ts";
-import { addReferredRows } from "./referredRows.ts";
+import { childRecordDocument, recordDocument } from "./recordDocuments.ts";
+import { addReferencedRows } from "./referencedRows.ts";
 import type { Page } from "./rows.ts";
 
 /** Fetches the row `id`; null when it does not exist or the caller may not read it. */
@@ -15,13 +15,17 @@ export async function fetchRecord(
 ): Promise<Row | null> {
   if (entity.keyField === null) return null;
   const row = await (entity.pagesField === null
-    ? recordBelow(entities, entity, id, signal)
-    : recordListed(entity, id, signal));
-  if (row) await addReferredRows(entities, entity.fields, [row], signal);
+    ? fetchRecordThroughParents(entities, entity, id, signal)
+    : fetchListedRecord(entity, id, signal));
+  if (row) await addReferencedRows(entities, entity.fields, [row], signal);
   return row;
 }
 
-async function recordListed(entity: Entity, id: string, signal?: AbortSignal): Promise<Row | null> {
+async function fetchListedRecord(
+  entity: Entity,
+  id: string,
+  signal?: AbortSignal,
+): Promise<Row | null> {
   const answer = await ask<{ row?: Row | null; page?: Page }>(
     recordDocument(entity),
     entity.recordField === null ? { query: `${entity.keyField}:${quoteValue(id)}` } : { id },
@@ -34,7 +38,7 @@ async function recordListed(entity: Entity, id: string, signal?: AbortSignal): P
 const batchSize = 250;
 
 /** Fetches a row of a table without a root list through its parent rows, which a query finds by the row's key. */
-async function recordBelow(
+async function fetchRecordThroughParents(
   entities: Entities,
   entity: Entity,
   id: string,
@@ -43,7 +47,7 @@ async function recordBelow(
   for (const parent of entity.parents) {
     const upper = entities.get(parent.entity);
     if (!upper) continue;
-    const document = recordBelowDocument(entity, upper, parent);
+    const document = childRecordDocument(entity, upper, parent);
     const query = `${parent.field}.${entity.keyField}:${quoteValue(id)}`;
     // A list returns all rows. Connections of such tables have no `query` argument, so all pages are searched.
     for (let offset = 0; ; offset += batchSize) {

@@ -1,4 +1,4 @@
-import type { Entity, EntityAction, EntityParent } from "../meta/catalogue.ts";
+import type { Entity, EntityAction, EntityParent } from "../meta/entities.ts";
 import { name, pagesOf, selections } from "./documents.ts";
 
 // GraphQL documents that only the page of a record needs: a separate script that is loaded after the first list.
@@ -52,8 +52,8 @@ function mutationOf(entity: Entity, verb: "canCreate" | "canUpdate") {
   return { ...mutation, inputType: mutation.inputType };
 }
 
-/** Selects child rows with all fields, as `rowsBelowDocument` does: one page of a connection or a whole list. */
-export function recordBelowDocument(
+/** Selects child rows with all fields, as `childRowsDocument` does: one page of a connection or a whole list. */
+export function childRecordDocument(
   entity: Entity,
   upper: Entity,
   { field, isConnection }: EntityParent,

@@ -4,15 +4,15 @@ import type {
   EntityField,
   EntityParent,
   EntityRelation,
-} from "../meta/catalogue.ts";
+} from "../meta/entities.ts";
 import { quoteValue } from "../meta/queryTokens.ts";
 import type { Row } from "../meta/rows.ts";
 import { ask } from "./ask.ts";
-import { listDocument, rowsBelowDocument } from "./documents.ts";
-import { addReferredRows } from "./referredRows.ts";
+import { listDocument, childRowsDocument } from "./documents.ts";
+import { addReferencedRows } from "./referencedRows.ts";
 
 /** The parent row of rows without a root list, such as the product of its prices. */
-export interface Above {
+export interface ParentRow {
   entity: Entity;
   id: string;
   parent: EntityParent;
@@ -25,7 +25,7 @@ export interface RowsRequest {
   order: readonly string[];
   /** A text in the query language; empty for all rows, and for child rows. */
   query: string;
-  above: Above | null;
+  parentRow: ParentRow | null;
   first: number;
   offset: number;
   /** Whether to count all matching rows. */
@@ -46,16 +46,16 @@ export interface Page {
 }
 
 /** The request for the rows of `other` that refer to the row `id`. */
-export function relatedRows(
+export function relatedRowsRequest(
   entity: Entity,
   { by }: EntityRelation,
   other: Entity,
   id: string,
-): Pick<RowsRequest, "query" | "above"> {
-  if (other.pagesField !== null) return { query: `${by}:${quoteValue(id)}`, above: null };
+): Pick<RowsRequest, "query" | "parentRow"> {
+  if (other.pagesField !== null) return { query: `${by}:${quoteValue(id)}`, parentRow: null };
   const parent = other.parents.find((field) => field.entity === entity.name && field.by === by);
   if (!parent) throw new Error(`${entity.name} has no field with its ${other.name}`);
-  return { query: "", above: { entity, id, parent } };
+  return { query: "", parentRow: { entity, id, parent } };
 }
 
 /** Fetches one page of rows with the names of the rows that they refer to. */
@@ -65,17 +65,17 @@ export async function fetchRows(
   signal?: AbortSignal,
 ): Promise<RowsPage> {
   const { entity, columns, offset } = request;
-  const page = await (request.above === null
-    ? fetchListed(request, signal)
-    : fetchBelow(request, request.above, signal));
+  const page = await (request.parentRow === null
+    ? fetchListedRows(request, signal)
+    : fetchChildRows(request, request.parentRow, signal));
   // Rows without a key are identified by their position in the list.
   if (entity.keyField === null)
     for (const [index, row] of page.nodes.entries()) row.id = String(offset + index);
-  await addReferredRows(entities, columns, page.nodes, signal);
+  await addReferencedRows(entities, columns, page.nodes, signal);
   return page;
 }
 
-async function fetchListed(
+async function fetchListedRows(
   { entity, columns, order, query, first, offset, count }: RowsRequest,
   signal?: AbortSignal,
 ): Promise<RowsPage> {
@@ -87,14 +87,14 @@ async function fetchListed(
   return { ...page, isWhole: false };
 }
 
-async function fetchBelow(
+async function fetchChildRows(
   { entity, columns, order, first, offset, count }: RowsRequest,
-  { entity: upper, id, parent }: Above,
+  { entity: upper, id, parent }: ParentRow,
   signal?: AbortSignal,
 ): Promise<RowsPage> {
   const query = `${upper.keyField ?? "id"}:${quoteValue(id)}`;
   const { upper: found } = await ask<{ upper: { nodes: { rows: Row[] | Page }[] } }>(
-    rowsBelowDocument(entity, upper, parent, columns, order),
+    childRowsDocument(entity, upper, parent, columns, order),
     parent.isConnection ? { query, first, offset, count } : { query },
     { signal },
   );

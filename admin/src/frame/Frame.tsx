@@ -142,7 +142,7 @@ export function Frame(): ReactNode {
 }
 
 /** Warns above the content that the server does not respond. */
-export function AwayBar(): ReactNode {
+export function OfflineBar(): ReactNode {
   const state = useSyncExternalStore(onReachability, currentReachability);
   return (
     state === "away" && (

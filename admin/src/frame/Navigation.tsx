@@ -4,7 +4,7 @@ import { type ReactNode, useEffect } from "react";
 import { Button, Menu, MenuItem, MenuTrigger, Popover, Separator } from "react-aria-components";
 import { ask } from "../api/ask.ts";
 import { logoutDocument } from "../api/documents.ts";
-import type { Entity } from "../meta/catalogue.ts";
+import type { Entity } from "../meta/entities.ts";
 import { useEntities } from "../meta/EntitiesContext.ts";
 import { setPreferences, usePreferences } from "../preferences.ts";
 import { forgetSession } from "../session.ts";
@@ -21,7 +21,7 @@ interface NavigationProps {
 /** The list that is shown below Today with its number of unread rows. */
 const inbox = "notifications";
 
-/** The lists grouped by their tables' headings, in the order of the catalogue. */
+/** The lists grouped by their tables' headings, in the order of the metadata. */
 function groupsOf(entities: readonly Entity[]): [heading: string, entities: Entity[]][] {
   const groups = new Map<string, Entity[]>();
   for (const entity of entities) {
@@ -36,13 +36,13 @@ function groupsOf(entities: readonly Entity[]): [heading: string, entities: Enti
 
 export function Navigation({ onKeys, onPalette, onGo }: NavigationProps): ReactNode {
   const entities = useEntities();
-  const { catalogue, listed } = entities;
+  const { metadata, listed } = entities;
   const notifications = entities.get(inbox);
   return (
     <nav className="navigation" aria-label={en.frame.navigation}>
       <div className="brand">
         <img src="/admin/icon.svg" alt="" />
-        {catalogue.title}
+        {metadata.title}
       </div>
       <Button className="button" onPress={onPalette}>
         <Icon name="search" />
@@ -123,7 +123,7 @@ function UnreadCount(): ReactNode {
 const themes = ["system", "light", "dark"] as const;
 
 function Account({ onKeys }: { onKeys: () => void }): ReactNode {
-  const { me } = useEntities().catalogue;
+  const { me } = useEntities().metadata;
   const { theme } = usePreferences();
   const logOut = async () => {
     await ask(logoutDocument);

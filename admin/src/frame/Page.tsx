@@ -3,7 +3,7 @@ import { Button } from "react-aria-components";
 import { useEntities } from "../meta/EntitiesContext.ts";
 import { en } from "../text/en.ts";
 import { Icon } from "../ui/icons.tsx";
-import { AwayBar } from "./Frame.tsx";
+import { OfflineBar } from "./Frame.tsx";
 import { useFrame } from "./FrameContext.ts";
 
 interface PageProps {
@@ -30,14 +30,14 @@ export function Page({
   children,
 }: PageProps): ReactNode {
   const { openMenu } = useFrame();
-  const { catalogue } = useEntities();
+  const { metadata } = useEntities();
   useEffect(() => {
-    document.title = `${title} · ${catalogue.title}`;
-  }, [title, catalogue.title]);
+    document.title = `${title} · ${metadata.title}`;
+  }, [title, metadata.title]);
   return (
     <main className="page" id="content" tabIndex={-1}>
       <div>
-        <AwayBar />
+        <OfflineBar />
         <header className="page-header">
           <Button
             className="button button-quiet icon-button menu-button"

@@ -20,7 +20,7 @@ import { useEntities } from "../meta/EntitiesContext.ts";
 import { en } from "../text/en.ts";
 
 /** The maximum number of lists searched for a text; each needs a request. */
-const maxSearched = 6;
+const maxSearchedLists = 6;
 
 /** The command palette (Ctrl K): opens a list, or a row of any list by name. */
 export function Palette({ onOpenChange }: { onOpenChange: (isOpen: boolean) => void }): ReactNode {
@@ -44,7 +44,7 @@ function PaletteContent({ onClose }: { onClose: () => void }): ReactNode {
     () => listed.filter(({ title }) => title.toLowerCase().includes(wanted.toLowerCase())),
     [listed, wanted],
   );
-  const searched = wanted.length < 2 ? [] : listed.slice(0, maxSearched);
+  const searched = wanted.length < 2 ? [] : listed.slice(0, maxSearchedLists);
   const found = useQueries({
     queries: searched.map(({ name }) => ({
       queryKey: ["suggestions", name, wanted],

@@ -1,6 +1,6 @@
 import { en } from "../text/en.ts";
 import { formatDate, formatDecimal, formatNumber, formatTime } from "../text/locale.ts";
-import type { EntityField } from "./catalogue.ts";
+import type { EntityField } from "./entities.ts";
 
 const relativeFormat = new Intl.RelativeTimeFormat("en-GB", { numeric: "auto" });
 

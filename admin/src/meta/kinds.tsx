@@ -1,8 +1,8 @@
 import type { ReactNode } from "react";
 import { formatTime } from "../text/locale.ts";
 import { formatAgo, formatValue, formatWithUnit } from "./format.ts";
-import type { EntityField } from "./catalogue.ts";
-import { type Row, listedRows, referredRow } from "./rows.ts";
+import type { EntityField } from "./entities.ts";
+import { type Row, listedRows, referencedRow } from "./rows.ts";
 
 /** The layout of a kind of field in lists: its width in pixels; numbers are aligned right. */
 interface Layout {
@@ -25,7 +25,7 @@ const layouts: Record<EntityField["kind"], Layout> = {
 };
 
 /** Timestamps that the service sets on every row. */
-const ownMoments: ReadonlySet<string> = new Set(["createdAt", "updatedAt"]);
+const serviceTimestamps: ReadonlySet<string> = new Set(["createdAt", "updatedAt"]);
 
 export function layoutOf(field: EntityField): Layout {
   const layout = layouts[field.kind];
@@ -47,13 +47,13 @@ export function cellText(field: EntityField, row: Row): string {
     const { reference } = field;
     // Does not show the id of a row that the caller may not see.
     if (reference?.field != null && row[reference.field] === null) return "—";
-    return referredRow(field, row)?.name ?? "—";
+    return referencedRow(field, row)?.name ?? "—";
   }
   if (field.kind === "TIME") {
     const value = row[field.name];
     if (typeof value !== "string") return "—";
     // A relative time suits the service's timestamps. Times that users choose need the time of day.
-    return ownMoments.has(field.name) ? formatAgo(value) : formatTime(value);
+    return serviceTimestamps.has(field.name) ? formatAgo(value) : formatTime(value);
   }
   return formatWithUnit(field, row[field.name]);
 }
@@ -82,12 +82,12 @@ export function Cell({ field, row }: { field: EntityField; row: Row }): ReactNod
         <span>{value}</span>
       </span>
     );
-  const referred = field.kind === "REFERENCE" && !field.isList ? referredRow(field, row) : null;
-  if (referred?.color != null)
+  const referenced = field.kind === "REFERENCE" && !field.isList ? referencedRow(field, row) : null;
+  if (referenced?.color != null)
     return (
       <span className="color">
-        <ColorDot color={referred.color} />
-        <span>{referred.name}</span>
+        <ColorDot color={referenced.color} />
+        <span>{referenced.name}</span>
       </span>
     );
   const text = cellText(field, row);

@@ -1,25 +1,25 @@
 import type { Suggestion } from "../api/suggestion.ts";
-import type { Entities, EntityField, EntityReference } from "./catalogue.ts";
+import type { Entities, EntityField, EntityReference } from "./entities.ts";
 import { textOf } from "./format.ts";
 
 /** A row in a response of the service. */
 export type Row = Record<string, unknown> & { id: string; rowVersion?: string };
 
 /** The property with the looked-up row of a reference for which the API has no field. */
-export const referredKey = (field: EntityField): string => `${field.name} row`;
+export const referencedRowKey = (field: EntityField): string => `${field.name} row`;
 
 /** The row that `field` refers to. Its name is the id when the caller may not see that row; null without a reference. */
-export function referredRow(
+export function referencedRow(
   field: EntityField,
   row: Row,
 ): { id: string; name: string; color: string | null } | null {
   const { reference } = field;
   if (reference === null) return null;
-  const looked = row[referredKey(field)] as Suggestion | undefined;
+  const looked = row[referencedRowKey(field)] as Suggestion | undefined;
   if (looked) return looked;
-  const referred = reference.field === null ? null : row[reference.field];
-  if (typeof referred === "object" && referred !== null && "id" in referred) {
-    const named: Record<string, unknown> = { ...referred };
+  const referenced = reference.field === null ? null : row[reference.field];
+  if (typeof referenced === "object" && referenced !== null && "id" in referenced) {
+    const named: Record<string, unknown> = { ...referenced };
     return {
       id: textOf(named["id"]),
       name: nameIn(reference, named) || textOf(named["id"]),
@@ -55,13 +55,13 @@ export function listedRows({ reference }: EntityField, row: Row): ChosenRow[] {
 }
 
 /** The row that a field with the widget `row` refers to; undefined when the caller has no page for its type. */
-export function pointedRow(
-  { catalogue }: Entities,
+export function targetRow(
+  { metadata }: Entities,
   field: EntityField,
   row: Row,
 ): { entity: string; id: string } | undefined {
   const [id, typeName] = [row[field.name], row[field.name.replace(/Id$/, "")]];
   if (field.widget !== "row" || typeof id !== "string") return undefined;
-  const entity = catalogue.entities.find((one) => one.typeName === typeName);
+  const entity = metadata.entities.find((one) => one.typeName === typeName);
   return entity?.recordField == null ? undefined : { entity: entity.name, id };
 }

@@ -30,7 +30,7 @@ export function HandbookPage(): ReactNode {
     );
   return (
     <Page title={slug}>
-      {found.error && <Failure error={found.error} onAgain={() => void found.refetch()} />}
+      {found.error && <Failure error={found.error} onRetry={() => void found.refetch()} />}
       {found.data && (
         <p className="empty" role="alert">
           {en.handbook.missing(slug)}

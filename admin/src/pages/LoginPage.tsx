@@ -35,7 +35,7 @@ export function LoginForm({ heading = "h1" }: { heading?: "h1" | "none" }): Reac
     staleTime: 0,
   });
   if (options.isError)
-    return <Failure error={options.error} onAgain={() => void options.refetch()} />;
+    return <Failure error={options.error} onRetry={() => void options.refetch()} />;
   if (!options.data) return <p>{en.loading}</p>;
   const { title, devLogin, firstUser, providers } = options.data;
   const hasDirect = devLogin || firstUser;

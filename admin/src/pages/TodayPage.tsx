@@ -3,7 +3,7 @@ import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { ask } from "../api/ask.ts";
 import { Page } from "../frame/Page.tsx";
-import type { Entity } from "../meta/catalogue.ts";
+import type { Entity } from "../meta/entities.ts";
 import { useEntities } from "../meta/EntitiesContext.ts";
 import { formatAgo } from "../meta/format.ts";
 import { formatTime } from "../text/locale.ts";
@@ -29,7 +29,7 @@ const parts: Readonly<Record<string, string>> = {
 /** The start page: notifications, failed jobs, import issues, campaigns, recent changes, and links to all lists. */
 export function TodayPage(): ReactNode {
   const entities = useEntities();
-  const { me } = entities.catalogue;
+  const { me } = entities.metadata;
   const open = entities.listed;
   const asked = Object.entries(parts).filter(([name]) => entities.get(name));
   const document = `query Today { ${asked.map(([, part]) => part).join("\n")} }`;

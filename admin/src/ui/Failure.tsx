@@ -7,11 +7,11 @@ import { en } from "../text/en.ts";
 export function Failure({
   error,
   title,
-  onAgain,
+  onRetry,
 }: {
   error: unknown;
   title?: string;
-  onAgain?: () => void;
+  onRetry?: () => void;
 }): ReactNode {
   const correlationId = error instanceof ApiError ? error.correlationId : null;
   return (
@@ -23,8 +23,8 @@ export function Failure({
           {en.list.correlation} <code>{correlationId}</code>
         </p>
       )}
-      {onAgain && (
-        <Button className="button" onPress={onAgain}>
+      {onRetry && (
+        <Button className="button" onPress={onRetry}>
           {en.again}
         </Button>
       )}

@@ -18,7 +18,7 @@ export function showSecret(secret: Secret | null): void {
 }
 
 export function SecretDialog(): ReactNode {
-  const [said, setSaid] = useState("");
+  const [message, setMessage] = useState("");
   const secret = useSyncExternalStore(
     (listener) => {
       listeners.add(listener);
@@ -27,7 +27,7 @@ export function SecretDialog(): ReactNode {
     () => shown,
   );
   const close = () => {
-    setSaid("");
+    setMessage("");
     showSecret(null);
   };
   return (
@@ -49,13 +49,13 @@ export function SecretDialog(): ReactNode {
             value={secret?.secret ?? ""}
             onFocus={(event) => event.target.select()}
           />
-          <p role="status">{said}</p>
+          <p role="status">{message}</p>
           <div className="actions">
             <Button
               className="button"
               autoFocus
               onPress={() => {
-                void copy(secret?.secret ?? "").then(setSaid);
+                void copy(secret?.secret ?? "").then(setMessage);
               }}
             >
               {en.secret.copy}

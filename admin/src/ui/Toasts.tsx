@@ -15,13 +15,13 @@ let toasts: readonly Toast[] = [];
 let lastId = 0;
 const listeners = new Set<() => void>();
 
-function set(next: readonly Toast[]): void {
+function setToasts(next: readonly Toast[]): void {
   toasts = next;
   for (const listener of listeners) listener();
 }
 
 export function dismissToast(id: number): void {
-  set(toasts.filter((toast) => toast.id !== id));
+  setToasts(toasts.filter((toast) => toast.id !== id));
 }
 
 /** Shows a message and returns its id. A message without an action disappears after some seconds. */
@@ -32,13 +32,13 @@ export function showToast(
   const { tone = "plain", action, ms = tone === "bad" ? 12_000 : 6_000 } = options;
   lastId += 1;
   const id = lastId;
-  set([...toasts, { id, text, tone, ...(action === undefined ? {} : { action }) }]);
+  setToasts([...toasts, { id, text, tone, ...(action === undefined ? {} : { action }) }]);
   setTimeout(() => dismissToast(id), ms);
   return id;
 }
 
 /** Runs the action of the newest message, such as Undo; false when no message has an action. */
-function takeOffer(): boolean {
+function runNewestAction(): boolean {
   const offer = toasts.findLast(({ action }) => action);
   if (!offer?.action) return false;
   dismissToast(offer.id);
@@ -47,7 +47,7 @@ function takeOffer(): boolean {
 }
 
 export function Toasts(): ReactNode {
-  useKeys(useMemo(() => ({ u: takeOffer }), []));
+  useKeys(useMemo(() => ({ u: runNewestAction }), []));
   const shown = useSyncExternalStore(
     (listener) => {
       listeners.add(listener);

@@ -8,11 +8,11 @@ import { showToast } from "./Toasts.tsx";
  */
 export function useLoaded<Component>(
   load: () => Promise<Component>,
-  isWanted: boolean,
+  isEnabled: boolean,
 ): Component | null {
   const [loaded, setLoaded] = useState<{ component: Component } | null>(null);
   useEffect(() => {
-    if (!isWanted || loaded) return undefined;
+    if (!isEnabled || loaded) return undefined;
     let isCurrent = true;
     load().then(
       (component) => {
@@ -23,6 +23,6 @@ export function useLoaded<Component>(
     return () => {
       isCurrent = false;
     };
-  }, [load, isWanted, loaded]);
+  }, [load, isEnabled, loaded]);
   return loaded?.component ?? null;
 }

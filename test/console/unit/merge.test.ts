@@ -20,7 +20,7 @@ describe("merging two changes of one row", () => {
           const theyChanged = theirs[name] !== base[name];
           const isContradicted = iChanged && theyChanged && mine[name] !== theirs[name];
           expect(asked.includes(name)).toBe(isContradicted);
-          expect(merged.taken.includes(name)).toBe(theyChanged && !iChanged);
+          expect(merged.takenFromTheirs.includes(name)).toBe(theyChanged && !iChanged);
           // The local edit stays until the user has chosen.
           const expected = iChanged ? mine[name] : theirs[name];
           expect(merged.values[name]).toBe(expected);
@@ -31,7 +31,7 @@ describe("merging two changes of one row", () => {
   });
 
   test("shows both values of a conflict and the original one", () => {
-    const { clashes, taken } = merge(
+    const { clashes, takenFromTheirs } = merge(
       { name: "Barolo", region: "Piemonte" },
       { name: "Barolo Bussia", region: "Piemonte" },
       { name: "Barolo Riserva", region: "Langhe" },
@@ -39,6 +39,6 @@ describe("merging two changes of one row", () => {
     expect(clashes).toEqual([
       { field: "name", base: "Barolo", mine: "Barolo Bussia", theirs: "Barolo Riserva" },
     ]);
-    expect(taken).toEqual(["region"]);
+    expect(takenFromTheirs).toEqual(["region"]);
   });
 });

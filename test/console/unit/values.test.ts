@@ -7,7 +7,7 @@ import {
   toFormValues,
   toInputValue,
 } from "../../../admin/src/generic/record/values.ts";
-import type { EntityField } from "../../../admin/src/meta/catalogue.ts";
+import type { EntityField } from "../../../admin/src/meta/entities.ts";
 import { formatValue } from "../../../admin/src/meta/format.ts";
 import { setLocale } from "../../../admin/src/text/locale.ts";
 

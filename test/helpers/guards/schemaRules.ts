@@ -109,7 +109,7 @@ export function undescribed(schema: GraphQLSchema): string[] {
 }
 
 /** Items that still have a description from a schema library. */
-export function inPhrases(schema: GraphQLSchema): string[] {
+export function libraryDescribed(schema: GraphQLSchema): string[] {
   const phrase =
     /paginat|data universe|mutate data|Methods to use|\bedge\b|the matching connection/i;
   return [

@@ -1,7 +1,7 @@
 import { GraphQLString } from "graphql";
 import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
-import type { FieldKind, SearchField, SearchTable } from "../../../src/query/catalogue.ts";
+import type { FieldKind, SearchField, SearchTable } from "../../../src/query/searchTable.ts";
 
 function column(kind: FieldKind, name: string, more: Partial<SearchField> = {}): SearchField {
   return {

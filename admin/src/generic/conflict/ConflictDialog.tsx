@@ -1,6 +1,6 @@
 import { type ReactNode, useState } from "react";
 import { Button, Dialog, Heading, Modal, ModalOverlay } from "react-aria-components";
-import { type Entity, fieldOf } from "../../meta/catalogue.ts";
+import { type Entity, fieldOf } from "../../meta/entities.ts";
 import { formatAgo } from "../../meta/format.ts";
 import { en } from "../../text/en.ts";
 import type { FormValue } from "../record/values.ts";

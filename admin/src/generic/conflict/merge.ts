@@ -11,7 +11,7 @@ export interface Merge<V> {
   values: Record<string, V>;
   clashes: Clash<V>[];
   /** Fields that only the other user changed. */
-  taken: string[];
+  takenFromTheirs: string[];
 }
 
 /**
@@ -25,7 +25,7 @@ export function merge<V>(
 ): Merge<V> {
   const values: Record<string, V> = { ...theirs };
   const clashes: Clash<V>[] = [];
-  const taken: string[] = [];
+  const takenFromTheirs: string[] = [];
   for (const field of new Set([
     ...Object.keys(base),
     ...Object.keys(mine),
@@ -36,7 +36,7 @@ export function merge<V>(
     if (iChanged && mine[field] !== undefined) values[field] = mine[field];
     if (iChanged && theyChanged && mine[field] !== theirs[field])
       clashes.push({ field, base: base[field], mine: mine[field], theirs: theirs[field] });
-    else if (theyChanged && !iChanged) taken.push(field);
+    else if (theyChanged && !iChanged) takenFromTheirs.push(field);
   }
-  return { values, clashes, taken };
+  return { values, clashes, takenFromTheirs };
 }

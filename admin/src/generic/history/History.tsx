@@ -3,13 +3,13 @@ import type { ReactNode } from "react";
 import { Button } from "react-aria-components";
 import { ask } from "../../api/ask.ts";
 import { historyDocument } from "../../api/recordDocuments.ts";
-import { type Entity, type EntityField, fieldOf } from "../../meta/catalogue.ts";
+import { type Entity, type EntityField, fieldOf } from "../../meta/entities.ts";
 import { formatAgo, formatWithUnit, textOf } from "../../meta/format.ts";
 import { formatTime } from "../../text/locale.ts";
 import { en } from "../../text/en.ts";
 import { Failure } from "../../ui/Failure.tsx";
 import { Icon } from "../../ui/icons.tsx";
-import { wordDifferences } from "./words.ts";
+import { diffWords } from "./diffWords.ts";
 
 interface FieldChange {
   field: string;
@@ -59,7 +59,7 @@ export function History({ entity, id, isOptional = false, onRestore }: HistoryPr
   });
   if (isOptional && !history.data) return null;
   if (history.isError)
-    return <Failure error={history.error} onAgain={() => void history.refetch()} />;
+    return <Failure error={history.error} onRetry={() => void history.refetch()} />;
   if (!history.data) return <p className="dim">{en.loading}</p>;
   const changes = history.data.pages.flatMap((page) => page.history.nodes);
   if (changes.length === 0) return <p className="dim">{en.history.empty}</p>;
@@ -72,7 +72,7 @@ export function History({ entity, id, isOptional = false, onRestore }: HistoryPr
               <time dateTime={change.at} title={formatTime(change.at)} className="dim">
                 {formatAgo(change.at)}
               </time>{" "}
-              {whoDid(change)}
+              {describeChange(change)}
               {change.alsoChanged > 0 && (
                 <span className="dim"> {en.history.also(change.alsoChanged)}</span>
               )}
@@ -105,7 +105,7 @@ const isDeletion = ({ operation }: Pick<RecordChange, "operation">): boolean =>
   operation.toUpperCase().startsWith("DELETE");
 
 /** Describes a change in one sentence. */
-function whoDid({ by, source, operation }: RecordChange): string {
+function describeChange({ by, source, operation }: RecordChange): string {
   const nobody = source === "db" ? en.conflict.somebody : en.history.service;
   const who = by === null ? nobody : (by.name ?? en.history.nameless);
   const how = sources[source.toLowerCase()] ?? "";
@@ -157,7 +157,7 @@ function Values({
 }): ReactNode {
   const isText = typeof before === "string" && typeof after === "string";
   if (isText && (field === undefined || field.kind === "TEXT") && /\s/.test(before + after))
-    return wordDifferences(before, after).map(({ kind, text }, index) =>
+    return diffWords(before, after).map(({ kind, text }, index) =>
       kind === "same" ? (
         <span key={index}>{text}</span>
       ) : kind === "added" ? (
@@ -168,12 +168,12 @@ function Values({
     );
   return (
     <>
-      <del>{shown(field, before)}</del> → <ins>{shown(field, after)}</ins>
+      <del>{formatShown(field, before)}</del> → <ins>{formatShown(field, after)}</ins>
     </>
   );
 }
 
-function shown(field: EntityField | undefined, value: unknown): string {
+function formatShown(field: EntityField | undefined, value: unknown): string {
   // A reference has the name of its row.
   if (typeof value === "object" && value !== null && "name" in value && "id" in value)
     return textOf(value.name) || textOf(value.id);

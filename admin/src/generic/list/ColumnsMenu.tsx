@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 import { Button, Dialog, DialogTrigger, Popover } from "react-aria-components";
-import { type Entity, type EntityField, isColumn } from "../../meta/catalogue.ts";
+import { type Entity, type EntityField, isColumn } from "../../meta/entities.ts";
 import { en } from "../../text/en.ts";
 import { Icon } from "../../ui/icons.tsx";
 

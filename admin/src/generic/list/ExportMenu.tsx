@@ -5,7 +5,7 @@ import { Button, Menu, MenuItem, MenuTrigger, Popover } from "react-aria-compone
 import { ask } from "../../api/ask.ts";
 import { listExportDocument, listTemplatesDocument } from "../../api/documents.ts";
 import { refetchRows } from "../../api/refetchRows.ts";
-import type { Entity, EntityField } from "../../meta/catalogue.ts";
+import type { Entity, EntityField } from "../../meta/entities.ts";
 import { useEntities } from "../../meta/EntitiesContext.ts";
 import { en } from "../../text/en.ts";
 import { showToast } from "../../ui/Toasts.tsx";
@@ -27,7 +27,7 @@ type Choice = { format: (typeof formats)[number] } | { templateId: string };
 export function ExportMenu(props: ExportMenuProps): ReactNode {
   const { entity, columns, query, order, isOneRow } = props;
   const navigate = useNavigate();
-  const { catalogue } = useEntities();
+  const { metadata } = useEntities();
   const [isOpen, setIsOpen] = useState(false);
   const templates = useTemplates(entity, isOpen).filter(({ kind }) => kind !== "FORM" || isOneRow);
   const templateEntity = catalogue.entities.find(({ typeName }) => typeName === "ExportTemplate");
@@ -56,7 +56,7 @@ export function ExportMenu(props: ExportMenuProps): ReactNode {
         { idempotencyKey: crypto.randomUUID() },
       ),
     onSuccess: ({ job }) => {
-      const exports = catalogue.entities.find(({ typeName }) => typeName === job.__typename);
+      const exports = metadata.entities.find(({ typeName }) => typeName === job.__typename);
       const show = (name: string) => () =>
         void navigate({ to: "/$entity/$id", params: { entity: name, id: job.id }, search: {} });
       showToast(
@@ -117,8 +117,8 @@ interface Template {
 }
 
 /** The export templates of a list; empty when the caller may not read them. */
-function useTemplates({ name }: Entity, isWanted: boolean): readonly Template[] {
-  const { permissions } = useEntities().catalogue.me;
+function useTemplates({ name }: Entity, isEnabled: boolean): readonly Template[] {
+  const { permissions } = useEntities().metadata.me;
   const { data } = useQuery({
     queryKey: ["rows", "templates", name],
     queryFn: ({ signal }) =>
@@ -127,7 +127,7 @@ function useTemplates({ name }: Entity, isWanted: boolean): readonly Template[] 
         { query: `entity:"${name}"` },
         { signal },
       ),
-    enabled: isWanted && permissions.includes("exports.read"),
+    enabled: isEnabled && permissions.includes("exports.read"),
   });
   return data?.templates ?? [];
 }

@@ -10,7 +10,7 @@ import {
   useRef,
   useState,
 } from "react";
-import type { EntityField } from "../../meta/catalogue.ts";
+import type { EntityField } from "../../meta/entities.ts";
 import { Cell, cellTitle, layoutOf } from "../../meta/kinds.tsx";
 import type { Row } from "../../meta/rows.ts";
 import { en } from "../../text/en.ts";
@@ -41,7 +41,7 @@ interface GridProps {
   onWidth: (field: string, width: number) => void;
   /** Absent when rows have no key and so no page. */
   onOpen?: ((row: Row) => void) | undefined;
-  onLook?: ((row: Row) => void) | undefined;
+  onPreview?: ((row: Row) => void) | undefined;
   handle?: React.Ref<GridHandle>;
 }
 
@@ -153,7 +153,7 @@ export function Grid(props: GridProps): ReactNode {
       End: () =>
         isMod ? moveTo(total - 1, currentColumn, "end") : moveTo(currentRow, columns.length),
       Enter: () => row && props.onOpen?.(row),
-      " ": () => row && props.onLook?.(row),
+      " ": () => row && props.onPreview?.(row),
       ...(isMod
         ? { a: () => onSelection(selection === "all" ? new Set() : "all") }
         : letters

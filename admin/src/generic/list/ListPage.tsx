@@ -10,7 +10,7 @@ import {
   defaultColumns,
   fieldOf,
   isColumn,
-} from "../../meta/catalogue.ts";
+} from "../../meta/entities.ts";
 import { useEntities } from "../../meta/EntitiesContext.ts";
 import type { Row } from "../../meta/rows.ts";
 import { setListPreference, usePreferences } from "../../preferences.ts";
@@ -25,8 +25,8 @@ import { whenIdle } from "../../ui/whenIdle.ts";
 import { drawerOf } from "../record/drawers.ts";
 import { ColumnsMenu } from "./ColumnsMenu.tsx";
 import { Grid, type GridHandle, type Selection } from "./Grid.tsx";
-import { neighbours, rememberNeighbours } from "./neighbours.ts";
-import { ListBelow, NoList } from "./NoList.tsx";
+import { neighbourCount, rememberNeighbours } from "./neighbours.ts";
+import { ChildTableNotice, UnknownList } from "./UnknownList.tsx";
 import { QueryField, type QueryFieldHandle } from "./QueryField.tsx";
 import { useRows } from "./useRows.ts";
 
@@ -37,9 +37,9 @@ export function ListPage(): ReactNode {
   const { entity: name } = useParams({ from: "/$entity" });
   const entity = useEntities().get(name);
   // The React key resets selection and scroll position when the list changes.
-  if (!entity) return <NoList name={name} />;
+  if (!entity) return <UnknownList name={name} />;
   return entity.listField === null ? (
-    <ListBelow entity={entity} />
+    <ChildTableNotice entity={entity} />
   ) : (
     <List key={name} entity={entity} />
   );
@@ -55,7 +55,7 @@ function List({ entity }: { entity: Entity }): ReactNode {
   const search = useSearch({ from: "/$entity" });
   const navigate = useNavigate({ from: "/$entity" });
   const frame = useFrame();
-  const { permissions } = useEntities().catalogue.me;
+  const { permissions } = useEntities().metadata.me;
   const preference = usePreferences().lists[entity.name];
   const [range, setRange] = useState<readonly [number, number]>([0, 0]);
   const [selection, setSelection] = useState<Selection>(new Set<string>());
@@ -93,9 +93,9 @@ function List({ entity }: { entity: Entity }): ReactNode {
     setSelection(new Set<string>());
     change({ q: text.trim() });
   };
-  const remember = () => {
-    const start = range[0] - neighbours;
-    const around = Array.from({ length: range[1] + neighbours - start }, (_, place) =>
+  const rememberRows = () => {
+    const start = range[0] - neighbourCount;
+    const around = Array.from({ length: range[1] + neighbourCount - start }, (_, place) =>
       rows.rowAt(start + place),
     );
     rememberNeighbours(
@@ -104,11 +104,11 @@ function List({ entity }: { entity: Entity }): ReactNode {
     );
   };
   const open = (row: Row) => {
-    remember();
+    rememberRows();
     void navigate({ to: "/$entity/$id", params: { entity: entity.name, id: row.id }, search: {} });
   };
-  const look = (row: Row) => {
-    remember();
+  const preview = (row: Row) => {
+    rememberRows();
     change({ open: drawerOf(entity.name, row.id) });
   };
   const onRange = useCallback((first: number, last: number) => setRange([first, last]), []);
@@ -186,7 +186,7 @@ function List({ entity }: { entity: Entity }): ReactNode {
           />
         </div>
         {rows.error !== null && rows.total === undefined && queryError === null ? (
-          <Failure error={rows.error} onAgain={rows.refetch} />
+          <Failure error={rows.error} onRetry={rows.refetch} />
         ) : rows.total === 0 && !rows.isLoading ? (
           <NoRows entity={entity} query={query} onClear={() => apply("")} />
         ) : (
@@ -206,7 +206,7 @@ function List({ entity }: { entity: Entity }): ReactNode {
               setListPreference(entity.name, { widths: { ...preference?.widths, [field]: width } })
             }
             onOpen={entity.keyField === null ? undefined : open}
-            onLook={entity.keyField === null ? undefined : look}
+            onPreview={entity.keyField === null ? undefined : preview}
           />
         )}
       </div>

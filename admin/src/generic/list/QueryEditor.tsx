@@ -25,7 +25,7 @@ import { ask } from "../../api/ask.ts";
 import { ApiError, UnreachableError } from "../../api/errors.ts";
 import { searchFieldsDocument, suggestionsDocument } from "../../api/documents.ts";
 import type { Suggestion } from "../../api/suggestion.ts";
-import { type Entity, fieldOf } from "../../meta/catalogue.ts";
+import { type Entity, fieldOf } from "../../meta/entities.ts";
 import { queryClient } from "../../session.ts";
 import { en } from "../../text/en.ts";
 import type { QueryFieldProps } from "./QueryField.tsx";

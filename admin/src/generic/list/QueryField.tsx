@@ -1,7 +1,7 @@
 import { type ReactNode, type Ref, useId, useImperativeHandle, useRef, useState } from "react";
 import { Input } from "react-aria-components";
 import type { ApiError } from "../../api/errors.ts";
-import type { Entity } from "../../meta/catalogue.ts";
+import type { Entity } from "../../meta/entities.ts";
 import { en } from "../../text/en.ts";
 import { suggestedName } from "../../meta/queryTokens.ts";
 import { useLoaded } from "../../ui/useLoaded.ts";

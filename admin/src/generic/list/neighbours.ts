@@ -2,7 +2,7 @@
 let opened: { entity: string; ids: readonly string[] } | null = null;
 
 /** The number of rows stored before and after the visible ones. */
-export const neighbours = 50;
+export const neighbourCount = 50;
 
 export function rememberNeighbours(entity: string, ids: readonly string[]): void {
   opened = { entity, ids };

@@ -1,4 +1,4 @@
-import type { EntityField } from "../../meta/catalogue.ts";
+import type { EntityField } from "../../meta/entities.ts";
 
 export type Direction = "ascending" | "descending";
 

@@ -1,7 +1,7 @@
 import { keepPreviousData, useQueries, useQuery } from "@tanstack/react-query";
 import { useCallback, useMemo, useState } from "react";
-import { type Above, type RowsPage, fetchRows } from "../../api/rows.ts";
-import type { Entity, EntityField } from "../../meta/catalogue.ts";
+import { type ParentRow, type RowsPage, fetchRows } from "../../api/rows.ts";
+import type { Entity, EntityField } from "../../meta/entities.ts";
 import { useEntities } from "../../meta/EntitiesContext.ts";
 import type { Row } from "../../meta/rows.ts";
 
@@ -13,7 +13,7 @@ interface RowsOptions {
   query: string;
   order: readonly string[];
   /** The parent row, for tables without a root list. */
-  above?: Above | null;
+  parentRow?: ParentRow | null;
   /** The indexes of the first and the last visible row. */
   range: readonly [first: number, last: number];
 }
@@ -31,7 +31,14 @@ export interface Rows {
 }
 
 /** Loads the pages around the visible rows. Only the request for the first page counts all matches. */
-export function useRows({ entity, columns, query, order, above = null, range }: RowsOptions): Rows {
+export function useRows({
+  entity,
+  columns,
+  query,
+  order,
+  parentRow = null,
+  range,
+}: RowsOptions): Rows {
   const shape = columns.map(({ name }) => name).join();
   const entities = useEntities();
   const optionsOf = (page: number) => ({
@@ -40,7 +47,7 @@ export function useRows({ entity, columns, query, order, above = null, range }: 
       entity.name,
       shape,
       order.join(),
-      above && `${above.parent.by}:${above.id}`,
+      parentRow && `${parentRow.parent.by}:${parentRow.id}`,
       query,
       page,
     ],
@@ -52,7 +59,7 @@ export function useRows({ entity, columns, query, order, above = null, range }: 
           columns,
           order,
           query,
-          above,
+          parentRow,
           first: pageSize,
           offset: page * pageSize,
           count: page === 0,

@@ -14,7 +14,7 @@ import {
 import { ask } from "../../api/ask.ts";
 import { actionDocument } from "../../api/recordDocuments.ts";
 import { refetchRows } from "../../api/refetchRows.ts";
-import type { Entity, EntityAction } from "../../meta/catalogue.ts";
+import type { Entity, EntityAction } from "../../meta/entities.ts";
 import type { Row } from "../../meta/rows.ts";
 import { en } from "../../text/en.ts";
 import { Description } from "../../ui/Description.tsx";

@@ -4,7 +4,7 @@ import { Button } from "react-aria-components";
 import { ask } from "../../api/ask.ts";
 import { deletionsDocument, restoreDocument } from "../../api/recordDocuments.ts";
 import { refetchRows } from "../../api/refetchRows.ts";
-import type { Entity } from "../../meta/catalogue.ts";
+import type { Entity } from "../../meta/entities.ts";
 import { formatAgo } from "../../meta/format.ts";
 import { formatTime } from "../../text/locale.ts";
 import { en } from "../../text/en.ts";

@@ -1,10 +1,10 @@
 import { type ReactNode, memo, useDeferredValue, useId, useState } from "react";
 import { Input, TextArea } from "react-aria-components";
-import type { EntityField } from "../../meta/catalogue.ts";
+import type { EntityField } from "../../meta/entities.ts";
 import { useEntities } from "../../meta/EntitiesContext.ts";
 import { formatWithUnit } from "../../meta/format.ts";
 import { ColorDot, cellText, layoutOf } from "../../meta/kinds.tsx";
-import { type Row, pointedRow, referredRow } from "../../meta/rows.ts";
+import { type Row, targetRow, referencedRow } from "../../meta/rows.ts";
 import { en } from "../../text/en.ts";
 import { Description } from "../../ui/Description.tsx";
 import { Icon } from "../../ui/icons.tsx";
@@ -98,13 +98,13 @@ function ReadOnly({
   labelId,
   onOpenReference,
 }: EditorProps & { labelId: string }): ReactNode {
-  const referred = row && !field.isList ? referredRow(field, row) : null;
+  const referenced = row && !field.isList ? referencedRow(field, row) : null;
   const text = row ? cellTextLong(field, row) : en.none;
   const entities = useEntities();
   const pointed =
-    referred && field.reference
-      ? { entity: field.reference.entity, id: referred.id }
-      : row && pointedRow(entities, field, row);
+    referenced && field.reference
+      ? { entity: field.reference.entity, id: referenced.id }
+      : row && targetRow(entities, field, row);
   if (field.widget === "file" && text !== en.none)
     return (
       <p>
@@ -127,7 +127,7 @@ function ReadOnly({
         <button
           type="button"
           className="link-button"
-          aria-label={en.record.open(referred?.name ?? text)}
+          aria-label={en.record.open(referenced?.name ?? text)}
           onClick={() => onOpenReference(pointed.entity, pointed.id)}
         >
           <Icon name="open" />

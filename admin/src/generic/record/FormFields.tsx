@@ -1,8 +1,8 @@
 import type { ReactNode } from "react";
-import type { Entity, EntityField } from "../../meta/catalogue.ts";
+import type { Entity, EntityField } from "../../meta/entities.ts";
 import { formatValue } from "../../meta/format.ts";
 import { cellText } from "../../meta/kinds.tsx";
-import { type Row, referredRow } from "../../meta/rows.ts";
+import { type Row, referencedRow } from "../../meta/rows.ts";
 import { en } from "../../text/en.ts";
 import { Editor } from "./Editor.tsx";
 import type { NewRow } from "./NewRow.tsx";
@@ -72,6 +72,6 @@ export function FormFields({
 
 function beforeText(field: EntityField, row: Row | null, form: RecordForm): string {
   if (row && field.kind === "REFERENCE" && field.isList) return cellText(field, row);
-  const referred = row && referredRow(field, row);
-  return referred ? referred.name : showFormValue(field, form.before(field));
+  const referenced = row && referencedRow(field, row);
+  return referenced ? referenced.name : showFormValue(field, form.before(field));
 }

@@ -1,10 +1,10 @@
 import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { type ReactNode, useMemo } from "react";
 import { Page } from "../../frame/Page.tsx";
-import type { Entity } from "../../meta/catalogue.ts";
+import type { Entity } from "../../meta/entities.ts";
 import { useEntities } from "../../meta/EntitiesContext.ts";
 import { en } from "../../text/en.ts";
-import { LinkToList, NoList } from "../list/NoList.tsx";
+import { LinkToList, UnknownList } from "../list/UnknownList.tsx";
 import { SaveButton } from "./leaving.tsx";
 import { NewRowForm, useNewForm } from "./NewRow.tsx";
 import type { FormValues } from "./values.ts";
@@ -13,7 +13,7 @@ import type { FormValues } from "./values.ts";
 export function NewPage(): ReactNode {
   const { entity: name } = useParams({ from: "/$entity/new" });
   const entity = useEntities().get(name);
-  if (!entity) return <NoList name={name} />;
+  if (!entity) return <UnknownList name={name} />;
   if (!entity.canCreate) {
     const missing = entity.missing.find(({ verb }) => verb === "create");
     return (

@@ -1,5 +1,5 @@
 import { type ReactNode, useEffect, useMemo, useState } from "react";
-import type { Entity } from "../../meta/catalogue.ts";
+import type { Entity } from "../../meta/entities.ts";
 import type { Row } from "../../meta/rows.ts";
 import { en } from "../../text/en.ts";
 import { Drawer, DrawerPage } from "../../ui/Drawer.tsx";
@@ -13,7 +13,7 @@ import type { FormValues } from "./values.ts";
 export interface NewRow {
   entity: Entity;
   initial: FormValues;
-  onMade: (row: Row) => void;
+  onCreated: (row: Row) => void;
 }
 
 /** Opens a drawer with the form of a new row. `drawer` is the address of the drawer that contains the caller. */
@@ -35,11 +35,11 @@ interface NewRowDrawerProps extends NewRow {
 }
 
 function NewRowDrawer(props: NewRowDrawerProps): ReactNode {
-  const { entity, initial, drawer, onMade, onClose } = props;
+  const { entity, initial, drawer, onCreated, onClose } = props;
   const [isAsked, setAsked] = useState(false);
   const form = useNewForm(entity, initial, (row) => {
     onClose();
-    onMade(row);
+    onCreated(row);
   });
   const close = () => {
     if (form.edits.length > 0) setAsked(true);

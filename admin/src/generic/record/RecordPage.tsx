@@ -2,11 +2,11 @@ import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { type ReactNode, useCallback } from "react";
 import { Page } from "../../frame/Page.tsx";
 import { useEntities } from "../../meta/EntitiesContext.ts";
-import { LinkToList, NoList } from "../list/NoList.tsx";
+import { LinkToList, UnknownList } from "../list/UnknownList.tsx";
 import { drawerOf } from "./drawers.ts";
 import { RecordDrawers } from "./RecordDrawer.tsx";
 import { RecordView } from "./RecordView.tsx";
-import { rowAbove } from "./rowAbove.ts";
+import { parentRowLink } from "./parentRowLink.ts";
 
 /** The page of a row. */
 export function RecordPage(): ReactNode {
@@ -23,7 +23,7 @@ export function RecordPage(): ReactNode {
       }),
     [navigate],
   );
-  if (!entity) return <NoList name={name} />;
+  if (!entity) return <UnknownList name={name} />;
   const openDrawer = (other: string, otherId: string) =>
     void navigate({ search: (before) => ({ ...before, open: drawerOf(other, otherId) }) });
   return (
@@ -38,7 +38,7 @@ export function RecordPage(): ReactNode {
           void navigate({ to: "/$entity/$id", params: { entity: name, id: next }, search: {} })
         }
         onGone={(row) => {
-          const above = rowAbove(entities, entity, row);
+          const above = parentRowLink(entities, entity, row);
           if (above) void navigate({ to: "/$entity/$id", ...above });
           else void navigate({ to: "/$entity", params: { entity: name }, search: {} });
         }}

@@ -4,11 +4,11 @@ import { type ReactNode, useCallback, useMemo } from "react";
 import { Button, Tab, TabList, TabPanel, Tabs } from "react-aria-components";
 import { fetchRecord } from "../../api/record.ts";
 import { useFrame } from "../../frame/FrameContext.ts";
-import type { Entity, EntityRelation } from "../../meta/catalogue.ts";
-import { fieldOf } from "../../meta/catalogue.ts";
+import type { Entity, EntityRelation } from "../../meta/entities.ts";
+import { fieldOf } from "../../meta/entities.ts";
 import { useEntities } from "../../meta/EntitiesContext.ts";
 import { formatValue, textOf } from "../../meta/format.ts";
-import { type Row, referredRow } from "../../meta/rows.ts";
+import { type Row, referencedRow } from "../../meta/rows.ts";
 import { en } from "../../text/en.ts";
 import { Failure } from "../../ui/Failure.tsx";
 import { showToast } from "../../ui/Toasts.tsx";
@@ -66,7 +66,7 @@ export function RecordView(props: RecordViewProps): ReactNode {
         <Failure
           title={en.list.failed}
           error={record.error}
-          onAgain={() => void record.refetch()}
+          onRetry={() => void record.refetch()}
         />
       ),
     });
@@ -206,8 +206,8 @@ function LoadedRecord({
             show={(fieldName, value) => {
               const field = fieldOf(entity, fieldName);
               if (!field) return textOf(value);
-              const referred = referredRow(field, row);
-              if (referred && referred.id === value) return referred.name;
+              const referenced = referencedRow(field, row);
+              if (referenced && referenced.id === value) return referenced.name;
               return showFormValue(field, value);
             }}
             onChoose={form.resolve}

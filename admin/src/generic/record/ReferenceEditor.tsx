@@ -11,13 +11,13 @@ import {
 } from "react-aria-components";
 import { ask } from "../../api/ask.ts";
 import { suggestionsDocument } from "../../api/documents.ts";
-import { suggestionsByKey } from "../../api/referredRows.ts";
+import { suggestionsByKey } from "../../api/referencedRows.ts";
 import type { Suggestion } from "../../api/suggestion.ts";
-import { type EntityReference, fieldOf } from "../../meta/catalogue.ts";
+import { type EntityReference, fieldOf } from "../../meta/entities.ts";
 import { useEntities } from "../../meta/EntitiesContext.ts";
 import { textOf } from "../../meta/format.ts";
 import { ColorDot } from "../../meta/kinds.tsx";
-import { referredRow } from "../../meta/rows.ts";
+import { referencedRow } from "../../meta/rows.ts";
 import { en } from "../../text/en.ts";
 import { Icon } from "../../ui/icons.tsx";
 import type { EditorProps } from "./Editor.tsx";
@@ -60,8 +60,8 @@ export function ReferenceEditor({
   onNew,
   onChosen,
 }: ReferenceEditorProps): ReactNode {
-  const referred = useEntities().get(reference.entity);
-  const current = row && referredRow(field, row);
+  const referenced = useEntities().get(reference.entity);
+  const current = row && referencedRow(field, row);
   const selected = typeof value === "string" && value !== "" ? value : null;
   // The names of rows chosen in this form, which the loaded row does not contain.
   const [names, setNames] = useState<ReadonlyMap<string, string>>(new Map());
@@ -105,7 +105,7 @@ export function ReferenceEditor({
   const isSettled = found.isSuccess && !found.isPlaceholderData;
   const choose = (key: string | null) => {
     if (key === newKey) {
-      make();
+      openNewRowForm();
       return;
     }
     const chosen = choices.find((choice) => choice.id === key);
@@ -120,35 +120,35 @@ export function ReferenceEditor({
     setShownFor(key);
     onChange(key ?? "");
   };
-  const take = (made: string, name: string) => {
-    setNames(new Map([...names, [made, name]]));
+  const chooseCreatedRow = (created: string, name: string) => {
+    setNames(new Map([...names, [created, name]]));
     setText(name);
-    setShownFor(made);
-    onChange(made);
+    setShownFor(created);
+    onChange(created);
   };
-  const make = () => {
+  const openNewRowForm = () => {
     setText(nameOf(selected));
-    if (!referred) return;
-    const { nameField } = referred;
-    const takesName = wanted !== "" && fieldOf(referred, nameField)?.onCreate !== "NO";
+    if (!referenced) return;
+    const { nameField } = referenced;
+    const takesName = wanted !== "" && fieldOf(referenced, nameField)?.onCreate !== "NO";
     onNew({
-      entity: referred,
+      entity: referenced,
       initial: takesName ? { [nameField]: wanted } : {},
-      onMade: (made) => {
-        const name = textOf(made[nameField]) || made.id;
-        if (onChosen) onChosen({ id: made.id, name, detail: null, color: null });
-        else take(textOf(made[reference.keyField]) || made.id, name);
+      onCreated: (created) => {
+        const name = textOf(created[nameField]) || created.id;
+        if (onChosen) onChosen({ id: created.id, name, detail: null, color: null });
+        else chooseCreatedRow(textOf(created[reference.keyField]) || created.id, name);
       },
     });
   };
   const offered =
-    referred?.canCreate == null
+    referenced?.canCreate == null
       ? choices
       : [
           ...choices,
           {
             id: newKey,
-            name: en.record.newChoice(referred.titleOne.toLowerCase(), wanted),
+            name: en.record.newChoice(referenced.titleOne.toLowerCase(), wanted),
             detail: null,
             color: null,
           },

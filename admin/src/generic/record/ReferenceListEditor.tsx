@@ -1,7 +1,7 @@
 import { type ReactNode, useState } from "react";
 import { Button } from "react-aria-components";
 import type { Suggestion } from "../../api/suggestion.ts";
-import type { EntityReference } from "../../meta/catalogue.ts";
+import type { EntityReference } from "../../meta/entities.ts";
 import { useEntities } from "../../meta/EntitiesContext.ts";
 import { listedRows } from "../../meta/rows.ts";
 import { en } from "../../text/en.ts";

@@ -1,7 +1,7 @@
 import { type ReactNode, useCallback, useMemo, useState } from "react";
 import { Button } from "react-aria-components";
-import { relatedRows } from "../../api/rows.ts";
-import { type Entity, type EntityRelation, defaultColumns } from "../../meta/catalogue.ts";
+import { relatedRowsRequest } from "../../api/rows.ts";
+import { type Entity, type EntityRelation, defaultColumns } from "../../meta/entities.ts";
 import { useEntities } from "../../meta/EntitiesContext.ts";
 import type { Row } from "../../meta/rows.ts";
 import { en } from "../../text/en.ts";
@@ -24,12 +24,12 @@ const nothingSelected: Selection = new Set<string>();
 
 /** A list of the rows of another table that refer to the record. */
 export function RelatedList(props: RelatedListProps): ReactNode {
-  const { entity: referred, relation, id, onOpen, onNew } = props;
+  const { entity: referenced, relation, id, onOpen, onNew } = props;
   const entity = useEntities().get(relation.entity);
-  if (!entity) throw new Error(`${relation.entity} is not in the catalogue`);
+  if (!entity) throw new Error(`${relation.entity} is not in the metadata`);
   const wanted = useMemo(
-    () => relatedRows(referred, relation, entity, id),
-    [referred, relation, entity, id],
+    () => relatedRowsRequest(referenced, relation, entity, id),
+    [referenced, relation, entity, id],
   );
   const [range, setRange] = useState<readonly [number, number]>([0, 0]);
   const [order, setOrder] = useState<string | undefined>();
@@ -52,7 +52,7 @@ export function RelatedList(props: RelatedListProps): ReactNode {
       name === referring || name === relation.by || reference?.field === referring,
   );
   const create = () => {
-    if (field) onNew({ entity, initial: { [field.name]: id }, onMade: () => undefined });
+    if (field) onNew({ entity, initial: { [field.name]: id }, onCreated: () => undefined });
   };
   return (
     <div className="related">
@@ -65,7 +65,7 @@ export function RelatedList(props: RelatedListProps): ReactNode {
         )}
       </div>
       {rows.error !== null ? (
-        <Failure error={rows.error} onAgain={rows.refetch} />
+        <Failure error={rows.error} onRetry={rows.refetch} />
       ) : rows.total === 0 ? (
         <p className="dim">{en.list.empty(entity.title)}</p>
       ) : (
@@ -82,7 +82,7 @@ export function RelatedList(props: RelatedListProps): ReactNode {
           onRange={onRange}
           onWidth={() => undefined}
           onOpen={open}
-          onLook={open}
+          onPreview={open}
         />
       )}
     </div>

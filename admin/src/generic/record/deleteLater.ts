@@ -1,8 +1,8 @@
 import { ask } from "../../api/ask.ts";
 import { deleteDocument } from "../../api/recordDocuments.ts";
 import { ApiError } from "../../api/errors.ts";
-import { fetchRows, relatedRows } from "../../api/rows.ts";
-import type { Entities, Entity, EntityRelation } from "../../meta/catalogue.ts";
+import { fetchRows, relatedRowsRequest } from "../../api/rows.ts";
+import type { Entities, Entity, EntityRelation } from "../../meta/entities.ts";
 import type { Row } from "../../meta/rows.ts";
 import { queryClient } from "../../session.ts";
 import { en } from "../../text/en.ts";
@@ -21,27 +21,27 @@ interface Deletion {
   onShow: (relation: EntityRelation) => void;
 }
 
-const waiting = new Map<Deletion, ReturnType<typeof setTimeout>>();
+const pendingDeletions = new Map<Deletion, ReturnType<typeof setTimeout>>();
 
 /** Deletes the row after some seconds unless the user undoes it. Closing the page deletes it at once. */
 export function deleteLater(deletion: Deletion): void {
-  waiting.set(
+  pendingDeletions.set(
     deletion,
-    setTimeout(() => void carryOut(deletion), undoMs),
+    setTimeout(() => void executeDeletion(deletion), undoMs),
   );
   showToast(en.record.deleting(deletion.name), {
     ms: undoMs,
-    action: { label: en.record.undo, run: () => takeBack(deletion) },
+    action: { label: en.record.undo, run: () => cancelDeletion(deletion) },
   });
 }
 
-function takeBack(deletion: Deletion): void {
-  clearTimeout(waiting.get(deletion));
-  if (waiting.delete(deletion)) showToast(en.record.kept(deletion.name));
+function cancelDeletion(deletion: Deletion): void {
+  clearTimeout(pendingDeletions.get(deletion));
+  if (pendingDeletions.delete(deletion)) showToast(en.record.kept(deletion.name));
 }
 
-async function carryOut(deletion: Deletion): Promise<void> {
-  if (!waiting.delete(deletion)) return;
+async function executeDeletion(deletion: Deletion): Promise<void> {
+  if (!pendingDeletions.delete(deletion)) return;
   const { entity, row, name } = deletion;
   try {
     await ask(
@@ -53,19 +53,19 @@ async function carryOut(deletion: Deletion): Promise<void> {
     showToast(en.record.deleted(name));
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    const isHindered = error instanceof ApiError && error.code === "CONFLICT";
-    const hindrance = isHindered ? await hindranceOf(deletion) : null;
-    const said = hindrance === null ? reason : `${reason} ${hindrance.text}`;
-    showToast(`${en.record.deleteFailed(name)}: ${said}`, {
+    const isConflict = error instanceof ApiError && error.code === "CONFLICT";
+    const referring = isConflict ? await findReferringRows(deletion) : null;
+    const message = referring === null ? reason : `${reason} ${referring.text}`;
+    showToast(`${en.record.deleteFailed(name)}: ${message}`, {
       tone: "bad",
-      ...(hindrance && { action: { label: en.record.show, run: hindrance.show } }),
+      ...(referring && { action: { label: en.record.show, run: referring.show } }),
     });
   }
   void queryClient.invalidateQueries({ queryKey: ["rows"] });
 }
 
 /** Finds rows visible to the caller that refer to the row that could not be deleted. */
-async function hindranceOf({
+async function findReferringRows({
   entity,
   row,
   onShow,
@@ -78,7 +78,7 @@ async function hindranceOf({
       entity: other,
       columns: [],
       order: [],
-      ...relatedRows(entity, relation, other, row.id),
+      ...relatedRowsRequest(entity, relation, other, row.id),
       first: 1,
       offset: 0,
       count: true,
@@ -94,8 +94,8 @@ async function hindranceOf({
 }
 
 addEventListener("pagehide", () => {
-  for (const [deletion, timer] of waiting) {
+  for (const [deletion, timer] of pendingDeletions) {
     clearTimeout(timer);
-    void carryOut(deletion);
+    void executeDeletion(deletion);
   }
 });

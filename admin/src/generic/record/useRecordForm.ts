@@ -3,9 +3,9 @@ import { useRef, useState } from "react";
 import { ask } from "../../api/ask.ts";
 import { createDocument, updateDocument } from "../../api/recordDocuments.ts";
 import { ApiError, UnreachableError, isUnauthenticated } from "../../api/errors.ts";
-import { addReferredRows } from "../../api/referredRows.ts";
+import { addReferencedRows } from "../../api/referencedRows.ts";
 import { fetchRecord } from "../../api/record.ts";
-import { type Entity, type EntityField, fieldOf } from "../../meta/catalogue.ts";
+import { type Entity, type EntityField, fieldOf } from "../../meta/entities.ts";
 import { useEntities } from "../../meta/EntitiesContext.ts";
 import type { Row } from "../../meta/rows.ts";
 import { en } from "../../text/en.ts";
@@ -69,11 +69,11 @@ export function useRecordForm({ entity, row, initial, onSaved }: FormOptions): R
   const queryClient = useQueryClient();
   const entities = useEntities();
   const fields = entity.fields.filter((field) => (row ? field.onUpdate : field.onCreate) !== "NO");
-  const start = (from: Row | null): Base => ({
+  const loadedState = (from: Row | null): Base => ({
     row: from,
     values: from ? toFormValues(fields, from) : defaultValues(fields),
   });
-  const [base, setBase] = useState(() => start(row));
+  const [base, setBase] = useState(() => loadedState(row));
   const [values, setValues] = useState<FormValues>(() => ({ ...base.values, ...initial }));
   const [errors, setErrors] = useState<Record<string, string>>({});
   const [problem, setProblem] = useState<Error | null>(null);
@@ -84,7 +84,7 @@ export function useRecordForm({ entity, row, initial, onSaved }: FormOptions): R
 
   // After a refetch, fields without edits take the new values.
   if (row !== null && row !== base.row && conflict === null) {
-    const next = start(row);
+    const next = loadedState(row);
     const { values: merged, clashes } = merge(base.values, values, next.values);
     // With a conflict the old base and its version remain, so that saving fails and the user is asked.
     if (clashes.length === 0) {
@@ -131,7 +131,7 @@ export function useRecordForm({ entity, row, initial, onSaved }: FormOptions): R
       const { row: saved } = await ask<{ row: Row }>(query, variables, { idempotencyKey: key });
       unanswered.current = null;
       // The row is saved, so a failed look-up of names is ignored.
-      await addReferredRows(entities, entity.fields, [saved]).catch(() => undefined);
+      await addReferencedRows(entities, entity.fields, [saved]).catch(() => undefined);
       return withoutSecret(entity, saved);
     } catch (error) {
       if (!(error instanceof UnreachableError)) unanswered.current = null;
@@ -147,20 +147,20 @@ export function useRecordForm({ entity, row, initial, onSaved }: FormOptions): R
       setProblem(null);
     },
     onSuccess: (saved, { edited, note }) => {
-      takeOver(
+      applySavedRow(
         saved,
         edited,
         note ?? (row === null ? en.record.created(entity.titleOne) : en.record.saved),
       );
     },
     onError: (error, { from, edited }) => {
-      void handle(error, from, edited);
+      void handleSaveError(error, from, edited);
     },
   });
 
   /** Replaces the base with the saved row. */
-  const takeOver = (saved: Row, edited: FormValues, said: string): void => {
-    const next = start(saved);
+  const applySavedRow = (saved: Row, edited: FormValues, message: string): void => {
+    const next = loadedState(saved);
     setBase(next);
     // Keeps edits made while the request was running.
     setValues((current) => merge(edited, current, next.values).values);
@@ -168,11 +168,11 @@ export function useRecordForm({ entity, row, initial, onSaved }: FormOptions): R
     queryClient.setQueryData(recordKey(entity.name, saved.id), saved);
     void queryClient.invalidateQueries({ queryKey: ["rows"] });
     void queryClient.invalidateQueries({ queryKey: ["history", entity.name, saved.id] });
-    showToast(said);
+    showToast(message);
     onSaved(saved);
   };
 
-  const handle = async (error: Error, from: Base, edited: FormValues): Promise<void> => {
+  const handleSaveError = async (error: Error, from: Base, edited: FormValues): Promise<void> => {
     if (error instanceof FieldErrors) {
       showErrors(error.byField);
       return;
@@ -190,19 +190,25 @@ export function useRecordForm({ entity, row, initial, onSaved }: FormOptions): R
         setProblem(error);
         return;
       }
-      const their = start(theirs);
-      const { values: merged, clashes, taken } = merge(from.values, edited, their.values);
+      const their = loadedState(theirs);
+      const { values: merged, clashes, takenFromTheirs } = merge(from.values, edited, their.values);
       const changedBy = detail.conflict.changedBy?.name ?? null;
       if (clashes.length === 0) {
-        const titles = taken.map((name) => fieldOf(entity, name)?.title ?? name).join(", ");
+        const titles = takenFromTheirs
+          .map((name) => fieldOf(entity, name)?.title ?? name)
+          .join(", ");
         // The stored values are equal, for example when an earlier response of this form was lost.
         if (dirtyNames(fields, their.values, merged).length === 0) {
-          takeOver(theirs, edited, en.record.saved);
+          applySavedRow(theirs, edited, en.record.saved);
           return;
         }
         setValues((current) => merge(edited, current, merged).values);
         const note = en.conflict.merged(titles, changedBy ?? en.conflict.somebody);
-        mutation.mutate({ from: their, edited: merged, ...(taken.length > 0 && { note }) });
+        mutation.mutate({
+          from: their,
+          edited: merged,
+          ...(takenFromTheirs.length > 0 && { note }),
+        });
         return;
       }
       setConflict({ clashes, changedBy, changedAt: detail.conflict.changedAt, theirs, merged });
@@ -264,7 +270,7 @@ export function useRecordForm({ entity, row, initial, onSaved }: FormOptions): R
         const value = choices.get(field) === "theirs" ? theirs : mine;
         if (value !== undefined) edited[field] = value;
       }
-      const from = start(conflict.theirs);
+      const from = loadedState(conflict.theirs);
       setBase(from);
       setValues(edited);
       setConflict(null);

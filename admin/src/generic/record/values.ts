@@ -1,4 +1,4 @@
-import type { EntityField } from "../../meta/catalogue.ts";
+import type { EntityField } from "../../meta/entities.ts";
 import { textOf } from "../../meta/format.ts";
 import { type Row, listedRows } from "../../meta/rows.ts";
 import { withDecimalPoint } from "../../text/locale.ts";

@@ -1,10 +1,10 @@
 import { type Guard, passesGuard, permissionKeys } from "../auth/guards.ts";
-import type { CatalogueEntity, CatalogueMutation, Verb } from "./consoleEntity.ts";
+import type { ConsoleEntity, ConsoleMutation, Verb } from "./consoleEntity.ts";
 
 type Caller = Parameters<typeof passesGuard>[1];
 
-/** The part of the catalogue that the caller may use. */
-export function openCatalogue(entities: readonly CatalogueEntity[], caller: Caller) {
+/** The part of the metadata that the caller may use. */
+export function filterConsoleMetadata(entities: readonly ConsoleEntity[], caller: Caller) {
   const allowed = entities.filter(({ guard }) => passesGuard(guard, caller));
   const lists = new Set(
     allowed.flatMap(({ name, listField }) => (listField === null ? [] : [name])),
@@ -18,13 +18,13 @@ export function openCatalogue(entities: readonly CatalogueEntity[], caller: Call
     .filter(({ listField, parents }) => listField !== null || parents.length > 0);
   const names = new Set(open.map(({ name }) => name));
   const shown = open.map(({ guard: _guard, mutations, actions, relations, ...entity }) => {
-    const may = (verb: Verb) => mutationFor(mutations[verb], caller);
+    const permittedMutation = (verb: Verb) => mutationIfPermitted(mutations[verb], caller);
     return {
       ...entity,
-      canCreate: may("create"),
-      canUpdate: may("update"),
-      canDelete: may("delete"),
-      missing: missingOf(mutations, caller),
+      canCreate: permittedMutation("create"),
+      canUpdate: permittedMutation("update"),
+      canDelete: permittedMutation("delete"),
+      missing: missingPermissions(mutations, caller),
       fields: entity.fields
         .filter(({ guard, isInputOnly, reference }) => {
           // The caller can only choose among rows that the caller may read.
@@ -35,8 +35,8 @@ export function openCatalogue(entities: readonly CatalogueEntity[], caller: Call
         })
         .map(({ guard: _fieldGuard, ...field }) => ({
           ...field,
-          onCreate: may("create") ? field.onCreate : "NO",
-          onUpdate: may("update") ? field.onUpdate : "NO",
+          onCreate: permittedMutation("create") ? field.onCreate : "NO",
+          onUpdate: permittedMutation("update") ? field.onUpdate : "NO",
         })),
       relations: relations.filter((relation) => names.has(relation.entity)),
       actions: actions
@@ -48,26 +48,26 @@ export function openCatalogue(entities: readonly CatalogueEntity[], caller: Call
     entities: shown,
     closedEntities: entities
       .filter(({ guard }) => !passesGuard(guard, caller))
-      .map(({ name, title, guard }) => ({ name, title, permission: permissionOf(guard) })),
+      .map(({ name, title, guard }) => ({ name, title, permission: firstPermission(guard) })),
   };
 }
 
-function mutationFor(mutation: CatalogueMutation | null, caller: Caller) {
+function mutationIfPermitted(mutation: ConsoleMutation | null, caller: Caller) {
   if (!mutation || !passesGuard(mutation.guard, caller)) return null;
   const { field, inputType, takesVersion } = mutation;
   return { field, inputType, takesVersion };
 }
 
-function missingOf(mutations: CatalogueEntity["mutations"], caller: Caller) {
+function missingPermissions(mutations: ConsoleEntity["mutations"], caller: Caller) {
   return (["create", "update", "delete"] as const).flatMap((verb) => {
     const mutation = mutations[verb];
     if (!mutation || passesGuard(mutation.guard, caller)) return [];
     const { guard, description } = mutation;
-    return [{ verb, permission: permissionOf(guard), description }];
+    return [{ verb, permission: firstPermission(guard), description }];
   });
 }
 
 /** The first permission that a guard requires; null if it requires a login only. */
-function permissionOf(guard: Guard): string | null {
+function firstPermission(guard: Guard): string | null {
   return typeof guard === "string" ? null : (permissionKeys(guard)[0] ?? null);
 }

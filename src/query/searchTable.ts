@@ -76,7 +76,7 @@ export type ListFilter = { condition: string };
 /** How many relations one field name may cross. */
 const MAX_RELATIONS = 3;
 
-const LISTED_RELATIONS = 2;
+const MAX_LISTED_RELATIONS = 2;
 
 /**
  * Resolves a dotted name to a field and the relations before it, `crossed` of which were crossed already. Throws a
@@ -89,8 +89,8 @@ export function resolveField(
 ): { relations: SearchRelation[]; field: SearchField; name: string } {
   const name = path.path.join(".");
   const steps = path.path.slice(0, -1);
-  const missing = () => unknown(name, "field", fieldNames(table));
-  const { relations, at } = follow(table, name, steps, crossed, (reason) =>
+  const missing = () => unknownNameMessage(name, "field", fieldNames(table));
+  const { relations, at } = followRelations(table, name, steps, crossed, (reason) =>
     refuse(path, reason ?? missing()),
   );
   const last = path.path.at(-1) ?? "";
@@ -114,18 +114,18 @@ export function resolveRelation(
   crossed: number,
 ): { relations: SearchRelation[]; table: SearchTable } {
   const name = path.path.join(".");
-  const { relations, at } = follow(table, name, path.path, crossed, (reason, before) => {
+  const { relations, at } = followRelations(table, name, path.path, crossed, (reason, before) => {
     const isField = before.fields.has(path.path.at(-1) ?? "");
     const problem = isField
       ? `${excerpt(name)} is no relation, so its group holds values without fields`
-      : unknown(name, "relation", relationNames(table));
+      : unknownNameMessage(name, "relation", relationNames(table));
     return refuse(path, reason ?? problem);
   });
   return { relations, table: at };
 }
 
 /** Follows relations by name; `fail` gets the reason, or nothing where a table lacks the next relation. */
-function follow(
+function followRelations(
   table: SearchTable,
   name: string,
   steps: readonly string[],
@@ -149,7 +149,7 @@ function refuse({ position, end }: FieldPath, reason: string): never {
   throw new QuerySyntaxError(reason, position, end - position);
 }
 
-function unknown(name: string, what: string, known: readonly string[]): string {
+function unknownNameMessage(name: string, what: string, known: readonly string[]): string {
   return `${excerpt(name)} is not a ${what} that can be searched${didYouMean(name, known)}`;
 }
 
@@ -171,21 +171,24 @@ export type ListedField = { name: string; field: SearchField; toMany: boolean };
 
 /** The fields of a table and those up to two relations away, without cycles. */
 export function listFields(table: SearchTable): ListedField[] {
-  return listBelow(table, "", false, [table]);
+  return listFieldsWithRelations(table, "", false, [table]);
 }
 
-function listBelow(
+function listFieldsWithRelations(
   table: SearchTable,
   prefix: string,
   toMany: boolean,
   passed: readonly SearchTable[],
 ): ListedField[] {
   const own = [...table.fields].map(([name, field]) => ({ name: prefix + name, field, toMany }));
-  if (passed.length > LISTED_RELATIONS) return own;
+  if (passed.length > MAX_LISTED_RELATIONS) return own;
   const related = [...table.relations].flatMap(([name, relation]) => {
     const other = relation.table();
     if (passed.includes(other)) return [];
-    return listBelow(other, `${prefix}${name}.`, toMany || relation.many, [...passed, other]);
+    return listFieldsWithRelations(other, `${prefix}${name}.`, toMany || relation.many, [
+      ...passed,
+      other,
+    ]);
   });
   return [...own, ...related];
 }

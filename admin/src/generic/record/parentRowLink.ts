@@ -1,9 +1,9 @@
-import type { Entities, Entity } from "../../meta/catalogue.ts";
+import type { Entities, Entity } from "../../meta/entities.ts";
 import { textOf } from "../../meta/format.ts";
 import type { Row } from "../../meta/rows.ts";
 
 /** The parent row of `row`, and its tab that shows the rows of this table; null for tables with a root list. */
-export function rowAbove(
+export function parentRowLink(
   entities: Entities,
   { name, parents }: Entity,
   row: Row,

@@ -1,7 +1,7 @@
 import { diffWordsWithSpace } from "diff";
 
 /** A part of a text that occurs in both versions or in one. */
-export interface Piece {
+export interface DiffPart {
   kind: "same" | "added" | "removed";
   text: string;
 }
@@ -10,7 +10,7 @@ export interface Piece {
 const maxChanges = 400;
 
 /** Compares two texts by words. */
-export function wordDifferences(before: string, after: string): Piece[] {
+export function diffWords(before: string, after: string): DiffPart[] {
   const parts = diffWordsWithSpace(before, after, { maxEditLength: maxChanges });
   if (parts === undefined)
     return [

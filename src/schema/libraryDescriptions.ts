@@ -1,5 +1,5 @@
 /** Descriptions of the libraries and their replacements. */
-const phrases: readonly (readonly [RegExp, string])[] = [
+const replacements: readonly (readonly [RegExp, string])[] = [
   [/^The root query type\b.*/, "The queries. Each field states the permissions that it needs."],
   [
     /^The root mutation type\b.*/,
@@ -64,9 +64,9 @@ const phrases: readonly (readonly [RegExp, string])[] = [
 ];
 
 /** Replaces a description that comes from a library; other descriptions are returned unchanged. */
-export function plainWords(description: string): string {
+export function replaceLibraryDescription(description: string): string {
   const text = description.replaceAll("\n", " ");
-  for (const [pattern, plain] of phrases)
+  for (const [pattern, plain] of replacements)
     if (pattern.test(text)) return text.replace(pattern, plain);
   return description;
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { wordDifferences } from "../../../admin/src/generic/history/words.ts";
+import { diffWords } from "../../../admin/src/generic/history/diffWords.ts";
 import { propertyRuns } from "../../helpers/propertyRuns.ts";
 
 const text = fc
@@ -13,7 +13,7 @@ describe("the word differences of two texts", () => {
   test("contain both texts completely", () => {
     fc.assert(
       fc.property(text, text, (before, after) => {
-        const pieces = wordDifferences(before, after);
+        const pieces = diffWords(before, after);
         const without = (left: "added" | "removed") =>
           pieces
             .filter(({ kind }) => kind !== left)
@@ -27,7 +27,7 @@ describe("the word differences of two texts", () => {
   });
 
   test("keep unchanged words", () => {
-    expect(wordDifferences("a red wine", "a white wine")).toEqual([
+    expect(diffWords("a red wine", "a white wine")).toEqual([
       { kind: "same", text: "a " },
       { kind: "removed", text: "red" },
       { kind: "added", text: "white" },
@@ -38,9 +38,6 @@ describe("the word differences of two texts", () => {
   test("show texts with little in common one after the other, in bounded time", () => {
     const long = (word: string) =>
       Array.from({ length: 20_000 }, (_, index) => `${word}${index}`).join(" ");
-    expect(wordDifferences(long("a"), long("b")).map(({ kind }) => kind)).toEqual([
-      "removed",
-      "added",
-    ]);
+    expect(diffWords(long("a"), long("b")).map(({ kind }) => kind)).toEqual(["removed", "added"]);
   });
 });

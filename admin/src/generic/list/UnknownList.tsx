@@ -1,12 +1,12 @@
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { Page } from "../../frame/Page.tsx";
-import type { Entity } from "../../meta/catalogue.ts";
+import type { Entity } from "../../meta/entities.ts";
 import { useEntities } from "../../meta/EntitiesContext.ts";
 import { en } from "../../text/en.ts";
 
-/** Shown when the URL names a list that is not in the caller's catalogue. */
-export function NoList({ name }: { name: string }): ReactNode {
+/** Shown when the URL names a list that is not in the caller's metadata. */
+export function UnknownList({ name }: { name: string }): ReactNode {
   const closed = useEntities().closed(name);
   return (
     <Page title={closed?.title ?? name}>
@@ -19,7 +19,7 @@ export function NoList({ name }: { name: string }): ReactNode {
 }
 
 /** Shown for a table without a list, such as prices: its rows are shown with their parent rows. */
-export function ListBelow({ entity }: { entity: Entity }): ReactNode {
+export function ChildTableNotice({ entity }: { entity: Entity }): ReactNode {
   return (
     <Page title={entity.title}>
       <div className="empty">

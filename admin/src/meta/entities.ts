@@ -9,7 +9,7 @@ export type {
 } from "../../../src/schema/entityDescription.ts";
 
 /** The response of the `console` query: tables with their titles, and what the caller may do. */
-export interface Catalogue {
+export interface ConsoleMetadata {
   version: string;
   title: string;
   me: Me;
@@ -49,22 +49,22 @@ export interface MissingPermission {
   description: string;
 }
 
-/** The catalogue, indexed by name. */
+/** The metadata, indexed by name. */
 export class Entities {
-  readonly catalogue: Catalogue;
+  readonly metadata: ConsoleMetadata;
   /** The tables with a root list. Rows of other tables are shown in tabs of their parent rows. */
   readonly listed: readonly Entity[];
   readonly #byName: Map<string, Entity>;
 
-  constructor(catalogue: Catalogue) {
-    this.catalogue = catalogue;
-    this.listed = catalogue.entities.filter(({ listField }) => listField !== null);
-    this.#byName = new Map(catalogue.entities.map((entity) => [entity.name, entity]));
+  constructor(metadata: ConsoleMetadata) {
+    this.metadata = metadata;
+    this.listed = metadata.entities.filter(({ listField }) => listField !== null);
+    this.#byName = new Map(metadata.entities.map((entity) => [entity.name, entity]));
   }
 
   /** The table `name` if the caller may not read it. */
   closed(name: string): ClosedEntity | undefined {
-    return this.catalogue.closedEntities.find((entity) => entity.name === name);
+    return this.metadata.closedEntities.find((entity) => entity.name === name);
   }
 
   get(name: string): Entity | undefined {

@@ -1,5 +1,5 @@
-import type { Entities, EntityField, EntityReference } from "../meta/catalogue.ts";
-import { type Row, referredKey } from "../meta/rows.ts";
+import type { Entities, EntityField, EntityReference } from "../meta/entities.ts";
+import { type Row, referencedRowKey } from "../meta/rows.ts";
 import { quoteValue } from "../meta/queryTokens.ts";
 import { ask } from "./ask.ts";
 import { suggestionsByKeyDocument } from "./documents.ts";
@@ -33,7 +33,7 @@ export async function suggestionsByKey(
  * Looks up referenced rows by key where the API has no field for them, so that a table without declared relations also
  * shows names. A row that the caller may not read is shown by its id.
  */
-export async function addReferredRows(
+export async function addReferencedRows(
   entities: Entities,
   fields: readonly EntityField[],
   rows: readonly Row[],
@@ -48,8 +48,8 @@ export async function addReferredRows(
       );
       const byKey = await suggestionsByKey(reference, keys, signal);
       for (const row of rows) {
-        const referred = byKey.get(String(row[field.name]));
-        if (referred) row[referredKey(field)] = referred;
+        const referenced = byKey.get(String(row[field.name]));
+        if (referenced) row[referencedRowKey(field)] = referenced;
       }
     }),
   );

@@ -9,7 +9,7 @@ import {
 import type { PgResource } from "postgraphile/@dataplan/pg";
 import { guardOf } from "../auth/guards.ts";
 import { actionsByType } from "./consoleActions.ts";
-import type { CatalogueEntity, CatalogueMutation, Verb } from "./consoleEntity.ts";
+import type { ConsoleEntity, ConsoleMutation, Verb } from "./consoleEntity.ts";
 import { fieldsOf, orderValues } from "./consoleFields.ts";
 import { type Parent, parentsOf, relationsOf } from "./consoleReferences.ts";
 import { type Table, type Tags, labelFields, tagText, titleOf } from "./labels.ts";
@@ -19,10 +19,10 @@ import { hasPages, tableGuard } from "./listedTables.ts";
 const lastPlace = 10_000;
 
 /** The tables with a root list, in the order of the navigation, and their child tables without one, such as prices. */
-export function makeCatalogue(
+export function buildConsoleMetadata(
   build: GraphileBuild.Build,
   schema: GraphQLSchema,
-): CatalogueEntity[] {
+): ConsoleEntity[] {
   const places = placesOf(build, schema);
   const actions = actionsByType(build, schema);
   const typeNames = new Set(
@@ -116,7 +116,7 @@ function entityOf(
   build: GraphileBuild.Build,
   schema: GraphQLSchema,
   { table, place, places }: { table: Table; place: Place; places: Places },
-): Omit<CatalogueEntity, "actions"> {
+): Omit<ConsoleEntity, "actions"> {
   const { name, root, parents } = place;
   const tags = table.extensions?.tags as Tags | undefined;
   const typeName = build.inflection.tableType(table.codec);
@@ -196,7 +196,7 @@ function recordField(
 }
 
 /** Finds `create<Type>(input)`, `update<Type>(id, input)` or `delete<Type>(id)`, generated from tags or from a function. */
-function mutationOf(schema: GraphQLSchema, verb: Verb, typeName: string): CatalogueMutation | null {
+function mutationOf(schema: GraphQLSchema, verb: Verb, typeName: string): ConsoleMutation | null {
   const field = schema.getMutationType()?.getFields()[`${verb}${typeName}`];
   if (!field) return null;
   const argument = (name: string) => field.args.find((arg) => arg.name === name);
