@@ -5,7 +5,7 @@ const limitCap = 200;
 const limitDefault = 50;
 
 /** The maximum of `total`, because counting takes time and users do not page through more rows. */
-export const countedAtMost = 50_000;
+export const maxTotal = 50_000;
 
 /** The input of `auditLogs`. */
 export interface Filter {

@@ -110,7 +110,7 @@ function collect(
     const pageKeys = selected
       .filter(({ node }) => pageLists.includes(node.name.value))
       .map((one) => one.key);
-    const idKey = sureId(fragments, group);
+    const idKey = unconditionalIdKey(fragments, group);
     return {
       key,
       path,
@@ -143,7 +143,7 @@ function rowsOf(
   return [...Map.groupBy(rows, ({ keys }) => keys.join(" ")).values()].map((group): PageRows => {
     const [{ keys, type } = { keys: [], type: null }] = group;
     const asked = group.map(({ row }) => row);
-    const idKey = type && sureId(fragments, asked);
+    const idKey = type && unconditionalIdKey(fragments, asked);
     const lacksId = type !== null && idKey === null && "id" in type.getFields();
     return { nodes: asked.map(({ node }) => node), keys, idKey, lacksId };
   });
@@ -156,17 +156,17 @@ function typeOf(type: GraphQLObjectType, { node }: Collected): GraphQLObjectType
 }
 
 /** The response name of an id that is present under all conditions. */
-function sureId(fragments: Fragments, asked: readonly Collected[]): string | null {
+function unconditionalIdKey(fragments: Fragments, asked: readonly Collected[]): string | null {
   const places = asked.map((field) => ({
     conditional: field.conditional,
     keys: below(fragments, { ...field, conditional: false })
       .filter(({ node, conditional }) => node.name.value === "id" && !conditional)
       .map(({ key }) => key),
   }));
-  const isSure = (key: string) =>
+  const isUnconditional = (key: string) =>
     places.some(({ keys, conditional }) => !conditional && keys.includes(key)) ||
     places.every(({ keys }) => keys.includes(key));
-  return places.flatMap(({ keys }) => keys).find(isSure) ?? null;
+  return places.flatMap(({ keys }) => keys).find(isUnconditional) ?? null;
 }
 
 /** The fields selected of a field's object. */

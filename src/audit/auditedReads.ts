@@ -102,7 +102,7 @@ export function readsOf(
     if (isQuery && place.entityType !== null)
       records.push({
         entityType: place.entityType,
-        entityId: askedId(given),
+        entityId: storedIdArgument(given),
         metadata: {
           operation: name,
           field: place.nodes[0].name.value,
@@ -163,7 +163,7 @@ function idOf(
 }
 
 /** The id argument in its stored form. */
-export function askedId({ id }: Record<string, unknown>): string | null {
+export function storedIdArgument({ id }: Record<string, unknown>): string | null {
   return typeof id === "string" ? storedId(id) : null;
 }
 

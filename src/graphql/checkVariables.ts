@@ -7,7 +7,7 @@ import {
   typeFromAST,
 } from "graphql";
 import { badUserInput, type PublicError } from "../errors/PublicError.ts";
-import { longestListOf } from "./enumLists.ts";
+import { maxListLength } from "./enumLists.ts";
 
 type Path = (string | number)[];
 type Values = Record<string, unknown>;
@@ -78,7 +78,7 @@ export function checkEnumLists(
     const declared = typeFromAST(schema, type);
     const named = isInputType(declared) ? getNamedType(declared) : null;
     if (!isEnumType(named)) continue;
-    const limit = longestListOf(named);
+    const limit = maxListLength(named);
     if (given.length > limit)
       throw beyond(placeOf([variable.name.value]), given.length, "items", limit);
   }

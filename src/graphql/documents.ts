@@ -16,14 +16,14 @@ import { LRUCache } from "lru-cache";
 import { guardOf } from "../auth/guards.ts";
 import type { Config } from "../config.ts";
 import { badUserInput, PublicError } from "../errors/PublicError.ts";
-import { longestListOf } from "./enumLists.ts";
+import { maxListLength } from "./enumLists.ts";
 import { inputPathOf } from "../errors/inputPath.ts";
 import { checkDocument } from "./queryComplexity.ts";
 import { rootFields } from "./rootFields.ts";
 import { selectsSecret } from "./secretFields.ts";
 
 /** A valid document, or its errors. */
-export type Reading =
+export type ParsedDocument =
   | {
       document: DocumentNode;
       errors?: undefined;
@@ -54,7 +54,7 @@ export interface OperationSummary {
 
 /** Limits, parses and validates GraphQL documents. */
 export interface Documents {
-  read(query: string): Reading;
+  read(query: string): ParsedDocument;
   /** Whether the result for a document is cached. */
   knows(query: string): boolean;
 }
@@ -64,7 +64,7 @@ const errorLimit = 20;
 /** The most characters per token on average, literals included. */
 const charactersPerToken = 25;
 /** Characters of a typical document, for the memory limit of the cache. */
-const usualLength = 4_000;
+const typicalLength = 4_000;
 
 /**
  * Limits a document before validation and planning. Results for recent documents are cached, rejections too; the cache
@@ -80,13 +80,13 @@ export function makeDocuments(
     shortEnumLists,
     ...(introspection ? [] : [NoSchemaIntrospectionCustomRule]),
   ];
-  const kept = new LRUCache<string, Reading>({
+  const cache = new LRUCache<string, ParsedDocument>({
     max: limits.planCache,
-    maxSize: limits.planCache * usualLength,
+    maxSize: limits.planCache * typicalLength,
     sizeCalculation: (_reading, query) => query.length + 1,
   });
 
-  function examine(query: string): Reading {
+  function examine(query: string): ParsedDocument {
     const longest = limits.tokens * charactersPerToken;
     if (query.length > longest)
       throw badUserInput(
@@ -111,18 +111,18 @@ export function makeDocuments(
   }
 
   return {
-    knows: (query) => kept.has(query),
+    knows: (query) => cache.has(query),
     read(query) {
-      const known = kept.get(query);
+      const known = cache.get(query);
       if (known) return known;
-      let reading: Reading;
+      let parsed: ParsedDocument;
       try {
-        reading = examine(query);
+        parsed = examine(query);
       } catch (error) {
-        reading = { errors: [refusal(error, limits.tokens)] };
+        parsed = { errors: [refusal(error, limits.tokens)] };
       }
-      kept.set(query, reading);
-      return reading;
+      cache.set(query, parsed);
+      return parsed;
     },
   };
 }
@@ -132,7 +132,7 @@ const shortEnumLists: ValidationRule = (context) => ({
   ListValue(node) {
     const type = getNamedType(context.getInputType());
     if (!isEnumType(type)) return;
-    const limit = longestListOf(type);
+    const limit = maxListLength(type);
     if (node.values.length > limit)
       context.reportError(
         new GraphQLError(`A list of ${type.name} has at most ${limit} items`, { nodes: node }),

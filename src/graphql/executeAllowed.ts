@@ -18,10 +18,10 @@ import { rootFields } from "./rootFields.ts";
 type Execute<Result> = () => Result | Promise<Result>;
 
 /** A root field that its guard refuses, and the error for it. */
-type Refused = Map<string, { nodes: FieldNode[]; error: GraphQLError; isRequired: boolean }>;
+type RefusedFields = Map<string, { nodes: FieldNode[]; error: GraphQLError; isRequired: boolean }>;
 
 /** The most documents that are cached for one, each without the fields that some caller may not use. */
-const mostVariants = 50;
+const maxCachedVariants = 50;
 
 const variants = new WeakMap<DocumentNode, Map<string, DocumentNode>>();
 
@@ -61,9 +61,9 @@ function refusedOf(
   root: GraphQLObjectType,
   fields: ReadonlyMap<string, FieldNode[]>,
   caller: RequestInfo,
-): Refused {
+): RefusedFields {
   const declared = root.getFields();
-  const refused: Refused = new Map();
+  const refused: RefusedFields = new Map();
   for (const [key, nodes] of fields) {
     const field = declared[nodes[0]?.name.value ?? ""];
     const refusal = field && refusalBy(guardOf(field), caller);
@@ -104,7 +104,7 @@ function variantOf(
   const only = { ...operation, selectionSet };
   const definitions = document.definitions.map((node) => (node === operation ? only : node));
   const variant = { ...document, definitions };
-  if (known.size >= mostVariants) known.clear();
+  if (known.size >= maxCachedVariants) known.clear();
   known.set(key, variant);
   return variant;
 }
@@ -113,7 +113,7 @@ function variantOf(
 function withRefused(
   result: ExecutionResult,
   keys: readonly string[],
-  refused: Refused,
+  refused: RefusedFields,
 ): ExecutionResult {
   const { data } = result;
   const others = Map.groupBy(result.errors ?? [], ({ path }) => path?.[0]);

@@ -155,7 +155,7 @@ function isPage(type: GraphQLObjectType): boolean {
   return "pageInfo" in type.getFields();
 }
 
-interface Asked {
+interface SelectedField {
   field: GraphQLField<unknown, unknown>;
   key: string;
   sets: SelectionSetNode[];
@@ -166,8 +166,8 @@ function fieldsIn(
   fragments: Fragments,
   type: GraphQLObjectType | null,
   selections: readonly SelectionSetNode[],
-): Iterable<Asked> {
-  const found = new Map<string, Asked>();
+): Iterable<SelectedField> {
+  const found = new Map<string, SelectedField>();
   const declared = type?.getFields() ?? {};
   for (const { key, node } of selections.flatMap((set) => collectFields(fragments, set))) {
     const field = declared[node.name.value];

@@ -13,7 +13,7 @@ import {
   refusedTo,
 } from "./hiddenFields.ts";
 
-type Asked = Pick<
+type OperationArgs = Pick<
   GrafastExecutionArgs,
   "schema" | "document" | "operationName" | "variableValues" | "contextValue"
 >;
@@ -24,12 +24,12 @@ interface Context {
 }
 
 /** The most combinations of conditions that are cached for a document. */
-const mostOutcomes = 50;
+const maxCachedOutcomes = 50;
 
 const known = new WeakMap<DocumentNode, Map<string, readonly HideablePlace[]>>();
 
 /** The hideable fields of an operation after `@skip` and `@include`, cached for each combination of conditions. */
-function placesOf({ schema, document, operationName, variableValues }: Asked) {
+function placesOf({ schema, document, operationName, variableValues }: OperationArgs) {
   const operation = getOperationAST(document, operationName);
   const left = operation && applySkipInclude(document, operation, variableValues ?? {});
   if (!left) return [];
@@ -38,9 +38,9 @@ function placesOf({ schema, document, operationName, variableValues }: Asked) {
   const key = `${left.key}${operationName ?? ""}`;
   const before = ofDocument.get(key);
   if (before) return before;
-  const asked = left.document();
-  const places = asked ? hideablePlaces(schema, asked, operationName) : [];
-  if (ofDocument.size >= mostOutcomes) ofDocument.clear();
+  const prunedDocument = left.document();
+  const places = prunedDocument ? hideablePlaces(schema, prunedDocument, operationName) : [];
+  if (ofDocument.size >= maxCachedOutcomes) ofDocument.clear();
   ofDocument.set(key, places);
   return places;
 }
@@ -49,10 +49,12 @@ function placesOf({ schema, document, operationName, variableValues }: Asked) {
  * The hideable fields below root fields whose guards allow the caller, and the caller's rights; after a login, those of
  * the new session.
  */
-function found(asked: Asked): { places: HideablePlace[]; rights: Rights } | null {
-  const all = placesOf(asked);
+function findPlacesAndRights(
+  args: OperationArgs,
+): { places: HideablePlace[]; rights: Rights } | null {
+  const all = placesOf(args);
   if (all.length === 0) return null;
-  const { requestContext, pgSettings } = asked.contextValue as Context;
+  const { requestContext, pgSettings } = args.contextValue as Context;
   const { identity } = requestContext;
   const permissions =
     identity?.permissions ?? new Set((pgSettings["office.permissions"] ?? "").split(","));
@@ -63,13 +65,13 @@ function found(asked: Asked): { places: HideablePlace[]; rights: Rights } | null
 }
 
 /** The entries of `extensions.hidden`; empty where nothing is hidden or there is no data. */
-export function hiddenIn(asked: Asked, { data }: ExecutionResult): HiddenField[] {
-  const looked = data ? found(asked) : null;
-  return looked ? hiddenFrom(looked.places, looked.rights) : [];
+export function hiddenIn(args: OperationArgs, { data }: ExecutionResult): HiddenField[] {
+  const found = data ? findPlacesAndRights(args) : null;
+  return found ? hiddenFrom(found.places, found.rights) : [];
 }
 
 /** Adds `extensions.hidden` and errors at fields that a scoped token may not read. */
-export function withHidden(asked: Asked, result: ExecutionResult): ExecutionResult {
+export function withHidden(args: OperationArgs, result: ExecutionResult): ExecutionResult {
   const { data, extensions = {} } = result;
   if (!data) return result;
   // A stored answer has its own entries.
@@ -79,9 +81,9 @@ export function withHidden(asked: Asked, result: ExecutionResult): ExecutionResu
     const { extensions: _none, ...answer } = result;
     return Object.keys(others).length > 0 ? { ...answer, extensions: others } : answer;
   }
-  const looked = found(asked);
-  if (!looked) return result;
-  const { places, rights } = looked;
+  const found = findPlacesAndRights(args);
+  if (!found) return result;
+  const { places, rights } = found;
   const answer = refuseFields(result, refusedTo(places, rights));
   const hidden = hiddenFrom(places, rights);
   return hidden.length === 0 ? answer : { ...answer, extensions: { ...extensions, hidden } };

@@ -9,17 +9,17 @@ import type { HiddenField } from "./hiddenFields.ts";
 import type { WithRequestClient } from "../postgres/service.ts";
 
 /** The state of a key: unused, in use by another request, or used by a finished request. */
-export type Claim = { state: "new" | "busy" } | { state: "done"; answer: KeptAnswer };
+export type Claim = { state: "new" | "busy" } | { state: "done"; answer: StoredAnswer };
 
 /** A stored response, as its caller saw it. */
-interface KeptAnswer {
+interface StoredAnswer {
   data: Record<string, unknown>;
-  errors?: KeptError[];
+  errors?: StoredError[];
   /** Missing in responses that an earlier release stored. */
   hidden?: HiddenField[];
 }
 
-interface KeptError {
+interface StoredError {
   message: string;
   path?: readonly (string | number)[] | undefined;
   positions?: readonly number[] | undefined;
@@ -48,11 +48,11 @@ export async function claimKey(
  * Stores the response of a mutation in its transaction. A response with a secret, such as a new API token, is not
  * stored: the key then records only that the mutation took effect.
  */
-export async function keepAnswer(
+export async function storeAnswer(
   withPgClient: WithRequestClient,
   settings: Settings,
   { keyHash, requestHash }: IdempotencyKey,
-  answer: KeptAnswer,
+  answer: StoredAnswer,
 ): Promise<void> {
   const text = JSON.stringify(answer);
   await withPgClient(settings, (client) =>
@@ -64,12 +64,12 @@ export async function keepAnswer(
 }
 
 /** The response with errors and hidden fields as the caller will see them. */
-export function answerToKeep(
+export function toStoredAnswer(
   result: ExecutionResult,
   hidden: HiddenField[],
   publicError: (error: GraphQLError) => GraphQLError,
-): KeptAnswer {
-  const errors = result.errors?.map((error): KeptError => {
+): StoredAnswer {
+  const errors = result.errors?.map((error): StoredError => {
     const shown = publicError(error);
     const { code, correlationId: _ownToEachRequest, ...details } = shown.extensions;
     return {
@@ -85,7 +85,7 @@ export function answerToKeep(
 
 /** A stored response as an execution result. */
 export function resultOf(
-  { data, errors, hidden = [] }: KeptAnswer,
+  { data, errors, hidden = [] }: StoredAnswer,
   document: DocumentNode,
 ): ExecutionResult {
   const shown = errors?.map(

@@ -31,7 +31,7 @@ export function checkLiterals(document: DocumentNode): void {
     StringValue(node, _key, parent, _path, ancestors) {
       if (isStorable(node.value)) return;
       const path = inputPathAt(node, parent, ancestors);
-      throw badUserInput(brokenText(path.join(".")), { path });
+      throw badUserInput(invalidTextMessage(path.join(".")), { path });
     },
   });
   assertWithinLimit("directives", directives, directiveLimit);
@@ -44,6 +44,6 @@ export function isStorable(text: string): boolean {
 }
 
 /** The message for a text at `place` that cannot be stored. */
-export function brokenText(place: string): string {
+export function invalidTextMessage(place: string): string {
   return `${place} holds a character that no text may hold (NUL, or half of a surrogate pair)`;
 }

@@ -43,13 +43,13 @@ const repeatLimit = 50;
 const introspectionDepth = 20;
 // Estimates: what matters is that nested pages multiply.
 /** Objects of a connection without a page size. */
-const defaultPage = 50;
+const defaultPageSize = 50;
 /** Objects of a page whose size is a variable: the largest allowed. */
-const largestPage = 250;
+const maxPageSize = 250;
 /** Objects of a list without pages, such as the roles of a user. */
-const listGuess = 10;
+const assumedListSize = 10;
 /** Keeps sums finite and comparable. */
-const immense = 1e15;
+const maxCount = 1e15;
 
 /**
  * Measures each operation of a document and rejects those beyond the limits, in time linear in the document: each
@@ -144,13 +144,17 @@ function makeMeasurer(
     const inner = node.selectionSet ? measure(node.selectionSet, object) : nothing;
     const isList = field !== undefined && isListType(getNullableType(field.type));
     const paged = field?.args.some((arg) => arg.name === "first") ?? false;
-    const times = paged ? pageSize(node, isList) : isList && !isPageContent(node) ? listGuess : 1;
+    const times = paged
+      ? pageSize(node, isList)
+      : isList && !isPageContent(node)
+        ? assumedListSize
+        : 1;
     return {
       fields: inner.fields + 1,
       depth: inner.depth + 1,
       levels: inner.levels + 1,
       aliases: inner.aliases + (node.alias ? 1 : 0),
-      cost: Math.min(times * (inner.cost + (object ? 1 : 0)), immense),
+      cost: Math.min(times * (inner.cost + (object ? 1 : 0)), maxCount),
     };
   }
 
@@ -179,9 +183,9 @@ function makeMeasurer(
               );
         part = { ...inner, levels: inner.levels + 1 };
       }
-      sum.fields = Math.min(sum.fields + part.fields, immense);
-      sum.aliases = Math.min(sum.aliases + part.aliases, immense);
-      sum.cost = Math.min(sum.cost + part.cost, immense);
+      sum.fields = Math.min(sum.fields + part.fields, maxCount);
+      sum.aliases = Math.min(sum.aliases + part.aliases, maxCount);
+      sum.cost = Math.min(sum.cost + part.cost, maxCount);
       sum.depth = Math.max(sum.depth, part.depth);
       sum.levels = Math.max(sum.levels, part.levels);
     }
@@ -199,7 +203,7 @@ function makeMeasurer(
         const fragment = fragments.get(name);
         rootCounts.set(name, fragment ? rootFields(fragment.selectionSet) : 0);
       }
-      return Math.min(count + (rootCounts.get(name) ?? 0), immense);
+      return Math.min(count + (rootCounts.get(name) ?? 0), maxCount);
     }, 0);
   }
 
@@ -214,8 +218,8 @@ function isPageContent(node: FieldNode): boolean {
 function pageSize(node: FieldNode, isList: boolean): number {
   for (const argument of node.arguments ?? []) {
     if (argument.name.value !== "first" && argument.name.value !== "last") continue;
-    if (argument.value.kind !== Kind.INT) return largestPage;
-    return Math.min(Math.max(Number(argument.value.value), 0), largestPage * 4);
+    if (argument.value.kind !== Kind.INT) return maxPageSize;
+    return Math.min(Math.max(Number(argument.value.value), 0), maxPageSize * 4);
   }
-  return isList ? listGuess : defaultPage;
+  return isList ? assumedListSize : defaultPageSize;
 }

@@ -15,7 +15,7 @@ import { countLookup } from "../health/cacheCounts.ts";
 import { currentScope } from "../context/requestScope.ts";
 import type { makeDocumentFinder } from "./documentFinder.ts";
 import { badRequest, HttpError } from "../errors/HttpError.ts";
-import { type BrokenText, refuseBrokenText } from "./jsonBody.ts";
+import { type InvalidText, rejectInvalidText } from "./jsonBody.ts";
 
 const mediaTypes = ["application/json", graphqlResponseType];
 
@@ -25,7 +25,7 @@ declare global {
       /**
        * A variable with text that PostgreSQL cannot store: the request is well formed, one of its values is invalid.
        */
-      brokenVariable?: BrokenText;
+      invalidVariable?: InvalidText;
     }
   }
 }
@@ -84,10 +84,10 @@ export function graphqlMethods(playground: boolean): RequestHandler {
 }
 
 /** Leaves an invalid variable to the gate, which can name its argument; rejects invalid text elsewhere. */
-export function noteBrokenVariable(fault: BrokenText, response: Response): void {
+export function deferInvalidVariable(fault: InvalidText, response: Response): void {
   const [part, ...path] = fault.path;
-  if (part !== "variables") refuseBrokenText(fault);
-  response.locals.brokenVariable = { ...fault, path };
+  if (part !== "variables") rejectInvalidText(fault);
+  response.locals.invalidVariable = { ...fault, path };
 }
 
 /** Finds the document of a GraphQL request and checks the types of its parts. */
@@ -128,19 +128,19 @@ export function makeDocumentGate(
     const { query, operationName, variables } = request.body as GraphqlBody;
     countLookup("documents", documents.knows(query));
     const { document, errors, operations } = documents.read(query);
-    const asked = askedFor(operations, operationName);
+    const operation = findOperation(operations, operationName);
     const { persisted = false } = response.locals;
-    response.locals.operation = labelOf(asked, persisted);
-    response.locals.cost = asked?.summary.cost ?? 0;
+    response.locals.operation = labelOf(operation, persisted);
+    response.locals.cost = operation?.summary.cost ?? 0;
     // The length of a compressed response reveals information about a secret in it (BREACH).
-    response.locals.encoding = asked?.summary.selectsSecret ? null : acceptedEncoding(request);
-    response.locals.isPublic = asked?.summary.isPublic ?? false;
-    response.locals.isPublicMutation = asked?.summary.isPublicMutation ?? false;
-    const broken = response.locals.brokenVariable;
-    if (document && broken) {
-      const path = pathInDocument(document, operationName, broken.path);
+    response.locals.encoding = operation?.summary.selectsSecret ? null : acceptedEncoding(request);
+    response.locals.isPublic = operation?.summary.isPublic ?? false;
+    response.locals.isPublicMutation = operation?.summary.isPublicMutation ?? false;
+    const invalid = response.locals.invalidVariable;
+    if (document && invalid) {
+      const path = pathInDocument(document, operationName, invalid.path);
       throw badUserInput(
-        broken.message(path.join(".") || "variables"),
+        invalid.message(path.join(".") || "variables"),
         path.length > 0 ? { path } : {},
       );
     }
@@ -196,7 +196,7 @@ export function makeDocumentGate(
   return { gate, cleansUp, failure };
 }
 
-function askedFor(
+function findOperation(
   operations: ReadonlyMap<string, OperationSummary> | undefined,
   operationName: string | null | undefined,
 ) {
@@ -211,7 +211,7 @@ function askedFor(
  * The operation's label in metrics: its name in a persisted document, else its first root field. Both have a bounded
  * number of values.
  */
-function labelOf(asked: ReturnType<typeof askedFor>, persisted: boolean): string {
-  if (!asked) return "refused";
-  return persisted && asked.name !== "" ? asked.name : asked.summary.firstField;
+function labelOf(operation: ReturnType<typeof findOperation>, persisted: boolean): string {
+  if (!operation) return "refused";
+  return persisted && operation.name !== "" ? operation.name : operation.summary.firstField;
 }

@@ -1,5 +1,5 @@
 import express, { type Request, type RequestHandler, type Response } from "express";
-import { brokenText, isStorable } from "../graphql/literals.ts";
+import { invalidTextMessage, isStorable } from "../graphql/literals.ts";
 import { badRequest, HttpError, tooLarge, unsupportedMediaType } from "../errors/HttpError.ts";
 import { exceededLimit } from "../graphql/jsonSize.ts";
 import { yieldToEventLoop } from "../process/yieldToEventLoop.ts";
@@ -23,12 +23,12 @@ const usualValues = 250_000;
 
 /**
  * Reads a JSON object from the body. Wrong type, encoding and shape each have their own status; a compressed body is
- * limited by its inflated size. `brokenTexts` handles text that PostgreSQL cannot store, which is rejected by default.
+ * limited by its inflated size. `onInvalidText` handles text that PostgreSQL cannot store, which is rejected by default.
  * A long body with more than `values` values is rejected before it is parsed.
  */
 export function jsonBody(
   limitBytes: number,
-  brokenTexts: (fault: BrokenText, response: Response) => void = refuseBrokenText,
+  onInvalidText: (fault: InvalidText, response: Response) => void = rejectInvalidText,
   values = usualValues,
 ): RequestHandler[] {
   const limits = { depth: depthLimit, values: values + spareValues };
@@ -51,7 +51,7 @@ export function jsonBody(
     const fault = findFault(value, 0, text.includes("\\u"));
     if (fault?.isText === false)
       throw malformed(`${fault.path.join(".")} is nested too deeply`, fault.path);
-    if (fault) brokenTexts(fault, response);
+    if (fault) onInvalidText(fault, response);
     request.body = value;
   };
   const parse: RequestHandler = async (request, response, next) => {
@@ -72,7 +72,7 @@ export function jsonBody(
 }
 
 /** @throws HttpError 400 that names the place of the text */
-export function refuseBrokenText({ path, message }: BrokenText): never {
+export function rejectInvalidText({ path, message }: InvalidText): never {
   throw malformed(message(path.join(".")), path);
 }
 
@@ -102,21 +102,21 @@ function parseJson(text: string): object {
 }
 
 /** Text that PostgreSQL cannot store, and its place in the body. */
-export interface BrokenText {
+export interface InvalidText {
   path: (string | number)[];
   message: (place: string) => string;
 }
 
-type Fault = BrokenText & { isText: boolean };
+type Fault = InvalidText & { isText: boolean };
 
 /** The first text that cannot be stored, if `looksAtTexts`, or the first value that is nested too deeply. */
 function findFault(value: unknown, depth: number, looksAtTexts: boolean): Fault | null {
   if (typeof value === "string")
     return !looksAtTexts || isStorable(value)
       ? null
-      : { path: [], message: brokenText, isText: true };
+      : { path: [], message: invalidTextMessage, isText: true };
   if (typeof value !== "object" || value === null) return null;
-  if (depth === depthLimit) return { path: [], message: brokenText, isText: false };
+  if (depth === depthLimit) return { path: [], message: invalidTextMessage, isText: false };
   if (Array.isArray(value)) {
     // No Object.keys here: lists can hold ten thousands of ids.
     for (let index = 0; index < value.length; index++) {
@@ -127,7 +127,11 @@ function findFault(value: unknown, depth: number, looksAtTexts: boolean): Fault 
   }
   for (const key in value) {
     if (looksAtTexts && !isStorable(key))
-      return { path: [], message: (place) => brokenText(`A key of ${place}`), isText: true };
+      return {
+        path: [],
+        message: (place) => invalidTextMessage(`A key of ${place}`),
+        isText: true,
+      };
     const fault = findFault((value as Record<string, unknown>)[key], depth + 1, looksAtTexts);
     if (fault) return within(key, fault);
   }

@@ -6,12 +6,12 @@ import type { SearchTable } from "../query/searchTable.ts";
 import type { Condition } from "../query/compile.ts";
 import { compileQuery } from "../query/compile.ts";
 import type { QueryNode } from "../query/ast.ts";
-import { parseBoundQuery, refuseValuesAlone } from "../query/boundValues.ts";
+import { parseBoundQuery, requireQueryForValues } from "../query/boundValues.ts";
 import { parseFilter } from "../query/filters.ts";
 import { type SearchKind, searchKind } from "../query/searchKind.ts";
 
 /** A compiled search. */
-export interface AskedSearch {
+export interface CompiledSearch {
   table: SearchTable;
   kind: SearchKind;
   matches: Condition;
@@ -20,10 +20,10 @@ export interface AskedSearch {
 }
 
 /** Compiles the text of a search with the values of its `$name`s. @throws PublicError */
-export type Search = (text: string, values: unknown) => AskedSearch;
+export type Search = (text: string, values: unknown) => CompiledSearch;
 
 /** Limits of the cache of compiled searches. Searches with relative dates or bound values are compiled per request. */
-const keptSearches = { max: 500, maxSize: 200_000 };
+const cacheLimits = { max: 500, maxSize: 200_000 };
 
 const searches = new WeakMap<SearchTable, Search>();
 
@@ -35,16 +35,16 @@ export function searchOf(table: SearchTable): Search {
 }
 
 function makeSearch(table: SearchTable): Search {
-  const kept = new LRUCache<string, AskedSearch>({
-    ...keptSearches,
+  const cache = new LRUCache<string, CompiledSearch>({
+    ...cacheLimits,
     sizeCalculation: (_search, text) => text.length + 1,
   });
   return (text, values) => {
-    const isKept = values == null;
-    const known = isKept ? kept.get(text) : undefined;
+    const isCacheable = values == null;
+    const known = isCacheable ? cache.get(text) : undefined;
     if (known) return known;
-    const search = withPosition(() => compiled(parseBoundQuery(text, values), table));
-    if (isKept && !search.isRelative) kept.set(text, search);
+    const search = withPosition(() => compileSearch(parseBoundQuery(text, values), table));
+    if (isCacheable && !search.isRelative) cache.set(text, search);
     return search;
   };
 }
@@ -56,18 +56,18 @@ function makeSearch(table: SearchTable): Search {
 export function searchOfArguments(
   table: SearchTable,
   args: Readonly<Record<string, unknown>>,
-): AskedSearch | null {
+): CompiledSearch | null {
   const { query, queryValues } = args;
-  if (query == null) refuseValuesAlone(queryValues);
-  const asked = query == null ? [] : [searchOf(table)(query as string, queryValues)];
+  if (query == null) requireQueryForValues(queryValues);
+  const fromQuery = query == null ? [] : [searchOf(table)(query as string, queryValues)];
   const filters = [...table.filters.keys()].flatMap((argument) => {
     const node = parseFilter(table, argument, args[argument]);
-    return node === null ? [] : [atArgument(argument, () => compiled(node, table))];
+    return node === null ? [] : [atArgument(argument, () => compileSearch(node, table))];
   });
-  return allOf([...asked, ...filters]);
+  return allOf([...fromQuery, ...filters]);
 }
 
-function compiled(node: QueryNode, table: SearchTable): AskedSearch {
+function compileSearch(node: QueryNode, table: SearchTable): CompiledSearch {
   let isRelative = false;
   const now = new Date();
   const matches = compileQuery(node, table, () => {
@@ -77,7 +77,7 @@ function compiled(node: QueryNode, table: SearchTable): AskedSearch {
   return { table, kind: searchKind(node, table), matches, isRelative };
 }
 
-function allOf(searches: readonly AskedSearch[]): AskedSearch | null {
+function allOf(searches: readonly CompiledSearch[]): CompiledSearch | null {
   const [first, ...rest] = searches;
   if (!first || rest.length === 0) return first ?? null;
   return {

@@ -19,11 +19,11 @@ export type CursorValue = readonly [column: string, value: string | number | boo
 export function orderSpec(column: OrderColumn): PgOrderSpec {
   return {
     ...column,
-    callback: (fragment, codec, nullable) => [fragment, naming(column, codec), nullable],
+    callback: (fragment, codec, nullable) => [fragment, cursorPart(column, codec), nullable],
   };
 }
 
-function naming(column: OrderColumn, codec: PgCodec): PgCodec {
+function cursorPart(column: OrderColumn, codec: PgCodec): PgCodec {
   const fromPg = (value: string | null) => [
     nameOf(column),
     value === null ? null : (codec.fromPg(value) as unknown),
@@ -40,17 +40,17 @@ export function nameOf({ attribute, direction }: OrderColumn): string {
 /** Decodes a cursor. @throws PublicError when it is malformed */
 export function readCursor(name: string, cursor: string): CursorValue[] {
   const [, ...values] = parseParts(cursor);
-  if (values.length === 0 || !values.every(isCursorValue)) throw notOurs(name);
+  if (values.length === 0 || !values.every(isCursorValue)) throw foreignCursor(name);
   return values;
 }
 
 /** Characters of a cursor: it holds the values of order columns, which are shorter. */
-const longestCursor = 65_536;
+const maxCursorLength = 65_536;
 /** A cursor is a list of pairs, one for each column. */
 const cursorLimits = { depth: 2, values: 1_000 };
 
 function parseParts(cursor: string): unknown[] {
-  if (cursor.length > longestCursor) return [];
+  if (cursor.length > maxCursorLength) return [];
   try {
     const text = Buffer.from(cursor, "base64");
     if (exceededLimit(text, cursorLimits)) return [];
@@ -78,7 +78,7 @@ export function checkCursor(
     values.length === order.length &&
     order.every((column, index) => values[index]?.[0] === nameOf(column));
   if (!isOfOrder)
-    throw bad(
+    throw invalidArgument(
       name,
       `${name} is a cursor of another order: it goes with the orderBy that it came from`,
     );
@@ -88,7 +88,7 @@ export function checkCursor(
     const value = values[index]?.[1] ?? null;
     return value === null || !codec || fitsType(codec, value);
   });
-  if (!isOfRow) throw notOurs(name);
+  if (!isOfRow) throw foreignCursor(name);
 }
 
 /** How far a page extends beyond a cursor, and its further condition. */
@@ -133,9 +133,9 @@ export function cursorCondition(
       };
     });
   const [key, ...furtherKeys] = resource.uniques.find((one) => one.isPrimary)?.attributes ?? [];
-  const stretches = stretchesBeyond(columnsOf(row));
-  if (seek === null || stretches.length < 2 || key === undefined || furtherKeys.length > 0)
-    return anyOf(stretches);
+  const ranges = rangesBeyond(columnsOf(row));
+  if (seek === null || ranges.length < 2 || key === undefined || furtherKeys.length > 0)
+    return anyOf(ranges);
 
   const id = sql.identifier(key);
   const rows = sql.identifier(Symbol("beyond"));
@@ -145,9 +145,9 @@ export function cursorCondition(
     columns.map((column) => sql`${column.sql} ${column.upwards ? sql`asc` : sql`desc`}`),
     ", ",
   );
-  const ids = stretchesBeyond(columns).map(
-    (stretch) =>
-      sql`(select ${rows}.${id} from ${resource.from as SQL} as ${rows} where (${stretch})${asked} order by ${along} limit ${seek.limit})`,
+  const ids = rangesBeyond(columns).map(
+    (range) =>
+      sql`(select ${rows}.${id} from ${resource.from as SQL} as ${rows} where (${range})${asked} order by ${along} limit ${seek.limit})`,
   );
   return sql`${row}.${id} = any (array(${sql.join(ids, " union all ")}))`;
 }
@@ -161,7 +161,7 @@ interface ComparedColumn {
 }
 
 /** The disjoint index ranges beyond the cursor. */
-function stretchesBeyond(columns: readonly ComparedColumn[]): SQL[] {
+function rangesBeyond(columns: readonly ComparedColumn[]): SQL[] {
   const [first, ...rest] = columns;
   if (!first) return [];
   const { value, isNullable, upwards } = first;
@@ -174,7 +174,7 @@ function stretchesBeyond(columns: readonly ComparedColumn[]): SQL[] {
     const sign = upwards ? sql`>` : sql`<`;
     return [sql`(${sql.join(names, ", ")}) ${sign} (${sql.join(values, ", ")})`, ...nulls];
   }
-  const withSame = stretchesBeyond(rest).map((stretch) => sql`${isSame(first)} and (${stretch})`);
+  const withSame = rangesBeyond(rest).map((range) => sql`${isSame(first)} and (${range})`);
   if (value === null) return upwards ? withSame : [sql`${first.sql} is not null`, ...withSame];
   const past = upwards ? sql`${first.sql} > ${value}` : sql`${first.sql} < ${value}`;
   return [past, ...nulls, ...withSame];
@@ -192,10 +192,10 @@ function isSame({ sql: column, value }: ComparedColumn): SQL {
   return value === null ? sql`${column} is null` : sql`${column} = ${value}`;
 }
 
-function notOurs(name: string): PublicError {
-  return bad(name, `${name} must be a cursor from an earlier answer`);
+function foreignCursor(name: string): PublicError {
+  return invalidArgument(name, `${name} must be a cursor from an earlier answer`);
 }
 
-function bad(name: string, message: string): PublicError {
+function invalidArgument(name: string, message: string): PublicError {
   return badUserInput(message, { path: [name] });
 }

@@ -15,28 +15,31 @@ export function defaultOrder(resource: PgResource): OrderColumn[] {
   const { defaultOrder: order } = resource.extensions?.tags ?? {};
   const attributes = (resource.codec.attributes ?? {}) as Record<string, unknown>;
   const columns = typeof order === "string" ? order.split(",").map((part) => part.trim()) : [];
-  if (order !== undefined && columns.length === 0) throw wrong(resource, "names no column");
+  if (order !== undefined && columns.length === 0) throw tagError(resource, "names no column");
   const named = columns.map((column): OrderColumn => {
     const [, attribute = "", direction = "asc"] = /^(\w+)(?:\s+(asc|desc))?$/i.exec(column) ?? [];
     if (attribute === "")
-      throw wrong(resource, `has "${column}" where a column, with asc or desc, belongs`);
+      throw tagError(resource, `has "${column}" where a column, with asc or desc, belongs`);
     if (!Object.hasOwn(attributes, attribute))
-      throw wrong(resource, `names the column ${attribute}, which the table does not have`);
+      throw tagError(resource, `names the column ${attribute}, which the table does not have`);
     return { attribute, direction: direction.toLowerCase() === "desc" ? "DESC" : "ASC" };
   });
-  return [...named, ...missingKey(resource, named)];
+  return [...named, ...missingKeyColumns(resource, named)];
 }
 
 /**
  * Removes repeated columns: they do not affect the order, and the size of cursor conditions stays limited by the table.
  */
-export function eachOnce(order: readonly OrderColumn[]): OrderColumn[] {
+export function withoutRepeats(order: readonly OrderColumn[]): OrderColumn[] {
   const seen = new Set<string>();
   return order.filter(({ attribute }) => seen.size < seen.add(attribute).size);
 }
 
 /** The primary-key columns that make an order unique; none where it is unique. */
-export function missingKey(resource: PgResource, order: readonly OrderColumn[]): OrderColumn[] {
+export function missingKeyColumns(
+  resource: PgResource,
+  order: readonly OrderColumn[],
+): OrderColumn[] {
   const names = new Set(order.map(({ attribute }) => attribute));
   if (isUniqueBy(resource, names)) return [];
   // The direction of the first column, so that one index serves both.
@@ -53,7 +56,7 @@ function isUniqueBy(resource: PgResource, columns: ReadonlySet<string>): boolean
   );
 }
 
-function wrong(resource: PgResource, problem: string): Error {
+function tagError(resource: PgResource, problem: string): Error {
   return new Error(`The tag @defaultOrder of the table ${resource.name} ${problem}.`);
 }
 

@@ -1,7 +1,7 @@
 import { badUserInput } from "../errors/PublicError.ts";
 
 /** The most groups that one field returns. */
-export const LARGEST_GROUPS = 1000;
+export const MAX_GROUPS = 1000;
 
 /** Validates the keys and the number of groups, and returns the number. @throws PublicError */
 export function checkGroups(keys: readonly unknown[], first: number | null | undefined): number {
@@ -9,9 +9,9 @@ export function checkGroups(keys: readonly unknown[], first: number | null | und
     throw badUserInput("groupBy must name one key at least", {
       path: ["groupBy"],
     });
-  const size = first ?? LARGEST_GROUPS;
-  if (size < 0 || size > LARGEST_GROUPS)
-    throw badUserInput(`first must be from 0 to ${LARGEST_GROUPS}`, {
+  const size = first ?? MAX_GROUPS;
+  if (size < 0 || size > MAX_GROUPS)
+    throw badUserInput(`first must be from 0 to ${MAX_GROUPS}`, {
       path: ["first"],
     });
   return size;

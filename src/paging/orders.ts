@@ -1,30 +1,31 @@
 import type { PgResource, PgSelectQueryBuilder } from "postgraphile/@dataplan/pg";
 import { orderSpec } from "./cursors.ts";
-import { eachOnce, missingKey } from "./defaultOrder.ts";
+import { withoutRepeats, missingKeyColumns } from "./defaultOrder.ts";
 import type { OrderColumn } from "./defaultOrder.ts";
 
 type Builder = Pick<PgSelectQueryBuilder, "orderBy" | "setOrderIsUnique">;
 type ApplyOrder = (builder: PgSelectQueryBuilder, ...rest: unknown[]) => void;
 
 /** The order columns of a select that were added here. */
-const ordered = new WeakMap<Builder, OrderColumn[]>();
+const orderColumnsBySelect = new WeakMap<Builder, OrderColumn[]>();
 
 /** Adds order columns to a select, at planning or at execution. */
 function addOrder(builder: Builder, columns: readonly OrderColumn[]): void {
   const before = orderOf(builder);
-  const all = eachOnce([...before, ...columns]);
-  ordered.set(builder, all);
+  const all = withoutRepeats([...before, ...columns]);
+  orderColumnsBySelect.set(builder, all);
   for (const column of all.slice(before.length)) builder.orderBy(orderSpec(column));
 }
 
 /** The order of a select so far; at planning, that of the document's literals. */
 export function orderOf(builder: Builder): readonly OrderColumn[] {
-  return ordered.get(builder) ?? [];
+  return orderColumnsBySelect.get(builder) ?? [];
 }
 
 /** Copies the order from planning to execution, where the select starts with its columns only. */
-export function recallOrder(builder: Builder, planned: readonly OrderColumn[]): void {
-  if (planned.length > 0) ordered.set(builder, eachOnce([...planned, ...orderOf(builder)]));
+export function copyPlannedOrder(builder: Builder, planned: readonly OrderColumn[]): void {
+  if (planned.length > 0)
+    orderColumnsBySelect.set(builder, withoutRepeats([...planned, ...orderOf(builder)]));
 }
 
 /** Adds the default order where there is none, makes the order unique, and returns its columns. */
@@ -33,8 +34,8 @@ export function completeOrder(
   resource: PgResource,
   fallback: readonly OrderColumn[],
 ): readonly OrderColumn[] {
-  if (!ordered.has(builder)) addOrder(builder, fallback);
-  addOrder(builder, missingKey(resource, orderOf(builder)));
+  if (!orderColumnsBySelect.has(builder)) addOrder(builder, fallback);
+  addOrder(builder, missingKeyColumns(resource, orderOf(builder)));
   builder.setOrderIsUnique();
   return orderOf(builder);
 }
@@ -43,7 +44,7 @@ export function completeOrder(
  * Fixes a value of an orderBy enumeration: the library's own marks an order as unique when its column merely begins a
  * unique key, and cursors would skip rows.
  */
-export function recordedOrder(apply: ApplyOrder): ApplyOrder {
+export function recordOrderColumns(apply: ApplyOrder): ApplyOrder {
   return (builder, ...rest) => {
     const recorder = Object.create(builder) as PgSelectQueryBuilder;
     recorder.orderBy = (spec) => {

@@ -4,10 +4,10 @@ import type { CursorValue, Seek } from "./cursors.ts";
 import { readCursor } from "./cursors.ts";
 
 /** The default and the largest page size of a connection. */
-export const DEFAULT_PAGE = 50;
-export const LARGEST_PAGE = 250;
+export const DEFAULT_PAGE_SIZE = 50;
+export const MAX_PAGE_SIZE = 250;
 /** The largest part of a plain list. */
-export const LARGEST_LIST_PART = 1000;
+export const MAX_LIST_SIZE = 1000;
 
 /** The paging arguments of a connection as sent. */
 export interface PageArguments {
@@ -33,28 +33,29 @@ export interface Page {
  * @throws PublicError
  */
 export function readPage(given: PageArguments): Page {
-  const first = checkSize("first", given.first, LARGEST_PAGE);
-  const last = checkSize("last", given.last, LARGEST_PAGE);
+  const first = checkSize("first", given.first, MAX_PAGE_SIZE);
+  const last = checkSize("last", given.last, MAX_PAGE_SIZE);
   const offset = checkOffset(given.offset);
   const before = given.before == null ? null : readCursor("before", given.before);
   const after = given.after == null ? null : readCursor("after", given.after);
-  if (first !== null && last !== null) throw bad("last", "first and last cannot be used together");
+  if (first !== null && last !== null)
+    throw invalidArgument("last", "first and last cannot be used together");
   if (offset !== null && last !== null)
-    throw bad("offset", "offset and last cannot be used together");
+    throw invalidArgument("offset", "offset and last cannot be used together");
   const page = { first, last, offset, before, after };
   if (first !== null || last !== null) return page;
   const backwards = before !== null && after === null && offset === null;
-  return backwards ? { ...page, last: DEFAULT_PAGE } : { ...page, first: DEFAULT_PAGE };
+  return backwards ? { ...page, last: DEFAULT_PAGE_SIZE } : { ...page, first: DEFAULT_PAGE_SIZE };
 }
 
 /** The next power of two: few numbers, so that they can be literals of a statement. */
-export function roundedUp(rows: number): number {
+export function nextPowerOfTwo(rows: number): number {
   return 2 ** Math.ceil(Math.log2(rows));
 }
 
 /** The maximum number of rows read for a page, including the one that shows whether more follow, rounded up. */
-export function reachOfPage({ first, last, offset }: Page): number {
-  return roundedUp((first ?? last ?? 0) + (offset ?? 0) + 1);
+export function rowLimitOfPage({ first, last, offset }: Page): number {
+  return nextPowerOfTwo((first ?? last ?? 0) + (offset ?? 0) + 1);
 }
 
 /**
@@ -63,7 +64,7 @@ export function reachOfPage({ first, last, offset }: Page): number {
  */
 export function seekOf(page: Page, condition: Seek["condition"]): Seek | null {
   const size = page.before === null ? page.first : page.after === null ? page.last : null;
-  return size === null ? null : { limit: sql.literal(reachOfPage(page)), condition };
+  return size === null ? null : { limit: sql.literal(rowLimitOfPage(page)), condition };
 }
 
 /** Validates a page size; null is no limit. @throws PublicError */
@@ -73,17 +74,18 @@ export function checkSize(
   largest: number,
 ): number | null {
   if (size == null) return null;
-  if (size < 0 || size > largest) throw bad(name, `${name} must be from 0 to ${largest}`);
+  if (size < 0 || size > largest)
+    throw invalidArgument(name, `${name} must be from 0 to ${largest}`);
   return size;
 }
 
 /** Validates an offset. @throws PublicError */
 export function checkOffset(offset: number | null | undefined): number | null {
   if (offset == null) return null;
-  if (offset < 0) throw bad("offset", "offset must be 0 or more");
+  if (offset < 0) throw invalidArgument("offset", "offset must be 0 or more");
   return offset;
 }
 
-function bad(name: string, message: string): PublicError {
+function invalidArgument(name: string, message: string): PublicError {
   return badUserInput(message, { path: [name] });
 }

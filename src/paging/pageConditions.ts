@@ -5,11 +5,11 @@ import type { SearchTable } from "../query/searchTable.ts";
 import type { SearchKind } from "../query/searchKind.ts";
 import { type Bound, type Seek, cursorCondition } from "./cursors.ts";
 import type { OrderColumn } from "./defaultOrder.ts";
-import { type Page, reachOfPage, seekOf } from "./pageArguments.ts";
-import { textSearchPage } from "./jsonPageStep.ts";
+import { type Page, rowLimitOfPage, seekOf } from "./pageArguments.ts";
+import { textSearchCondition } from "./textSearchPage.ts";
 
 /** A page of a connection. */
-export interface AskedRows {
+export interface RowsRequest {
   resource: PgResource;
   page: Page;
   order: readonly OrderColumn[];
@@ -17,33 +17,33 @@ export interface AskedRows {
   bounds: readonly Bound[];
   search: { table: SearchTable; kind: SearchKind; matches: (row: SQL) => SQL } | null;
   /** Whether the page is of the whole table and not of a parent row. */
-  isOfAll: boolean;
+  isWholeTable: boolean;
 }
 
 /** The conditions for the rows of a page, used by Grafast and by the SQL-JSON path. */
-export function pageConditions(asked: AskedRows, row: SQL): SQL[] {
-  const { resource, page, order, bounds, search, isOfAll } = asked;
+export function pageConditions(request: RowsRequest, row: SQL): SQL[] {
+  const { resource, page, order, bounds, search, isWholeTable } = request;
   const beyond = (of: SQL, seek: Seek | null) =>
     bounds.map((bound) => cursorCondition(bound, order, resource, of, seek));
   const matches = search?.matches ?? null;
   const size = page.first ?? page.last ?? 0;
-  if (search && search.kind !== "values" && isOfAll && size > 0) {
+  if (search && search.kind !== "values" && isWholeTable && size > 0) {
     const start = seekOf(page, null);
     const seekWithin = (rows: number | null) =>
       start && rows !== null ? { ...start, limit: sql.literal(rows) } : null;
-    const found = textSearchPage(
+    const found = textSearchCondition(
       {
         ...search,
         resource,
-        along: page.first === null ? order.map(opposite) : order,
-        reach: reachOfPage(page),
+        order: page.first === null ? order.map(opposite) : order,
+        rowLimit: rowLimitOfPage(page),
         beyond: (of, rows) => beyond(of, seekWithin(rows)),
       },
       row,
     );
     if (found) return [found];
   }
-  const seek = isOfAll ? seekOf(page, matches) : null;
+  const seek = isWholeTable ? seekOf(page, matches) : null;
   return [...(matches ? [matches(row)] : []), ...beyond(row, seek)];
 }
 

@@ -12,7 +12,7 @@ import {
   wordsHaveWordBeginning,
 } from "../query/textSql.ts";
 import { defaultOrder } from "./defaultOrder.ts";
-import type { AskedSearch } from "./connectionSearch.ts";
+import type { CompiledSearch } from "./connectionSearch.ts";
 
 /** A row that matches a typed text. */
 export interface Suggestion {
@@ -33,9 +33,9 @@ export interface SuggestionColumns {
 /** The maximum number of rows that are ranked; further matches are not found. */
 const maxCandidates = 500;
 
-interface CandidatesAsked {
+interface CandidatesRequest {
   text: string;
-  search: AskedSearch | null;
+  search: CompiledSearch | null;
   first: number;
   /** The searchable fields of name and detail, if they are searchable. */
   nameField: SearchField | undefined;
@@ -43,11 +43,11 @@ interface CandidatesAsked {
 }
 
 /** Builds the statement that finds candidates for `text`. An empty text selects the first rows of the list. */
-export function candidates(
+export function candidatesStatement(
   resource: PgResource,
   table: SearchTable,
   columns: SuggestionColumns,
-  { text, search, first, nameField, detailField }: CandidatesAsked,
+  { text, search, first, nameField, detailField }: CandidatesRequest,
 ): SQL {
   const row = sql.identifier(Symbol("row"));
   const column = (name: string) => sql`${row}.${sql.identifier(name)}`;
@@ -113,7 +113,11 @@ function folded(text: string): string {
 }
 
 /** Ranks candidates: equal name or detail, then beginning of either, then beginning of a word; shorter names first. */
-export function ranked(found: readonly Suggestion[], text: string, first: number): Suggestion[] {
+export function rankCandidates(
+  found: readonly Suggestion[],
+  text: string,
+  first: number,
+): Suggestion[] {
   const wanted = folded(text);
   if (wanted === "") return found.slice(0, first);
   const rankOf = ({ name, detail }: Suggestion): number => {

@@ -5,7 +5,7 @@ import type { FieldArgs, Step } from "postgraphile/grafast";
 import { sql } from "postgraphile/pg-sql2";
 import { groupKeys, keysPlan, orderGroups } from "../schema/groupKeys.ts";
 import { innerCodec, isHidden } from "../schema/columns.ts";
-import { LARGEST_GROUPS, checkGroups } from "../paging/groupArguments.ts";
+import { MAX_GROUPS, checkGroups } from "../paging/groupArguments.ts";
 import { checkOffset } from "../paging/pageArguments.ts";
 import { hasPages } from "../schema/listedTables.ts";
 import { replaceLibraryDescription } from "../schema/libraryDescriptions.ts";
@@ -168,8 +168,8 @@ export const AggregatesPlugin: GraphileConfig.Plugin = {
             groupBy: { ...groupBy, description: "The keys of the groups, at least one." },
             first: {
               type: GraphQLInt,
-              defaultValue: LARGEST_GROUPS,
-              description: `The maximum number of groups, 0 to ${LARGEST_GROUPS}.`,
+              defaultValue: MAX_GROUPS,
+              description: `The maximum number of groups, 0 to ${MAX_GROUPS}.`,
             },
             offset: { type: GraphQLInt, description: "The number of groups to skip." },
           },

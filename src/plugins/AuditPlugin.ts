@@ -8,7 +8,7 @@ import {
 } from "postgraphile/grafast";
 import { extendSchema, gql } from "postgraphile/utils";
 import type { PgClient } from "postgraphile/@dataplan/pg";
-import { countedAtMost, readFilter } from "../audit/auditFilter.ts";
+import { maxTotal, readFilter } from "../audit/auditFilter.ts";
 import type { Filter } from "../audit/auditFilter.ts";
 import type { Bind } from "../query/bind.ts";
 import type { SqlJsonField, Members } from "../sqlJson/sqlJsonField.ts";
@@ -50,8 +50,8 @@ function pageMembers(build: GraphileBuild.Build, filter: Applied, bind: Bind): M
     ([, field, codec]) => sql`${bind(filter[field] ?? null)}::${codec.sqlType}`,
   );
   const conditions = sql.join(given, ", ");
-  const count = sql`count_audit_log(${conditions}, ${sql.literal(countedAtMost + 1)})`;
-  const most = sql.literal(countedAtMost);
+  const count = sql`count_audit_log(${conditions}, ${sql.literal(maxTotal + 1)})`;
+  const most = sql.literal(maxTotal);
   const limit = sql.literal(filter.limit);
   const offset = sql`${bind(filter.offset)}::integer`;
   return {
@@ -88,7 +88,7 @@ export const AuditPlugin: GraphileConfig.Plugin = extendSchema((build) => {
       wanted.map(async (filter) => {
         const { rows } = await pgClient.query<{ count: number }>({
           text: "select count_audit_log($1, $2, $3, $4, $5, $6, $7, $8) as count",
-          values: [...filters.map(([, field]) => filter[field] ?? null), countedAtMost + 1],
+          values: [...filters.map(([, field]) => filter[field] ?? null), maxTotal + 1],
         });
         return rows[0]?.count ?? 0;
       }),
@@ -206,9 +206,9 @@ export const AuditPlugin: GraphileConfig.Plugin = extendSchema((build) => {
             return search.execute([...given, ...paging] as never);
           },
           total: ($result: FilteredStep) =>
-            lambda(counted($result), (count) => Math.min(count, countedAtMost)),
+            lambda(counted($result), (count) => Math.min(count, maxTotal)),
           totalIsExact: ($result: FilteredStep) =>
-            lambda(counted($result), (count) => count <= countedAtMost),
+            lambda(counted($result), (count) => count <= maxTotal),
           limit: ($result: FilteredStep) => access($result.get("filter"), "limit"),
           offset: ($result: FilteredStep) => access($result.get("filter"), "offset"),
         },

@@ -18,11 +18,11 @@ import { filterField } from "../query/filters.ts";
 import { type Bound, checkCursor } from "../paging/cursors.ts";
 import { defaultOrder } from "../paging/defaultOrder.ts";
 import type { OrderColumn } from "../paging/defaultOrder.ts";
-import { completeOrder, orderOf, recallOrder } from "../paging/orders.ts";
-import { DEFAULT_PAGE, LARGEST_PAGE, readPage } from "../paging/pageArguments.ts";
+import { completeOrder, orderOf, copyPlannedOrder } from "../paging/orders.ts";
+import { DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, readPage } from "../paging/pageArguments.ts";
 import type { Page } from "../paging/pageArguments.ts";
 import { pageConditions } from "../paging/pageConditions.ts";
-import { type AskedSearch, searchOfArguments } from "../paging/connectionSearch.ts";
+import { type CompiledSearch, searchOfArguments } from "../paging/connectionSearch.ts";
 import { hasPages } from "../schema/listedTables.ts";
 import { makeSearchTables } from "../schema/searchTables.ts";
 
@@ -48,8 +48,8 @@ interface Connection extends Step {
 const pageNames = ["first", "last", "offset", "before", "after"] as const;
 
 const descriptions: Record<string, string> = {
-  first: `The maximum number of rows, from the start or after \`after\`: 0 to ${LARGEST_PAGE}. Defaults to ${DEFAULT_PAGE} without \`last\`.`,
-  last: `The maximum number of rows, from the end or before \`before\`: 0 to ${LARGEST_PAGE}. Cannot be combined with \`first\`.`,
+  first: `The maximum number of rows, from the start or after \`after\`: 0 to ${MAX_PAGE_SIZE}. Defaults to ${DEFAULT_PAGE_SIZE} without \`last\`.`,
+  last: `The maximum number of rows, from the end or before \`before\`: 0 to ${MAX_PAGE_SIZE}. Cannot be combined with \`first\`.`,
   offset: "The number of rows to skip. Cannot be combined with `last`.",
   before: "Returns only rows before this cursor.",
   after: "Returns only rows after this cursor.",
@@ -165,7 +165,7 @@ function isSearched(resource: PgResource | undefined): resource is PgResource {
 
 /** The checked arguments of a connection. */
 interface Checked extends Page {
-  search: AskedSearch | null;
+  search: CompiledSearch | null;
 }
 
 /** The step that checks all arguments of a connection before its statement runs. */
@@ -226,7 +226,7 @@ function makeFinish(resource: PgResource, isRoot: boolean) {
         if (search) builder.where(search.matches(builder.alias));
         return;
       }
-      recallOrder(builder, planned);
+      copyPlannedOrder(builder, planned);
       const order = completeOrder(builder, resource, fallback);
       const bounds = [["before", before] as const, ["after", after] as const].flatMap(
         ([name, values]): Bound[] => {
@@ -235,7 +235,7 @@ function makeFinish(resource: PgResource, isRoot: boolean) {
           return [{ name, values, bind: (n) => sql.value(values[n]?.[1] ?? null) }];
         },
       );
-      const asked = { resource, page: checked, order, bounds, search, isOfAll: isRoot };
+      const asked = { resource, page: checked, order, bounds, search, isWholeTable: isRoot };
       for (const condition of pageConditions(asked, builder.alias)) builder.where(condition);
     };
   };

@@ -10,7 +10,7 @@ import {
 } from "../exports/exportFoundProducts.ts";
 import { namedColumns } from "../sqlJson/order.ts";
 import { searchOf } from "../paging/connectionSearch.ts";
-import { defaultOrder, eachOnce, missingKey } from "../paging/defaultOrder.ts";
+import { defaultOrder, withoutRepeats, missingKeyColumns } from "../paging/defaultOrder.ts";
 import type { OrderColumn } from "../paging/defaultOrder.ts";
 import { resource } from "../schema/resource.ts";
 
@@ -29,7 +29,7 @@ export const DataExportPlugin: GraphileConfig.Plugin = extendSchema((build) => {
     const named = namedColumns(build.getTypeByName("ProductOrderBy"), orderBy ?? []);
     return named.length === 0
       ? defaultOrder(products)
-      : eachOnce([...named, ...missingKey(products, named)]);
+      : withoutRepeats([...named, ...missingKeyColumns(products, named)]);
   };
 
   return {

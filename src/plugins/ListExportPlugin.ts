@@ -10,8 +10,8 @@ import { exportFoundProducts, type FoundRows } from "../exports/exportFoundProdu
 import { searchOf } from "../paging/connectionSearch.ts";
 import {
   defaultOrder,
-  eachOnce,
-  missingKey,
+  withoutRepeats,
+  missingKeyColumns,
   orderSql,
   type OrderColumn,
 } from "../paging/defaultOrder.ts";
@@ -126,7 +126,7 @@ export const ListExportPlugin: GraphileConfig.Plugin = extendSchema((build) => {
       );
     });
     const named = namedColumns(type, values);
-    return eachOnce([...named, ...missingKey(table, named)]);
+    return withoutRepeats([...named, ...missingKeyColumns(table, named)]);
   }
 
   return {

@@ -4,13 +4,13 @@ import type { FieldArgs, FieldPlanResolver, Step } from "postgraphile/grafast";
 import { searchOf } from "../paging/connectionSearch.ts";
 import { defaultOrder } from "../paging/defaultOrder.ts";
 import type { OrderColumn } from "../paging/defaultOrder.ts";
-import { recordedOrder } from "../paging/orders.ts";
-import { LARGEST_LIST_PART, checkOffset, checkSize } from "../paging/pageArguments.ts";
+import { recordOrderColumns } from "../paging/orders.ts";
+import { MAX_LIST_SIZE, checkOffset, checkSize } from "../paging/pageArguments.ts";
 import { describeSearch } from "../query/describe.ts";
 import { hasPages } from "../schema/listedTables.ts";
 
 type Plan = FieldPlanResolver;
-type ApplyOrder = Parameters<typeof recordedOrder>[0];
+type ApplyOrder = Parameters<typeof recordOrderColumns>[0];
 
 /**
  * The default order of plain lists (the tag `@defaultOrder scheduled_at desc, id`, or the primary key), the limits of
@@ -41,7 +41,7 @@ export const ListsPlugin: GraphileConfig.Plugin = {
             kept.map(([name, value]) => {
               const apply = value.extensions?.grafast?.apply as ApplyOrder | undefined;
               if (!apply) return [name, value];
-              const grafast = { ...value.extensions?.grafast, apply: recordedOrder(apply) };
+              const grafast = { ...value.extensions?.grafast, apply: recordOrderColumns(apply) };
               return [name, { ...value, extensions: { ...value.extensions, grafast } }];
             }),
           );
@@ -76,10 +76,10 @@ export const ListsPlugin: GraphileConfig.Plugin = {
         if (scope.argName === "first")
           return {
             ...arg,
-            description: `The maximum number of rows, from 0 to ${LARGEST_LIST_PART}; by default all rows.`,
+            description: `The maximum number of rows, from 0 to ${MAX_LIST_SIZE}; by default all rows.`,
             applyPlan(_$parent: unknown, $list: PgSelectStep, value: { getRaw(): Step }) {
               const check = (size: unknown) =>
-                checkSize("first", size as number | null, LARGEST_LIST_PART);
+                checkSize("first", size as number | null, MAX_LIST_SIZE);
               $list.setFirst(lambda(value.getRaw(), check));
             },
           };

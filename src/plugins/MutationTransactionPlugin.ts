@@ -4,7 +4,7 @@ import type { GrafastExecutionArgs } from "postgraphile/grafast";
 import type { IdempotencyKey, RequestInfo } from "../auth/identity.ts";
 import { conflict, type PublicError } from "../errors/PublicError.ts";
 import { isCollision, isDatabaseError, isOutage } from "../errors/databaseErrors.ts";
-import { answerToKeep, claimKey, keepAnswer, resultOf } from "../graphql/idempotency.ts";
+import { toStoredAnswer, claimKey, storeAnswer, resultOf } from "../graphql/idempotency.ts";
 import { makeOperationTransaction } from "../graphql/operationTransaction.ts";
 import { hiddenIn } from "../graphql/hiddenInAnswer.ts";
 import { rootFields } from "../graphql/rootFields.ts";
@@ -136,8 +136,8 @@ async function executeInTransaction(
   }
 
   async function keep(under: IdempotencyKey, result: ExecutionResult): Promise<ExecutionResult> {
-    const answer = answerToKeep(result, hiddenIn(args, result), publicError);
-    await keepAnswer(context.withPgClient, settings, under, answer);
+    const answer = toStoredAnswer(result, hiddenIn(args, result), publicError);
+    await storeAnswer(context.withPgClient, settings, under, answer);
     return resultOf(answer, args.document);
   }
 }

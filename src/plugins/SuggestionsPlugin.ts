@@ -4,7 +4,7 @@ import { extendSchema, gql } from "postgraphile/utils";
 import { checkGuard } from "../auth/guards.ts";
 import { badUserInput } from "../errors/PublicError.ts";
 import { searchOf } from "../paging/connectionSearch.ts";
-import { type Suggestion, candidates, ranked } from "../paging/suggestions.ts";
+import { type Suggestion, candidatesStatement, rankCandidates } from "../paging/suggestions.ts";
 import { labelColumns } from "../schema/labels.ts";
 import { listedTables, tableGuard, tableNamed } from "../schema/listedTables.ts";
 
@@ -118,7 +118,7 @@ export const SuggestionsPlugin: GraphileConfig.Plugin = extendSchema((build) => 
                   const fieldOf = (attributeName: string) =>
                     searched.fields.get(build.inflection.attribute({ attributeName, codec }));
                   const statement = build.sql.compile(
-                    candidates(table, searched, columns, {
+                    candidatesStatement(table, searched, columns, {
                       text,
                       search,
                       first,
@@ -130,7 +130,7 @@ export const SuggestionsPlugin: GraphileConfig.Plugin = extendSchema((build) => 
                     text: statement.text,
                     values: [...statement.values],
                   });
-                  const found = ranked(rows, text, first);
+                  const found = rankCandidates(rows, text, first);
                   if (table.extensions?.tags?.auditReads !== undefined && found.length > 0)
                     await client.query({
                       text: "select record_read($1, null, $2)",

@@ -6,9 +6,9 @@ import { didYouMean } from "../text/suggest.ts";
 import { refusedCharacter } from "./tokens.ts";
 
 /** Characters of all bound values together. */
-const mostCharacters = 50_000;
+const maxCharacters = 50_000;
 /** Values of one list, as many as `IN` takes. */
-const mostListed = 1_000;
+const maxListItems = 1_000;
 
 const reference = /^\$([A-Za-z_]\w*)$/;
 
@@ -39,7 +39,7 @@ export function parseBoundQuery(
 }
 
 /** @throws PublicError for values without a query */
-export function refuseValuesAlone(values: unknown): void {
+export function requireQueryForValues(values: unknown): void {
   if (values != null) throw refused("goes with query", inQueryValues());
 }
 
@@ -59,8 +59,8 @@ function readValues(given: unknown, pathOf: PathOf): Map<string, Bound> {
     const bound = readValue(value, pathOf(name));
     characters += name.length;
     for (const text of [bound].flat()) characters += text.length;
-    if (characters > mostCharacters)
-      throw refused(`all values together have at most ${mostCharacters} characters`, pathOf());
+    if (characters > maxCharacters)
+      throw refused(`all values together have at most ${maxCharacters} characters`, pathOf());
     values.set(name, bound);
   }
   return values;
@@ -68,8 +68,8 @@ function readValues(given: unknown, pathOf: PathOf): Map<string, Bound> {
 
 function readValue(value: unknown, path: string[]): Bound {
   if (!Array.isArray(value)) return readText(value, path);
-  if (value.length === 0 || value.length > mostListed)
-    throw refused(`a list has 1 to ${mostListed} values`, path);
+  if (value.length === 0 || value.length > maxListItems)
+    throw refused(`a list has 1 to ${maxListItems} values`, path);
   return value.map((item) => readText(item, path));
 }
 
@@ -118,9 +118,9 @@ function bindTerm(term: TermNode, binding: Binding): TermNode {
       return term;
     case "in": {
       const values = term.values.flatMap((value) => listOf(value, binding) ?? [value]);
-      if (values.length > mostListed)
+      if (values.length > maxListItems)
         throw new QuerySyntaxError(
-          `a list of \`IN\` has at most ${mostListed} values`,
+          `a list of \`IN\` has at most ${maxListItems} values`,
           term.position,
         );
       return { ...term, values };

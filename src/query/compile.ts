@@ -42,7 +42,7 @@ type Place = {
 };
 
 /** Fewer than the 32 regular expressions that PostgreSQL caches, since policies and functions have some too. */
-const maxBeginnings = 24;
+const maxPrefixes = 24;
 
 function compileNode(node: QueryNode, place: Place): BoundCondition {
   switch (node.kind) {
@@ -117,8 +117,8 @@ function compileWords(nodes: readonly [WordNode, ...WordNode[]], place: Place): 
 
 function countBeginning(node: WordNode, texts: readonly string[], { beginnings }: Place): void {
   beginnings.add(JSON.stringify(texts));
-  if (beginnings.size <= maxBeginnings) return;
-  const reason = `a query has at most ${maxBeginnings} conditions on beginnings of words, such as \`ab\` and \`abc*\` (alternatives joined by \`OR\` are one)`;
+  if (beginnings.size <= maxPrefixes) return;
+  const reason = `a query has at most ${maxPrefixes} conditions on beginnings of words, such as \`ab\` and \`abc*\` (alternatives joined by \`OR\` are one)`;
   throw new QuerySyntaxError(reason, node.position, node.end - node.position);
 }
 

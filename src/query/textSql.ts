@@ -8,7 +8,7 @@ import type { Bind } from "./bind.ts";
  * pattern would match every row and becomes null.
  *
  * Patterns that match anywhere are subqueries: a kept plan would otherwise compute them per row. The planner's
- * estimates for them do not matter, since `jsonPageStep` does not depend on them.
+ * estimates for them do not matter, since `textSearchCondition` does not depend on them.
  */
 
 /** Separates the fields in a table's `words`, as the function `words_text` writes it. */

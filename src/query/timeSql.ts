@@ -30,9 +30,9 @@ export function timeCondition(term: TermNode, kind: TimeKind, clock: () => Date)
 }
 
 /** A range of time, `from` inclusive and `to` exclusive; null is open. */
-type Stretch = { from: Date | null; to: Date | null };
+type TimeRange = { from: Date | null; to: Date | null };
 
-function intervalsOf(term: TermNode, read: (value: QueryValue) => Interval): Stretch[] {
+function intervalsOf(term: TermNode, read: (value: QueryValue) => Interval): TimeRange[] {
   switch (term.operator) {
     case "eq":
     case "in":
@@ -61,7 +61,7 @@ function intervalsOf(term: TermNode, read: (value: QueryValue) => Interval): Str
   }
 }
 
-function within(column: SQL, kind: TimeKind, { from, to }: Stretch, bind: Bind): SQL {
+function within(column: SQL, kind: TimeKind, { from, to }: TimeRange, bind: Bind): SQL {
   const ends = [
     from && sql`${column} >= ${boundTime(kind, from, bind)}`,
     to && sql`${column} < ${boundTime(kind, to, bind)}`,

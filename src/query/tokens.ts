@@ -10,7 +10,7 @@ export function isKeyword(text: string): boolean {
 }
 
 /** A parsed text, and whether `*` follows directly. */
-export type Reading = { value: QueryValue; star: boolean };
+export type ParsedText = { value: QueryValue; star: boolean };
 
 const SPACE = /\s/;
 const SPACES = /\s*/y;
@@ -67,11 +67,11 @@ export function readKeyword(text: string, at: number): string | null {
  * Parses quoted or bare text. Bare text ends at a boundary (see `isBoundary`) and may be empty. Throws on an unclosed
  * quote, an unknown escape, a `*` within, or a bare bracket or quote.
  */
-export function readText(text: string, at: number, stops = ""): Reading {
+export function readText(text: string, at: number, stops = ""): ParsedText {
   return text[at] === '"' ? readQuoted(text, at) : readBare(text, at, stops);
 }
 
-function readQuoted(text: string, start: number): Reading {
+function readQuoted(text: string, start: number): ParsedText {
   let content = "";
   for (let at = start + 1; at < text.length; at++) {
     const char = text.charAt(at);
@@ -96,7 +96,7 @@ function readQuoted(text: string, start: number): Reading {
   throw new QuerySyntaxError("the quote is never closed", start);
 }
 
-function readBare(text: string, start: number, stops: string): Reading {
+function readBare(text: string, start: number, stops: string): ParsedText {
   let content = "";
   let at = start;
   for (; !isBoundary(text, at, stops); at++) {

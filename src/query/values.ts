@@ -16,12 +16,12 @@ const DATE_TIME =
   /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,3}))?)?(Z|([+-])(\d\d):(\d\d))?$/;
 const RELATIVE = /^(now|today|yesterday|tomorrow)(?:([+-])(\d{1,6})([smhdwMy]))?$/;
 
-const MOST_DIGITS = 100;
-const FURTHEST_EXPONENT = 300;
-const MOST_LISTED = 10;
+const MAX_DIGITS = 100;
+const MAX_EXPONENT = 300;
+const MAX_LISTED_VALUES = 10;
 
 /** Minutes; Kiribati is 14 hours ahead of UTC. */
-const LARGEST_ZONE = 14 * 60;
+const MAX_ZONE_OFFSET = 14 * 60;
 
 const MIDNIGHT = { hour: 0, minute: 0, second: 0, millisecond: 0 };
 
@@ -55,8 +55,8 @@ export function parseDecimalValue(value: QueryValue): string {
   const number = Number(value.text);
   const vanishes = number === 0 && /[1-9]/.test(digits);
   if (
-    digits.length > MOST_DIGITS ||
-    Math.abs(Number(exponent)) > FURTHEST_EXPONENT ||
+    digits.length > MAX_DIGITS ||
+    Math.abs(Number(exponent)) > MAX_EXPONENT ||
     !Number.isFinite(number) ||
     vanishes
   ) {
@@ -80,8 +80,8 @@ export function parseUuidValue(value: QueryValue): string {
 /** One of the known values, exactly. */
 export function parseEnumValue(value: QueryValue, known: readonly string[]): string {
   if (known.includes(value.text)) return value.text;
-  const listed = known.slice(0, MOST_LISTED).join(", ");
-  const more = known.length > MOST_LISTED ? ", …" : "";
+  const listed = known.slice(0, MAX_LISTED_VALUES).join(", ");
+  const more = known.length > MAX_LISTED_VALUES ? ", …" : "";
   refuse(value, `is not one of ${listed}${more}${didYouMean(value.text, known)}`);
 }
 
@@ -122,7 +122,7 @@ function dateTimeInterval(value: QueryValue): Interval | null {
   );
   if (local === null) refuse(value, "is not in the calendar");
   const zoneMinutes = Number(zoneHour ?? 0) * 60 + Number(zoneMinute ?? 0);
-  if (zoneMinutes > LARGEST_ZONE || Number(zoneMinute ?? 0) > 59) {
+  if (zoneMinutes > MAX_ZONE_OFFSET || Number(zoneMinute ?? 0) > 59) {
     refuse(value, "has a time zone that does not exist");
   }
   const from = addUnits(local, sign === "-" ? zoneMinutes : -zoneMinutes, "m");

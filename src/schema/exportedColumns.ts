@@ -21,7 +21,7 @@ export interface ListColumn {
   tables: readonly string[];
 }
 
-const mostColumns = 200;
+const maxColumns = 200;
 
 /** Returns the path of a column's name in the arguments, for errors. */
 type PathOf = (index: number) => readonly (string | number)[];
@@ -38,8 +38,8 @@ export function listColumns(
 ): ListColumn[] {
   const own = ownColumns(build, table);
   if (names === null) return [...own.values()];
-  if (names.length === 0 || names.length > mostColumns)
-    throw badUserInput(`columns: name 1 to ${mostColumns} columns`, { path: ["columns"] });
+  if (names.length === 0 || names.length > maxColumns)
+    throw badUserInput(`columns: name 1 to ${maxColumns} columns`, { path: ["columns"] });
   return names.map((name, index) => {
     try {
       return own.get(name) ?? relatedColumn(build, table, name);

@@ -12,7 +12,7 @@ import { columnNames, toColumns } from "./inputColumns.ts";
 export type FunctionResource = PgResource<string, PgCodec, never, readonly PgResourceParameter[]>;
 
 /** The argument for one parameter of a function. */
-interface Passed {
+interface PassedArgument {
   placeholder: SQL;
   name?: string;
   position?: number;
@@ -59,7 +59,7 @@ export function callFunction(
     codec: passed[index]?.pgCodec ?? parameter.codec,
   }));
   const callee = sql.identifier(resource.extensions?.pg?.name ?? resource.name);
-  const from = (...values: readonly Passed[]) => {
+  const from = (...values: readonly PassedArgument[]) => {
     const list = values.map((value) => {
       const parameter = value.name
         ? parameters.find((p) => p.name === value.name)

@@ -62,12 +62,12 @@ export function literal(parse: (value: unknown) => string, name: string) {
 
 const decimalPattern = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?$/;
 /** Limits the time of conversions; no column needs as many digits. */
-const longestDecimal = 1_000;
+const maxDecimalLength = 1_000;
 
 /** Parses a decimal of a string or a number and returns it as a string, digit for digit. */
 function parseDecimal(value: unknown): string {
   const text = typeof value === "number" ? String(value) : value;
-  if (typeof text === "string" && text.length <= longestDecimal && decimalPattern.test(text))
+  if (typeof text === "string" && text.length <= maxDecimalLength && decimalPattern.test(text))
     return text;
   throw new GraphQLError(`A BigFloat is a decimal number such as "12.50", not ${show(value)}`);
 }
@@ -92,10 +92,10 @@ function parseDay(value: unknown): string {
   throw new GraphQLError(`A Date is a day such as 2026-01-31, not ${show(value)}`);
 }
 
-type Reading = Pick<GraphQLScalarTypeConfig<unknown, unknown>, "parseValue" | "parseLiteral">;
+type LiteralParser = Pick<GraphQLScalarTypeConfig<unknown, unknown>, "parseValue" | "parseLiteral">;
 
 /** Parses a literal of a scalar that is a string or a number. */
-function readsNumber(parse: (value: unknown) => string, name: string): Reading {
+function parseNumberLiteral(parse: (value: unknown) => string, name: string): LiteralParser {
   return {
     parseValue: parse,
     parseLiteral: (node: ValueNode) =>
@@ -116,8 +116,8 @@ export const specifications: Readonly<Record<string, string>> = {
 };
 
 /** Parsers for scalars that the library passes to the database unchecked, where an error would name no field. */
-export const otherScalars: Readonly<Record<string, Reading>> = {
-  BigFloat: readsNumber(parseDecimal, "A BigFloat"),
-  BigInt: readsNumber(parseBigInt, "A BigInt"),
+export const otherScalars: Readonly<Record<string, LiteralParser>> = {
+  BigFloat: parseNumberLiteral(parseDecimal, "A BigFloat"),
+  BigInt: parseNumberLiteral(parseBigInt, "A BigInt"),
   Date: { parseValue: parseDay, parseLiteral: literal(parseDay, "A Date") },
 };

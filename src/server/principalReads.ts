@@ -1,5 +1,5 @@
 import type { Request } from "express";
-import { recordsNothing } from "../audit/recordsNothing.ts";
+import { isUnrecordedQuery } from "../audit/isUnrecordedQuery.ts";
 import type { FindPrincipal } from "../auth/findPrincipal.ts";
 import {
   type PrincipalOptions,
@@ -48,7 +48,7 @@ export function makePrincipalReads(
       if (replica.reads.rests()) return false;
       const { query, operationName } = request.body as { query: string; operationName?: string };
       const { document } = documents.read(query);
-      return document !== undefined && recordsNothing(schema, document, operationName);
+      return document !== undefined && isUnrecordedQuery(schema, document, operationName);
     },
   };
 }

@@ -22,7 +22,7 @@ import {
   graphqlBody,
   graphqlMethods,
   makeDocumentGate,
-  noteBrokenVariable,
+  deferInvalidVariable,
 } from "../http/graphqlGate.ts";
 import { health } from "../http/health.ts";
 import { jsonBody } from "../http/jsonBody.ts";
@@ -228,7 +228,7 @@ async function mountGraphql(app: Express, options: GraphqlOptions): Promise<void
 
   app.post(
     "/graphql",
-    ...jsonBody(config.limits.bodyBytes, noteBrokenVariable, limits.values),
+    ...jsonBody(config.limits.bodyBytes, deferInvalidVariable, limits.values),
     graphqlBody(findDocument),
     // Only when the body is read: a client that sends slowly holds no slot.
     options.acquire,

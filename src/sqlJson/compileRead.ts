@@ -21,14 +21,14 @@ import { fragmentsOf } from "../graphql/collectFields.ts";
 import { type HideablePlace, hideablePlaces } from "../graphql/hiddenFields.ts";
 import {
   guardSql,
-  refusesNone,
+  scopedKeyConditions,
   withRights,
   type Compiled,
   type RequestValues,
   compiled,
-  requestValue,
+  requestParameter,
 } from "./statement.ts";
-import { chunkRows, type Text, objectJson, orNull, textSql } from "./jsonText.ts";
+import { chunkRows, type Text, objectJson, nullIfIncomplete, textSql } from "./jsonText.ts";
 import { listJson, type Row, tableRow } from "./rows.ts";
 import { recordedAnswer } from "./recordedAnswer.ts";
 import { pageJson } from "./pageJson.ts";
@@ -41,7 +41,7 @@ export interface Read {
   /** The fields that permissions may hide. */
   places: readonly HideablePlace[];
   /** Resolves the variables; null where the request is wrong or Grafast has to answer. */
-  ask: (
+  prepare: (
     sent: Record<string, unknown>,
     /** The coerced variables where they are known; null where coercion failed. */
     coerced?: Record<string, unknown> | null,
@@ -100,13 +100,14 @@ export function prepareRead(
         ...fragments,
         parts: new Map(
           [...parts].map(([key, { kind }]) => {
-            const bind: BindNth = (n) => requestValue(({ values }) => values.get(key)?.[n] ?? null);
+            const bind: BindNth = (n) =>
+              requestParameter(({ values }) => values.get(key)?.[n] ?? null);
             return [key, { kind, bind }];
           }),
         ),
       };
       const guards = nodes.map(([, node]) => guardSql(guardOf(fieldOf(root, node))));
-      const guard = sql.join([...guards, ...refusesNone(places)], " and ");
+      const guard = sql.join([...guards, ...scopedKeyConditions(places)], " and ");
       const texts = nodes.map(
         ([key, node]) => [key, rootText(compilation, root, key, node)] as const,
       );
@@ -116,15 +117,15 @@ export function prepareRead(
         const kind = parts.get(key)?.kind.kind;
         return kind === "list" || kind === "page";
       });
-      const plansAnew = Array.from(parts.values()).some((part) => part.plansAnew);
+      const usesCustomPlan = Array.from(parts.values()).some((part) => part.usesCustomPlan);
       const whole = mayBeLong ? chunkRows(text) : text;
       return {
-        ...compiled(withRights(whole, places), plansAnew),
+        ...compiled(withRights(whole, places), usesCustomPlan),
         records,
       };
     });
 
-  const ask: Read["ask"] = (sent, given) =>
+  const prepare: Read["prepare"] = (sent, given) =>
     unlessUnsupported((): PreparedRead => {
       const coerced = given === undefined ? coerceVariables(schema, operation, sent) : given;
       if (!coerced) throw new UnsupportedSelection("variables");
@@ -144,7 +145,7 @@ export function prepareRead(
         compile: () => compile(parts),
       };
     });
-  return { places, ask };
+  return { places, prepare };
 }
 
 /** The text of the selection without the arguments of root fields. */
@@ -172,7 +173,7 @@ function rootText(
       const { rows, wanted } = asked;
       const row = tableRow(name);
       const object = rowJson(compilation, type, node, row);
-      return orNull([
+      return nullIfIncomplete([
         sql`(select ${textSql(object)} from ${rows.from} as ${row.alias} where ${wanted(row, bind)})`,
       ]);
     }
@@ -188,7 +189,7 @@ function rootText(
         page: asked,
         bind,
         objectOf: (...of) => rowJson(compilation, ...of),
-        ...withinOf(fieldOf(root, node)),
+        ...rootCondition(fieldOf(root, node)),
       });
     case "object":
       return membersText(compilation, type, node, asked.members(bind));
@@ -196,7 +197,9 @@ function rootText(
 }
 
 /** The condition on the rows of a root connection, if it has one. */
-function withinOf({ extensions }: GraphQLField<unknown, unknown>): { within?: (row: Row) => SQL } {
+function rootCondition({ extensions }: GraphQLField<unknown, unknown>): {
+  within?: (row: Row) => SQL;
+} {
   const sqlJson = sqlJsonFieldOf(extensions);
   return sqlJson?.kind === "rootPage" && sqlJson.within ? { within: sqlJson.within } : {};
 }

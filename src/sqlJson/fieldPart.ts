@@ -12,12 +12,12 @@ import { LRUCache } from "lru-cache";
 import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
 import type { OrderColumn } from "../paging/defaultOrder.ts";
-import { LARGEST_LIST_PART, checkOffset, checkSize } from "../paging/pageArguments.ts";
+import { MAX_LIST_SIZE, checkOffset, checkSize } from "../paging/pageArguments.ts";
 import { type Bind, type BindNth, type Bindable, bindValue } from "../query/bind.ts";
 import { sqlJsonFieldOf, type Members, type Rows } from "./sqlJsonField.ts";
 import { type Part, readLimit, shapeOf, type Row } from "./rows.ts";
 import { orderColumns } from "./order.ts";
-import { type AskedPage, type Shaped, pagePart } from "./pagePart.ts";
+import { type RequestedPage, type ResolvedArguments, pagePart } from "./pagePart.ts";
 import {
   type Fragments,
   UnsupportedSelection,
@@ -29,37 +29,37 @@ import {
 type Arguments = Record<string, unknown>;
 
 /** The resolved arguments of a field. */
-export interface FieldPart extends Shaped {
+export interface FieldPart extends ResolvedArguments {
   kind: FieldKind;
   /**
    * Whether PostgreSQL must plan each execution. A kept plan suits a page or a total, but in a statement with both the
    * cost of the total decides, and the page would be found by sorting all matches.
    */
-  plansAnew?: boolean;
+  usesCustomPlan?: boolean;
 }
 
 type FieldKind =
   | { kind: "one"; rows: Rows; wanted: (row: Row, bind: BindNth) => SQL }
   | { kind: "list"; rows: Rows; part: (bind: BindNth) => Part }
-  | ({ kind: "page" } & AskedPage)
+  | ({ kind: "page" } & RequestedPage)
   | { kind: "object"; members: (bind: BindNth) => Members };
 
-const keptParts = new LRUCache<string, FieldPart>({
+const partCache = new LRUCache<string, FieldPart>({
   max: 2_000,
   maxSize: 1_000_000,
   sizeCalculation: (_part, key) => key.length,
 });
 
 /** A cached {@link fieldPart}. `owner` identifies the field of the document. @throws Error as fieldPart does */
-export function cachedFieldPart(owner: string, ...asked: Parameters<typeof fieldPart>): FieldPart {
-  const [, field, , args] = asked;
+export function cachedFieldPart(owner: string, ...input: Parameters<typeof fieldPart>): FieldPart {
+  const [, field, , args] = input;
   // Computing this is as fast as looking it up.
-  if (sqlJsonFieldOf(field.extensions)?.kind === "rootOne") return fieldPart(...asked);
+  if (sqlJsonFieldOf(field.extensions)?.kind === "rootOne") return fieldPart(...input);
   const key = `${owner} ${JSON.stringify(args)}`;
-  const known = keptParts.get(key);
+  const known = partCache.get(key);
   if (known) return known;
-  const part = fieldPart(...asked);
-  if (part.isLasting) keptParts.set(key, part);
+  const part = fieldPart(...input);
+  if (part.isCacheable) partCache.set(key, part);
   return part;
 }
 
@@ -85,7 +85,7 @@ export function fieldPart(
           key.map(({ column, type }, n) => sql`${row.column(column)} = ${bind(n)}::${type}`),
           " and ",
         );
-      return { shape: "", values, isLasting: true, kind: { kind: "one", rows, wanted } };
+      return { shape: "", values, isCacheable: true, kind: { kind: "one", rows, wanted } };
     }
     case "rootOwn": {
       assertOnly(args);
@@ -93,7 +93,7 @@ export function fieldPart(
       return {
         shape: "",
         values: [],
-        isLasting: true,
+        isCacheable: true,
         kind: { kind: "one", rows, wanted: (row) => sql`${row.column("id")} = ${id}` },
       };
     }
@@ -104,7 +104,7 @@ export function fieldPart(
       return listPart(
         sqlJson.rows,
         orderColumns(field, orderBy, sqlJson.rows),
-        checkSize("first", first as number | null, LARGEST_LIST_PART),
+        checkSize("first", first as number | null, MAX_LIST_SIZE),
         checkOffset(offset as number | null),
       );
     }
@@ -112,12 +112,12 @@ export function fieldPart(
     case "manyPage": {
       const isAll = sqlJson.kind === "rootPage" && !sqlJson.within;
       const { page, ...shaped } = pagePart(sqlJson, field, args, isAll);
-      const plansAnew = page.isPlannedSearch && page.counts;
-      return { ...shaped, plansAnew, kind: { kind: "page", ...page } };
+      const usesCustomPlan = page.isSearchLeftToPlanner && page.counts;
+      return { ...shaped, usesCustomPlan, kind: { kind: "page", ...page } };
     }
     case "rootObject": {
-      const asked = new Set(namesOf(fragments, node));
-      return objectPart((bind) => sqlJson.members(args, asked, bind));
+      const selected = new Set(namesOf(fragments, node));
+      return objectPart((bind) => sqlJson.members(args, selected, bind));
     }
     default:
       throw new UnsupportedSelection(node.name.value);
@@ -140,7 +140,7 @@ function listPart(
   return {
     shape: shapeOf(order, first, offset),
     values: [offset ?? 0],
-    isLasting: true,
+    isCacheable: true,
     kind: { kind: "list", rows, part: (bind) => ({ order, first, ...skip(bind) }) },
   };
 }
@@ -157,7 +157,7 @@ function objectPart(members: (bind: Bind) => Members): FieldPart {
   return {
     shape: sql.compile(sql.join(texts, " ")).text,
     values,
-    isLasting: true,
+    isCacheable: true,
     kind: {
       kind: "object",
       members: (bind) => {

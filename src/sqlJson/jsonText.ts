@@ -44,7 +44,7 @@ function constant(text: string): SQL {
 }
 
 /** The text, or `null` where a part of it is null. */
-export function orNull(text: Text): Text {
+export function nullIfIncomplete(text: Text): Text {
   return [sql`coalesce(${textSql(text)}, 'null')`];
 }
 
@@ -62,8 +62,8 @@ export function objectJson(parts: readonly (readonly [string, Text])[]): Text {
 /** Encodes a value as JSON; a part of the text is null where the value is. */
 export type JsonEncoder = (value: SQL) => Text;
 
-const bare: JsonEncoder = (value) => [sql`(${value})::text`];
-const quoted: JsonEncoder = (value) => ['"', ...bare(value), '"'];
+const plainText: JsonEncoder = (value) => [sql`(${value})::text`];
+const quoted: JsonEncoder = (value) => ['"', ...plainText(value), '"'];
 // Equal to `to_json` without its catalogue look-up per value.
 const escaped: JsonEncoder = (value) => [sql`json_scalar(${value})::text`];
 // A null item in a list is an error, which Grafast reports.
@@ -83,15 +83,15 @@ export function hasUnencodableValues(write: JsonEncoder): boolean {
 const writers = new Map<unknown, JsonEncoder>([
   [TYPES.uuid, quoted],
   [TYPES.text, escaped],
-  [TYPES.int2, bare],
-  [TYPES.int, bare],
-  [TYPES.boolean, bare],
+  [TYPES.int2, plainText],
+  [TYPES.int, plainText],
+  [TYPES.boolean, plainText],
   // Strings in the API, so that no digit is lost.
   [TYPES.bigint, quoted],
   [TYPES.numeric, quoted],
   [TYPES.timestamptz, instant],
   [TYPES.date, quoted],
-  [TYPES.jsonb, bare],
+  [TYPES.jsonb, plainText],
 ]);
 
 /** The encoder for a column of this type; undefined for types that Grafast has to encode. */
@@ -113,24 +113,24 @@ const numbersAndTruth = new Set<unknown>([TYPES.int2, TYPES.int, TYPES.boolean])
 /** The encoder of a value within a cursor; undefined for types that Grafast has to encode. */
 export function cursorEncoderOf(codec: PgCodec): JsonEncoder | undefined {
   if (codec.domainOfCodec) return cursorEncoderOf(codec.domainOfCodec);
-  if (numbersAndTruth.has(codec)) return bare;
+  if (numbersAndTruth.has(codec)) return plainText;
   if (!isEnumCodec(codec) && (codec === TYPES.jsonb || !writers.has(codec))) return undefined;
   return (value) => escaped(codec.castFromPg?.(value, false) ?? sql`${value}::text`);
 }
 
 // Responses up to this many bytes are sent as one row.
-const longest = 65_536;
+const maxSingleRowBytes = 65_536;
 
 /**
  * Separates the parts of a response that may be split: JSON escapes line breaks within strings, so no other one occurs.
  */
-export const cut: SQL = sql`E'\\n'`;
+export const rowSeparator: SQL = sql`E'\\n'`;
 
 /**
  * Splits the column `data` of a long response into several rows. One row of megabytes would be buffered, converted and
  * written within a single tick of the event loop.
  */
 export function chunkRows(answer: SQL): SQL {
-  return sql`select unnest(case when octet_length(data) > ${sql.literal(longest)} then string_to_array(data, ${cut}) else array[data] end) as data
+  return sql`select unnest(case when octet_length(data) > ${sql.literal(maxSingleRowBytes)} then string_to_array(data, ${rowSeparator}) else array[data] end) as data
     from (${answer}) as answer`;
 }

@@ -5,7 +5,7 @@ import type { PgCodec, PgResource, PgSelectQueryBuilder } from "postgraphile/@da
 import { sql } from "postgraphile/pg-sql2";
 import { nameOf } from "../paging/cursors.ts";
 import type { OrderColumn } from "../paging/defaultOrder.ts";
-import { type Text, cursorEncoderOf, orNull, textSql } from "./jsonText.ts";
+import { type Text, cursorEncoderOf, nullIfIncomplete, textSql } from "./jsonText.ts";
 import type { Row } from "./rows.ts";
 import { UnsupportedSelection } from "./selection.ts";
 import type { Rows } from "./sqlJsonField.ts";
@@ -73,7 +73,7 @@ export function cursorText(resource: PgResource, order: readonly OrderColumn[], 
     const write = codec && cursorEncoderOf(codec);
     if (!write) throw new UnsupportedSelection(column.attribute);
     // Also for a column that is not null: an infinite timestamp has no JSON.
-    const value = orNull(write(row.column(column.attribute)));
+    const value = nullIfIncomplete(write(row.column(column.attribute)));
     return [",[", JSON.stringify(nameOf(column)), ",", ...value, "]"];
   });
   const list = textSql(["[", JSON.stringify(cursorDigest(resource, order)), ...values.flat(), "]"]);

@@ -15,14 +15,14 @@ import {
   tableRow,
   selectSql,
 } from "./rows.ts";
-import type { AskedPage } from "./pagePart.ts";
+import type { RequestedPage } from "./pagePart.ts";
 import { type Text, objectJson, textSql } from "./jsonText.ts";
 
 /** A page and its selection. */
-interface PageToWrite {
+interface PageSelection {
   type: GraphQLObjectType;
   node: FieldNode;
-  page: AskedPage;
+  page: RequestedPage;
   bind: BindNth;
   /** The JSON of a row's object, from its type, its field and the row. */
   objectOf: (type: GraphQLObjectType, node: FieldNode, row: Row) => Text;
@@ -34,7 +34,7 @@ interface PageToWrite {
 type Member = readonly [string, FieldNode];
 
 /** The JSON of a connection: nodes, edges, cursors, total, page info. @throws UnsupportedSelection */
-export function pageJson(compilation: Compilation, page: PageToWrite): Text {
+export function pageJson(compilation: Compilation, page: PageSelection): Text {
   return new PageWriter(compilation, page).text();
 }
 
@@ -43,7 +43,7 @@ const no = sql`'false'`;
 
 class PageWriter {
   readonly #compilation: Compilation;
-  readonly #asked: PageToWrite;
+  readonly #selection: PageSelection;
   readonly #name: string;
   readonly #members: readonly Member[];
   /** The rows of the page. */
@@ -55,10 +55,10 @@ class PageWriter {
   readonly #isShared: boolean;
   readonly #found = new HoistedColumns();
 
-  constructor(compilation: Compilation, asked: PageToWrite) {
-    const { type, node, page, bind, within } = asked;
+  constructor(compilation: Compilation, selection: PageSelection) {
+    const { type, node, page, bind, within } = selection;
     this.#compilation = compilation;
-    this.#asked = asked;
+    this.#selection = selection;
     this.#name = node.name.value;
     this.#members = fieldsOf(compilation, node.selectionSet);
     const part = page.part(bind);
@@ -78,7 +78,7 @@ class PageWriter {
   }
 
   text(): Text {
-    const { from } = this.#asked.page.rows;
+    const { from } = this.#selection.page.rows;
     const text = objectJson(this.#members.map((member) => [member[0], this.#member(member)]));
     const { first } = this.#part;
     const read = { ...this.#part, first: this.#asksForMore ? first + 1 : first };
@@ -86,7 +86,7 @@ class PageWriter {
   }
 
   #member(member: Member): Text {
-    const { type, page } = this.#asked;
+    const { type, page } = this.#selection;
     const [, child] = member;
     switch (child.name.value) {
       case "__typename":
@@ -106,14 +106,14 @@ class PageWriter {
   }
 
   #rows(member: Member): Text {
-    const { page, within } = this.#asked;
+    const { page, within } = this.#selection;
     const { first } = this.#part;
-    const mayBeCut = within === undefined;
+    const isSplittable = within === undefined;
     if (!this.#isShared || first === 0)
-      return listJson(page.rows.from, this.#name, this.#shownBy(member), this.#part, mayBeCut);
+      return listJson(page.rows.from, this.#name, this.#shownBy(member), this.#part, isSplittable);
     const read = this.#objects(member);
     const shown = this.#asksForMore ? sql`${read}[:${sql.literal(first)}]` : read;
-    return arrayJson(shown, mayBeCut);
+    return arrayJson(shown, isSplittable);
   }
 
   #info(info: GraphQLObjectType, field: string): Text {
@@ -140,7 +140,7 @@ class PageWriter {
     if (first === 0) return no;
     if (!this.#isShared)
       return this.#found.once("more", () =>
-        isThereSql(this.#asked.page.rows.from, this.#name, this.#part),
+        isThereSql(this.#selection.page.rows.from, this.#name, this.#part),
       );
     const [list] = this.#lists;
     const read = this.#asksForEnds || !list ? this.#cursors() : this.#objects(list);
@@ -165,19 +165,19 @@ class PageWriter {
   }
 
   #cursor(row: Row): Text {
-    const { rows, order } = this.#asked.page;
+    const { rows, order } = this.#selection.page;
     return cursorText(rows.resource, order, row);
   }
 
   #shownBy([, child]: Member): (row: Row) => Text {
-    const { type, objectOf } = this.#asked;
+    const { type, objectOf } = this.#selection;
     const { inner } = this.#below(type, child);
     if (child.name.value === "edges") return (row) => this.#edge(child, row);
     return (row) => objectOf(inner, child, row);
   }
 
   #edge(child: FieldNode, row: Row): Text {
-    const { type, objectOf } = this.#asked;
+    const { type, objectOf } = this.#selection;
     const { inner, members } = this.#below(type, child);
     return objectJson(
       members.map(([key, field]) => {
@@ -197,7 +197,7 @@ class PageWriter {
 
   /** The number of matching rows as text. */
   #total(): SQL {
-    const { page, bind, within } = this.#asked;
+    const { page, bind, within } = this.#selection;
     const row = tableRow(this.#name);
     const matching = conjunction(within, page.matching(bind));
     return sql`(select count(*)::text from ${page.rows.from} as ${row.alias}${whereSql(row, matching)})`;

@@ -3,7 +3,7 @@ import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
 import { type Bound, checkCursor } from "../paging/cursors.ts";
 import type { OrderColumn } from "../paging/defaultOrder.ts";
-import { type AskedSearch, searchOfArguments } from "../paging/connectionSearch.ts";
+import { type CompiledSearch, searchOfArguments } from "../paging/connectionSearch.ts";
 import { type PageArguments, readPage } from "../paging/pageArguments.ts";
 import { pageConditions } from "../paging/pageConditions.ts";
 import { type BindNth, type Bindable, bindValue } from "../query/bind.ts";
@@ -13,17 +13,17 @@ import { orderColumns } from "./order.ts";
 import { assertOnly } from "./selection.ts";
 
 /** Resolved arguments: the SQL that they need and its parameters. */
-export interface Shaped {
+export interface ResolvedArguments {
   /** Equal for all arguments that the same SQL serves. */
   shape: string;
   /** The parameters. */
   values: readonly Bindable[];
   /** Whether the same arguments always resolve to the same values; relative dates do not. */
-  isLasting: boolean;
+  isCacheable: boolean;
 }
 
 /** A page of rows; `bind` inserts the nth parameter. */
-export interface AskedPage {
+export interface RequestedPage {
   rows: Rows;
   /** The order of the page. */
   order: readonly OrderColumn[];
@@ -34,7 +34,7 @@ export interface AskedPage {
   /** Whether the total is requested. */
   counts: boolean;
   /** Whether a search decides which rows match, and the planner how they are found. */
-  isPlannedSearch: boolean;
+  isSearchLeftToPlanner: boolean;
 }
 
 /**
@@ -46,16 +46,16 @@ export function pagePart(
   field: GraphQLField<unknown, unknown>,
   args: Record<string, unknown>,
   seeks: boolean,
-): Shaped & { page: AskedPage } {
+): ResolvedArguments & { page: RequestedPage } {
   const { orderBy, first, offset, after, includeTotalCount, ...rest } = args;
   assertOnly(rest, table ? ["query", "queryValues", ...table.filters.keys()] : []);
   // Coercion has checked the types. Pages from the end belong to Grafast.
   const page = readPage({ first, offset, after } as PageArguments);
   const order = orderColumns(field, orderBy, rows);
-  const search = table && shapedSearch(searchOfArguments(table, args));
+  const search = table && parameterizeSearch(searchOfArguments(table, args));
   const size = page.first ?? 0;
   // Pages of text searches are found in steps, by one plan for all.
-  const isPlannedSearch = search !== null && (search.kind === "values" || !seeks);
+  const isSearchLeftToPlanner = search !== null && (search.kind === "values" || !seeks);
   const counts = includeTotalCount === true;
 
   // Parameters in this order: offset, search, cursor.
@@ -81,10 +81,14 @@ export function pagePart(
       ? [{ name: "after", values: cursor, bind: (n) => bind(start + n) }]
       : [];
     const { resource } = rows;
-    const asked = search && table && matches ? { table, kind: search.kind, matches } : null;
-    return pageConditions({ resource, page, order, bounds, search: asked, isOfAll: seeks }, row);
+    const compiledSearch =
+      search && table && matches ? { table, kind: search.kind, matches } : null;
+    return pageConditions(
+      { resource, page, order, bounds, search: compiledSearch, isWholeTable: seeks },
+      row,
+    );
   };
-  const part = (bind: BindNth): ReturnType<AskedPage["part"]> => ({
+  const part = (bind: BindNth): ReturnType<RequestedPage["part"]> => ({
     order,
     first: size,
     ...(page.offset ? { skip: { by: bind(0), reach: readLimit(size, page.offset) } } : {}),
@@ -99,8 +103,8 @@ export function pagePart(
       search?.shape,
     ].join(" "),
     values,
-    isLasting: search?.isRelative !== true,
-    page: { rows, order, counts, part, matching, isPlannedSearch },
+    isCacheable: search?.isRelative !== true,
+    page: { rows, order, counts, part, matching, isSearchLeftToPlanner },
   };
 }
 
@@ -112,12 +116,12 @@ function allOf(conditions: readonly SQL[]): SQL {
 }
 
 /** A search with its parameters. */
-interface ShapedSearch extends AskedSearch {
+interface ParameterizedSearch extends CompiledSearch {
   shape: string;
   values: readonly Bindable[];
 }
 
-function shapedSearch(search: AskedSearch | null): ShapedSearch | null {
+function parameterizeSearch(search: CompiledSearch | null): ParameterizedSearch | null {
   if (search === null) return null;
   const values: Bindable[] = [];
   const example = search.matches(sql.identifier("row"), (value) => {

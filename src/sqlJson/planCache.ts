@@ -8,7 +8,7 @@ import { type Call, compileCall } from "./compileCall.ts";
 import { type CompiledRead, type Read, prepareRead } from "./compileRead.ts";
 
 /** An operation after @skip and @include were applied. */
-export interface Asked {
+export interface OperationRequest {
   /** Identifies it. */
   key: string;
   /** Null where nothing is selected. */
@@ -33,8 +33,8 @@ export interface ReadStatement {
 
 /** Finds what runs an operation; null where Grafast has to. */
 export interface PlanCache {
-  read: (query: Asked, variables: Variables) => Promise<ReadStatement | null>;
-  call: (mutation: Asked) => Promise<Call | null>;
+  read: (query: OperationRequest, variables: Variables) => Promise<ReadStatement | null>;
+  call: (mutation: OperationRequest) => Promise<Call | null>;
 }
 
 /**
@@ -54,21 +54,21 @@ export function makePlanCache(schema: () => GraphQLSchema, size: number): PlanCa
   return {
     async read({ key, document, operationName }, { given, coerced }) {
       const { read } = await queries.get(key, () => {
-        const asked = document();
-        return { read: asked && prepareRead(schema(), asked, operationName) };
+        const pruned = document();
+        return { read: pruned && prepareRead(schema(), pruned, operationName) };
       });
-      const asked = read?.ask(given, coerced);
-      if (!read || !asked) return null;
-      countLookup("reads", reads.has(asked.key));
-      const { compiled } = await reads.get(asked.key, () => ({ compiled: asked.compile() }));
+      const prepared = read?.prepare(given, coerced);
+      if (!read || !prepared) return null;
+      countLookup("reads", reads.has(prepared.key));
+      const { compiled } = await reads.get(prepared.key, () => ({ compiled: prepared.compile() }));
       if (!compiled) return null;
       const { records, statementFor } = compiled;
-      return { read: statementFor(asked.given), records, places: read.places };
+      return { read: statementFor(prepared.given), records, places: read.places };
     },
     async call({ key, document, operationName }) {
       const { call } = await calls.get(key, () => {
-        const asked = document();
-        return { call: asked && compileCall(schema(), asked, operationName) };
+        const pruned = document();
+        return { call: pruned && compileCall(schema(), pruned, operationName) };
       });
       return call;
     },

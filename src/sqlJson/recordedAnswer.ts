@@ -2,8 +2,8 @@ import type { DocumentNode, GraphQLSchema, OperationDefinitionNode } from "graph
 import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
 import { type Place, placesOf } from "../audit/auditedPlaces.ts";
-import { argumentsOf, askedId } from "../audit/auditedReads.ts";
-import { type RequestValues, requestValue } from "./statement.ts";
+import { argumentsOf, storedIdArgument } from "../audit/auditedReads.ts";
+import { type RequestValues, requestParameter } from "./statement.ts";
 import { UnsupportedSelection } from "./selection.ts";
 
 /** An audit record; each part is SQL over `answer.json` and `seen`. */
@@ -15,7 +15,7 @@ interface RecordSql {
 }
 
 /** Where nested rows of an audited type can occur. */
-interface Along {
+interface NestedReads {
   path: string;
   /** The list of their ids, or of other values where ids were not selected. */
   found: SQL;
@@ -36,7 +36,7 @@ export function recordedAnswer(
 ): { text: SQL; records: boolean } {
   const operationName = operation.name?.value ?? null;
   const records: RecordSql[] = [];
-  const along = new Map<string, Along[]>();
+  const nestedReads = new Map<string, NestedReads[]>();
   const seen: SQL[] = [];
 
   const seenAt = (path: string): SQL => {
@@ -49,7 +49,7 @@ export function recordedAnswer(
     found: seenAt(path + (idKey === null ? ` ? (@.type() == "object").type()` : member(idKey))),
     hasIds: idKey !== null,
   });
-  const alongAt = (place: Place, path: string): Omit<Along, "path"> => {
+  const nestedReadsAt = (place: Place, path: string): Omit<NestedReads, "path"> => {
     const { pageKeys, rows } = place;
     if (pageKeys === null) {
       const found = rowsAt(path, place.idKey);
@@ -67,9 +67,9 @@ export function recordedAnswer(
   const collect = (place: Place, above: string, recorded: boolean) => {
     const rows = `${above}${member(place.key)}[*]`;
     if (place.entityType !== null && !recorded) {
-      const found = along.get(place.entityType) ?? [];
-      along.set(place.entityType, found);
-      found.push({ path: place.path, ...alongAt(place, rows) });
+      const found = nestedReads.get(place.entityType) ?? [];
+      nestedReads.set(place.entityType, found);
+      found.push({ path: place.path, ...nestedReadsAt(place, rows) });
     }
     for (const child of place.children) collect(child, rows, false);
   };
@@ -78,11 +78,11 @@ export function recordedAnswer(
     const { entityType, key, pageKeys, idKey } = place;
     const [node] = place.nodes;
     // The row of a mutation counts as nested. Without a selected id, the arguments may name it.
-    const comesAlong = operation.operation !== "query";
-    if (entityType !== null && comesAlong && idKey === null) throw new UnsupportedSelection(key);
-    if (entityType !== null && !comesAlong) {
+    const isNested = operation.operation !== "query";
+    if (entityType !== null && isNested && idKey === null) throw new UnsupportedSelection(key);
+    if (entityType !== null && !isNested) {
       const id = ({ variables, nodes }: RequestValues) =>
-        askedId(argumentsOf(nodes.get(key) ?? node, variables));
+        storedIdArgument(argumentsOf(nodes.get(key) ?? node, variables));
       const known = ({ variables, nodes }: RequestValues) => {
         const given = argumentsOf(nodes.get(key) ?? node, variables);
         return JSON.stringify({
@@ -93,16 +93,16 @@ export function recordedAnswer(
       };
       records.push({
         entityType: sql.literal(entityType),
-        entityId: requestValue(id),
+        entityId: requestParameter(id),
         metadata: metadata(
-          requestValue(known),
+          requestParameter(known),
           sql`jsonb_build_object('rows', ${countAt(key, pageKeys)})`,
         ),
       });
     }
-    collect(place, "$", !comesAlong);
+    collect(place, "$", !isNested);
   }
-  for (const [entityType, places] of along) {
+  for (const [entityType, places] of nestedReads) {
     const all = sql.join(
       places.map(({ found }) => found),
       " || ",
@@ -116,7 +116,7 @@ export function recordedAnswer(
     );
     records.push({
       entityType: sql`case when ${isAny} then ${sql.literal(entityType)} end`,
-      entityId: places.every(({ hasIds }) => hasIds) ? onlyOne(all) : sql`null`,
+      entityId: places.every(({ hasIds }) => hasIds) ? singleId(all) : sql`null`,
       metadata: metadata(
         sql.value(JSON.stringify({ operation: operationName })),
         sql`jsonb_build_object('paths', array_remove(array[${sql.join(paths, ", ")}], null), 'rows', jsonb_array_length(${all}))`,
@@ -161,6 +161,6 @@ function rowsOf(value: SQL): SQL {
 }
 
 /** The id in a list of equal ids; null where they differ. */
-function onlyOne(ids: SQL): SQL {
+function singleId(ids: SQL): SQL {
   return sql`case when not jsonb_path_exists(${ids}, '$[*] ? (@ != $first)', jsonb_build_object('first', (${ids}) -> 0)) then (${ids}) ->> 0 end`;
 }

@@ -4,7 +4,13 @@ import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
 import { UnsupportedSelection, fieldOf, fieldsOf, typeOf } from "./selection.ts";
 import { sqlJsonFieldOf } from "./sqlJsonField.ts";
-import { hasUnencodableValues, type Text, objectJson, orNull, textSql } from "./jsonText.ts";
+import {
+  hasUnencodableValues,
+  type Text,
+  objectJson,
+  nullIfIncomplete,
+  textSql,
+} from "./jsonText.ts";
 import { type Part, conjunction, listJson, type Row, tableRow } from "./rows.ts";
 import { pageJson } from "./pageJson.ts";
 
@@ -39,18 +45,18 @@ function fieldText(
   if (node.arguments?.length && !isPart) throw new UnsupportedSelection("argument");
   if (sqlJson?.kind === "column") {
     const text = sqlJson.write(row.column(sqlJson.column));
-    if (!sqlJson.required) return orNull(text);
+    if (!sqlJson.required) return nullIfIncomplete(text);
     return sqlJson.isPromised || hasUnencodableValues(sqlJson.write)
       ? orMissing(textSql(text))
       : text;
   }
   if (sqlJson?.kind === "value") {
     const text = sqlJson.write(sqlJson.call(row.whole()));
-    return sqlJson.required ? orMissing(textSql(text)) : orNull(text);
+    return sqlJson.required ? orMissing(textSql(text)) : nullIfIncomplete(text);
   }
   if (sqlJson?.kind === "version") {
     const text: Text = ['"', sqlJson.of(row), '"'];
-    if (!sqlJson.required) return orNull(text);
+    if (!sqlJson.required) return nullIfIncomplete(text);
     return row.isOfFunction ? orMissing(textSql(text)) : text;
   }
   const object = (related: Row) => rowJson(compilation, typeOf(field), node, related);
@@ -58,7 +64,7 @@ function fieldText(
     case "one": {
       const related = tableRow(node.name.value);
       const found = sql`(select ${textSql(object(related))} from ${sqlJson.rows.from} as ${related.alias} where ${sqlJson.join(row, related)})`;
-      return sqlJson.required ? orMissing(found) : orNull([found]);
+      return sqlJson.required ? orMissing(found) : nullIfIncomplete([found]);
     }
     case "many":
     case "manyPage": {

@@ -1,8 +1,8 @@
 import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
 import type { OrderColumn } from "../paging/defaultOrder.ts";
-import { roundedUp } from "../paging/pageArguments.ts";
-import { type Text, cut, textSql } from "./jsonText.ts";
+import { nextPowerOfTwo } from "../paging/pageArguments.ts";
+import { type Text, rowSeparator, textSql } from "./jsonText.ts";
 
 /** A row that a statement reads. */
 export interface Row {
@@ -30,12 +30,12 @@ export function tableRow(name: string): Row {
  */
 export function selectedRow(name: string, inner: Row): Row & { columns(): SQL } {
   const alias = sql.identifier(Symbol(name));
-  const asked = new Set<string>();
+  const requestedColumns = new Set<string>();
   let isWhole = false;
   return {
     alias,
     column(column) {
-      asked.add(column);
+      requestedColumns.add(column);
       return sql`${alias}.${sql.identifier(column)}`;
     },
     whole() {
@@ -43,7 +43,7 @@ export function selectedRow(name: string, inner: Row): Row & { columns(): SQL } 
       return sql`${alias}.${sql.identifier("whole row")}`;
     },
     columns() {
-      const list = [...asked].map(
+      const list = [...requestedColumns].map(
         (column) => sql`${inner.column(column)} as ${sql.identifier(column)}`,
       );
       if (isWhole) list.push(sql`${inner.whole()} as ${sql.identifier("whole row")}`);
@@ -66,7 +66,7 @@ export interface Part {
  * where nothing is skipped, or all rows are read.
  */
 export function readLimit(first: number | null, offset: number | null): number | null {
-  return !offset || first === null ? null : roundedUp(offset + first + 1);
+  return !offset || first === null ? null : nextPowerOfTwo(offset + first + 1);
 }
 
 /** Equal for all parts of a list that the same SQL reads. */
@@ -80,21 +80,21 @@ export function shapeOf(
   return [first, skipped, ...columns].join(" ");
 }
 
-/** The JSON of a list of objects; with `mayBeCut`, with {@link cut} after each. */
+/** The JSON of a list of objects; with `isSplittable`, with {@link rowSeparator} after each. */
 export function listJson(
   from: SQL,
   name: string,
   object: (row: Row) => Text,
   part: Part,
-  mayBeCut = false,
+  isSplittable = false,
 ): Text {
   const objects = selectSql(from, name, (row) => textSql(object(row)), part);
-  return arrayJson(sql`array(${objects})`, mayBeCut);
+  return arrayJson(sql`array(${objects})`, isSplittable);
 }
 
 /** The JSON of a list from an array with the JSON of its items. */
-export function arrayJson(elements: SQL, mayBeCut: boolean): Text {
-  const comma = mayBeCut ? sql`',' || ${cut}` : sql`','`;
+export function arrayJson(elements: SQL, isSplittable: boolean): Text {
+  const comma = isSplittable ? sql`',' || ${rowSeparator}` : sql`','`;
   return ["[", sql`array_to_string(${elements}, ${comma})`, "]"];
 }
 

@@ -2,7 +2,12 @@ import type { PgCodec, PgCodecWithAttributes, PgResource } from "postgraphile/@d
 import { TYPES } from "postgraphile/@dataplan/pg";
 import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
-import { defaultOrder, eachOnce, missingKey, type OrderColumn } from "../paging/defaultOrder.ts";
+import {
+  defaultOrder,
+  withoutRepeats,
+  missingKeyColumns,
+  type OrderColumn,
+} from "../paging/defaultOrder.ts";
 import { isView, lookUpKey } from "../schema/lookUpKey.ts";
 import type { Bind } from "../query/bind.ts";
 import type { SearchTable } from "../query/searchTable.ts";
@@ -140,8 +145,8 @@ export function rowsOf(resource: PgResource): Rows {
     from: resource.from as SQL,
     order: defaultOrder(resource),
     completed: (order) => {
-      const once = eachOnce(order);
-      return [...once, ...missingKey(resource, once)];
+      const once = withoutRepeats(order);
+      return [...once, ...missingKeyColumns(resource, once)];
     },
   };
 }

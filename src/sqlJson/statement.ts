@@ -18,12 +18,12 @@ export interface RequestValues {
   values: ReadonlyMap<string, readonly Bindable[]>;
 }
 
-type Late = (given: RequestValues) => Bindable;
+type RequestParameter = (given: RequestValues) => Bindable;
 
 /** A parameter that is computed for each request. */
-export function requestValue(late: Late): SQL {
+export function requestParameter(parameter: RequestParameter): SQL {
   // pg-sql2 returns values unchanged; only strings and these functions are passed to it.
-  return sql.value(late as never);
+  return sql.value(parameter as never);
 }
 
 /** A statement without its parameters. */
@@ -35,39 +35,39 @@ export interface Compiled {
 }
 
 /**
- * Names the statement by its text, so that PostgreSQL caches its plan. With `plansAnew` it has no name, and PostgreSQL
+ * Names the statement by its text, so that PostgreSQL caches its plan. With `usesCustomPlan` it has no name, and PostgreSQL
  * plans each execution for its parameters.
  */
-export function compiled(statement: SQL, plansAnew = false): Compiled {
+export function compiled(statement: SQL, usesCustomPlan = false): Compiled {
   const { text, values } = sql.compile(statement);
-  const named = plansAnew ? {} : { name: hash("sha1", text, "base64url") };
+  const named = usesCustomPlan ? {} : { name: hash("sha1", text, "base64url") };
   // pg-sql2 types values as unknown; `lateValue` defines their types.
-  const kept = values as (Bindable | Late)[];
+  const allValues = values as (Bindable | RequestParameter)[];
   const statementFor = (given: RequestValues) => ({
     text,
     ...named,
     // Numbers and lists occur only in the last statement, whose parameters `pg` encodes.
-    values: kept.map((value) =>
+    values: allValues.map((value) =>
       typeof value === "function" ? value(given) : value,
     ) as PreludeStatement["values"],
   });
   return { statementFor, length: text.length };
 }
 
-const isSomebody = sql`current_user_id() is not null`;
+const isAuthenticated = sql`current_user_id() is not null`;
 const logins = { login: sql`not is_scoped()`, session: sql`is_session()` } as const;
 
 /** The SQL condition of a guard; equivalent to `checkGuard`. */
 export function guardSql(guard: Guard): SQL {
   if (guard === "public") return sql.true;
-  if (guard === "principal") return isSomebody;
+  if (guard === "principal") return isAuthenticated;
   const login = loginIn(guard);
-  const asked = [isSomebody, ...(login === undefined ? [] : [logins[login]])];
-  if (typeof guard === "string") return sql.join(asked, " and ");
+  const conditions = [isAuthenticated, ...(login === undefined ? [] : [logins[login]])];
+  if (typeof guard === "string") return sql.join(conditions, " and ");
   const keys = permissionKeys(guard);
   if (keys.length === 0) return sql.false;
   const held = keys.map((key) => sql`has_permission(${sql.literal(key)})`);
-  return sql.join([...asked, ...held], " and ");
+  return sql.join([...conditions, ...held], " and ");
 }
 
 /** Adds the caller's rights to a statement as a column, where they decide what its fields show. */
@@ -86,7 +86,7 @@ export function rightsOf(column: string): Rights {
 }
 
 /** The condition that no hideable field must be an error for the caller; otherwise the statement returns no row. */
-export function refusesNone(places: readonly HideablePlace[]): SQL[] {
+export function scopedKeyConditions(places: readonly HideablePlace[]): SQL[] {
   const keys = new Set(places.flatMap(({ scopedKey }) => scopedKey ?? []));
   return Array.from(keys, (key) => sql`(not is_scoped() or has_permission(${sql.literal(key)}))`);
 }

@@ -2,7 +2,7 @@ import { type DocumentNode, type GraphQLSchema, OperationTypeNode, getOperationA
 import { placesOf } from "./auditedPlaces.ts";
 
 /** Whether an operation is a query without audit records, so that a read-only replica can answer it. */
-export function recordsNothing(
+export function isUnrecordedQuery(
   schema: GraphQLSchema,
   document: DocumentNode,
   operationName: string | null | undefined,

@@ -12,16 +12,16 @@ export interface TextSearchPage {
   table: SearchTable;
   kind: SearchKind;
   /** The order in which the page is read. */
-  along: readonly OrderColumn[];
+  order: readonly OrderColumn[];
   /** The most rows to return, from the start of the page. */
-  reach: number;
+  rowLimit: number;
   matches: (row: SQL) => SQL;
   /** The conditions of cursors, limited to `within` rows beyond them where given. */
   beyond: (row: SQL, within: number | null) => readonly SQL[];
 }
 
 /** How many rows are tested in list order, in the first step and at most, before all matches are looked up. */
-interface Walk {
+interface OrderedScan {
   near: number;
   far: number;
   /** How many rows can be tested in the time of one look-up. */
@@ -29,9 +29,9 @@ interface Walk {
 }
 
 /** An index holds order and words, so no table rows are read: about 0.4 microseconds each. */
-const coveredWalk: Walk = { near: 1_024, far: 16_384, perLookUp: 5 };
+const indexOnlyScan: OrderedScan = { near: 1_024, far: 16_384, perLookUp: 5 };
 /** Table rows are read and their text is computed. */
-const plainWalk: Walk = { near: 512, far: 8_192, perLookUp: 1 };
+const tableScan: OrderedScan = { near: 512, far: 8_192, perLookUp: 1 };
 /** Up to this many matches are looked up before a long walk. */
 const fewMatches = 2_048;
 
@@ -46,42 +46,42 @@ const fewMatches = 2_048;
  * 4. Look up and sort all matches.
  * The cost exceeds that of the better way by a constant at most, with any statistics and any kept plan.
  */
-export function textSearchPage(page: TextSearchPage, row: SQL): SQL | null {
+export function textSearchCondition(page: TextSearchPage, row: SQL): SQL | null {
   const [key, ...furtherKeys] =
     page.resource.uniques.find((one) => one.isPrimary)?.attributes ?? [];
   if (key === undefined || furtherKeys.length > 0) return null;
-  const { reach, along } = page;
+  const { rowLimit, order } = page;
   const id = sql.identifier(key);
-  const walk = walkOf(page, key);
-  if (!walk)
-    return sql`${row}.${id} = any (array(${firstOf(sql`(${lookedUp(page, id)} offset 0)`, along, reach)}))`;
+  const scan = orderedScanOf(page, key);
+  if (!scan)
+    return sql`${row}.${id} = any (array(${firstIds(sql`(${allMatches(page, id)} offset 0)`, order, rowLimit)}))`;
 
-  const far = Math.max(walk.far, 32 * reach);
-  const most = Math.max(fewMatches, 4 * reach);
+  const far = Math.max(scan.far, 32 * rowLimit);
+  const most = Math.max(fewMatches, 4 * rowLimit);
   const names = { near: sql.identifier(Symbol("near")), few: sql.identifier(Symbol("few")) };
   const further = sql.identifier(Symbol("far"));
-  const found = (of: SQL) => sql`(select count(*) from ${of})`;
-  const isFull = (of: SQL) => sql`${of} >= ${sql.literal(reach)}`;
-  const isPromising = promising(page, walk, far, found(names.near));
-  const mayBeMany = sql`(${isPromising} or ${found(names.few)} >= ${sql.literal(most)})`;
+  const countRows = (of: SQL) => sql`(select count(*) from ${of})`;
+  const isFull = (of: SQL) => sql`${of} >= ${sql.literal(rowLimit)}`;
+  const isPromising = isScanPromising(page, scan, far, countRows(names.near));
+  const mayBeMany = sql`(${isPromising} or ${countRows(names.few)} >= ${sql.literal(most)})`;
   const steps = {
-    near: walked(page, id, [0, walk.near], sql.blank),
-    few: sql`select * from (${lookedUp(page, id)} offset 0) as few where not (${isFull(found(names.near))} or ${isPromising}) limit ${sql.literal(most)}`,
-    far: walked(
+    near: matchesInRange(page, id, [0, scan.near], sql.blank),
+    few: sql`select * from (${allMatches(page, id)} offset 0) as few where not (${isFull(countRows(names.near))} or ${isPromising}) limit ${sql.literal(most)}`,
+    far: matchesInRange(
       page,
       id,
-      [walk.near, far],
-      sql` and not ${isFull(found(names.near))} and ${mayBeMany}`,
+      [scan.near, far],
+      sql` and not ${isFull(countRows(names.near))} and ${mayBeMany}`,
     ),
   };
   const fewRows = sql`(select * from ${names.few} where not ${mayBeMany})`;
-  const allRows = sql`(select * from (${lookedUp(page, id)} offset 0) as rows
-    where ${mayBeMany} and not ${isFull(sql`${found(names.near)} + ${found(further)}`)})`;
+  const allRows = sql`(select * from (${allMatches(page, id)} offset 0) as rows
+    where ${mayBeMany} and not ${isFull(sql`${countRows(names.near)} + ${countRows(further)}`)})`;
   return sql`${row}.${id} = any (array(
     with ${names.near} as materialized (${steps.near}), ${names.few} as materialized (${steps.few}),
       ${further} as materialized (${steps.far})
-    select ${theId} from ${names.near} union all select ${theId} from ${further}
-    union all (${firstOf(fewRows, along, reach)}) union all (${firstOf(allRows, along, reach)})))`;
+    select ${idAlias} from ${names.near} union all select ${idAlias} from ${further}
+    union all (${firstIds(fewRows, order, rowLimit)}) union all (${firstIds(allRows, order, rowLimit)})))`;
 }
 
 /**
@@ -89,57 +89,65 @@ export function textSearchPage(page: TextSearchPage, row: SQL): SQL | null {
  * after `reach / share` rows, where
  * a look-up finds `share` of the table.
  */
-function promising({ resource, reach }: TextSearchPage, walk: Walk, far: number, found: SQL): SQL {
-  const { near, perLookUp } = walk;
+function isScanPromising(
+  { resource, rowLimit }: TextSearchPage,
+  scan: OrderedScan,
+  far: number,
+  found: SQL,
+): SQL {
+  const { near, perLookUp } = scan;
   const name = resource.extensions?.pg?.name ?? resource.name;
   const size = sql`(select reltuples from pg_class where oid = to_regclass(quote_ident(${sql.literal(name)})))`;
-  const fills = sql`${found} >= ${sql.literal(Math.ceil((reach * near) / far))}`;
-  const isSooner = sql`${found} * ${found} * ${sql.literal(perLookUp)} * ${size} > ${sql.literal(reach * near * near)}`;
+  const fills = sql`${found} >= ${sql.literal(Math.ceil((rowLimit * near) / far))}`;
+  const isSooner = sql`${found} * ${found} * ${sql.literal(perLookUp)} * ${size} > ${sql.literal(rowLimit * near * near)}`;
   return sql`(${fills} and ${isSooner})`;
 }
 
 /** Not a valid name of an order column. */
-const theId = sql`"the id"`;
+const idAlias = sql`"the id"`;
 
 /** The matches within a range of rows in list order. */
-function walked(
-  { resource, matches, beyond, along, reach }: TextSearchPage,
+function matchesInRange(
+  { resource, matches, beyond, order, rowLimit }: TextSearchPage,
   id: SQL,
   [from, to]: readonly [number, number],
-  isWanted: SQL,
+  extraCondition: SQL,
 ): SQL {
   const row = sql.identifier(Symbol("row"));
   const bounds = beyond(row, to);
   const where = bounds.length > 0 ? sql` where ${allOf(bounds)}` : sql.blank;
-  const rows = sql`select ${row}.${id} as ${theId}, (${matches(row)}) as matches from ${resource.from as SQL} as ${row}${where}
-    order by ${orderSql(along, row)} limit ${sql.literal(to - from)} offset ${sql.literal(from)}`;
-  return sql`select tested.${theId} from (${rows}) as tested where tested.matches${isWanted} limit ${sql.literal(reach)}`;
+  const rows = sql`select ${row}.${id} as ${idAlias}, (${matches(row)}) as matches from ${resource.from as SQL} as ${row}${where}
+    order by ${orderSql(order, row)} limit ${sql.literal(to - from)} offset ${sql.literal(from)}`;
+  return sql`select tested.${idAlias} from (${rows}) as tested where tested.matches${extraCondition} limit ${sql.literal(rowLimit)}`;
 }
 
 /** All matches with the order columns. The `offset` keeps the planner from searching in list order. */
-function lookedUp({ resource, matches, beyond, along }: TextSearchPage, id: SQL): SQL {
+function allMatches({ resource, matches, beyond, order }: TextSearchPage, id: SQL): SQL {
   const row = sql.identifier(Symbol("row"));
-  const columns = along.map(({ attribute }) => sql`${row}.${sql.identifier(attribute)}`);
-  return sql`select ${row}.${id} as ${theId}, ${sql.join(columns, ", ")} from ${resource.from as SQL} as ${row}
+  const columns = order.map(({ attribute }) => sql`${row}.${sql.identifier(attribute)}`);
+  return sql`select ${row}.${id} as ${idAlias}, ${sql.join(columns, ", ")} from ${resource.from as SQL} as ${row}
     where ${allOf([matches(row), ...beyond(row, null)])}`;
 }
 
 /** The ids of the first rows. */
-function firstOf(rows: SQL, along: readonly OrderColumn[], reach: number): SQL {
+function firstIds(rows: SQL, order: readonly OrderColumn[], rowLimit: number): SQL {
   const row = sql.identifier(Symbol("row"));
-  return sql`select ${row}.${theId} from ${rows} as ${row} order by ${orderSql(along, row)} limit ${sql.literal(reach)}`;
+  return sql`select ${row}.${idAlias} from ${rows} as ${row} order by ${orderSql(order, row)} limit ${sql.literal(rowLimit)}`;
 }
 
 /** How far rows are tested in list order; null where no index has that order. */
-function walkOf({ resource, table, kind, along }: TextSearchPage, key: string): Walk | null {
+function orderedScanOf(
+  { resource, table, kind, order }: TextSearchPage,
+  key: string,
+): OrderedScan | null {
   const fallback = defaultOrder(resource);
-  if (kind === "words" && table.words && isSameOrder(along, fallback)) return coveredWalk;
-  const [first, second, ...rest] = along;
+  if (kind === "words" && table.words && isSameOrder(order, fallback)) return indexOnlyScan;
+  const [first, second, ...rest] = order;
   const isOfOneColumn =
     rest.length === 0 &&
     (!second || (second.attribute === key && second.direction === first?.direction));
   // The schema lint ensures an index for these.
-  return isOfOneColumn || isSameOrder(along, fallback) ? plainWalk : null;
+  return isOfOneColumn || isSameOrder(order, fallback) ? tableScan : null;
 }
 
 /** Whether two orders are equal or opposite. */
