@@ -170,7 +170,7 @@ async function buildSchema(url: string): Promise<void> {
       import("../src/process/log.ts"),
     ]);
   const loaded = spent();
-  const pool = poolFor(url, "office_server", 2, { answerMs: 60_000 });
+  const pool = poolFor(url, "office_server", 2, { responseTimeoutMs: 60_000 });
   const { schema } = await makeSchema(
     makePreset({
       config: readConfig({}),

@@ -4,7 +4,7 @@ import { isOutage, outageText } from "../src/errors/databaseErrors.ts";
 import { environmentOfCommand } from "../src/settings/runningService.ts";
 import { checkHistory } from "./history.ts";
 import { migrateTenant } from "./migrateTenant.ts";
-import { defaultAnswerMs, ensureLogins, prepareDatabase } from "./prepare.ts";
+import { defaultResponseTimeoutMs, ensureLogins, prepareDatabase } from "./prepare.ts";
 import { Refusal } from "./refusals.ts";
 import { readSources, stampOf } from "./sources.ts";
 
@@ -22,7 +22,7 @@ export async function migrate(
     ownerUrl: string;
     tenant: string;
     /** Database response timeout in milliseconds. */
-    answerMs?: number;
+    responseTimeoutMs?: number;
     extraSqlDir?: string;
     production?: boolean;
     loginUrls?: (string | undefined)[];
@@ -31,10 +31,16 @@ export async function migrate(
   },
   log: Log,
 ): Promise<void> {
-  const { ownerUrl, tenant, answerMs = defaultAnswerMs, extraSqlDir, production } = options;
+  const {
+    ownerUrl,
+    tenant,
+    responseTimeoutMs = defaultResponseTimeoutMs,
+    extraSqlDir,
+    production,
+  } = options;
   const sources = await readSources(extraSqlDir);
-  await prepareDatabase(ownerUrl, log, answerMs);
-  const client = await openClient(ownerUrl, answerMs);
+  await prepareDatabase(ownerUrl, log, responseTimeoutMs);
+  const client = await openClient(ownerUrl, responseTimeoutMs);
   client.on("notice", ({ severity, message }) => {
     if (severity === "WARNING") log(`WARNING: ${message}`);
   });
@@ -88,7 +94,7 @@ export async function runMigrateCommand(
       {
         ownerUrl: config.database.ownerUrl,
         tenant: config.database.schema ?? "backoffice",
-        answerMs: config.database.maintenanceTimeoutMs,
+        responseTimeoutMs: config.database.maintenanceTimeoutMs,
         extraSqlDir: config.database.extraSqlDir,
         production: config.production,
         loginUrls: [config.database.url, config.database.workerUrl],

@@ -13,15 +13,15 @@ type Querier = Pick<pg.ClientBase, "query">;
 const here = import.meta.dirname;
 
 /** The default response timeout in milliseconds. */
-export const defaultAnswerMs = 3_600_000;
+export const defaultResponseTimeoutMs = 3_600_000;
 
 /** Creates roles, shared schemas, extensions and the job queue. Needs an administrator; can be repeated. */
 export async function prepareDatabase(
   connectionString: string,
   log: Log = () => {},
-  answerMs = defaultAnswerMs,
+  responseTimeoutMs = defaultResponseTimeoutMs,
 ): Promise<void> {
-  const client = await openClient(connectionString, answerMs);
+  const client = await openClient(connectionString, responseTimeoutMs);
   try {
     // Serialized until the connection ends, because concurrent changes of the same catalogue rows fail.
     await client.query("select pg_advisory_lock(hashtextextended('office.prepare', 0))");
@@ -30,7 +30,7 @@ export async function prepareDatabase(
     // exists.
     const database = pg.escapeIdentifier(client.database ?? "postgres");
     await client.query(`grant create on database ${database} to office_worker`);
-    const pool = poolFor(connectionString, "office_worker", 1, { answerMs });
+    const pool = poolFor(connectionString, "office_worker", 1, { responseTimeoutMs });
     try {
       await migrateQueue({ pgPool: pool });
     } finally {

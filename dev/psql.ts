@@ -10,7 +10,7 @@ import { environmentOfCommand } from "../src/settings/runningService.ts";
 // `npm run db:psql` opens the database of the running service in psql, or in a simple prompt where psql is not
 // installed. `-- -c "select 1"` runs one command.
 
-const answerMs = 3_600_000;
+const responseTimeoutMs = 3_600_000;
 
 async function main(): Promise<void> {
   const { database } = readConfig(environmentOfCommand(process.env));
@@ -57,7 +57,7 @@ async function runPrompt(url: string, schema: string, args: string[]): Promise<n
     args,
     options: { command: { type: "string", short: "c" } },
   });
-  const client = await openClient(url, answerMs);
+  const client = await openClient(url, responseTimeoutMs);
   try {
     await client.query(`set search_path = ${pg.escapeIdentifier(schema)}, extensions`);
     if (values.command !== undefined) return (await runStatement(client, values.command)) ? 0 : 1;

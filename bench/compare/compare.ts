@@ -11,7 +11,7 @@ import { hashToken, makeToken } from "../../src/auth/tokens.ts";
 import { migrate } from "../../db/migrate.ts";
 import { startLocalPostgres } from "../../dev/emulators/postgres.ts";
 import { load, makeClient, type Round } from "./client.ts";
-import { countedAtMost } from "../../src/audit/auditFilter.ts";
+import { maxTotal } from "../../src/audit/auditFilter.ts";
 import { fill, fullSize, type Size } from "./dataSet.ts";
 import {
   type Contestant,
@@ -241,7 +241,7 @@ function tidied(data: unknown, operation: Operation): unknown {
   return JSON.parse(
     JSON.stringify(data, (key, value: unknown) => {
       if (key === "id" && operation.writes) return "new";
-      if (key === "total") return Math.min(Number(value), countedAtMost);
+      if (key === "total") return Math.min(Number(value), maxTotal);
       if (/(At)$/.test(key) && typeof value === "string") return new Date(value).toISOString();
       return value;
     }),

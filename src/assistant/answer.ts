@@ -9,7 +9,7 @@ import type { Logger } from "pino";
 import { type ModelGateway, ModelError } from "../gateways/model.ts";
 import type { SearchEngine } from "../gateways/search.ts";
 import type { AssistantConfig } from "../settings/assistant.ts";
-import { keepAnswerLog } from "./answerLog.ts";
+import { startAnswerLog } from "./answerLog.ts";
 import { askModel } from "./askModel.ts";
 import type { StepUsage } from "./budget.ts";
 import { type Caller, regionOf } from "./caller.ts";
@@ -64,7 +64,7 @@ export function startAnswer(options: AnswerOptions): RunningAnswer {
   const onStop = () => {
     end("stopped");
   };
-  const answerLog = keepAnswerLog({ caller, answerId, log, onStop });
+  const answerLog = startAnswerLog({ caller, answerId, log, onStop });
 
   const startedCallIds = new Set<string>();
   const unused = trackUnstartedCalls({ caller, conversationId, startedCallIds, log });

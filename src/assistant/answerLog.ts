@@ -30,7 +30,7 @@ interface AnswerLogOptions {
   log: Logger;
 }
 
-export function keepAnswerLog(options: AnswerLogOptions): AnswerLog {
+export function startAnswerLog(options: AnswerLogOptions): AnswerLog {
   const { caller, answerId, onStop, log } = options;
   let pending: UIMessageChunk[] = [];
   let number = 0;

@@ -64,8 +64,8 @@ function foundIn(row: Found | undefined): FoundPrincipal {
 }
 
 /** The login role has no search path; the tenant's name was validated when it was resolved. */
-function search(tenant: string, { kind }: TokenHash, asksMark: boolean): string {
+function search(tenant: string, { kind }: TokenHash, withMark: boolean): string {
   const call = kind === "session" ? "authenticate($1, $2::integer)" : "authenticate_api_token($1)";
-  const mark = asksMark ? `"${tenant}".write_mark()` : "null";
+  const mark = withMark ? `"${tenant}".write_mark()` : "null";
   return `select who.*, ${mark} as mark from (select) as always left join "${tenant}".${call} as who on true`;
 }

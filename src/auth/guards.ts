@@ -6,9 +6,9 @@ import type { RequestInfo } from "./identity.ts";
  * (`login`); a session (`session`); or a caller with all permission keys, with `login` or `session` in front to require
  * that too.
  */
-export type Guard = "public" | "principal" | Login | readonly string[];
+export type Guard = "public" | "principal" | LoginRequirement | readonly string[];
 /** A requirement on the credential. */
-export type Login = "login" | "session";
+export type LoginRequirement = "login" | "session";
 
 /** Parses a guard of a tag or an SDL directive; undefined when it is empty. */
 export function parseGuard(text: string | undefined): Guard | undefined {
@@ -47,20 +47,20 @@ type Caller = Pick<RequestInfo, "identity" | "hasToken">;
 
 /** Throws when the guard refuses the caller. @throws PublicError */
 export function checkGuard(guard: Guard, caller: Caller): void {
-  const refusal = refusalBy(guard, caller);
+  const refusal = guardError(guard, caller);
   if (refusal) throw refusal;
 }
 
 export function passesGuard(guard: Guard, caller: Caller): boolean {
-  return refusalBy(guard, caller) === null;
+  return guardError(guard, caller) === null;
 }
 
 /** The error by which a guard refuses the caller; null when it does not. */
-export function refusalBy(guard: Guard, { identity, hasToken }: Caller): PublicError | null {
+export function guardError(guard: Guard, { identity, hasToken }: Caller): PublicError | null {
   if (guard === "public") return null;
   if (!identity) return new UnauthenticatedError(hasToken);
   if (guard === "principal") return null;
-  const login = loginIn(guard);
+  const login = loginRequirement(guard);
   if (login === "login" && identity.scoped)
     return new PublicError("FORBIDDEN", "This needs a full login: a scoped token is not enough");
   if (login === "session" && identity.sessionId === null)
@@ -77,18 +77,18 @@ export function refusalBy(guard: Guard, { identity, hasToken }: Caller): PublicE
 }
 
 /** The requirement on the credential; undefined when any credential suffices. */
-export function loginIn(guard: Guard): Login | undefined {
+export function loginRequirement(guard: Guard): LoginRequirement | undefined {
   const first = typeof guard === "string" ? guard : guard[0];
   return isLogin(first) ? first : undefined;
 }
 
-function isLogin(word: string | undefined): word is Login {
+function isLogin(word: string | undefined): word is LoginRequirement {
   return word === "login" || word === "session";
 }
 
 /** The permission keys of a guard, without its requirement on the credential. */
 export function permissionKeys(guard: readonly string[]): readonly string[] {
-  return loginIn(guard) === undefined ? guard : guard.slice(1);
+  return loginRequirement(guard) === undefined ? guard : guard.slice(1);
 }
 
 /** The guard of a root field; without a guard, the field refuses everyone. */

@@ -9,7 +9,7 @@ import {
 } from "../postgres/requestClient.ts";
 import type { PreludeStatement } from "../postgres/PipelinedQuery.ts";
 import { type Settings, setLocalStatement } from "../postgres/setLocalStatement.ts";
-import { gather, type TextAnswer, type TextStatement } from "../postgres/textAnswer.ts";
+import { collectText, type TextAnswer, type TextStatement } from "../postgres/textAnswer.ts";
 
 /** The caller: a token and a tenant schema. */
 export interface Principal {
@@ -55,11 +55,14 @@ export function makeQueryAsPrincipal(
 ): QueryAsPrincipal {
   const { prepared } = options;
   const prepare = ({ token, tenant, settings }: Principal, { prelude, answer }: Statements) => {
-    const call = { text: entry(tenant, token.kind), values: tokenParameters(token, options) };
+    const call = {
+      text: lookUpFunction(tenant, token.kind),
+      values: tokenParameters(token, options),
+    };
     const identity = setLocalStatement(settings, call, prepared);
     return async (client: PoolClient) => {
       if (!isPrepared(client)) await prepareConnection(client);
-      const { statement, text, secondColumn } = gather(answer);
+      const { statement, text, secondColumn } = collectText(answer);
       await runPipelined(client, [identity], [...prelude, statement], prepared);
       return { text: text(), secondColumn: secondColumn() };
     };
@@ -93,7 +96,7 @@ export function tokenParameters(
 }
 
 /** The login role has no search path; the tenant's name was validated when it was resolved. */
-function entry(tenant: string, kind: TokenKind): string {
+function lookUpFunction(tenant: string, kind: TokenKind): string {
   return kind === "session"
     ? `"${tenant}".enter_with_session($1, $2::integer)`
     : `"${tenant}".enter_with_api_token($1)`;

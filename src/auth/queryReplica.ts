@@ -2,7 +2,7 @@ import type { Replica } from "../postgres/replica.ts";
 import type { FindPrincipal } from "./findPrincipal.ts";
 import { identitySettings } from "./identity.ts";
 import type { Principal, QueryAsPrincipal } from "./queryAsPrincipal.ts";
-import { gather, type TextAnswer, type TextStatement } from "../postgres/textAnswer.ts";
+import { collectText, type TextAnswer, type TextStatement } from "../postgres/textAnswer.ts";
 
 /** Runs a read with the token's current permissions on a fresh snapshot. */
 export type ReadReplicaAsPrincipal = (
@@ -21,11 +21,13 @@ export function makeReadReplicaAsPrincipal(
 ): ReadReplicaAsPrincipal {
   return async (principal, statement) => {
     const { tenant, token } = principal;
-    const found = replica.rests() ? undefined : await findPrincipal(tenant, token, { mark: true });
+    const found = replica.isCircuitOpen()
+      ? undefined
+      : await findPrincipal(tenant, token, { mark: true });
     if (found?.mark != null) {
       const { identity, mark } = found;
       const settings = { ...principal.settings, ...identitySettings(identity) };
-      const gathered = gather(statement);
+      const gathered = collectText(statement);
       const read = { mark, tenant, settings, statement: gathered.statement };
       if (await replica.read(read))
         return { text: gathered.text(), secondColumn: gathered.secondColumn() };

@@ -53,12 +53,12 @@ export function hashToken(token: string): Buffer {
 const anyToken = /bo[salc]_[\w-]{20,}/g;
 
 /** Whether a text seems to contain a secret of this service. */
-export function holdsToken(text: string): boolean {
+export function containsToken(text: string): boolean {
   return text.search(anyToken) >= 0;
 }
 
 /** Removes everything that looks like a secret of this service. */
-export function withoutTokens(text: string): string {
+export function redactTokens(text: string): string {
   return text.replace(anyToken, "[left out]");
 }
 

@@ -15,7 +15,7 @@ import { messageOf } from "../health/externalSystems.ts";
 import { type Finding, ok, warning, wrong } from "./finding.ts";
 
 /** Time-out of all requests to one system, in milliseconds. */
-const patienceMs = 15_000;
+const timeoutMs = 15_000;
 
 /**
  * Checks each configured external system, with the permissions that the service needs there. Test files are removed
@@ -41,8 +41,8 @@ async function look(
   check: (signal: AbortSignal) => Promise<string | Finding[]>,
 ): Promise<Finding[]> {
   try {
-    const said = await check(AbortSignal.timeout(patienceMs));
-    return typeof said === "string" ? [ok(`${name}: ${said}`)] : said;
+    const result = await check(AbortSignal.timeout(timeoutMs));
+    return typeof result === "string" ? [ok(`${name}: ${result}`)] : result;
   } catch (error) {
     const advice = typeof adviceOn === "string" ? adviceOn : adviceOn(error);
     // `fetch` has the reason in the cause.
@@ -129,7 +129,7 @@ async function search(config: Config): Promise<Finding[]> {
     return look(`search engine ${address}`, "See TYPESENSE_API_KEY", async () => {
       const version = await readEngineVersion(address, {
         apiKey: config.search.apiKey ?? "",
-        timeoutMs: patienceMs,
+        timeoutMs,
       });
       return isOlderVersion(version, minEngineVersion)
         ? [

@@ -13,7 +13,7 @@ import { runCommand } from "./runCommand.ts";
 
 const marks = { ok: "ok     ", warning: "WARNING", wrong: "WRONG  " };
 /** Time-out of each statement, in milliseconds. */
-const longestAnswerMs = 60_000;
+const statementTimeoutMs = 60_000;
 /** A larger difference between the clocks affects tokens and the sealing of the audit log, in milliseconds. */
 const clockToleranceMs = 2_000;
 
@@ -98,7 +98,7 @@ async function database(config: Config): Promise<Finding[]> {
 function patienceOf({ database: { maintenanceTimeoutMs } }: Config) {
   return {
     connectionTimeoutMillis: 5_000,
-    answerMs: Math.min(longestAnswerMs, maintenanceTimeoutMs),
+    responseTimeoutMs: Math.min(statementTimeoutMs, maintenanceTimeoutMs),
   };
 }
 

@@ -55,7 +55,7 @@ await runCommand(async (config) => {
       {
         ownerUrl,
         tenant,
-        answerMs: maintenanceTimeoutMs,
+        responseTimeoutMs: maintenanceTimeoutMs,
         extraSqlDir,
         production: config.production,
         loginUrls: [url, workerUrl],

@@ -6,7 +6,7 @@ import { openClient } from "../postgres/pools.ts";
 import {
   type ProcessRole,
   enableLoginSql,
-  loginAfter,
+  nextLogin,
   loginsOf,
   roleOfLogin,
 } from "../postgres/logins.ts";
@@ -14,7 +14,7 @@ import { writeSettingsFile } from "./writeSettingsFile.ts";
 import { CommandError } from "./runCommand.ts";
 
 // All statements read the catalogue.
-const lookMs = 60_000;
+const responseTimeoutMs = 60_000;
 
 /** The addresses of all processes, the login of each role in them, and the owner's login. */
 function loginsIn({ database: { url, replica, workerUrl, ownerUrl } }: Config) {
@@ -59,7 +59,7 @@ export async function rotateLogins(config: Config, file: string | undefined): Pr
     const open = await openLogins(owner);
     const made = new Map<ProcessRole, { login: string; password: string }>();
     for (const [role, login] of logins) {
-      const next = loginAfter(login, role);
+      const next = nextLogin(login, role);
       if (open.includes(next))
         throw new CommandError(
           `${next} can log in as well, from an earlier rotation: end the unused logins with --finish first`,
@@ -127,7 +127,7 @@ export async function endLogins(config: Config): Promise<string> {
 
 /** Runs `work` on a connection that may change logins. */
 async function withOwner<T>(url: string, work: (owner: pg.Client) => Promise<T>): Promise<T> {
-  const owner = await openClient(url, lookMs);
+  const owner = await openClient(url, responseTimeoutMs);
   try {
     return await work(owner);
   } finally {

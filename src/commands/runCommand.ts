@@ -59,7 +59,7 @@ export async function withPool<T>(
   work: (pool: pg.Pool) => Promise<T>,
 ): Promise<T> {
   await requireSupportedVersion(url);
-  const pool = poolFor(url, role, 1, { answerMs: maintenanceTimeoutMs });
+  const pool = poolFor(url, role, 1, { responseTimeoutMs: maintenanceTimeoutMs });
   try {
     return await work(pool);
   } finally {

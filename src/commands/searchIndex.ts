@@ -24,7 +24,7 @@ await runCommand(async (config) => {
       "DATABASE_WORKER_URL (or DATABASE_URL), TYPESENSE_URL and TYPESENSE_API_KEY must be set, as for the worker",
     );
   await requireSupportedVersion(workerUrl);
-  const pool = poolFor(workerUrl, "office_worker", 1, { answerMs: maintenanceTimeoutMs });
+  const pool = poolFor(workerUrl, "office_worker", 1, { responseTimeoutMs: maintenanceTimeoutMs });
   const inTenant: InArea = async (effect) => {
     const client = await pool.connect();
     try {

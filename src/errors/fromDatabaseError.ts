@@ -22,49 +22,53 @@ const raisedCodes: Record<string, ErrorCode> = {
   OF409: "CONFLICT",
 };
 
-const stillReferenced = () => conflict("Other rows still refer to this one");
-const wrongType = () => badUserInput("A value is not of its type or beyond its range");
-const nulCharacter = () => badUserInput("Text must not contain the character NUL");
-const tooLong = () => badUserInput("A value is too long");
-const stopped = () => unavailable("This took too long and was stopped: ask for less at a time");
-const concurrentChange = () =>
+const stillReferencedError = () => conflict("Other rows still refer to this one");
+const wrongTypeError = () => badUserInput("A value is not of its type or beyond its range");
+const nulCharacterError = () => badUserInput("Text must not contain the character NUL");
+const tooLongError = () => badUserInput("A value is too long");
+const cancelledError = () =>
+  unavailable("This took too long and was stopped: ask for less at a time");
+const concurrentChangeError = () =>
   conflict("Another request changed the same rows at the same time: try again");
 
 /** The answer to each SQLSTATE that callers can cause. `rule` is the violated constraint, as far as the catalogue has it. */
-const answers: Record<string, (error: DatabaseError, rule?: Constraint) => PublicError> = {
-  // Constraints: unique or exclusion, foreign key, not null, check.
-  "23505": (_error, rule) =>
-    conflict(rule?.message ?? "A row with these values exists already", fieldDetails(rule)),
-  "23P01": (_error, rule) =>
-    conflict(rule?.message ?? "Another row conflicts with it", fieldDetails(rule)),
-  "23001": stillReferenced,
-  "23503": (error, rule) =>
-    /is still referenced/.test(error.detail ?? "") ? stillReferenced() : unknownReference(rule),
-  "23502": (error) => {
-    const name = camelCase(error.column ?? "a field");
-    return badUserInput(`${name} is required`, { path: ["input", name] });
-  },
-  "23514": (_error, rule) =>
-    badUserInput(
-      `${rule?.fields.join(", ") ?? "A value"} ${rule?.message ?? "is not allowed"}`,
-      fieldDetails(rule),
-    ),
-  // Values.
-  "22003": wrongType,
-  "22P02": wrongType,
-  "22007": wrongType,
-  "22008": wrongType,
-  "22021": nulCharacter,
-  "22P05": nulCharacter,
-  "22001": tooLong,
-  "54000": tooLong,
-  // Statement or lock timeout.
-  "57014": stopped,
-  "55P03": stopped,
-  // Serialization failure, deadlock.
-  "40001": concurrentChange,
-  "40P01": concurrentChange,
-};
+const answersBySqlState: Record<string, (error: DatabaseError, rule?: Constraint) => PublicError> =
+  {
+    // Constraints: unique or exclusion, foreign key, not null, check.
+    "23505": (_error, rule) =>
+      conflict(rule?.message ?? "A row with these values exists already", fieldDetails(rule)),
+    "23P01": (_error, rule) =>
+      conflict(rule?.message ?? "Another row conflicts with it", fieldDetails(rule)),
+    "23001": stillReferencedError,
+    "23503": (error, rule) =>
+      /is still referenced/.test(error.detail ?? "")
+        ? stillReferencedError()
+        : unknownReference(rule),
+    "23502": (error) => {
+      const name = camelCase(error.column ?? "a field");
+      return badUserInput(`${name} is required`, { path: ["input", name] });
+    },
+    "23514": (_error, rule) =>
+      badUserInput(
+        `${rule?.fields.join(", ") ?? "A value"} ${rule?.message ?? "is not allowed"}`,
+        fieldDetails(rule),
+      ),
+    // Values.
+    "22003": wrongTypeError,
+    "22P02": wrongTypeError,
+    "22007": wrongTypeError,
+    "22008": wrongTypeError,
+    "22021": nulCharacterError,
+    "22P05": nulCharacterError,
+    "22001": tooLongError,
+    "54000": tooLongError,
+    // Statement or lock timeout.
+    "57014": cancelledError,
+    "55P03": cancelledError,
+    // Serialization failure, deadlock.
+    "40001": concurrentChangeError,
+    "40P01": concurrentChangeError,
+  };
 
 /** The answer to an outage or a database error; null for other errors and for those that are internal. */
 export function fromDatabaseError(error: unknown, translation: Translation): PublicError | null {
@@ -76,7 +80,7 @@ export function fromDatabaseError(error: unknown, translation: Translation): Pub
   const raised = raisedCodes[code];
   if (raised) return fromRaised(error, raised);
   const rule = error.constraint ? translation.constraints.get(error.constraint) : undefined;
-  return answers[code]?.(error, rule) ?? null;
+  return answersBySqlState[code]?.(error, rule) ?? null;
 }
 
 /** An error that our SQL raised: its detail can name a more specific code. */

@@ -9,7 +9,7 @@ import { fromDatabaseError } from "./fromDatabaseError.ts";
 import { pathByDefinition } from "./inputPath.ts";
 
 /** The context of the translation of an error. */
-interface ErrorSurroundings {
+interface ErrorContext {
   constraints: ReadonlyMap<string, Constraint>;
   correlationId: string;
   log: Logger;
@@ -22,10 +22,10 @@ interface ErrorSurroundings {
 }
 
 /** Messages repeat values that were sent, which can be megabytes long. In characters. */
-const longestMessage = 2_000;
+const maxMessageLength = 2_000;
 
 /** Translates GraphQL errors of the current request, with its correlation id and log. */
-export function makeErrorMask(options: Pick<ErrorSurroundings, "constraints" | "log">) {
+export function makeErrorMask(options: Pick<ErrorContext, "constraints" | "log">) {
   return (error: GraphQLError): GraphQLError => {
     const scope = currentScope();
     const shown = toPublicError(error, {
@@ -49,9 +49,9 @@ export function makeErrorMask(options: Pick<ErrorSurroundings, "constraints" | "
  * The error as callers may see it: message, locations, path, and `extensions` with `code` and `correlationId`. Other
  * errors are logged and answered `Internal error` with the id that finds them in the log.
  */
-function toPublicError(error: GraphQLError, surroundings: ErrorSurroundings): GraphQLError {
-  const { correlationId, log } = surroundings;
-  const cause = innermost(error);
+function toPublicError(error: GraphQLError, context: ErrorContext): GraphQLError {
+  const { correlationId, log } = context;
+  const cause = rootCause(error);
   const show = (message: string, code: string, details: Record<string, unknown> = {}) =>
     new GraphQLError(shorten(message), {
       nodes: error.nodes,
@@ -61,16 +61,16 @@ function toPublicError(error: GraphQLError, surroundings: ErrorSurroundings): Gr
       extensions: { ...details, code, correlationId },
     });
 
-  if (cause instanceof UnauthenticatedError) surroundings.onChallenge(cause.challenge);
+  if (cause instanceof UnauthenticatedError) context.onChallenge(cause.challenge);
   if (cause instanceof PublicError) return show(cause.message, cause.code, cause.details);
   if (isOutage(cause)) {
-    surroundings.onOutage();
+    context.onOutage();
     const { event, fields } = describeOutage(cause);
     log.error({ ...fields, correlationId }, event);
   }
-  if (surroundings.inTestRun && isDatabaseError(cause) && isMissingSchema(cause))
+  if (context.inTestRun && isDatabaseError(cause) && isMissingSchema(cause))
     log.warn({ err: cause, correlationId }, "test run removed during request");
-  const known = fromDatabaseError(cause, surroundings);
+  const known = fromDatabaseError(cause, context);
   if (known) return show(known.message, known.code, known.details);
   if (isOfRequest(cause)) {
     // The outermost error names the variable.
@@ -95,7 +95,7 @@ function isMissingValue({ message }: GraphQLError): boolean {
   return message.startsWith("Cannot return null for non-nullable field ");
 }
 
-function innermost(error: GraphQLError): unknown {
+function rootCause(error: GraphQLError): unknown {
   let cause: unknown = error;
   while (cause instanceof GraphQLError && cause.originalError) cause = cause.originalError;
   return cause;
@@ -104,8 +104,8 @@ function innermost(error: GraphQLError): unknown {
 /** Shortens long values within a message. */
 function shorten(message: string): string {
   const short = message.replace(/"([^"]{100})[^"]{100,}"/g, '"$1..."');
-  if (short.length <= longestMessage) return short;
-  const half = longestMessage / 2;
+  if (short.length <= maxMessageLength) return short;
+  const half = maxMessageLength / 2;
   return `${short.slice(0, half).toWellFormed()} ... ${short.slice(-half).toWellFormed()}`;
 }
 

@@ -19,7 +19,7 @@ import { beginStream, toModelError } from "./modelStream.ts";
 
 // Consecutive failures that open the circuit.
 const failuresToOpen = 5;
-const restMs = 15_000;
+const halfOpenAfterMs = 15_000;
 /** Retries of a call that failed before its response began. */
 const attempts = 1;
 
@@ -31,7 +31,7 @@ export function makeModelGateway(config: AssistantConfig): ModelGateway | null {
   const { model: name, silenceTimeoutMs } = config;
   if (name === undefined) return null;
   const breaker = circuitBreaker(handleWhen(isFailure), {
-    halfOpenAfter: restMs,
+    halfOpenAfter: halfOpenAfterMs,
     breaker: new ConsecutiveBreaker(failuresToOpen),
   });
   const again = retry(handleWhen(isTemporary), {

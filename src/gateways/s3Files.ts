@@ -14,7 +14,7 @@ import { Upload } from "@aws-sdk/lib-storage";
 import { getSignedUrl } from "@aws-sdk/s3-request-presigner";
 import { create as contentDisposition } from "content-disposition";
 import { ConsecutiveBreaker, circuitBreaker, handleWhen } from "cockatiel";
-import { isNoSpace, noteDiskFull } from "../health/diskFull.ts";
+import { isNoSpace, recordDiskFull } from "../health/diskFull.ts";
 import type { FilesConfig } from "../settings/files.ts";
 import { inSpan } from "../telemetry/tracing.ts";
 import { circuitOf } from "../health/circuitOf.ts";
@@ -28,7 +28,7 @@ const partSize = 5 * 1024 * 1024;
 const partConcurrency = 2;
 // Consecutive failures that open the circuit.
 const failuresToOpen = 5;
-const restMs = 1_000;
+const halfOpenAfterMs = 1_000;
 
 /**
  * An object store with the S3 API. It uses only what AWS, MinIO, Garage, SeaweedFS and others share: no checksums
@@ -39,7 +39,7 @@ export function makeS3Files(config: FilesConfig): FileStore {
   if (endpoint === undefined || accessKeyId === undefined || secretAccessKey === undefined)
     return noStore;
   const breaker = circuitBreaker(handleWhen(hasNoResponse), {
-    halfOpenAfter: restMs,
+    halfOpenAfter: halfOpenAfterMs,
     breaker: new ConsecutiveBreaker(failuresToOpen),
   });
   const client = clientAt(endpoint);
@@ -298,7 +298,7 @@ async function withStoreErrors<T>(work: () => Promise<T>, signal?: AbortSignal):
 function toStoreError(error: unknown): Error {
   if (error instanceof FileStoreError) return error;
   const status = statusOf(error);
-  if (isFull(error)) noteDiskFull("files");
+  if (isFull(error)) recordDiskFull("files");
   const reason =
     nameOf(error) === "NoSuchKey"
       ? "The file store does not have the file"

@@ -22,7 +22,7 @@ import { SearchEngineError, SearchEngineCircuitOpenError, SearchRefusedError } f
 
 // Consecutive failures that open the circuit.
 const failuresToOpen = 5;
-const restMs = 1_000;
+const halfOpenAfterMs = 1_000;
 // Enough for a response with a few hundred documents; exports are streamed.
 const maxResponseBytes = 64 * 1024 * 1024;
 /** The client sets no timeout for imports; they may take this many times as long as other calls. */
@@ -63,7 +63,7 @@ export function makeTypesense(settings: SearchSettings): SearchEngine | null {
   const client = clientWith(apiKey);
   const passing = handleWhen((error) => error instanceof SearchEngineError);
   const breaker = circuitBreaker(passing, {
-    halfOpenAfter: restMs,
+    halfOpenAfter: halfOpenAfterMs,
     breaker: new ConsecutiveBreaker(failuresToOpen),
   });
   const policy = wrap(

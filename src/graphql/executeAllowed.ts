@@ -10,7 +10,7 @@ import {
   isNonNullType,
 } from "graphql";
 import type { GrafastExecutionArgs } from "postgraphile/grafast";
-import { guardOf, refusalBy } from "../auth/guards.ts";
+import { guardOf, guardError } from "../auth/guards.ts";
 import type { RequestInfo } from "../auth/identity.ts";
 import { coerceVariables } from "./coerceVariables.ts";
 import { rootFields } from "./rootFields.ts";
@@ -66,7 +66,7 @@ function refusedOf(
   const refused: RefusedFields = new Map();
   for (const [key, nodes] of fields) {
     const field = declared[nodes[0]?.name.value ?? ""];
-    const refusal = field && refusalBy(guardOf(field), caller);
+    const refusal = field && guardError(guardOf(field), caller);
     if (!refusal) continue;
     const error = new GraphQLError(refusal.message, { nodes, path: [key], originalError: refusal });
     refused.set(key, { nodes, error, isRequired: isNonNullType(field.type) });

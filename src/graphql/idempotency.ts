@@ -1,7 +1,7 @@
 import { type DocumentNode, GraphQLError } from "graphql";
 import type { ExecutionResult } from "graphql";
 import type { IdempotencyKey } from "../auth/identity.ts";
-import { holdsToken } from "../auth/tokens.ts";
+import { containsToken } from "../auth/tokens.ts";
 import type { ErrorCode } from "../errors/errorCodes.ts";
 import { PublicError } from "../errors/PublicError.ts";
 import type { Settings } from "../postgres/setLocalStatement.ts";
@@ -58,7 +58,7 @@ export async function storeAnswer(
   await withPgClient(settings, (client) =>
     client.query({
       text: "select keep_idempotent_answer($1, $2, $3::json)",
-      values: [keyHash, requestHash, holdsToken(text) ? null : text],
+      values: [keyHash, requestHash, containsToken(text) ? null : text],
     }),
   );
 }

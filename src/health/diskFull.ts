@@ -7,7 +7,7 @@ const fullForMs = 5 * 60 * 1000;
 const lastFull = new Map<Storage, number>();
 
 /** Records that a write failed because the disk was full. */
-export function noteDiskFull(storage: Storage): void {
+export function recordDiskFull(storage: Storage): void {
   lastFull.set(storage, Date.now());
 }
 
@@ -30,8 +30,8 @@ export function isNoSpace(error: unknown): boolean {
 }
 
 /** Records a full disk of this machine. Errors of other systems have no `syscall`. */
-export function noteLocalDisk(error: unknown): boolean {
+export function recordLocalDiskFull(error: unknown): boolean {
   const isLocal = error instanceof Error && "syscall" in error && isNoSpace(error);
-  if (isLocal) noteDiskFull("local disk");
+  if (isLocal) recordDiskFull("local disk");
   return isLocal;
 }

@@ -40,11 +40,11 @@ export interface ExternalSystems {
    * Checks all systems at the same time. Results are cached for a few seconds, so that reloading the page causes no
    * load.
    */
-  look(): Promise<readonly SystemState[]>;
+  check(): Promise<readonly SystemState[]>;
 }
 
-const answerMs = 3_000;
-const freshMs = 5_000;
+const responseTimeoutMs = 3_000;
+const cacheMs = 5_000;
 
 export function makeExternalSystems(): ExternalSystems {
   const systems = new Map<string, ExternalSystem>();
@@ -52,43 +52,43 @@ export function makeExternalSystems(): ExternalSystems {
   return {
     add: (system) => void systems.set(system.name, system),
     all: () => [...systems.values()],
-    look() {
-      if (!last || performance.now() - last.at > freshMs)
+    check() {
+      if (!last || performance.now() - last.at > cacheMs)
         last = {
           at: performance.now(),
-          found: Promise.all([...systems.values()].map(lookAt)),
+          found: Promise.all([...systems.values()].map(checkSystem)),
         };
       return last.found;
     },
   };
 }
 
-async function lookAt(system: ExternalSystem): Promise<SystemState> {
-  const found = await answerOf(system);
+async function checkSystem(system: ExternalSystem): Promise<SystemState> {
+  const found = await checkNow(system);
   const fullAt = system.storage && diskFullAt(system.storage);
   if (!fullAt) return found;
   const detail = `${found.detail ? `${found.detail}; ` : ""}disk full at ${fullAt.toISOString()}`;
   return { ...found, state: found.state === "down" ? "down" : "full", detail };
 }
 
-async function answerOf({ name, circuit, check }: ExternalSystem): Promise<SystemState> {
+async function checkNow({ name, circuit, check }: ExternalSystem): Promise<SystemState> {
   const started = performance.now();
   const shown = circuit ? { circuit: circuit() } : {};
   if (!check) return { name, state: shown.circuit === "open" ? "down" : "unknown", ...shown };
-  const signal = AbortSignal.timeout(answerMs);
+  const signal = AbortSignal.timeout(responseTimeoutMs);
   try {
-    const detail = await Promise.race([check(signal), late(signal)]);
+    const detail = await Promise.race([check(signal), timeoutOf(signal)]);
     const ms = Math.round(performance.now() - started);
     return { name, state: "up", ...shown, ...(detail === undefined ? {} : { detail }), ms };
   } catch (error) {
     const ms = Math.round(performance.now() - started);
-    const detail = signal.aborted ? `no answer within ${answerMs} ms` : messageOf(error);
+    const detail = signal.aborted ? `no answer within ${responseTimeoutMs} ms` : messageOf(error);
     return { name, state: "down", ...shown, detail, ms };
   }
 }
 
 /** For checks that ignore their signal. */
-function late(signal: AbortSignal): Promise<never> {
+function timeoutOf(signal: AbortSignal): Promise<never> {
   return new Promise((_resolve, reject) => {
     signal.addEventListener("abort", () => reject(new Error("late")), { once: true });
   });

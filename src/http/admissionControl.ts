@@ -66,7 +66,7 @@ export function admissionControl(
     },
   });
 
-  function tooBusy(reason: "full" | "waited"): HttpError {
+  function overloadError(reason: "full" | "waited"): HttpError {
     refused.inc({ reason });
     return new HttpError(503, "UNAVAILABLE", "The server is busy: try again in a moment");
   }
@@ -84,16 +84,16 @@ export function admissionControl(
   let admitted = 0;
   return {
     admit(needsSlot) {
-      if (isFull()) return tooBusy("full");
+      if (isFull()) return overloadError("full");
       if (!needsSlot) return undefined;
-      if (admitted >= slots.executionSlots + slots.queueSlots) return tooBusy("full");
+      if (admitted >= slots.executionSlots + slots.queueSlots) return overloadError("full");
       if (admitted++ === 0) setImmediate(() => (admitted = 0));
       return undefined;
     },
     acquire({ app }, response, next) {
-      callOnEnd(app as Express);
+      installOnEnd(app as Express);
       if (admitted > 0) admitted--;
-      if (isFull()) throw tooBusy("full");
+      if (isFull()) throw overloadError("full");
       let isOver = false;
       const entry = { at: performance.now() };
       const patience =
@@ -102,7 +102,7 @@ export function admissionControl(
           : setTimeout(() => {
               isOver = true;
               queued.delete(entry);
-              next(tooBusy("waited"));
+              next(overloadError("waited"));
             }, waitMs);
       if (patience) queued.add(entry);
       // The slot is granted in the async context of the request that releases it: restore this request's correlation
@@ -112,7 +112,7 @@ export function admissionControl(
         clearTimeout(patience);
         queued.delete(entry);
         if (isOver || response.closed) return;
-        const over = endOf(response, times);
+        const over = waitForEnd(response, times);
         next();
         await over;
       };
@@ -121,7 +121,7 @@ export function admissionControl(
         .catch((error: unknown) => {
           clearTimeout(patience);
           queued.delete(entry);
-          next(error instanceof BulkheadRejectedError ? tooBusy("full") : error);
+          next(error instanceof BulkheadRejectedError ? overloadError("full") : error);
         });
     },
   };
@@ -131,7 +131,7 @@ export function admissionControl(
  * Resolves when the response is sent. The statement of a client that disconnects runs on: a cancellation could hit the
  * next statement on that connection.
  */
-function endOf(
+function waitForEnd(
   response: Response,
   { readMs, leftMs }: Pick<AdmissionLimits, "readMs" | "leftMs">,
 ): Promise<undefined> {
@@ -155,7 +155,7 @@ function endOf(
  * Makes every response of an app call `locals.onEnd`. Patched once on the prototype: a method on each response kept it
  * in memory until the next full collection.
  */
-function callOnEnd({ response: answers }: Express): void {
+function installOnEnd({ response: answers }: Express): void {
   if (Object.hasOwn(answers, "end")) return;
   Object.assign(answers, {
     end(this: Response, ...given: [never, never]) {

@@ -2,8 +2,8 @@ import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { RequestHandler } from "express";
 import type { Logger } from "pino";
-import { addressOf } from "./addressOf.ts";
-import { withoutTokens } from "../auth/tokens.ts";
+import { clientAddress } from "./clientAddress.ts";
+import { redactTokens } from "../auth/tokens.ts";
 import { type RequestScope, runWithScope } from "../context/requestScope.ts";
 
 // Excludes our tokens: sent here by mistake, they would be stored in logs and audit rows.
@@ -32,10 +32,10 @@ export function correlation(log: Logger): RequestHandler {
           ...ids,
           method: request.method,
           // The path of a calendar feed holds its secret.
-          path: withoutTokens(request.path),
+          path: redactTokens(request.path),
           status: response.statusCode,
           ms: Math.round(performance.now() - started),
-          ip: addressOf(request),
+          ip: clientAddress(request),
           ...(response.writableFinished ? {} : { aborted: true }),
         },
         "request",

@@ -1,7 +1,7 @@
 import type { Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { setTimeout } from "node:timers/promises";
-import type { Listening } from "./listen.ts";
+import type { ListeningServer } from "./listen.ts";
 import type { NodeHandler } from "./nodeHandler.ts";
 
 /** Whether the server is shutting down. */
@@ -52,7 +52,11 @@ export function makeDrain() {
    * Accepts requests for `delayMs`, each the last on its connection. Then closes the port, waits for responses in
    * progress, and cuts off those that exceed `wholeMs`.
    */
-  const finish = async (server: Server, listening: Listening, { delayMs, wholeMs }: StopTimes) => {
+  const finish = async (
+    server: Server,
+    listening: ListeningServer,
+    { delayMs, wholeMs }: StopTimes,
+  ) => {
     state.stopping = true;
     for (const { latest } of connections.values()) if (latest) endConnection(latest);
     if (delayMs > 0) await setTimeout(delayMs);

@@ -10,7 +10,7 @@ const backlog = 4_096;
 const places = 32;
 
 /** A listening server. */
-export interface Listening {
+export interface ListeningServer {
   port: number;
   /** Accepts no new connections; resolves when the open ones have ended. */
   close(): Promise<void>;
@@ -20,11 +20,11 @@ export interface Listening {
  * Listens with several sockets at one port; port 0 takes a free one.
  * @throws EADDRINUSE when another process has the port, and other system errors
  */
-export async function listenForMany(
+export async function listenOnSeveralSockets(
   server: HttpServer,
   host: string,
   port: number,
-): Promise<Listening> {
+): Promise<ListeningServer> {
   // Only Linux distributes connections among the sockets of one port.
   if (process.platform !== "linux") {
     const taken = await listenAt(server, { host, port, backlog });

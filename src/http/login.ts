@@ -9,14 +9,14 @@ import type { RequestInfo } from "../auth/identity.ts";
 import { isChallenge, makeLoginCode } from "../auth/oidc/loginCode.ts";
 import {
   LoginProblem,
-  loggable,
-  lostLogin,
+  toLogFields,
+  unknownLoginProblem,
   providerProblem,
-  refusedLogin,
+  refusedLoginProblem,
 } from "../auth/oidc/LoginProblem.ts";
 import { makeLoginStore } from "../auth/oidc/loginStore.ts";
 import type { Destination } from "../auth/oidc/loginStore.ts";
-import { LoginStrategy, lendSession, queryOf } from "../auth/oidc/LoginStrategy.ts";
+import { LoginStrategy, attachSession, queryOf } from "../auth/oidc/LoginStrategy.ts";
 import { makeProviderClients } from "../auth/oidc/providerClients.ts";
 import type { LoginProvider } from "../settings/oidcProviders.ts";
 import { readPerson } from "../auth/oidc/readPerson.ts";
@@ -26,9 +26,9 @@ import { makeToken } from "../auth/tokens.ts";
 import type { Config } from "../config.ts";
 import { PublicError } from "../errors/PublicError.ts";
 import { isDatabaseError, isOutage } from "../errors/databaseErrors.ts";
-import { addressOf } from "./addressOf.ts";
+import { clientAddress } from "./clientAddress.ts";
 import { ensureBrowserCookie, readBrowserCookie } from "./browserCookie.ts";
-import { sendChoice, sendDone } from "./loginPages.ts";
+import { sendProviderChoice, sendLoginComplete } from "./loginPages.ts";
 import { problemPage } from "./problemPage.ts";
 import { testRunOf } from "./requestInfo.ts";
 import type { SessionCookies } from "./sessionCookie.ts";
@@ -74,7 +74,7 @@ export function login(options: LoginOptions): Router {
     const wanted = { returnTo: returnAddress(query), challenge: challengeIn(query) };
     const provider = chosenProvider(query);
     if (!provider) {
-      sendChoice(response, providers, (id) => loginAddress({ ...wanted, provider: id }));
+      sendProviderChoice(response, providers, (id) => loginAddress({ ...wanted, provider: id }));
       return;
     }
     await countAttempt(info, "login", { address: info.ipAddress });
@@ -88,7 +88,7 @@ export function login(options: LoginOptions): Router {
         remember: (attempt) => store.begin(info, browser, attempt, destination),
       });
       response.set({ "Cache-Control": "no-store", "Referrer-Policy": "no-referrer" });
-      lendSession(request);
+      attachSession(request);
       await runPassport(strategy, request, response, provider.name);
     });
   });
@@ -105,7 +105,7 @@ export function login(options: LoginOptions): Router {
       states.length === 1 && state !== undefined && browser !== null
         ? await store.take(info, browser, provider.id, state)
         : null;
-    if (!taken) throw lostLogin();
+    if (!taken) throw unknownLoginProblem();
 
     const { attempt, destination } = taken;
     await withProvider(provider, destination, async () => {
@@ -114,9 +114,9 @@ export function login(options: LoginOptions): Router {
         config: configuration,
         callbackUrl: `${base()}/auth/callback/${provider.id}`,
         scope: provider.scopes.join(" "),
-        remember: () => Promise.reject(lostLogin()),
+        remember: () => Promise.reject(unknownLoginProblem()),
       });
-      lendSession(request, attempt);
+      attachSession(request, attempt);
       const tokens = await runPassport(strategy, request, response, provider.name);
       if (!tokens) return;
       const person = await readPerson(configuration, tokens);
@@ -124,14 +124,14 @@ export function login(options: LoginOptions): Router {
       await countAttempt(info, "callback", { account: `${person.issuer} ${person.subject}` });
       const code = makeLoginCode();
       const refused = await store.complete(info, person, code, destination);
-      if (refused !== null) throw refusedLogin(refused);
+      if (refused !== null) throw refusedLoginProblem(refused);
       response.set({ "Cache-Control": "no-store", "Referrer-Policy": "no-referrer" });
       if (!isAllowedReturn(destination.returnTo, [consoleUrl()])) {
         response.redirect(303, withCode(destination.returnTo, code));
         return;
       }
       const token = makeToken("session");
-      if (!(await store.open(info, code, destination, token))) throw lostLogin();
+      if (!(await store.open(info, code, destination, token))) throw unknownLoginProblem();
       sessionCookies.set(response, token);
       response.redirect(303, destination.returnTo);
     });
@@ -140,7 +140,7 @@ export function login(options: LoginOptions): Router {
   if (!config.production)
     router.get("/auth/done", (request, response) => {
       testRunOf(request, tenants);
-      sendDone(response, base(), new URLSearchParams(queryOf(request)).get("code"));
+      sendLoginComplete(response, base(), new URLSearchParams(queryOf(request)).get("code"));
     });
   router.use("/auth", problemPage);
   return router;
@@ -195,7 +195,7 @@ export function login(options: LoginOptions): Router {
       const details = {
         provider: provider.id,
         problem: problem.title,
-        err: loggable(problem.cause),
+        err: toLogFields(problem.cause),
       };
       (currentScope()?.log ?? log).warn(details, "login failed");
       problem.again = loginAddress(destination);
@@ -220,7 +220,7 @@ export function login(options: LoginOptions): Router {
       tenant: testTenant,
       testRunId,
       correlationId: scope?.correlationId ?? "",
-      ipAddress: addressOf(request),
+      ipAddress: clientAddress(request),
       userAgent: (request.headers["user-agent"] ?? "").slice(0, 500),
     };
   }

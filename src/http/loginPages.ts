@@ -5,7 +5,7 @@ import { escapeHtml } from "../html/escapeHtml.ts";
 import { sendPage } from "./htmlPage.ts";
 
 /** Lets the user choose a provider. */
-export function sendChoice(
+export function sendProviderChoice(
   response: Response,
   providers: readonly LoginProvider[],
   addressOf: (id: string) => string,
@@ -18,7 +18,7 @@ export function sendChoice(
 }
 
 /** The page in place of a front end outside production: shows how to exchange the code for a session token. */
-export function sendDone(response: Response, base: string, code: string | null): void {
+export function sendLoginComplete(response: Response, base: string, code: string | null): void {
   if (code === null || !isLoginCode(code))
     return sendPage(response, {
       status: 400,

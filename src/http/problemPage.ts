@@ -37,23 +37,23 @@ export const problemPage: ErrorRequestHandler = (
 
 function problemOf(error: unknown): LoginProblem {
   if (error instanceof LoginProblem) return error;
-  if (isOutage(error)) return outage();
-  if (error instanceof PublicError && error.code === "RATE_LIMITED") return tooMany(error);
+  if (isOutage(error)) return outageProblem();
+  if (error instanceof PublicError && error.code === "RATE_LIMITED") return tooManyProblem(error);
   if (error instanceof PublicError && ["TEST_MODE_DISABLED", "BAD_USER_INPUT"].includes(error.code))
     return new LoginProblem(400, "This request cannot be served", `${error.message}.`);
-  return unexpected();
+  return unexpectedProblem();
 }
 
-function tooMany({ message, details }: PublicError): LoginProblem {
+function tooManyProblem({ message, details }: PublicError): LoginProblem {
   const problem = new LoginProblem(429, "Too many attempts to log in", `${message}.`);
   problem.retryAfter = Number(details.retryAfter);
   return problem;
 }
 
-function outage(): LoginProblem {
+function outageProblem(): LoginProblem {
   return new LoginProblem(503, "Logging in is not possible just now", "Try again in a moment.");
 }
 
-function unexpected(): LoginProblem {
+function unexpectedProblem(): LoginProblem {
   return new LoginProblem(500, "Something went wrong", "The error has been recorded.");
 }

@@ -47,7 +47,7 @@ export function limitRate(limits: RateLimits): {
     const left: string[] = [];
     let refused: { name: string; seconds: number } | undefined;
     for (const { name, limiter } of limiters) {
-      const state = await taken(limiter.consume(principal, name === "cost" ? requested : 1));
+      const state = await readConsumed(limiter.consume(principal, name === "cost" ? requested : 1));
       const seconds = Math.max(1, Math.ceil(state.msBeforeNext / 1000));
       left.push(`"${name}";r=${state.remainingPoints};t=${seconds}`);
       if (name === "cost") counted.remaining = state.remainingPoints;
@@ -55,7 +55,7 @@ export function limitRate(limits: RateLimits): {
     }
     if (left.length > 0)
       response.setHeader("RateLimit-Policy", policy).setHeader("RateLimit", left.join(", "));
-    if (refused) throw tooMuch(refused);
+    if (refused) throw limitExceededError(refused);
     const scope = currentScope();
     if (scope) scope.cost = counted;
   }
@@ -75,14 +75,20 @@ export function limitRate(limits: RateLimits): {
   };
 }
 
-function tooMuch({ name, seconds: retryAfter }: { name: string; seconds: number }): HttpError {
+function limitExceededError({
+  name,
+  seconds: retryAfter,
+}: {
+  name: string;
+  seconds: number;
+}): HttpError {
   const what = name === "cost" ? "Too much was asked for" : "Too many requests";
   const message = `${what} within a minute: try again in ${retryAfter} s`;
   return new HttpError(429, "RATE_LIMITED", message, { limit: name, retryAfter });
 }
 
 /** The library rejects with the state when the limit is exceeded. */
-async function taken(consumed: Promise<RateLimiterRes>) {
+async function readConsumed(consumed: Promise<RateLimiterRes>) {
   const { state, isRefused } = await consumed.then(
     (result) => ({ state: result, isRefused: false }),
     (result: unknown) => {

@@ -3,9 +3,9 @@ import { type Tenants, parseTestRunId } from "../tenants/tenants.ts";
 import { bearerCredential } from "../auth/bearerCredential.ts";
 import type { FindPrincipal } from "../auth/findPrincipal.ts";
 import type { RequestInfo } from "../auth/identity.ts";
-import { type TokenHash, withoutTokens } from "../auth/tokens.ts";
+import { type TokenHash, redactTokens } from "../auth/tokens.ts";
 import { PublicError, UnauthenticatedError } from "../errors/PublicError.ts";
-import { addressOf } from "./addressOf.ts";
+import { clientAddress } from "./clientAddress.ts";
 import { idempotencyKeyOf } from "./idempotencyKey.ts";
 import type { SessionCookies } from "./sessionCookie.ts";
 import { currentScope } from "../context/requestScope.ts";
@@ -80,9 +80,9 @@ export function requestTenant(
       tenant,
       testRunId,
       correlationId: scope?.correlationId ?? "",
-      ipAddress: addressOf(request),
+      ipAddress: clientAddress(request),
       // A token sent in this header by mistake would be stored in the audit log.
-      userAgent: withoutTokens((request.headers["user-agent"] ?? "").slice(0, 500)),
+      userAgent: redactTokens((request.headers["user-agent"] ?? "").slice(0, 500)),
       idempotency,
       sessionCookie: options.sessionCookies.of(request, response),
     };
@@ -119,16 +119,16 @@ export function requestIdentity(options: RequestInfoOptions): RequestHandler {
  * Authenticates long requests before their variables are coerced: without a valid token they are rejected, except
  * logins. For short requests the look-up costs more than it saves, since their first statement includes it.
  */
-export function longRequestsOfKnown(
+export function authenticateLongRequests(
   identify: RequestHandler,
   countByAddress: RequestHandler,
 ): RequestHandler[] {
-  const isMeant = ({ locals: { isLong, isPublicMutation } }: Response) =>
+  const needsIdentity = ({ locals: { isLong, isPublicMutation } }: Response) =>
     isLong && !isPublicMutation;
   const onlyLong =
     (handler: RequestHandler): RequestHandler =>
     (request, response, next) =>
-      isMeant(response) ? handler(request, response, next) : next();
+      needsIdentity(response) ? handler(request, response, next) : next();
   const refuse: RequestHandler = (_request, { locals }, next) => {
     const { requestContext } = locals;
     if (!requestContext?.identity)

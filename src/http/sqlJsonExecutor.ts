@@ -100,17 +100,21 @@ export function sqlJsonExecutor(options: SqlJsonExecutorOptions): RequestHandler
     const { document: whole } = documents.read(text);
     const operation = whole && getOperationAST(whole, operationName);
     const given = variables ?? {};
-    const left = operation && applySkipInclude(whole, operation, given);
-    if (!left) return null;
-    const { document } = left;
-    const asked = { key: `${left.key}${operationName ?? ""}\n${text}`, document, operationName };
+    const pruned = operation && applySkipInclude(whole, operation, given);
+    if (!pruned) return null;
+    const { document } = pruned;
+    const operationRequest = {
+      key: `${pruned.key}${operationName ?? ""}\n${text}`,
+      document,
+      operationName,
+    };
     if (operation.operation === OperationTypeNode.MUTATION) {
       // The response to an Idempotency-Key is stored by Grafast's mutation plugin.
-      const call = hasKey ? null : await plans.call(asked);
+      const call = hasKey ? null : await plans.call(operationRequest);
       return call && answerMutation({ call, given }, principal, isLong);
     }
     const coerced = coerceVariables(schema(), operation, given);
-    const found = await plans.read(asked, { given, coerced });
+    const found = await plans.read(operationRequest, { given, coerced });
     return found && answerOf(await run(principal, found), found.places);
   };
 
@@ -136,7 +140,7 @@ export function sqlJsonExecutor(options: SqlJsonExecutorOptions): RequestHandler
     response.json({ errors: [shown.toJSON()], data, ...(cost && { extensions: { cost } }) });
   };
 
-  const note = (response: Response, outcome: SqlJsonOutcome) => {
+  const reportOutcome = (response: Response, outcome: SqlJsonOutcome) => {
     countSqlJsonOutcome(outcome);
     if (config.production) return;
     response.setHeader("X-Answered-By", outcome === "answered" ? "sql-json" : "grafast");
@@ -159,7 +163,7 @@ export function sqlJsonExecutor(options: SqlJsonExecutorOptions): RequestHandler
       .execute(() => answer(body, principal, isLong, hasKey))
       .then(
         (found) => {
-          note(response, found ? "answered" : "unsupported");
+          reportOutcome(response, found ? "answered" : "unsupported");
           if (found) send(response, found).catch(next);
           else next();
         },
@@ -171,12 +175,12 @@ export function sqlJsonExecutor(options: SqlJsonExecutorOptions): RequestHandler
           }
           // Grafast reads again to name the place of the missing value; a mutation is never run again.
           if (isDatabaseError(error) && isMissingValue(error) && isQuery(body)) {
-            note(response, "unsupported");
+            reportOutcome(response, "unsupported");
             next();
             return;
           }
           if (isDatabaseError(error) && !isStalePlan(error)) {
-            note(response, "answered");
+            reportOutcome(response, "answered");
             sendError(body, response, error);
             return;
           }
@@ -185,7 +189,7 @@ export function sqlJsonExecutor(options: SqlJsonExecutorOptions): RequestHandler
             ? "sql-json statement outdated"
             : "sql-json compiler failed";
           currentScope()?.log.error({ err: error, operation }, event);
-          note(response, "failed");
+          reportOutcome(response, "failed");
           // Grafast answers in production; tests must see the defect.
           next(config.sqlJson === "strict" && !isDatabaseError(error) ? error : undefined);
         },

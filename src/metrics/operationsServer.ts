@@ -89,7 +89,7 @@ async function answer(
       response.setHeader("Content-Type", registry.contentType).end(await registry.metrics());
       return;
     case "/health": {
-      const health = healthOf(process, await systems.look());
+      const health = healthOf(process, await systems.check());
       response.statusCode = health.status === "down" ? 503 : 200;
       if (request.headers.accept?.includes("text/html"))
         response.setHeader("Content-Type", "text/html; charset=utf-8").end(healthHtml(health));

@@ -30,8 +30,8 @@ const states = ["waiting", "running", "later", "dead"] as const;
 export function watchQueue({ registry, pool, tenant, tasks, log }: QueueMetricsOptions): void {
   const known = new Set(tasks);
   // The registry collects all gauges at the same time: they share one query.
-  let looking: Promise<void> | undefined;
-  const collect = () => (looking ??= look().finally(() => (looking = undefined)));
+  let refreshing: Promise<void> | undefined;
+  const collect = () => (refreshing ??= refreshOnce().finally(() => (refreshing = undefined)));
   const registers = [registry];
   const up = new Gauge({
     name: "office_queue_readable",
@@ -61,7 +61,7 @@ export function watchQueue({ registry, pool, tenant, tasks, log }: QueueMetricsO
     collect,
   });
 
-  async function look(): Promise<void> {
+  async function refreshOnce(): Promise<void> {
     try {
       await read();
       up.set(1);

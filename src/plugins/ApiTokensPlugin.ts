@@ -2,7 +2,7 @@ import { type FieldArgs, type Step, constant, context, lambda, object } from "po
 import type { PgSelectSingleStep } from "postgraphile/@dataplan/pg";
 import { extendSchema, gql } from "postgraphile/utils";
 import type { RequestInfo } from "../auth/identity.ts";
-import { makeSecretsMade } from "../auth/secretsMade.ts";
+import { makeCreatedSecrets } from "../auth/createdSecrets.ts";
 import { hashToken, makeToken } from "../auth/tokens.ts";
 import { resource } from "../schema/resource.ts";
 
@@ -19,7 +19,7 @@ interface Request {
   requestContext: RequestInfo;
 }
 
-const secrets = makeSecretsMade();
+const secrets = makeCreatedSecrets();
 
 /**
  * API tokens: created here, since their secrets are random bytes of this process, and listed; the database decides what
@@ -58,7 +58,7 @@ export const ApiTokensPlugin: GraphileConfig.Plugin = extendSchema((build) => {
               },
         );
         const id = rows[0]?.id ?? "";
-        secrets.keep(requestContext, id, secret);
+        secrets.add(requestContext, id, secret);
         return id;
       },
     );
@@ -147,7 +147,7 @@ export const ApiTokensPlugin: GraphileConfig.Plugin = extendSchema((build) => {
       ApiToken: {
         plans: {
           token($token: PgSelectSingleStep) {
-            return secrets.of($token);
+            return secrets.get($token);
           },
         },
       },

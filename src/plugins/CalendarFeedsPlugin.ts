@@ -2,7 +2,7 @@ import { type FieldArgs, type Step, context, lambda, object } from "postgraphile
 import type { PgSelectSingleStep } from "postgraphile/@dataplan/pg";
 import { extendSchema, gql } from "postgraphile/utils";
 import type { RequestInfo } from "../auth/identity.ts";
-import { makeSecretsMade } from "../auth/secretsMade.ts";
+import { makeCreatedSecrets } from "../auth/createdSecrets.ts";
 import { hashToken, makeToken } from "../auth/tokens.ts";
 import { resource } from "../schema/resource.ts";
 
@@ -18,7 +18,7 @@ export function makeCalendarFeedsPlugin({
   /** The address at which calendar programs reach the server; known when it listens. */
   publicUrl: () => string;
 }): GraphileConfig.Plugin {
-  const secrets = makeSecretsMade();
+  const secrets = makeCreatedSecrets();
   return extendSchema((build) => {
     const calendarFeeds = resource(build, "calendar_feeds");
     const { sideEffectWithPgClientTransaction } = build.dataplanPg;
@@ -54,7 +54,7 @@ export function makeCalendarFeedsPlugin({
           plans: {
             url($feed: PgSelectSingleStep) {
               return lambda(
-                secrets.of($feed),
+                secrets.get($feed),
                 (secret) => secret && `${publicUrl()}/calendar/${secret}.ics`,
               );
             },
@@ -76,7 +76,7 @@ export function makeCalendarFeedsPlugin({
                     values: [hashToken(secret), input.name],
                   });
                   const id = rows[0]?.id ?? "";
-                  secrets.keep(requestContext, id, secret);
+                  secrets.add(requestContext, id, secret);
                   return id;
                 },
               );

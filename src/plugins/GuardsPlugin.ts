@@ -1,7 +1,7 @@
 import {
   type Guard,
-  type Login,
-  loginIn,
+  type LoginRequirement,
+  loginRequirement,
   parseGuard,
   permissionKeys,
   readGuard,
@@ -28,7 +28,7 @@ declare global {
 function describeGuard(guard: Guard): string {
   if (guard === "public") return "Needs no login.";
   if (guard === "principal") return "Needs a login or any API token.";
-  const login = loginIn(guard);
+  const login = loginRequirement(guard);
   const asked = [
     ...(login === undefined ? [] : [logins[login]]),
     ...(typeof guard === "string" ? [] : permissionKeys(guard).map((key) => `\`${key}\``)),
@@ -36,7 +36,7 @@ function describeGuard(guard: Guard): string {
   return `Needs ${asked.join(" and ")}.`;
 }
 
-const logins: Readonly<Record<Login, string>> = {
+const logins: Readonly<Record<LoginRequirement, string>> = {
   login: "a login or an unscoped API token",
   session: "a session (no API token)",
 };

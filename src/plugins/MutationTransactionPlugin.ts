@@ -32,7 +32,7 @@ type Execute = () => Promise<ExecutionResult>;
 /** Attempts of an operation that loses against concurrent ones. */
 const attempts = 4;
 /** How long a request waits for another with the same key, and the pause between checks, in milliseconds. */
-const patienceMs = 10_000;
+const maxWaitMs = 10_000;
 const firstPauseMs = 25;
 
 /**
@@ -92,7 +92,7 @@ async function executeInTransaction(
   const settings = { ...context.pgSettings };
   // A key belongs to a caller. A request that logs in has none yet, and each login is separate.
   const key = identity && idempotency ? idempotency : null;
-  const waitsUntil = Date.now() + patienceMs;
+  const waitsUntil = Date.now() + maxWaitMs;
   let pause = firstPauseMs;
 
   for (let attempt = 1; ;) {

@@ -26,8 +26,8 @@ interface DataRow {
 
 /** The statements before the wanted one, and prepared statements to close. */
 export interface Prelude {
-  run: readonly PreludeStatement[];
-  forget?: readonly string[];
+  statements: readonly PreludeStatement[];
+  close?: readonly string[];
   /** Called when the prelude is done, while the statement itself may still run. */
   onDone?: () => void;
 }
@@ -83,14 +83,14 @@ const lastTouched = new WeakMap<WireConnection, Map<string, PipelinedQuery>>();
  * section 54.2.4, Pipelining).
  */
 export class PipelinedQuery extends Query {
-  readonly #opening: Prelude;
+  readonly #prelude: Prelude;
   readonly #onRow: Statement["onRow"];
   /** The SQL of the statements that this message prepares, by name. */
-  readonly #made = new Map<string, string>();
-  readonly #forgotten: string[] = [];
-  #toCome: number;
+  readonly #preparedTexts = new Map<string, string>();
+  readonly #closedNames: string[] = [];
+  #pendingPrelude: number;
   #stream: Duplex | undefined;
-  #readInTurn = 0;
+  #bytesReadInTurn = 0;
 
   constructor(prelude: Prelude, statement: Statement, callback: Callback) {
     const { arrayMode, onRow, ...config } = statement;
@@ -99,25 +99,25 @@ export class PipelinedQuery extends Query {
       undefined,
       callback,
     );
-    this.#opening = prelude;
+    this.#prelude = prelude;
     this.#onRow = onRow;
-    this.#toCome = prelude.run.length;
+    this.#pendingPrelude = prelude.statements.length;
   }
 
   override prepare(connection: WireConnection): void {
     this.#stream = connection.stream;
-    for (const name of this.#opening.forget ?? []) {
+    for (const name of this.#prelude.close ?? []) {
       this.#close(connection, name);
-      this.#forgotten.push(name);
+      this.#closedNames.push(name);
     }
-    for (const { text, name, values } of this.#opening.run) {
+    for (const { text, name, values } of this.#prelude.statements) {
       if (name === undefined) connection.parse({ text });
       else if (this.#isNew(connection, name, text)) connection.parse({ text, name });
       connection.bind(name === undefined ? { values } : { statement: name, values });
       connection.execute({});
     }
     // Without a flush PostgreSQL would hold the responses back until the statement ends.
-    if (this.#opening.onDone) connection.flush();
+    if (this.#prelude.onDone) connection.flush();
     if (this.name !== undefined) this.#isNew(connection, this.name, this.text);
     super.prepare(connection);
   }
@@ -129,7 +129,7 @@ export class PipelinedQuery extends Query {
   #isNew(connection: WireConnection, name: string, text: string): boolean {
     if (connection.parsedStatements[name] !== undefined) return false;
     this.#close(connection, name);
-    this.#made.set(name, text);
+    this.#preparedTexts.set(name, text);
     return true;
   }
 
@@ -143,13 +143,13 @@ export class PipelinedQuery extends Query {
   }
 
   override handleReadyForQuery(connection: WireConnection): void {
-    this.#settle(connection, (name) => this.#made.get(name));
+    this.#updatePreparedStatements(connection, (name) => this.#preparedTexts.get(name));
     super.handleReadyForQuery(connection);
   }
 
   override handleError(error: Error, connection: WireConnection): void {
     // After an error it is unknown which of its statements were prepared.
-    this.#settle(connection, () => undefined);
+    this.#updatePreparedStatements(connection, () => undefined);
     // The statement does not exist: the next use prepares it.
     if (isDatabaseError(error) && error.code === "26000")
       for (const name of this.#names()) Reflect.deleteProperty(connection.parsedStatements, name);
@@ -157,7 +157,7 @@ export class PipelinedQuery extends Query {
   }
 
   *#names(): Iterable<string> {
-    for (const { name } of this.#opening.run) if (name !== undefined) yield name;
+    for (const { name } of this.#prelude.statements) if (name !== undefined) yield name;
     if (this.name !== undefined) yield this.name;
   }
 
@@ -165,9 +165,16 @@ export class PipelinedQuery extends Query {
    * Records which statements are prepared after the response; `pg` marks them as soon as any part of the message
    * succeeds.
    */
-  #settle(connection: WireConnection, textOf: (name: string) => string | undefined): void {
+  #updatePreparedStatements(
+    connection: WireConnection,
+    textOf: (name: string) => string | undefined,
+  ): void {
     const touched = lastTouched.get(connection);
-    for (const name of new Set([...this.#forgotten, ...this.#made.keys(), ...this.#names()])) {
+    for (const name of new Set([
+      ...this.#closedNames,
+      ...this.#preparedTexts.keys(),
+      ...this.#names(),
+    ])) {
       const last = touched?.get(name);
       if (last === undefined) continue;
       const text = last === this ? textOf(name) : undefined;
@@ -179,29 +186,29 @@ export class PipelinedQuery extends Query {
 
   // Rows and completions of the prelude arrive first and are ignored.
   override handleDataRow(message: DataRow): void {
-    if (this.#toCome > 0) return;
+    if (this.#pendingPrelude > 0) return;
     if (!this.#onRow) {
       super.handleDataRow(message);
       return;
     }
     this.#onRow(message.fields);
-    this.#readInTurn += message.length;
-    if (this.#readInTurn >= bytesPerTurn) this.#giveWay();
+    this.#bytesReadInTurn += message.length;
+    if (this.#bytesReadInTurn >= bytesPerTurn) this.#yieldToEventLoop();
   }
 
   /** Yields: otherwise the socket would be read within one tick for as long as data arrives. */
-  #giveWay(): void {
-    this.#readInTurn = 0;
+  #yieldToEventLoop(): void {
+    this.#bytesReadInTurn = 0;
     this.#stream?.pause();
     setImmediate(() => this.#stream?.resume());
   }
 
   override handleCommandComplete(message: unknown, connection: WireConnection): void {
-    if (this.#toCome === 0) {
+    if (this.#pendingPrelude === 0) {
       super.handleCommandComplete(message, connection);
       return;
     }
-    this.#toCome--;
-    if (this.#toCome === 0) this.#opening.onDone?.();
+    this.#pendingPrelude--;
+    if (this.#pendingPrelude === 0) this.#prelude.onDone?.();
   }
 }

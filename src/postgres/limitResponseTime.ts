@@ -1,8 +1,8 @@
 import type pg from "pg";
-import { isAnswerDue, wireOf } from "./wire.ts";
+import { isResponsePending, wireOf } from "./wire.ts";
 
 /** How much longer than the statement time-out a response may take, in milliseconds. */
-export const answerMarginMs = 2_000;
+export const responseMarginMs = 2_000;
 
 /** The database did not respond in time; the connection was destroyed. */
 class SilentDatabaseError extends Error {
@@ -11,15 +11,15 @@ class SilentDatabaseError extends Error {
 }
 
 /**
- * Destroys a connection that sends nothing for `answerMs` while a response is due, as after a network failure. Waiting
+ * Destroys a connection that sends nothing for `responseTimeoutMs` while a response is due, as after a network failure. Waiting
  * callers get an error and the pool opens another connection. The socket's own timer costs no time per statement.
  */
-export function limitResponseTime(client: pg.ClientBase, answerMs: number): void {
+export function limitResponseTime(client: pg.ClientBase, responseTimeoutMs: number): void {
   const wire = wireOf(client);
   const { stream } = wire.connection;
-  stream.setTimeout(answerMs);
+  stream.setTimeout(responseTimeoutMs);
   // A frozen server never acknowledges the end of a closed connection.
-  stream.once("finish", () => stream.setTimeout(Math.min(answerMs, answerMarginMs)));
+  stream.once("finish", () => stream.setTimeout(Math.min(responseTimeoutMs, responseMarginMs)));
   stream.on("timeout", () => {
     if (stream.writableFinished) {
       stream.destroy();
@@ -28,8 +28,10 @@ export function limitResponseTime(client: pg.ClientBase, answerMs: number): void
     const { bytesRead } = stream;
     // A response that arrived while this process was busy is read first.
     setImmediate(() => {
-      if (stream.bytesRead !== bytesRead || !isAnswerDue(wire)) return;
-      stream.destroy(new SilentDatabaseError(`The database gave no answer for ${answerMs} ms`));
+      if (stream.bytesRead !== bytesRead || !isResponsePending(wire)) return;
+      stream.destroy(
+        new SilentDatabaseError(`The database gave no answer for ${responseTimeoutMs} ms`),
+      );
     });
   });
 }

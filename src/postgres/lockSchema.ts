@@ -1,8 +1,8 @@
 import { setTimeout } from "node:timers/promises";
 import { poolFor } from "./pools.ts";
 
-const answerMs = 10_000;
-const lookMs = 100;
+const responseTimeoutMs = 10_000;
+const pollMs = 100;
 
 /** The name of the advisory lock that a migration of a tenant schema holds until its commit. */
 export function migrationLock(tenant: string): string {
@@ -20,7 +20,7 @@ export async function lockSchema(
 ): Promise<() => Promise<void>> {
   // A connection outside the pool: the pool may have only one, which the readers need.
   const pool = poolFor(url, "office_server", 1, {
-    answerMs,
+    responseTimeoutMs,
     connectionTimeoutMillis: 5_000,
   });
   try {
@@ -37,7 +37,7 @@ export async function lockSchema(
     // Polls, because a waiting statement could not be distinguished from a database that does not respond.
     for (let tries = 0; !(await isHeld()); tries++) {
       if (tries === 0) onWait();
-      await setTimeout(lookMs);
+      await setTimeout(pollMs);
     }
     return async () => {
       // The lock ends with its connection.

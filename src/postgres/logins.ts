@@ -16,7 +16,7 @@ export function roleOfLogin(login: string): ProcessRole | null {
 }
 
 /** The login that follows in the rotation. */
-export function loginAfter(login: string, role: ProcessRole): string {
+export function nextLogin(login: string, role: ProcessRole): string {
   return login === `${role}_a` ? `${role}_b` : `${role}_a`;
 }
 

@@ -6,7 +6,7 @@ import { poolFor } from "./pools.ts";
 import type { ExternalSystems } from "../health/externalSystems.ts";
 import { lagOf } from "./replicaLag.ts";
 import { watchReplica } from "./replicaMetrics.ts";
-import { answerMarginMs } from "./limitResponseTime.ts";
+import { responseMarginMs } from "./limitResponseTime.ts";
 import { makeReplica, type Replica } from "./replica.ts";
 
 interface OpenReplicaOptions {
@@ -32,7 +32,7 @@ export function openReplica(options: OpenReplicaOptions): OpenReplica | null {
   if (!named) return null;
   // Short: the primary answers when the replica does not.
   const pool = poolFor(named.url, "office_server", poolSize, {
-    answerMs: statementTimeoutMs + answerMarginMs,
+    responseTimeoutMs: statementTimeoutMs + responseMarginMs,
     connectionTimeoutMillis: 500,
   });
   const reads = makeReplica(pool, { waitMs: named.waitMs, statementTimeoutMs, prepared });

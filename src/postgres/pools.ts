@@ -1,5 +1,5 @@
 import pg from "pg";
-import { noteDiskFull } from "../health/diskFull.ts";
+import { recordDiskFull } from "../health/diskFull.ts";
 import { isDiskFull } from "../errors/databaseErrors.ts";
 import { limitResponseTime } from "./limitResponseTime.ts";
 import { roleOfLogin } from "./logins.ts";
@@ -19,10 +19,13 @@ export class DatabaseVersionError extends Error {
 }
 
 /**
- * Opens a connection outside of pools; the caller ends it. `answerMs` as in {@link poolFor}.
+ * Opens a connection outside of pools; the caller ends it. `responseTimeoutMs` as in {@link poolFor}.
  * @throws DatabaseVersionError
  */
-export async function openClient(connectionString: string, answerMs: number): Promise<pg.Client> {
+export async function openClient(
+  connectionString: string,
+  responseTimeoutMs: number,
+): Promise<pg.Client> {
   const client = new pg.Client({
     connectionString,
     connectionTimeoutMillis: checkTimeoutMs,
@@ -31,7 +34,7 @@ export async function openClient(connectionString: string, answerMs: number): Pr
   client.on("error", ignore);
   try {
     await client.connect();
-    limitResponseTime(client, answerMs);
+    limitResponseTime(client, responseTimeoutMs);
     await checkVersion(client);
     return client;
   } catch (error) {
@@ -64,7 +67,7 @@ export async function requireSupportedVersion(url: string): Promise<void> {
 /**
  * A pool whose connections act as `role`. Logins of the role act as it; another login, such as a development
  * administrator, switches to the role and must be allowed to. `max` limits connections; one without a response for
- * `answerMs` is destroyed.
+ * `responseTimeoutMs` is destroyed.
  *
  * Broken connections never end the process: the next user gets the error.
  */
@@ -72,7 +75,7 @@ export function poolFor(
   url: string,
   role: string,
   max: number,
-  { answerMs, ...settings }: pg.PoolConfig & { answerMs: number },
+  { responseTimeoutMs, ...settings }: pg.PoolConfig & { responseTimeoutMs: number },
 ): pg.Pool {
   const pool = new pg.Pool({
     connectionTimeoutMillis: 10_000,
@@ -86,7 +89,7 @@ export function poolFor(
   pool.on("error", ignore);
   pool.on("connect", (client) => {
     client.on("error", ignore);
-    limitResponseTime(client, answerMs);
+    limitResponseTime(client, responseTimeoutMs);
     watchDisk(client);
   });
   return pool;
@@ -95,7 +98,7 @@ export function poolFor(
 /** Records each disk-full error of a connection, from queries and copies. */
 function watchDisk(client: pg.ClientBase): void {
   wireOf(client).connection.on("errorMessage", (error: pg.DatabaseError) => {
-    if (isDiskFull(error)) noteDiskFull("database");
+    if (isDiskFull(error)) recordDiskFull("database");
   });
 }
 

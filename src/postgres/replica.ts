@@ -14,7 +14,7 @@ import type { Statement } from "./PipelinedQuery.ts";
 import { type Settings, setLocalStatement } from "./setLocalStatement.ts";
 
 /** Why the primary answered a read that the replica could have answered. */
-export type LeftBecause = "late" | "away" | "refused";
+export type FallbackReason = "late" | "away" | "refused";
 
 /** A read and its required freshness. */
 export interface ReplicaRead {
@@ -31,10 +31,10 @@ export interface Replica {
   /** The rows; null where the primary has to answer. @throws DatabaseError where the read took too long */
   read<Row>(read: ReplicaRead): Promise<Rows<Row> | null>;
   /** Whether the circuit breaker is open. */
-  rests(): boolean;
+  isCircuitOpen(): boolean;
   circuit(): Circuit;
   /** The numbers of reads answered here and left to the primary. */
-  counts(): Readonly<Record<LeftBecause | "answered", number>>;
+  counts(): Readonly<Record<FallbackReason | "answered", number>>;
 }
 
 interface ReplicaOptions extends ClientOptions {
@@ -45,8 +45,8 @@ interface ReplicaOptions extends ClientOptions {
 }
 
 // Consecutive failures that open the circuit breaker.
-const failuresToRest = 5;
-const restMs = 1_000;
+const failuresToOpen = 5;
+const halfOpenAfterMs = 1_000;
 /** How long a response may be overdue before the connection is destroyed, in milliseconds. */
 const slackMs = 500;
 
@@ -59,21 +59,21 @@ class SilentReplicaError extends Error {
 export function makeReplica(pool: Pool, options: ReplicaOptions): Replica {
   const { waitMs, statementTimeoutMs, prepared } = options;
   const counts = { answered: 0, late: 0, away: 0, refused: 0 };
-  const breaker = circuitBreaker(handleWhen(countsAgainst), {
-    halfOpenAfter: restMs,
-    breaker: new ConsecutiveBreaker(failuresToRest),
+  const breaker = circuitBreaker(handleWhen(isReplicaFailure), {
+    halfOpenAfter: halfOpenAfterMs,
+    breaker: new ConsecutiveBreaker(failuresToOpen),
   });
   // While one read probes the replica, others go to the primary.
-  const isTried = () => breaker.state === CircuitState.HalfOpen;
-  let restsUntil = 0;
-  breaker.onBreak(() => (restsUntil = performance.now() + restMs));
+  const isProbing = () => breaker.state === CircuitState.HalfOpen;
+  let openUntil = 0;
+  breaker.onBreak(() => (openUntil = performance.now() + halfOpenAfterMs));
 
   async function attempt<Row>({ mark, tenant, settings, statement }: ReplicaRead) {
     const client = await pool.connect();
     let failure: Error | undefined;
     let timer: NodeJS.Timeout | undefined;
     const silence = Promise.withResolvers<never>();
-    const expect = (ms: number) => {
+    const startTimeout = (ms: number) => {
       clearTimeout(timer);
       timer = setTimeout(() => {
         failure = new SilentReplicaError("The replica is silent");
@@ -90,10 +90,12 @@ export function makeReplica(pool: Pool, options: ReplicaOptions): Replica {
       setLocalStatement({ ...settings, transaction_read_only: "on" }, null, options.prepared),
     ];
     try {
-      expect(waitMs);
+      startTimeout(waitMs);
       const answer = prepareConnection(client).then(() =>
         // Each statement has its own snapshot, so the last one sees the changes up to the mark.
-        runPipelined<Row>(client, prelude, [statement], prepared, () => expect(statementTimeoutMs)),
+        runPipelined<Row>(client, prelude, [statement], prepared, () =>
+          startTimeout(statementTimeoutMs),
+        ),
       );
       answer.catch(() => undefined);
       return await Promise.race([answer, silence.promise]);
@@ -106,7 +108,7 @@ export function makeReplica(pool: Pool, options: ReplicaOptions): Replica {
 
   return {
     async read(read) {
-      if (isTried()) {
+      if (isProbing()) {
         counts.away++;
         return null;
       }
@@ -119,12 +121,12 @@ export function makeReplica(pool: Pool, options: ReplicaOptions): Replica {
         // The primary would take as long again.
         if (codeOf(error) === "57014" && performance.now() - started >= statementTimeoutMs)
           throw error;
-        counts[leftBecause(error)]++;
+        counts[fallbackReason(error)]++;
         return null;
       }
     },
-    rests: () =>
-      isTried() || (breaker.state === CircuitState.Open && performance.now() < restsUntil),
+    isCircuitOpen: () =>
+      isProbing() || (breaker.state === CircuitState.Open && performance.now() < openUntil),
     circuit: () => circuitOf(breaker),
     counts: () => counts,
   };
@@ -135,19 +137,19 @@ function codeOf(error: unknown): string {
 }
 
 // Raised by `wait_for_mark`: a mark of another database, and a replica too far behind.
-const elsewhere = "OFR01";
-const late = "OFR02";
+const foreignMarkCode = "OFR01";
+const replicaBehindCode = "OFR02";
 
 /** Whether the replica is unavailable or wrong, rather than having rejected one statement. */
-function countsAgainst(error: unknown): boolean {
+function isReplicaFailure(error: unknown): boolean {
   if (error instanceof SilentReplicaError) return true;
   const code = codeOf(error);
-  if (code === elsewhere || code === late) return true;
+  if (code === foreignMarkCode || code === replicaBehindCode) return true;
   // A rejected write is correct.
   return code !== "25006" && isOutage(error);
 }
 
-function leftBecause(error: unknown): LeftBecause {
-  if (codeOf(error) === late) return "late";
-  return error instanceof BrokenCircuitError || countsAgainst(error) ? "away" : "refused";
+function fallbackReason(error: unknown): FallbackReason {
+  if (codeOf(error) === replicaBehindCode) return "late";
+  return error instanceof BrokenCircuitError || isReplicaFailure(error) ? "away" : "refused";
 }

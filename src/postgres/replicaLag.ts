@@ -9,8 +9,8 @@ export interface ReplicaLag {
   seconds: number;
 }
 
-const patienceMs = 1_000;
-const answerMs = 2_500;
+const maxWaitMs = 1_000;
+const responseTimeoutMs = 2_500;
 
 /**
  * Compares a replica with its primary; both pools act as `office_server`.
@@ -25,18 +25,22 @@ export async function lagOf(primary: Pool, replica: Pool, tenant: string): Promi
   const started = performance.now();
   const ask = async (expression: string, values: unknown[]) => {
     // A silent server must not hold the connection for ever.
-    const question = { text: `select ${expression} as found`, values, query_timeout: answerMs };
+    const question = {
+      text: `select ${expression} as found`,
+      values,
+      query_timeout: responseTimeoutMs,
+    };
     const { rows } = await replica.query<{ found: number }>(question);
     return rows[0]?.found ?? 0;
   };
   const bytes = await ask(`greatest("${tenant}".behind_mark($1), 0)::float8`, [mark]);
   if (bytes === 0) return { bytes, seconds: 0 };
   try {
-    await ask(`"${tenant}".wait_for_mark($1, $2)`, [mark, patienceMs]);
+    await ask(`"${tenant}".wait_for_mark($1, $2)`, [mark, maxWaitMs]);
     return { bytes, seconds: (performance.now() - started) / 1000 };
   } catch (error) {
     if (!isDatabaseError(error) || error.code !== "OFR02") throw error;
     const age = "extract(epoch from clock_timestamp() - pg_last_xact_replay_timestamp())::float8";
-    return { bytes, seconds: Math.max(patienceMs / 1000, await ask(age, [])) };
+    return { bytes, seconds: Math.max(maxWaitMs / 1000, await ask(age, [])) };
   }
 }

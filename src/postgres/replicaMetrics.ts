@@ -26,8 +26,8 @@ export function watchReplica({ registry, replica, lag, log }: ReplicaMetricsOpti
     },
   });
   // Metrics are collected concurrently: the first one queries the databases for all.
-  let looking: Promise<void> | undefined;
-  const collect = () => (looking ??= look().finally(() => (looking = undefined)));
+  let refreshing: Promise<void> | undefined;
+  const collect = () => (refreshing ??= refreshOnce().finally(() => (refreshing = undefined)));
   const bytesBehind = new Gauge({
     name: "office_replica_lag_bytes",
     help: "Write-ahead log that the replica has not replayed; NaN where it cannot be looked at",
@@ -41,7 +41,7 @@ export function watchReplica({ registry, replica, lag, log }: ReplicaMetricsOpti
     collect,
   });
 
-  async function look(): Promise<void> {
+  async function refreshOnce(): Promise<void> {
     const found = await lag().catch((error: unknown) => {
       log.warn({ err: error }, "the replica could not be looked at for the metrics");
       return { bytes: NaN, seconds: NaN };

@@ -33,11 +33,11 @@ export interface ClientOptions {
   prepared: number;
 }
 
-const ready = new WeakSet<pg.ClientBase>();
+const preparedClients = new WeakSet<pg.ClientBase>();
 
 /** Whether {@link prepareConnection} was done. */
 export function isPrepared(client: pg.ClientBase): boolean {
-  return ready.has(client);
+  return preparedClients.has(client);
 }
 
 /** Prepares a new connection of the pool for {@link requestClient}. */
@@ -45,7 +45,7 @@ export async function prepareConnection(client: pg.ClientBase): Promise<void> {
   if (isPrepared(client)) return;
   // JIT compilation takes longer than statements of milliseconds. Behind a pooler the setting of the role applies.
   await client.query("set jit = off");
-  ready.add(client);
+  preparedClients.add(client);
 }
 
 /**
@@ -54,16 +54,16 @@ export async function prepareConnection(client: pg.ClientBase): Promise<void> {
  */
 export function runPipelined<Row>(
   client: pg.ClientBase,
-  prelude: Prelude["run"],
+  prelude: Prelude["statements"],
   statements: readonly [...PreludeStatement[], Statement],
   prepared: number,
   onDone?: () => void,
 ): Promise<Rows<Row>> {
   return new Promise((resolve, reject) => {
-    const forget: string[] = [];
+    const close: string[] = [];
     const kept = statements.map(({ name, ...rest }) => {
       if (name === undefined || prepared === 0) return rest;
-      forget.push(...namesToClose(client, name, prepared));
+      close.push(...namesToClose(client, name, prepared));
       return { ...rest, name };
     });
     const last = kept.pop();
@@ -73,11 +73,11 @@ export function runPipelined<Row>(
       new PipelinedQuery(
         {
           // Behind a pooler the next message may reach a connection without the prepared statement.
-          run: [
+          statements: [
             ...(prepared === 0 ? prelude.map(unnamed) : prelude),
             ...(kept as PreludeStatement[]),
           ],
-          forget,
+          close,
           ...(onDone && { onDone }),
         },
         last,
@@ -109,7 +109,7 @@ export function requestClient(
   options: ClientOptions,
 ): RequestClient {
   const settled = setLocalStatement(settings, null, options.prepared);
-  const run = <Row>(prelude: Prelude["run"], statement: Statement) =>
+  const run = <Row>(prelude: Prelude["statements"], statement: Statement) =>
     runPipelined<Row>(client, prelude, [statement], options.prepared);
 
   const inTransaction = (level: number): RequestClient => ({
@@ -156,11 +156,14 @@ export function requestClient(
   };
 }
 
-const keptOf = new WeakMap<pg.ClientBase, { kept: LRUCache<string, true>; evicted: string[] }>();
+const statementCacheOf = new WeakMap<
+  pg.ClientBase,
+  { kept: LRUCache<string, true>; evicted: string[] }
+>();
 
 /** Records the use of a named statement; returns the names to close. */
 function namesToClose(client: pg.ClientBase, name: string, most: number): string[] {
-  let known = keptOf.get(client);
+  let known = statementCacheOf.get(client);
   if (!known) {
     const evicted: string[] = [];
     const kept = new LRUCache<string, true>({
@@ -170,7 +173,7 @@ function namesToClose(client: pg.ClientBase, name: string, most: number): string
       },
     });
     known = { kept, evicted };
-    keptOf.set(client, known);
+    statementCacheOf.set(client, known);
   }
   known.kept.set(name, true);
   return known.evicted.splice(0);

@@ -30,7 +30,7 @@ interface ConnectionTimes {
 /** A connection and its messages in flight, of which PostgreSQL works on the first. */
 interface SharedConnection {
   client: PoolClient;
-  underWay: { since: number }[];
+  inFlight: { since: number }[];
   /** Messages sent since it was taken from the pool. */
   sent: number;
   isBroken: boolean;
@@ -38,15 +38,15 @@ interface SharedConnection {
 }
 
 /** Statistics of a statement's duration. */
-interface Pace {
+interface StatementTimes {
   runs: number;
   slowRuns: number;
   totalMs: number;
   longestMs: number;
-  aloneUntil: number;
+  exclusiveUntil: number;
 }
 
-interface Waiting {
+interface WaitingCaller {
   since: number;
   start: (shared: SharedConnection) => void;
   fail: (error: unknown) => void;
@@ -55,21 +55,21 @@ interface Waiting {
 // While PostgreSQL answers on one, it works on the other.
 const usualConnections = 2;
 // With less, PostgreSQL idles before the next message; with more, a slow one delays more others.
-const depth = 4;
+const maxInFlight = 4;
 // Runs before a verdict, of which half may be slow: plans are made several times per connection, and the machine may be
 // busy.
 const runsToJudge = 64;
 // An early verdict where all runs but the longest took this many times `quickMs` together.
-const mostTimesQuick = 400;
+const maxQuickMultiple = 400;
 // How long a slow statement runs on exclusive connections before it is measured again, in milliseconds.
-const aloneMs = 10_000;
+const exclusiveMs = 10_000;
 
 // Pause after a refused connection, in milliseconds.
 const pauseMs = 100;
 // The pool's error for callers that waited too long.
-const tooLate = "timeout exceeded when trying to connect";
+const connectTimeoutMessage = "timeout exceeded when trying to connect";
 
-const unknownPace = { runs: 0, slowRuns: 0, totalMs: 0, longestMs: 0 };
+const noRuns = { runs: 0, slowRuns: 0, totalMs: 0, longestMs: 0 };
 
 /**
  * Waking an idle PostgreSQL process costs about as much as a small statement. So short statements share few
@@ -84,15 +84,15 @@ export function createSharedConnections(
   { quickMs, slowMs }: ConnectionTimes = { quickMs: 2.5, slowMs: 5 },
 ): SharedConnections {
   const sharedConnections: SharedConnection[] = [];
-  const waiting: Waiting[] = [];
-  const paces = new LRUCache<string, Pace>({ max: 2_000 });
-  const patienceMs = pool.options.connectionTimeoutMillis ?? 0;
+  const waiting: WaitingCaller[] = [];
+  const times = new LRUCache<string, StatementTimes>({ max: 2_000 });
+  const connectTimeoutMs = pool.options.connectionTimeoutMillis ?? 0;
   let onWaited: (ms: number) => void = () => undefined;
   let isOpening = false;
   let opensAgainAt = 0;
-  let nextLook: NodeJS.Timeout | undefined;
+  let nextCheck: NodeJS.Timeout | undefined;
 
-  const isSlow = ({ underWay: [head] }: SharedConnection, now: number) =>
+  const isSlow = ({ inFlight: [head] }: SharedConnection, now: number) =>
     head !== undefined && now - head.since > slowMs;
   const mayOpen = (now: number) => !isOpening && now >= opensAgainAt;
   /** Whether callers wait for connections of the pool. */
@@ -107,10 +107,10 @@ export function createSharedConnections(
     let best: SharedConnection | undefined;
     for (const shared of places)
       if (
-        shared.underWay.length < (best?.underWay.length ?? depth) &&
-        (shared.underWay.length === 0 || !isSlow(shared, now)) &&
+        shared.inFlight.length < (best?.inFlight.length ?? maxInFlight) &&
+        (shared.inFlight.length === 0 || !isSlow(shared, now)) &&
         // Callers waiting for the pool get a turn after this many messages.
-        (!isShort || shared.sent < depth)
+        (!isShort || shared.sent < maxInFlight)
       )
         best = shared;
     return best;
@@ -121,7 +121,7 @@ export function createSharedConnections(
     const isShort = isPoolShort();
     while (waiting.length > 0) {
       const shared = freeConnection(now, isShort);
-      const isIdle = shared?.underWay.length === 0;
+      const isIdle = shared?.inFlight.length === 0;
       // A new connection, where available at once, is better than a place behind another message.
       if (!isIdle && sharedConnections.length < usualConnections && mayOpen(now) && !isShort) break;
       if (!shared) break;
@@ -136,15 +136,15 @@ export function createSharedConnections(
         sharedConnections.every((shared) => isSlow(shared, now)))
     )
       void open();
-    nextLook ??= setTimeout(look, slowMs);
+    nextCheck ??= setTimeout(checkWaiting, slowMs);
   }
 
   /** Checks periodically whether a waiting caller can proceed. */
-  function look(): void {
-    nextLook = undefined;
-    const lastSince = performance.now() - patienceMs;
-    while (patienceMs > 0 && waiting[0] && waiting[0].since < lastSince)
-      waiting.shift()?.fail(new Error(tooLate));
+  function checkWaiting(): void {
+    nextCheck = undefined;
+    const lastSince = performance.now() - connectTimeoutMs;
+    while (connectTimeoutMs > 0 && waiting[0] && waiting[0].since < lastSince)
+      waiting.shift()?.fail(new Error(connectTimeoutMessage));
     dispatch();
   }
 
@@ -154,7 +154,7 @@ export function createSharedConnections(
       const client = await pool.connect();
       const shared: SharedConnection = {
         client,
-        underWay: [],
+        inFlight: [],
         sent: 0,
         isBroken: false,
         onError: () => (shared.isBroken = true),
@@ -162,7 +162,7 @@ export function createSharedConnections(
       client.on("error", shared.onError);
       sharedConnections.push(shared);
     } catch (error) {
-      const isLate = error instanceof Error && error.message === tooLate;
+      const isLate = error instanceof Error && error.message === connectTimeoutMessage;
       // Pauses, because the database may have too many connections, and retries at once would never end.
       if (!isLate) opensAgainAt = performance.now() + pauseMs;
       // Other callers may still wait, unless there is no shared connection left to serve them.
@@ -176,16 +176,20 @@ export function createSharedConnections(
 
   /** Returns idle connections to the pool. */
   function release(): void {
-    for (const shared of sharedConnections.filter(({ underWay }) => underWay.length === 0)) {
+    for (const shared of sharedConnections.filter(({ inFlight }) => inFlight.length === 0)) {
       sharedConnections.splice(sharedConnections.indexOf(shared), 1);
       shared.client.off("error", shared.onError);
       shared.client.release(shared.isBroken);
     }
   }
 
-  async function runShared<T>(pace: Pace, shared: SharedConnection, work: Work<T>): Promise<T> {
+  async function runShared<T>(
+    statementTimes: StatementTimes,
+    shared: SharedConnection,
+    work: Work<T>,
+  ): Promise<T> {
     const place = { since: performance.now() };
-    shared.underWay.push(place);
+    shared.inFlight.push(place);
     try {
       return await work(shared.client);
     } catch (error) {
@@ -194,27 +198,28 @@ export function createSharedConnections(
       throw error;
     } finally {
       const now = performance.now();
-      judge(pace, now - place.since, now);
-      const index = shared.underWay.indexOf(place);
-      shared.underWay.splice(index, 1);
-      const [head] = shared.underWay;
+      recordRun(statementTimes, now - place.since, now);
+      const index = shared.inFlight.indexOf(place);
+      shared.inFlight.splice(index, 1);
+      const [head] = shared.inFlight;
       if (head && index === 0) head.since = now;
       dispatch();
     }
   }
 
-  function judge(pace: Pace, ms: number, now: number): void {
-    pace.runs++;
-    if (ms > quickMs) pace.slowRuns++;
-    pace.totalMs += ms;
-    pace.longestMs = Math.max(pace.longestMs, ms);
+  function recordRun(statementTimes: StatementTimes, ms: number, now: number): void {
+    statementTimes.runs++;
+    if (ms > quickMs) statementTimes.slowRuns++;
+    statementTimes.totalMs += ms;
+    statementTimes.longestMs = Math.max(statementTimes.longestMs, ms);
     const isSlowOne =
-      pace.slowRuns > runsToJudge / 2 || pace.totalMs - pace.longestMs > mostTimesQuick * quickMs;
-    if (isSlowOne) pace.aloneUntil = now + aloneMs;
-    if (isSlowOne || pace.runs === runsToJudge) Object.assign(pace, unknownPace);
+      statementTimes.slowRuns > runsToJudge / 2 ||
+      statementTimes.totalMs - statementTimes.longestMs > maxQuickMultiple * quickMs;
+    if (isSlowOne) statementTimes.exclusiveUntil = now + exclusiveMs;
+    if (isSlowOne || statementTimes.runs === runsToJudge) Object.assign(statementTimes, noRuns);
   }
 
-  async function alone<T>(work: Work<T>): Promise<T> {
+  async function runExclusively<T>(work: Work<T>): Promise<T> {
     const client = await pool.connect();
     try {
       return await work(client);
@@ -229,20 +234,20 @@ export function createSharedConnections(
       onWaited = listener;
     },
     run(name, work) {
-      const pace = paces.get(name);
-      if (!pace) {
-        paces.set(name, { ...unknownPace, aloneUntil: 0 });
-        return alone(work);
+      const statementTimes = times.get(name);
+      if (!statementTimes) {
+        times.set(name, { ...noRuns, exclusiveUntil: 0 });
+        return runExclusively(work);
       }
       const since = performance.now();
-      if (pace.aloneUntil > since) return alone(work);
+      if (statementTimes.exclusiveUntil > since) return runExclusively(work);
       return new Promise((resolve, reject) => {
         // It runs in the callback of another request's response and would belong to that trace. (`AsyncResource.bind`
         // would hold the request in memory until the next full collection.)
         const own = new AsyncResource("SharedConnection");
         const start = (shared: SharedConnection) => {
           onWaited(performance.now() - since);
-          runShared(pace, shared, work).then(resolve, reject);
+          runShared(statementTimes, shared, work).then(resolve, reject);
         };
         waiting.push({
           since,

@@ -20,7 +20,7 @@ const blockSize = 32_768;
  * Gathers the chunks of a statement as its rows arrive. Thousands of strings waiting for the last one would be copied
  * by each garbage collection.
  */
-export function gather(statement: TextStatement): {
+export function collectText(statement: TextStatement): {
   statement: Statement;
   text: () => Text;
   secondColumn: () => string;

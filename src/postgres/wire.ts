@@ -20,6 +20,6 @@ export function wireOf(client: ClientBase): Wire {
 }
 
 /** Whether a query has not been answered yet. */
-export function isAnswerDue({ readyForQuery, _sentQueryQueue }: Wire): boolean {
+export function isResponsePending({ readyForQuery, _sentQueryQueue }: Wire): boolean {
   return !readyForQuery || _sentQueryQueue.length > 0;
 }

@@ -41,7 +41,7 @@ export function createLog(level: string, destination?: DestinationStream): Logge
 }
 
 // The size of the buffer while the reader of the log is blocked, in bytes; further lines are dropped.
-const mostWaiting = 16 * 1024 * 1024;
+const maxBufferedBytes = 16 * 1024 * 1024;
 
 /**
  * Standard output, written asynchronously: a slow reader of the log blocks nothing. At the end of the process the rest
@@ -49,20 +49,20 @@ const mostWaiting = 16 * 1024 * 1024;
  * 4.2, `flushSync`).
  */
 function standardOutput(): DestinationStream {
-  const output = pino.destination({ dest: 1, sync: false, maxLength: mostWaiting });
+  const output = pino.destination({ dest: 1, sync: false, maxLength: maxBufferedBytes });
   const flushSync = output.flushSync.bind(output);
   output.flushSync = () => {
     const { writeSync } = fs;
-    const giveUp = (fd: number, data: string | Buffer, encoding?: BufferEncoding) => {
+    const dropRest = (fd: number, data: string | Buffer, encoding?: BufferEncoding) => {
       try {
         return typeof data === "string" ? writeSync(fd, data, null, encoding) : writeSync(fd, data);
       } catch (error) {
         const code = error instanceof Error && "code" in error ? String(error.code) : "";
-        if (waits.has(code)) throw error;
+        if (retryableCodes.has(code)) throw error;
         return Buffer.byteLength(data);
       }
     };
-    fs.writeSync = giveUp as typeof fs.writeSync;
+    fs.writeSync = dropRest as typeof fs.writeSync;
     try {
       flushSync();
     } finally {
@@ -73,4 +73,4 @@ function standardOutput(): DestinationStream {
 }
 
 // Errors after which a retry can succeed.
-const waits = new Set(["EAGAIN", "EBUSY"]);
+const retryableCodes = new Set(["EAGAIN", "EBUSY"]);

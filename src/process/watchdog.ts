@@ -38,16 +38,16 @@ export function startWatchdog(name: ProcessRole, timeoutMs: number): void {
 
 /** Runs in the thread; uses nothing from outside the function. */
 function watch({ name, timeoutMs, turns }: WatchdogState): void {
-  const lookMs = Math.min(500, timeoutMs / 4);
+  const checkIntervalMs = Math.min(500, timeoutMs / 4);
   let seen = Atomics.load(turns, 0);
   let blockedMs = 0;
-  let lookedAt = performance.now();
+  let checkedAt = performance.now();
 
   const timer = setInterval(() => {
     const now = performance.now();
     // A stopped process or a suspended machine does not count as a blocked event loop.
-    const passedMs = Math.min(now - lookedAt, 2 * lookMs);
-    lookedAt = now;
+    const passedMs = Math.min(now - checkedAt, 2 * checkIntervalMs);
+    checkedAt = now;
     const turn = Atomics.load(turns, 0);
     const mayBeHalted = Atomics.load(turns, 1) === 1;
     blockedMs = turn !== seen || mayBeHalted ? 0 : blockedMs + passedMs;
@@ -55,7 +55,7 @@ function watch({ name, timeoutMs, turns }: WatchdogState): void {
     if (blockedMs <= timeoutMs) return;
     clearInterval(timer);
     end();
-  }, lookMs);
+  }, checkIntervalMs);
 
   /** The main thread's log is unusable, and a blocked standard output may be the cause. */
   function end(): void {

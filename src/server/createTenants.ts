@@ -12,7 +12,7 @@ import type { SearchEngine } from "../gateways/search.ts";
 import { SearchEngineError } from "../gateways/search.ts";
 import { removeLeftovers } from "../search/reconcile.ts";
 
-const patienceMs = 15_000;
+const maxWaitMs = 15_000;
 
 /**
  * Creates and removes the schemas of test runs.
@@ -122,7 +122,7 @@ export function createTenants(
       // A failed creation leaves nothing to remove.
       await making.get(tenant)?.catch(() => undefined);
       // False while a job of the run is running: wait for it, up to a limit.
-      const deadline = Date.now() + patienceMs;
+      const deadline = Date.now() + maxWaitMs;
       for (;;) {
         const { rows } = await owner.query<{ gone: boolean }>(
           `select "${main}".drop_tenant($1) as gone`,

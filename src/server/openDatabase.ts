@@ -4,7 +4,7 @@ import { type Config, ConfigError } from "../config.ts";
 import { type Constraint, readConstraints } from "../errors/constraints.ts";
 import { preparedStatements } from "../graphile.config.ts";
 import { watchPools } from "../metrics/poolMetrics.ts";
-import { answerMarginMs } from "../postgres/limitResponseTime.ts";
+import { responseMarginMs } from "../postgres/limitResponseTime.ts";
 import { type OpenReplica, openReplica } from "../postgres/openReplica.ts";
 import { poolFor } from "../postgres/pools.ts";
 import { createSharedConnections } from "../postgres/sharedConnections.ts";
@@ -43,9 +43,9 @@ export async function openDatabase(
       "DATABASE_URL is required; `npm start` provides an embedded PostgreSQL by itself",
     ]);
   const { registry, systems, log } = monitoring;
-  const answerMs = statementTimeoutMs + answerMarginMs;
+  const responseTimeoutMs = statementTimeoutMs + responseMarginMs;
   const pool = poolFor(url, "office_server", poolSize, {
-    answerMs,
+    responseTimeoutMs,
     connectionTimeoutMillis: 5_000,
     pipeline: true,
   });
@@ -55,7 +55,9 @@ export async function openDatabase(
   };
   const ownerPool =
     config.testMode && ownerUrl
-      ? poolFor(ownerUrl, "office_owner", 4, { answerMs: Math.max(answerMs, testTenantTimeoutMs) })
+      ? poolFor(ownerUrl, "office_owner", 4, {
+          responseTimeoutMs: Math.max(responseTimeoutMs, testTenantTimeoutMs),
+        })
       : null;
   const prepared = preparedStatements(config);
   const replica = openReplica({ config, primary: pool, prepared, ...monitoring });

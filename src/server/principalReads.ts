@@ -45,7 +45,7 @@ export function makePrincipalReads(
     queryAsPrincipal,
     readReplica: makeReadReplicaAsPrincipal(queryAsPrincipal, findPrincipal, replica.reads),
     maySkipPrimary(request) {
-      if (replica.reads.rests()) return false;
+      if (replica.reads.isCircuitOpen()) return false;
       const { query, operationName } = request.body as { query: string; operationName?: string };
       const { document } = documents.read(query);
       return document !== undefined && isUnrecordedQuery(schema, document, operationName);

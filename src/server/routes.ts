@@ -27,11 +27,11 @@ import {
 import { health } from "../http/health.ts";
 import { jsonBody } from "../http/jsonBody.ts";
 import { login } from "../http/login.ts";
-import { otherMethods } from "../http/otherMethods.ts";
+import { methodNotAllowed } from "../http/methodNotAllowed.ts";
 import { loadPlayground } from "../http/playground.ts";
 import { limitRate } from "../http/rateLimit.ts";
 import {
-  longRequestsOfKnown,
+  authenticateLongRequests,
   readRequestContext,
   requestIdentity,
   requestTenant,
@@ -193,7 +193,7 @@ export async function mountRoutes(options: RouteOptions): Promise<Routes> {
   await api.graphile.createServ(grafserv).addTo(app, server, false);
 
   // 7. Nothing answered. The routes must all be mounted by now, since this reads their methods.
-  app.use(otherMethods(app.router));
+  app.use(methodNotAllowed(app.router));
   app.use((_request, _response, next) => {
     next(notFound("Not found"));
   });
@@ -239,7 +239,7 @@ async function mountGraphql(app: Express, options: GraphqlOptions): Promise<void
     ),
     // By token needs no look-up and comes first; by address applies to anonymous requests only.
     rateLimit.byToken,
-    ...longRequestsOfKnown(requestIdentity(info), rateLimit.byAddress),
+    ...authenticateLongRequests(requestIdentity(info), rateLimit.byAddress),
     // Authenticates in the statement that reads. The look-up below is for operations that Grafast executes.
     sqlJsonExecutor({ config, documents, schema, queryAsPrincipal, readReplica, publicError }),
     requestIdentity({ ...info, maySkipPrimary }),

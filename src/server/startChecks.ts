@@ -8,7 +8,7 @@ import { lockSchema } from "../postgres/lockSchema.ts";
 import { exposureWarning } from "../settings/server.ts";
 
 /** How long a starting server waits for the database, in milliseconds. */
-const patienceMs = 60_000;
+const maxWaitMs = 60_000;
 
 /** The database to check, and the log. */
 interface Place {
@@ -48,7 +48,7 @@ export async function lockValidSchema(
         throw new ConfigError([
           `The database has no schema "${tenant}" of this release: run \`npm run db:migrate\` first`,
         ]);
-      if (!isOutage(error) || Date.now() - started > patienceMs) throw error;
+      if (!isOutage(error) || Date.now() - started > maxWaitMs) throw error;
       log.warn("start waiting for database");
       await setTimeout(250);
     }

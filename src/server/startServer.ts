@@ -2,7 +2,7 @@ import type { DestinationStream } from "pino";
 import type { Config } from "../config.ts";
 import { makeExternalSystems } from "../health/externalSystems.ts";
 import { makeDrain } from "../http/drain.ts";
-import { listenForMany } from "../http/listen.ts";
+import { listenOnSeveralSockets } from "../http/listen.ts";
 import { makeRegistry } from "../metrics/makeRegistry.ts";
 import { startOperationsServer } from "../metrics/operationsServer.ts";
 import { createLog } from "../process/log.ts";
@@ -75,7 +75,7 @@ export async function startServer(
     publicUrl: () => publicUrl,
   });
 
-  const listening = await listenForMany(server, config.host, config.port);
+  const listening = await listenOnSeveralSockets(server, config.host, config.port);
   publicUrl ||= `http://${config.host}:${listening.port}`;
   const operations = await openOperationsPort(config, monitoring);
   log.info({ url: publicUrl }, "ready");

@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import type { FieldNode } from "graphql";
 import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
-import { type Guard, loginIn, permissionKeys } from "../auth/guards.ts";
+import { type Guard, loginRequirement, permissionKeys } from "../auth/guards.ts";
 import type { HideablePlace, Rights } from "../graphql/hiddenFields.ts";
 import type { PreludeStatement } from "../postgres/PipelinedQuery.ts";
 import type { TextStatement } from "../postgres/textAnswer.ts";
@@ -61,7 +61,7 @@ const logins = { login: sql`not is_scoped()`, session: sql`is_session()` } as co
 export function guardSql(guard: Guard): SQL {
   if (guard === "public") return sql.true;
   if (guard === "principal") return isAuthenticated;
-  const login = loginIn(guard);
+  const login = loginRequirement(guard);
   const conditions = [isAuthenticated, ...(login === undefined ? [] : [logins[login]])];
   if (typeof guard === "string") return sql.join(conditions, " and ");
   const keys = permissionKeys(guard);

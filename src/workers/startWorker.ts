@@ -14,7 +14,7 @@ import { startOperationsServer } from "../metrics/operationsServer.ts";
 import { makeExternalSystems } from "../health/externalSystems.ts";
 import { watchPools } from "../metrics/poolMetrics.ts";
 import { watchQueue } from "../metrics/queueMetrics.ts";
-import { answerMarginMs } from "../postgres/limitResponseTime.ts";
+import { responseMarginMs } from "../postgres/limitResponseTime.ts";
 import { lowerDatabasePriority } from "../postgres/lowerDatabasePriority.ts";
 import { loadTracing } from "../telemetry/loadTracing.ts";
 import { tracing } from "../telemetry/tracing.ts";
@@ -72,18 +72,18 @@ export async function startWorker({
   const ended = Promise.withResolvers<Error>();
   // Two connections for each job, and one each for the listener, the schedule and the change poll.
   const jobsPool = poolFor(url, role, concurrency * 2 + 3, {
-    answerMs: statementTimeoutMs + answerMarginMs,
+    responseTimeoutMs: statementTimeoutMs + responseMarginMs,
     statement_timeout: statementTimeoutMs,
   });
   jobsPool.on("acquire", lowerDatabasePriority);
-  const answerMs = Math.min(30_000, Math.max(5_000, 2 * heartbeatMs));
+  const responseTimeoutMs = Math.min(30_000, Math.max(5_000, 2 * heartbeatMs));
   const heartPool = poolFor(url, role, 1, {
-    answerMs,
-    connectionTimeoutMillis: answerMs,
+    responseTimeoutMs,
+    connectionTimeoutMillis: responseTimeoutMs,
   });
   // Health checks and metrics use a separate pool, so that they delay neither jobs nor heartbeats.
   const operationsPool = poolFor(url, role, 1, {
-    answerMs: 2_000,
+    responseTimeoutMs: 2_000,
     connectionTimeoutMillis: 2_000,
     idleTimeoutMillis: 60_000,
   });

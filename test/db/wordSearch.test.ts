@@ -4,7 +4,7 @@ import type pg from "pg";
 import { settingsOf } from "../../src/auth/identity.ts";
 import { poolFor } from "../../src/postgres/pools.ts";
 import { makeWithRequestClient } from "../../src/postgres/service.ts";
-import { gather } from "../../src/postgres/textAnswer.ts";
+import { collectText } from "../../src/postgres/textAnswer.ts";
 import { prepareRead } from "../../src/sqlJson/compileRead.ts";
 import { type TestDatabase, createDatabase } from "../helpers/database.ts";
 import { type GrafastAlone, makeGrafastAlone } from "../helpers/grafastAlone.ts";
@@ -58,7 +58,7 @@ beforeAll(async () => {
     Array.from({ length: 4 }, async () => (await alone.pool.connect()).release(true)),
   );
   await client.query(`alter database ${name?.name} set plan_cache_mode = force_custom_plan`);
-  ownPool = poolFor(database.url, "office_server", 1, { answerMs: 60_000 });
+  ownPool = poolFor(database.url, "office_server", 1, { responseTimeoutMs: 60_000 });
   ownPool.on("connect", hear);
   client.release();
 });
@@ -85,8 +85,8 @@ interface Page {
 async function directly(pool: pg.Pool, variables: Variables): Promise<unknown> {
   // Pages from the end belong to Grafast.
   if (variables["last"] != null) return ways.Grafast(variables);
-  const statement = prepareRead(alone.schema, parse(page), null)?.ask(variables);
-  const gathered = gather(
+  const statement = prepareRead(alone.schema, parse(page), null)?.prepare(variables);
+  const gathered = collectText(
     statement?.compile()?.statementFor(statement.given) ?? { text: "is left to Grafast" },
   );
   await makeWithRequestClient(pool, 100)(settings, (client) => client.query(gathered.statement));

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { countedAtMost } from "../../src/audit/auditFilter.ts";
+import { maxTotal } from "../../src/audit/auditFilter.ts";
 import { type Service, startService, startServerProcess } from "../helpers/service.ts";
 
 let service: Service;
@@ -30,17 +30,17 @@ async function page(input: Record<string, unknown>) {
 }
 
 test("the total is exact up to 50,000 rows and a marked lower bound above", async () => {
-  expect(countedAtMost).toBe(50_000);
-  await add(countedAtMost);
+  expect(maxTotal).toBe(50_000);
+  await add(maxTotal);
   const input = { entityType: "Bulk", limit: 1 };
-  expect(await page(input)).toMatchObject({ total: countedAtMost, totalIsExact: true });
+  expect(await page(input)).toMatchObject({ total: maxTotal, totalIsExact: true });
   await add(1);
-  expect(await page(input)).toMatchObject({ total: countedAtMost, totalIsExact: false });
+  expect(await page(input)).toMatchObject({ total: maxTotal, totalIsExact: false });
 
   // Rows above the limit can still be read.
-  const { items } = await page({ ...input, offset: countedAtMost });
+  const { items } = await page({ ...input, offset: maxTotal });
   expect(items).toHaveLength(1);
-  expect((await page({ ...input, offset: countedAtMost + 1 })).items).toEqual([]);
+  expect((await page({ ...input, offset: maxTotal + 1 })).items).toEqual([]);
   expect(await page({ entityType: "Reviewer" })).toEqual({
     total: 0,
     totalIsExact: true,

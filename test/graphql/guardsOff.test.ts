@@ -25,7 +25,7 @@ beforeAll(async () => {
     "select id from api_tokens where user_id = $1",
     [own.user],
   );
-  pool = poolFor(database.url, "office_server", 4, { answerMs: 60_000 });
+  pool = poolFor(database.url, "office_server", 4, { responseTimeoutMs: 60_000 });
   stage = {
     database,
     api: await makeUnguarded(pool, database.pool),

@@ -14,7 +14,7 @@ import {
 } from "graphql";
 import { settingsOf, type RequestInfo } from "../../src/auth/identity.ts";
 import { makeWithRequestClient, type WithRequestClient } from "../../src/postgres/service.ts";
-import { gather } from "../../src/postgres/textAnswer.ts";
+import { collectText } from "../../src/postgres/textAnswer.ts";
 import { compileCall } from "../../src/sqlJson/compileCall.ts";
 import { type CompiledRead, prepareRead } from "../../src/sqlJson/compileRead.ts";
 import { sqlJsonFieldOf } from "../../src/sqlJson/sqlJsonField.ts";
@@ -64,7 +64,7 @@ function statementOf(source: string, variables: Record<string, unknown> = {}) {
   const whole = parse(source);
   const operation = getOperationAST(whole);
   const document = operation && applySkipInclude(whole, operation, variables)?.document();
-  const asked = document && prepareRead(schema, document, null)?.ask(variables);
+  const asked = document && prepareRead(schema, document, null)?.prepare(variables);
   if (!asked) return null;
   const known = compiled.get(asked.key) ?? asked.compile();
   compiled.set(asked.key, known);
@@ -85,7 +85,7 @@ async function directly(
     exportMaxProducts: 1,
     searchPrefix: "",
   });
-  const gathered = gather(statement);
+  const gathered = collectText(statement);
   try {
     await withClient(settings, (client) => client.query(gathered.statement));
   } catch (error) {

@@ -22,7 +22,7 @@ export interface GrafastAlone {
 
 /** Builds the schema of a test database with the privileges of a server. */
 export async function makeGrafastAlone(database: TestDatabase): Promise<GrafastAlone> {
-  const pool = poolFor(database.url, "office_server", 4, { answerMs: 60_000 });
+  const pool = poolFor(database.url, "office_server", 4, { responseTimeoutMs: 60_000 });
   const { schema, resolvedPreset } = await makeSchema(developmentPreset(pool, "backoffice"));
   return {
     pool,

@@ -27,7 +27,7 @@ export interface InProcess {
 
 /** Builds the server's schema on a database whose tables and settings are final. */
 export async function makeInProcess(database: TestDatabase): Promise<InProcess> {
-  const pool = poolFor(database.url, "office_server", 4, { answerMs: 60_000 });
+  const pool = poolFor(database.url, "office_server", 4, { responseTimeoutMs: 60_000 });
   const tables = new Map<string, SearchTable>();
   const preset = developmentPreset(pool, "backoffice");
   const { schema, resolvedPreset } = await makeSchema({

@@ -3,7 +3,7 @@ import { createServer, get } from "node:http";
 import { createConnection } from "node:net";
 import { setImmediate } from "node:timers/promises";
 import { expect, test } from "@jest/globals";
-import { listenForMany } from "../../src/http/listen.ts";
+import { listenOnSeveralSockets } from "../../src/http/listen.ts";
 
 const host = "127.0.0.1";
 
@@ -11,7 +11,7 @@ test("many new connections are accepted within few ticks", async () => {
   let connections = 0;
   const server = createServer((_request, response) => response.end("here"));
   server.on("connection", () => connections++);
-  const listening = await listenForMany(server, host, 0);
+  const listening = await listenOnSeveralSockets(server, host, 0);
   const sockets = Array.from({ length: 64 }, () => createConnection(listening.port, host));
   try {
     let turns = 0;
@@ -33,8 +33,8 @@ test("many new connections are accepted within few ticks", async () => {
 
 test("a port in use is rejected, even with reusePort", async () => {
   const first = createServer();
-  const listening = await listenForMany(first, host, 0);
-  const second = listenForMany(createServer(), host, listening.port);
+  const listening = await listenOnSeveralSockets(first, host, 0);
+  const second = listenOnSeveralSockets(createServer(), host, listening.port);
   await expect(second).rejects.toMatchObject({ code: "EADDRINUSE" });
   await listening.close();
 });

@@ -3,7 +3,7 @@ import express, { Router } from "express";
 import { contractOf } from "../helpers/internals/contract.ts";
 
 test("a router's stack shows its routes, their methods and the routers within", () => {
-  const requireThat = contractOf("router", "src/http/otherMethods.ts");
+  const requireThat = contractOf("router", "src/http/methodNotAllowed.ts");
   const inner = Router();
   inner.post("/path", () => undefined);
   const app = express();

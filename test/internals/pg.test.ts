@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, test } from "@jest/globals";
 import pg from "pg";
-import { isAnswerDue, wireOf } from "../../src/postgres/wire.ts";
+import { isResponsePending, wireOf } from "../../src/postgres/wire.ts";
 import { type TestDatabase, createDatabase } from "../helpers/database.ts";
 import { contractOf, requireMethods } from "../helpers/internals/contract.ts";
 
@@ -119,12 +119,12 @@ test("a client shows whether an answer is due", async () => {
     requireThat("readyForQuery is false while a query runs", !wire.readyForQuery);
     requireThat(
       "_sentQueryQueue holds the queries behind the running one",
-      wire._sentQueryQueue.length === 1 && isAnswerDue(wire),
+      wire._sentQueryQueue.length === 1 && isResponsePending(wire),
     );
     await both;
     requireThat(
       "_sentQueryQueue is empty when all are answered",
-      wire._sentQueryQueue.length === 0 && !isAnswerDue(wire),
+      wire._sentQueryQueue.length === 0 && !isResponsePending(wire),
     );
   });
 });

@@ -23,7 +23,7 @@ let products: PgResource | undefined;
 
 beforeAll(async () => {
   database = await createDatabase();
-  pool = poolFor(database.url, "office_server", 4, { answerMs: 60_000 });
+  pool = poolFor(database.url, "office_server", 4, { responseTimeoutMs: 60_000 });
   preset = developmentPreset(pool, "backoffice");
   const plugin: GraphileConfig.Plugin = {
     name: "ProductsResourcePlugin",

@@ -5,7 +5,7 @@ import { Readable } from "node:stream";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { readConfig } from "../../src/config.ts";
 import { makeS3Files } from "../../src/gateways/s3Files.ts";
-import { diskFullAt, noteDiskFull } from "../../src/health/diskFull.ts";
+import { diskFullAt, recordDiskFull } from "../../src/health/diskFull.ts";
 import { describeOutage, isOutage, outageText } from "../../src/errors/databaseErrors.ts";
 import { send } from "../helpers/http.ts";
 import { type ServerProcess, startServerProcess } from "../helpers/service.ts";
@@ -128,7 +128,7 @@ test.each([
 });
 
 test("an error of a broken connection mentions a full disk", () => {
-  noteDiskFull("database");
+  recordDiskFull("database");
   const broken = Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
   expect(describeOutage(broken)).toEqual({
     event: "database unreachable",

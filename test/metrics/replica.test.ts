@@ -234,7 +234,7 @@ describe("the replica pool", () => {
     work: (replica: ReturnType<typeof makeReplica>) => Promise<T>,
     statementTimeoutMs: number,
   ) => {
-    const pool = poolFor(standby.url, "office_server", 2, { answerMs: 60_000 });
+    const pool = poolFor(standby.url, "office_server", 2, { responseTimeoutMs: 60_000 });
     try {
       return await work(makeReplica(pool, { prepared: 0, waitMs: 2_000, statementTimeoutMs }));
     } finally {

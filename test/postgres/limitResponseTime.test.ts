@@ -11,10 +11,10 @@ import { timed } from "../helpers/http.ts";
 import { type Proxy, startProxy } from "../helpers/proxy.ts";
 import { waitFor } from "../helpers/waitFor.ts";
 
-const answerMs = 300;
+const responseTimeoutMs = 300;
 // A margin for closing the connection and for other load on the machine.
-const mostMs = answerMs + 20_000;
-const silence = `The database gave no answer for ${answerMs} ms`;
+const mostMs = responseTimeoutMs + 20_000;
+const silence = `The database gave no answer for ${responseTimeoutMs} ms`;
 
 let database: TestDatabase;
 let proxy: Proxy;
@@ -29,7 +29,7 @@ afterAll(async () => {
   await database.drop();
 });
 beforeEach(async () => {
-  client = await openClient(proxy.url, answerMs);
+  client = await openClient(proxy.url, responseTimeoutMs);
 });
 afterEach(async () => {
   await proxy.restore();
@@ -96,13 +96,13 @@ describe("an unresponsive database", () => {
   }
 
   test("does not keep a closed connection", async () => {
-    const direct = await openClient(database.url, answerMs);
+    const direct = await openClient(database.url, responseTimeoutMs);
     const { ms } = await whileStopped(direct, () => direct.end());
     expect(ms).toBeLessThan(mostMs);
   });
 
   test("does not keep a pool with closed connections", async () => {
-    const pool = poolFor(database.url, "office_worker", 1, { answerMs });
+    const pool = poolFor(database.url, "office_worker", 1, { responseTimeoutMs });
     const { ms } = await whileStopped(pool, async () => {
       const closed = once(pool, "remove");
       await pool.end();
@@ -112,7 +112,7 @@ describe("an unresponsive database", () => {
   });
 
   test("gives the pool's next caller another connection", async () => {
-    const pool = poolFor(proxy.url, "office_worker", 1, { answerMs });
+    const pool = poolFor(proxy.url, "office_worker", 1, { responseTimeoutMs });
     const pid = async () =>
       (await pool.query<{ pid: number }>("select pg_backend_pid() as pid")).rows[0]?.pid;
     const first = await pid();
@@ -124,7 +124,7 @@ describe("an unresponsive database", () => {
   });
 
   test("keeps an idle connection", async () => {
-    const end = performance.now() + 3 * answerMs;
+    const end = performance.now() + 3 * responseTimeoutMs;
     await waitFor("some time", () => performance.now() > end);
     expect((await client.query<{ one: number }>("select 1 as one")).rows).toEqual([{ one: 1 }]);
   });

@@ -2,7 +2,7 @@ import pg from "pg";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { bytesPerTurn } from "../../src/process/yieldToEventLoop.ts";
 import { runPipelined } from "../../src/postgres/requestClient.ts";
-import { gather, type TextStatement } from "../../src/postgres/textAnswer.ts";
+import { collectText, type TextStatement } from "../../src/postgres/textAnswer.ts";
 import { testDatabaseUrl } from "../helpers/environment.ts";
 
 let client: pg.Client;
@@ -14,7 +14,7 @@ beforeEach(async () => {
 afterEach(() => client.end());
 
 async function textOf(statement: TextStatement) {
-  const gathered = gather(statement);
+  const gathered = collectText(statement);
   const { rows } = await runPipelined(client, [], [gathered.statement], 0);
   expect(rows).toEqual([]);
   return gathered.text();

@@ -65,7 +65,7 @@ describe("a connection pool", () => {
   test("uses its role and keeps the options of the connection URL", async () => {
     const url = new URL(database.url);
     url.searchParams.set("options", "-c statement_timeout=1234");
-    const pool = poolFor(url.href, "office_worker", 1, { answerMs: 60_000 });
+    const pool = poolFor(url.href, "office_worker", 1, { responseTimeoutMs: 60_000 });
     const { rows } = await pool.query(
       "select current_user as role, current_setting('statement_timeout') as timeout",
     );
@@ -74,7 +74,7 @@ describe("a connection pool", () => {
   });
 
   test("survives a connection that breaks, idle or in use", async () => {
-    const pool = poolFor(database.url, "office_worker", 2, { answerMs: 60_000 });
+    const pool = poolFor(database.url, "office_worker", 2, { responseTimeoutMs: 60_000 });
     const client = await pool.connect();
     await pool.query("select 1");
     await database.pool.query(

@@ -31,12 +31,12 @@ const refusals: Record<string, string> = {
 };
 
 /** The problem for a reason that `complete_login` returned. */
-export function refusedLogin(reason: string): LoginProblem {
+export function refusedLoginProblem(reason: string): LoginProblem {
   return new LoginProblem(403, "You cannot log in", refusals[reason] ?? askAdministrator);
 }
 
 /** The problem of a login attempt that is unknown for this browser. */
-export function lostLogin(): LoginProblem {
+export function unknownLoginProblem(): LoginProblem {
   return new LoginProblem(
     400,
     "This login cannot be finished",
@@ -78,7 +78,7 @@ export function providerProblem(error: unknown, name: string): LoginProblem {
 }
 
 /** The fields of a provider's error that are safe to log: names and codes. Its response may hold tokens. */
-export function loggable(error: unknown): Record<string, unknown> {
+export function toLogFields(error: unknown): Record<string, unknown> {
   if (!(error instanceof Error)) return { error: typeof error };
   const {
     code,
@@ -91,6 +91,6 @@ export function loggable(error: unknown): Record<string, unknown> {
     code,
     oauthError,
     status,
-    ...(error.cause instanceof Error ? { cause: loggable(error.cause) } : {}),
+    ...(error.cause instanceof Error ? { cause: toLogFields(error.cause) } : {}),
   };
 }

@@ -104,7 +104,7 @@ export function queryOf(request: Request): string {
 }
 
 /** Gives the strategy a session object for one request, with the stored attempt. */
-export function lendSession(request: Request, remembered?: AttemptSecrets): void {
+export function attachSession(request: Request, remembered?: AttemptSecrets): void {
   (request as { session?: unknown }).session = remembered
     ? {
         [sessionKey]: {
@@ -116,7 +116,7 @@ export function lendSession(request: Request, remembered?: AttemptSecrets): void
     : {};
 }
 
-/** The object of `lendSession`. Express types have no session without a session library. */
+/** The object of `attachSession`. Express types have no session without a session library. */
 function sessionOf(request: Request): Record<string, unknown> {
   return (request as Request & { session: Record<string, unknown> }).session;
 }

@@ -36,17 +36,19 @@ const claims = z.object({
  * client
  */
 export async function readPerson(configuration: Configuration, tokens: Tokens): Promise<Person> {
-  const told = tokens.claims();
-  if (!told) throw new Error("the provider gave no identity token");
+  const tokenClaims = tokens.claims();
+  if (!tokenClaims) throw new Error("the provider gave no identity token");
   // The library checks `azp` only with several audiences.
-  if (told.azp !== undefined && told.azp !== configuration.clientMetadata().client_id)
+  if (tokenClaims.azp !== undefined && tokenClaims.azp !== configuration.clientMetadata().client_id)
     throw new Error("the identity token was issued to another client");
-  const complete = told.email !== undefined && told.email_verified !== undefined;
+  const complete = tokenClaims.email !== undefined && tokenClaims.email_verified !== undefined;
   const asks = !complete && configuration.serverMetadata().userinfo_endpoint !== undefined;
-  const more = asks ? await fetchUserInfo(configuration, tokens.access_token, told.sub) : told;
+  const userInfo = asks
+    ? await fetchUserInfo(configuration, tokens.access_token, tokenClaims.sub)
+    : tokenClaims;
   // Address and verification come from one source, so that they belong together.
-  const { email, email_verified } = more;
-  const read = claims.parse({ ...more, ...told, email, email_verified });
+  const { email, email_verified } = userInfo;
+  const read = claims.parse({ ...userInfo, ...tokenClaims, email, email_verified });
   return {
     issuer: read.iss,
     subject: read.sub,

@@ -2,7 +2,7 @@ import type { Caller } from "../../assistant/caller.ts";
 import { csvType, xlsxType } from "../../assistant/attachmentType.ts";
 import type { AttachmentContent, ReadAttachment } from "../../assistant/toModelMessages.ts";
 import { PublicError } from "../../errors/PublicError.ts";
-import type { Surroundings } from "./surroundings.ts";
+import type { AssistantDependencies } from "./dependencies.ts";
 
 /** The storage key and type of a caller's attachment; null when the caller has no such attachment. */
 export async function findAttachment(caller: Caller, id: string) {
@@ -17,7 +17,7 @@ export async function findAttachment(caller: Caller, id: string) {
 
 /** Reads the caller's attachments in the form that the model receives. */
 export function attachmentReader(
-  { files, config, uploads }: Pick<Surroundings, "files" | "config" | "uploads">,
+  { files, config, uploads }: Pick<AssistantDependencies, "files" | "config" | "uploads">,
   caller: Caller,
 ): ReadAttachment {
   const { attachmentCharacters: characters } = config;

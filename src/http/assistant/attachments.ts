@@ -4,17 +4,17 @@ import type { RequestHandler } from "express";
 import { isUuid } from "../../postgres/uuid.ts";
 import { badRequest, tooLarge } from "../../errors/HttpError.ts";
 import { findAttachment } from "./attachmentContent.ts";
-import { keepAttachment } from "./keepAttachment.ts";
-import type { Surroundings } from "./surroundings.ts";
-import { assistantOnly, callerOf } from "./surroundings.ts";
+import { storeAttachment } from "./storeAttachment.ts";
+import type { AssistantDependencies } from "./dependencies.ts";
+import { assistantOnly, callerOf } from "./dependencies.ts";
 import { type PublicError, notFound } from "../../errors/PublicError.ts";
 
 /**
  * `POST /ai/attachments?name=Prices.xlsx` with the file as the body, `GET` and `DELETE /ai/attachments/<id>`: the
  * caller's files for the assistant. A message refers to one by its `url`.
  */
-export function attachments(surroundings: Surroundings): Router {
-  const { config, files } = surroundings;
+export function attachments(dependencies: AssistantDependencies): Router {
+  const { config, files } = dependencies;
   const router = Router();
 
   const checkHead: RequestHandler = (request, _response, next) => {
@@ -25,17 +25,17 @@ export function attachments(surroundings: Surroundings): Router {
 
   router.post(
     "/ai/attachments",
-    ...assistantOnly(surroundings),
+    ...assistantOnly(dependencies),
     checkHead,
     express.raw({ type: () => true, limit: config.attachmentBytes, inflate: false }),
     async (request, response) => {
-      const caller = callerOf(request, response.locals, surroundings);
+      const caller = callerOf(request, response.locals, dependencies);
       const body: unknown = request.body;
       if (!Buffer.isBuffer(body) || body.length === 0)
         throw badRequest("The body is empty: send the file's bytes");
       const { name } = request.query;
-      const kept = await keepAttachment(
-        surroundings,
+      const kept = await storeAttachment(
+        dependencies,
         caller,
         typeof name === "string" ? name : "",
         body,
@@ -44,8 +44,8 @@ export function attachments(surroundings: Surroundings): Router {
     },
   );
 
-  router.get("/ai/attachments/:id", ...assistantOnly(surroundings), async (request, response) => {
-    const caller = callerOf(request, response.locals, surroundings);
+  router.get("/ai/attachments/:id", ...assistantOnly(dependencies), async (request, response) => {
+    const caller = callerOf(request, response.locals, dependencies);
     const id = idIn(request.params);
     const file = await findAttachment(caller, id);
     if (!file) throw missing();
@@ -60,9 +60,9 @@ export function attachments(surroundings: Surroundings): Router {
 
   router.delete(
     "/ai/attachments/:id",
-    ...assistantOnly(surroundings),
+    ...assistantOnly(dependencies),
     async (request, response) => {
-      const caller = callerOf(request, response.locals, surroundings);
+      const caller = callerOf(request, response.locals, dependencies);
       const id = idIn(request.params);
       await caller.run((client) => client.query("select delete_ai_attachment($1)", [id]));
       response.status(204).end();

@@ -10,11 +10,11 @@ import type { ChatRequest, Decision } from "./chatBody.ts";
 import { proposalsIn, textOf } from "./chatBody.ts";
 import type { StoredPart } from "./messageFiles.ts";
 import { storeFiles } from "./messageFiles.ts";
-import type { Surroundings } from "./surroundings.ts";
+import type { AssistantDependencies } from "./dependencies.ts";
 import { type PublicError, conflict, notFound } from "../../errors/PublicError.ts";
 
 /** An answer to be generated, with the conversation up to it. */
-export interface BegunAnswer {
+export interface PendingAnswer {
   answerId: string;
   messageId: string;
   /** The message that the answer continues after an approval; null for a new message. */
@@ -29,35 +29,36 @@ export interface BegunAnswer {
  * @throws HttpError or a database error when the request is invalid
  */
 export async function beginAnswer(
-  surroundings: Surroundings,
+  dependencies: AssistantDependencies,
   caller: Caller,
-  asked: ChatRequest,
-): Promise<BegunAnswer> {
-  const { config } = surroundings;
-  const id = asked.conversationId;
+  request: ChatRequest,
+): Promise<PendingAnswer> {
+  const { config } = dependencies;
+  const id = request.conversationId;
   // Files are stored before the transaction opens.
-  const parts = asked.kind === "message" ? await storeFiles(surroundings, caller, asked.parts) : [];
+  const parts =
+    request.kind === "message" ? await storeFiles(dependencies, caller, request.parts) : [];
 
   return caller.run(async (client) => {
     await refuseBeyondCost(client, config);
-    if (asked.kind === "message") {
-      await client.query("select open_ai_conversation($1, $2)", [id, textOf(asked.parts)]);
-      await lapse(client, id);
+    if (request.kind === "message") {
+      await client.query("select open_ai_conversation($1, $2)", [id, textOf(request.parts)]);
+      await expireProposals(client, id);
       await client.query("select add_ai_message($1, $2, 'user', $3)", [
-        ...[id, asked.messageId, JSON.stringify(await claim(client, id, parts))],
+        ...[id, request.messageId, JSON.stringify(await attachToConversation(client, id, parts))],
       ]);
       return begin(client, null, new Set());
     }
     const messages = await readMessages(client, id);
-    if (asked.kind === "decisions") {
+    if (request.kind === "decisions") {
       const base = messages.at(-1);
-      if (base?.role !== "assistant" || base.id !== asked.messageId) throw nothingProposed();
-      const decided = await decide(client, id, base, asked.decisions);
+      if (base?.role !== "assistant" || base.id !== request.messageId) throw noProposalError();
+      const decided = await recordDecisions(client, id, base, request.decisions);
       return begin(client, decided.base, decided.uses);
     }
     const question =
-      asked.messageId ?? messages.findLast((message) => message.role === "user")?.id ?? null;
-    await lapse(client, id);
+      request.messageId ?? messages.findLast((message) => message.role === "user")?.id ?? null;
+    await expireProposals(client, id);
     const { rows } = await client.query<{ found: boolean }>(
       "select remove_ai_messages_after($1, $2) as found",
       [id, question],
@@ -70,7 +71,7 @@ export async function beginAnswer(
     client: PoolClient,
     base: UIMessage | null,
     uses: Set<string>,
-  ): Promise<BegunAnswer> {
+  ): Promise<PendingAnswer> {
     const messageId = base?.id ?? randomUUID();
     const { rows } = await client.query<{ id: string }>("select begin_ai_answer($1, $2) as id", [
       ...[id, messageId],
@@ -80,7 +81,10 @@ export async function beginAnswer(
   }
 }
 
-async function refuseBeyondCost(client: PoolClient, config: Surroundings["config"]): Promise<void> {
+async function refuseBeyondCost(
+  client: PoolClient,
+  config: AssistantDependencies["config"],
+): Promise<void> {
   const { rows } = await client.query<{ usage: { cost: number } }>(
     "select ai_usage_today() as usage",
   );
@@ -95,7 +99,7 @@ async function refuseBeyondCost(client: PoolClient, config: Surroundings["config
 }
 
 /** Marks unanswered proposals as lapsed: the conversation continues with something else. */
-async function lapse(client: PoolClient, id: string): Promise<void> {
+async function expireProposals(client: PoolClient, id: string): Promise<void> {
   await client.query("select expire_conversation_ai_approvals($1)", [id]);
   for (const message of await readMessages(client, id)) {
     if (message.role !== "assistant" || proposalsIn(message.parts).length === 0) continue;
@@ -104,7 +108,7 @@ async function lapse(client: PoolClient, id: string): Promise<void> {
 }
 
 /** Records the decisions on a message's proposed changes. Everything else in the client's message is ignored. */
-async function decide(
+async function recordDecisions(
   client: PoolClient,
   id: string,
   base: UIMessage,
@@ -122,7 +126,7 @@ async function decide(
       [id, decision.id, decision.approved],
     );
     const [row] = rows;
-    if (!row) throw nothingProposed();
+    if (!row) throw noProposalError();
     uses.add(row.tool_call_id);
     const expired = row.state === "EXPIRED";
     results.set(decision.id, {
@@ -152,7 +156,7 @@ async function writeParts(client: PoolClient, id: string, message: string, parts
 }
 
 /** Assigns a message's attachments to the conversation. */
-async function claim(
+async function attachToConversation(
   client: PoolClient,
   id: string,
   parts: readonly StoredPart[],
@@ -179,7 +183,7 @@ async function claim(
   });
 }
 
-function nothingProposed(): PublicError {
+function noProposalError(): PublicError {
   return conflict(
     "The conversation's last message is another one by now, or proposes nothing: load it again",
   );

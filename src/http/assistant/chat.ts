@@ -14,12 +14,12 @@ import { attachmentReader } from "./attachmentContent.ts";
 import { beginAnswer } from "./beginAnswer.ts";
 import { readChatBody } from "./chatBody.ts";
 import { resumedStream } from "./resume.ts";
-import type { Surroundings } from "./surroundings.ts";
-import { assistantOnly, callerOf } from "./surroundings.ts";
+import type { AssistantDependencies } from "./dependencies.ts";
+import { assistantOnly, callerOf } from "./dependencies.ts";
 import { unavailable } from "../../errors/PublicError.ts";
 
 /** How long a stop request waits for the answer to end, in milliseconds. */
-const stopPatienceMs = 2_000;
+const stopTimeoutMs = 2_000;
 const keepAliveMs = 15_000;
 
 /** The chat's routes. `stop` is for the server's shutdown. */
@@ -33,22 +33,22 @@ export interface Chat {
  * `POST /ai/chat`, `GET /ai/chat/<id>/stream` and `POST /ai/chat/<id>/stop`: the UI-message stream protocol of the AI
  * SDK.
  */
-export function chat(surroundings: Surroundings): Chat {
-  const { config, pool, model, operations, engine, bodyBytes, log } = surroundings;
+export function chat(dependencies: AssistantDependencies): Chat {
+  const { config, pool, model, operations, engine, bodyBytes, log } = dependencies;
   const router = Router();
   const running = new Map<string, RunningAnswer>();
 
   router.post(
     "/ai/chat",
-    ...assistantOnly(surroundings),
+    ...assistantOnly(dependencies),
     ...jsonBody(bodyBytes),
     async (request, response) => {
-      const caller = callerOf(request, response.locals, surroundings);
+      const caller = callerOf(request, response.locals, dependencies);
       if (!model) throw unavailable("assistant not configured");
       const asked = readChatBody(request.body, config.messageCharacters);
       await countRequest(response, caller);
       await endLostAnswer(caller, asked.conversationId);
-      const begun = await beginAnswer(surroundings, caller, asked);
+      const begun = await beginAnswer(dependencies, caller, asked);
       const answer = startAnswer({
         config,
         model,
@@ -64,7 +64,7 @@ export function chat(surroundings: Surroundings): Chat {
           toModelMessages(
             begun.messages,
             begun.base,
-            attachmentReader(surroundings, caller),
+            attachmentReader(dependencies, caller),
             config,
           ),
         log: currentScope()?.log ?? log,
@@ -79,8 +79,8 @@ export function chat(surroundings: Surroundings): Chat {
     },
   );
 
-  router.get("/ai/chat/:id/stream", ...assistantOnly(surroundings), async (request, response) => {
-    const caller = callerOf(request, response.locals, surroundings);
+  router.get("/ai/chat/:id/stream", ...assistantOnly(dependencies), async (request, response) => {
+    const caller = callerOf(request, response.locals, dependencies);
     const id = request.params["id"] as string;
     await endLostAnswer(caller, id);
     const stream = await resumedStream(caller, id);
@@ -88,8 +88,8 @@ export function chat(surroundings: Surroundings): Chat {
     else response.status(204).end();
   });
 
-  router.post("/ai/chat/:id/stop", ...assistantOnly(surroundings), async (request, response) => {
-    const caller = callerOf(request, response.locals, surroundings);
+  router.post("/ai/chat/:id/stop", ...assistantOnly(dependencies), async (request, response) => {
+    const caller = callerOf(request, response.locals, dependencies);
     const id = request.params["id"] as string;
     const { rows } = await caller.run((client) =>
       client.query<{ id: string | null }>("select stop_ai_answer($1) as id", [id]),
@@ -137,7 +137,7 @@ function pipe(
 }
 
 async function waitForEnd(caller: Caller, conversationId: string): Promise<void> {
-  const until = Date.now() + stopPatienceMs;
+  const until = Date.now() + stopTimeoutMs;
   while (Date.now() < until) {
     if (!(await caller.run((client) => readUnfinishedAnswer(client, conversationId)))) return;
     await setTimeout(50);

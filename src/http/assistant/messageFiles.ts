@@ -2,19 +2,19 @@ import type { Caller } from "../../assistant/caller.ts";
 import { attachmentPath } from "../../assistant/toModelMessages.ts";
 import { badRequest, HttpError, tooLarge } from "../../errors/HttpError.ts";
 import type { UserPart } from "./chatBody.ts";
-import { keepAttachment } from "./keepAttachment.ts";
-import type { Surroundings } from "./surroundings.ts";
+import { storeAttachment } from "./storeAttachment.ts";
+import type { AssistantDependencies } from "./dependencies.ts";
 
 /** A part of a user's message; files are stored. */
 export type StoredPart = { type: "text"; text: string } | { type: "file"; attachmentId: string };
 
 /** Stores the files inside a message, as `useChat` sends them; other files are attachments already. */
 export async function storeFiles(
-  surroundings: Surroundings,
+  dependencies: AssistantDependencies,
   caller: Caller,
   parts: readonly UserPart[],
 ): Promise<StoredPart[]> {
-  const { attachmentsPerMessage, attachmentBytes } = surroundings.config;
+  const { attachmentsPerMessage, attachmentBytes } = dependencies.config;
   const count = parts.filter(({ type }) => type === "file").length;
   if (count > attachmentsPerMessage)
     throw new HttpError(
@@ -43,7 +43,7 @@ export async function storeFiles(
     const bytes = Buffer.from(data, "base64");
     if (bytes.length > attachmentBytes) throw tooLarge();
     const name = part.filename ?? "attachment";
-    const { id } = await keepAttachment(surroundings, caller, name, bytes);
+    const { id } = await storeAttachment(dependencies, caller, name, bytes);
     stored.push({ type: "file", attachmentId: id });
   }
   return stored;

@@ -7,7 +7,7 @@ import type { Config } from "../../config.ts";
 import type { ErpClient } from "../../gateways/erp.ts";
 import type { FileStore } from "../../gateways/files.ts";
 import type { MailGateway } from "../../gateways/mail.ts";
-import { noteLocalDisk } from "../../health/diskFull.ts";
+import { recordLocalDiskFull } from "../../health/diskFull.ts";
 import type { ExternalSystems } from "../../health/externalSystems.ts";
 import { JobPostponed } from "./JobProblem.ts";
 import { beginRecord } from "./jobRecord.ts";
@@ -133,7 +133,7 @@ export function defineTask<Schema extends z.ZodType>(
         if (!finished) await end(async () => {});
       } catch (error) {
         if (finished || error instanceof LostOwnershipError) throw error;
-        noteLocalDisk(error);
+        recordLocalDiskFull(error);
         if (signal.aborted) {
           await record.requeue();
           throw new JobRequeuedError("the worker is stopping; the job was requeued", {

@@ -5,7 +5,7 @@ import type { FileStore } from "../../gateways/files.ts";
 import { FileStoreError } from "../../gateways/files.ts";
 import { makePictures } from "../../gateways/pictures.ts";
 import type { Pictures } from "../../gateways/pictures.ts";
-import { noteLocalDisk } from "../../health/diskFull.ts";
+import { recordLocalDiskFull } from "../../health/diskFull.ts";
 import type { ExportAttempt } from "../../exports/exportFile.ts";
 import { ExportProblem, exportFormats, writeExportFile } from "../../exports/exportFile.ts";
 import { LostOwnershipError } from "../queue/ownership.ts";
@@ -168,7 +168,7 @@ async function recordFailure(
   const known = error instanceof ExportProblem || error instanceof FileStoreError;
   const reason = known
     ? error.message
-    : noteLocalDisk(error)
+    : recordLocalDiskFull(error)
       ? "The file could not be written: the worker's disk is full"
       : "The file could not be written";
   const failures = begun.failures + 1;

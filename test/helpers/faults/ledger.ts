@@ -45,7 +45,7 @@ export interface LedgerOptions {
   pauseMs?: number;
 }
 
-const answerMs = 40_000;
+const responseTimeoutMs = 40_000;
 const lastMs = 90_000;
 
 /**
@@ -156,7 +156,7 @@ export function startLedger(options: LedgerOptions): Ledger {
 
 function withTimeout<T>(work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error("no response")), answerMs);
+    const timer = setTimeout(() => reject(new Error("no response")), responseTimeoutMs);
     work.then(resolve, reject).finally(() => clearTimeout(timer));
   });
 }

@@ -15,7 +15,7 @@ import type { UploadReader } from "../../uploads/uploadReader.ts";
 import { requestContextOf } from "../requestInfo.ts";
 
 /** The dependencies of the assistant's routes. */
-export interface Surroundings {
+export interface AssistantDependencies {
   config: AssistantConfig;
   pool: Pool;
   settings: RequestSettings;
@@ -35,7 +35,7 @@ export interface Surroundings {
 /** Authenticates the caller and requires the assistant's permission. */
 export function assistantOnly({
   readRequestContext,
-}: Pick<Surroundings, "readRequestContext">): RequestHandler[] {
+}: Pick<AssistantDependencies, "readRequestContext">): RequestHandler[] {
   const guard: RequestHandler = (_request, response, next) => {
     requireAssistantAccess(requestContextOf(response.locals));
     response.setHeader("Cache-Control", "no-store");
@@ -48,7 +48,11 @@ export function assistantOnly({
 export function callerOf(
   request: Request,
   locals: { requestContext?: RequestInfo },
-  { pool, settings, findPrincipal }: Pick<Surroundings, "pool" | "settings" | "findPrincipal">,
+  {
+    pool,
+    settings,
+    findPrincipal,
+  }: Pick<AssistantDependencies, "pool" | "settings" | "findPrincipal">,
 ): Caller {
   const requestContext = requestContextOf(locals);
   const { token } = bearerCredential(request.rawHeaders);

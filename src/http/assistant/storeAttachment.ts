@@ -3,7 +3,7 @@ import { secondsUntilMidnight } from "../../assistant/budget.ts";
 import type { Caller } from "../../assistant/caller.ts";
 import { sha256 } from "../../uploads/sha256.ts";
 import { badRequest, HttpError, unsupportedMediaType } from "../../errors/HttpError.ts";
-import type { Surroundings } from "./surroundings.ts";
+import type { AssistantDependencies } from "./dependencies.ts";
 
 /** An attachment, as clients see it. */
 export interface Attachment {
@@ -18,13 +18,13 @@ export interface Attachment {
  * Stores a file below its owner's prefix if its content has a supported type.
  * @throws HttpError when it has not
  */
-export async function keepAttachment(
-  { files, config, uploads }: Pick<Surroundings, "files" | "config" | "uploads">,
+export async function storeAttachment(
+  { files, config, uploads }: Pick<AssistantDependencies, "files" | "config" | "uploads">,
   caller: Caller,
   givenName: string,
   bytes: Buffer,
 ): Promise<Attachment> {
-  const fileName = shortened(givenName.replace(/[\p{Cc}\p{Cf}\\/]+/gu, " ").trim());
+  const fileName = truncateFileName(givenName.replace(/[\p{Cc}\p{Cf}\\/]+/gu, " ").trim());
   if (fileName === "") throw badRequest("name must be the file's name", { path: ["name"] });
   const type = await uploads.findAttachmentType({ bytes, fileName });
   if (type.problem !== undefined) throw unsupportedMediaType(type.problem);
@@ -56,15 +56,15 @@ export async function keepAttachment(
   return { id, url: `/ai/attachments/${id}`, fileName, mediaType, fileSize: bytes.length };
 }
 
-const nameLimit = 200;
+const maxNameLength = 200;
 
 /** Shortens a file name but keeps its extension, which alone identifies some types. */
-function shortened(fileName: string): string {
-  if (fileName.length <= nameLimit) return fileName;
+function truncateFileName(fileName: string): string {
+  if (fileName.length <= maxNameLength) return fileName;
   const [, name = fileName, ending = ""] = /^(.*?)(\.[^.]{1,10})?$/su.exec(fileName) ?? [];
   return (
     Array.from(name)
-      .slice(0, nameLimit - ending.length)
+      .slice(0, maxNameLength - ending.length)
       .join("") + ending
   );
 }

@@ -4,7 +4,7 @@ import type { Request } from "express";
 const known = new WeakMap<Request, string>();
 
 /** The client's address. A header counts only if it holds an IP address. */
-export function addressOf(request: Request): string {
+export function clientAddress(request: Request): string {
   let address = known.get(request);
   if (address === undefined) known.set(request, (address = findAddress(request)));
   return address;

@@ -2,7 +2,7 @@ import { type IRouter, Router } from "express";
 import { HttpError } from "../errors/HttpError.ts";
 
 /** Answers 405 with `Allow` when a path exists but not with this method. To be mounted after the routers. */
-export function otherMethods(routers: IRouter): Router {
+export function methodNotAllowed(routers: IRouter): Router {
   const methods = new Map<string, Set<string>>();
   const collect = ({ stack }: Pick<IRouter, "stack">) => {
     for (const { route, handle } of stack) {
