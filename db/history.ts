@@ -116,7 +116,7 @@ function historyProblems(applied: readonly Applied[], { files }: MigrationFolder
 }
 
 /** Stores the checksums of a folder's applied files, and adds missing ones. */
-export async function keepChecksums(
+export async function storeChecksums(
   client: pg.ClientBase,
   tenant: string,
   { table, files }: MigrationFolder,

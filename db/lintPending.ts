@@ -2,8 +2,8 @@ import { basename } from "node:path";
 import type pg from "pg";
 import { shownPath } from "./fileNames.ts";
 import { readApplied } from "./history.ts";
-import { noFacts } from "./lint/facts.ts";
-import { factsAfter, lintMigration } from "./lint/lint.ts";
+import { emptySchema } from "./lint/knownSchema.ts";
+import { schemaAfter, lintMigration } from "./lint/lint.ts";
 import type { Problem } from "./lint/rules.ts";
 import { Refusal } from "./refusals.ts";
 import type { SqlFile, Sources } from "./sources.ts";
@@ -23,14 +23,14 @@ export async function lintPending(
 ): Promise<void> {
   const pending = await pendingFiles(client, tenant, sources);
   if (pending.size === 0) return;
-  let known = noFacts;
+  let known = emptySchema;
   const errors: string[] = [];
   for (const file of sources.migrations.flatMap(({ files }) => files)) {
     if (pending.has(file))
       for (const problem of lintMigration(shownPath(file.path), file.text, known))
         if (problem.severity === "error") errors.push(describe(file, problem));
         else log(`WARNING: ${problem.file}:${problem.line}: ${problem.message}`);
-    known = factsAfter(file.text, known);
+    known = schemaAfter(file.text, known);
   }
   if (errors.length > 0)
     throw new Refusal(

@@ -3,7 +3,7 @@ import type pg from "pg";
 import { migrationLock } from "../src/postgres/lockSchema.ts";
 import { tenantPattern } from "../src/tenants/tenants.ts";
 import { BusyError } from "./refusals.ts";
-import { isBusy, runSources, signSchema } from "./runSources.ts";
+import { isBusy, runSources, writeSchemaComment } from "./runSources.ts";
 import { type Sources, readSources } from "./sources.ts";
 
 type Log = (line: string) => void;
@@ -80,7 +80,7 @@ async function migrateOnce(
     if (production)
       await client.query("drop function if exists dev_login(text, bytea, integer, integer)");
     await check?.(client, tenant);
-    if (!rehearse) await signSchema(client, tenant, sources);
+    if (!rehearse) await writeSchemaComment(client, tenant, sources);
     await client.query(rehearse ? "rollback" : "commit");
   } catch (error) {
     await client.query("rollback");

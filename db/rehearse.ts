@@ -37,7 +37,7 @@ export async function rehearse(client: pg.ClientBase, rehearsal: Rehearsal): Pro
       broken = await checkFunctions(within, copy);
     },
   });
-  const before = await presentApi(client, tenant, log);
+  const before = await currentApi(client, tenant, log);
   const refusals = [
     ...(await functionRefusals(client, rehearsal, broken)),
     ...(before && after ? apiRefusals(compareApis(before, after), rehearsal) : []),
@@ -57,13 +57,13 @@ export async function checkNewTenant(
 }
 
 /** The API of the current schema; undefined when this release cannot build one from a schema of an older release. */
-async function presentApi(
+async function currentApi(
   client: pg.ClientBase,
   tenant: string,
   log: Log,
 ): Promise<GraphQLSchema | undefined> {
   try {
-    return await inPresent(client, tenant, () => checkApi(client, tenant));
+    return await inCurrentSchema(client, tenant, () => checkApi(client, tenant));
   } catch (error) {
     const [, reason] = (error instanceof Error ? error.message : String(error)).split("\n");
     log(
@@ -84,7 +84,9 @@ async function functionRefusals(
   const broken = found.filter(({ isUnreadable }) => !isUnreadable);
   if (broken.length === 0) return [];
   const signatures = new Set(broken.map(({ signature }) => signature));
-  const present = await inPresent(client, tenant, () => checkFunctions(client, tenant, signatures));
+  const present = await inCurrentSchema(client, tenant, () =>
+    checkFunctions(client, tenant, signatures),
+  );
   const wasBroken = (problem: FunctionProblem) =>
     present.some(
       ({ signature, message }) => signature === problem.signature && message === problem.message,
@@ -137,7 +139,7 @@ function placeOf(
 }
 
 /** Runs `work` in the current schema as its owner and rolls back. */
-async function inPresent<T>(
+async function inCurrentSchema<T>(
   client: pg.ClientBase,
   tenant: string,
   work: () => Promise<T>,

@@ -3,7 +3,7 @@ import type pg from "pg";
 import type { DatabaseError } from "pg";
 import { isDatabaseError } from "../src/errors/databaseErrors.ts";
 import { lineAt, refusalOf } from "./failures/describe.ts";
-import { checkHistory, keepChecksums } from "./history.ts";
+import { checkHistory, storeChecksums } from "./history.ts";
 import { shownPath } from "./fileNames.ts";
 import { RuleViolationError } from "./refusals.ts";
 import { brokenViewTags } from "./viewTags.ts";
@@ -48,7 +48,7 @@ export async function runSources(
     await client.query(
       `comment on table "${tenant}".${table} is '@internal\n@audit off because migrations keep this list\nThe migrations that this schema has.'`,
     );
-    await keepChecksums(client, tenant, migrations);
+    await storeChecksums(client, tenant, migrations);
   }
   await client.query(`set local search_path to "${tenant}", extensions, pg_temp`);
   for (const file of [...sources.logic, ...sources.data])
@@ -70,7 +70,7 @@ export async function runSources(
  * Writes the comment of a migrated schema: the stamp of its files, by which an outdated schema is recognized, and the
  * fingerprint of what was checked. Nothing may change the schema afterwards.
  */
-export async function signSchema(
+export async function writeSchemaComment(
   client: pg.ClientBase,
   tenant: string,
   { stamp }: Sources,

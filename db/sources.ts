@@ -45,7 +45,7 @@ export async function readSources(extraSqlDir?: string): Promise<Sources> {
     ["migrations", "logic", "data"].map((name) => sqlFiles(join(here, name))),
   );
   const [migrations = [], logic = [], data = []] = product;
-  const own = extraSqlDir === undefined ? null : await readOwn(extraSqlDir);
+  const own = extraSqlDir === undefined ? null : await readExtraFiles(extraSqlDir);
   const files = [
     ...migrations,
     ...logic,
@@ -74,7 +74,7 @@ export async function readSources(extraSqlDir?: string): Promise<Sources> {
   };
 }
 
-async function readOwn(folder: string) {
+async function readExtraFiles(folder: string) {
   const [migrations, logic] = await Promise.all(
     ["migrations", "logic"].map((name) => sqlFilesIfAny(join(folder, name))),
   );

@@ -18,7 +18,7 @@ export async function brokenViewTags(
   );
   const found: string[] = [];
   for (const { broken, query } of rows) {
-    const outcome = await ask(client, query, timeoutMs);
+    const outcome = await runQuery(client, query, timeoutMs);
     if (outcome === "row") found.push(broken);
     if (outcome === "timeout") log(`WARNING: not checked within ${timeoutMs} ms: ${broken}`);
     if (typeof outcome === "object")
@@ -27,7 +27,7 @@ export async function brokenViewTags(
   return found;
 }
 
-async function ask(
+async function runQuery(
   client: pg.ClientBase,
   query: string,
   timeoutMs: number,

@@ -8,8 +8,8 @@ import { onStop, reportReady } from "../src/process/lifecycle.ts";
 try {
   const config = readConfig(process.env, ["server", "worker"]);
   const { values } = parseArgs({ options: { "erp-orders": { type: "string", default: "3000" } } });
-  const say = (line: string) => process.stdout.write(`${line}\n`);
-  const emulators = startEmulators(config, process.env, say, Number(values["erp-orders"]));
+  const printLine = (line: string) => process.stdout.write(`${line}\n`);
+  const emulators = startEmulators(config, process.env, printLine, Number(values["erp-orders"]));
   onStop(async () => (await emulators).stop());
   const { env, pages } = await emulators;
   reportReady({ env, pages });

@@ -7,8 +7,8 @@ import { parseArgs } from "node:util";
 import type { Config } from "../src/config.ts";
 import { ConfigError, readConfig } from "../src/config.ts";
 import { prepareDataFolder } from "./dataFolder.ts";
-import type { KeptDatabase } from "./emulators/keepDatabase.ts";
-import { keepDatabase } from "./emulators/keepDatabase.ts";
+import type { SupervisedDatabase } from "./emulators/superviseDatabase.ts";
+import { superviseDatabase } from "./emulators/superviseDatabase.ts";
 import { emulatorFoldersOf, needsEmulators } from "./emulators/startEmulators.ts";
 import { openClient } from "../src/postgres/pools.ts";
 import { constants } from "../src/settings/constants.ts";
@@ -27,9 +27,9 @@ import { banner } from "./banner.ts";
 
 const root = path.resolve(import.meta.dirname, "..");
 
-const say = (line: string) => process.stdout.write(`${line}\n`);
+const printLine = (line: string) => process.stdout.write(`${line}\n`);
 const running: Supervised[] = [];
-let database: KeptDatabase | undefined;
+let database: SupervisedDatabase | undefined;
 let emulators: Supervised | undefined;
 let pages: readonly Page[] = [];
 let dataDir: string | undefined;
@@ -63,9 +63,9 @@ async function main(): Promise<void> {
   ]);
   dataDir = config.dataDir;
   if (!hasOwnDatabase) {
-    database = await keepDatabase({
+    database = await superviseDatabase({
       dataDir: path.join(config.dataDir, "postgres"),
-      log: (line) => say(`database: ${line}`),
+      log: (line) => printLine(`database: ${line}`),
       onGiveUp: () => void shutDown(1),
     });
     env["DATABASE_URL"] = database.url;
@@ -89,9 +89,9 @@ async function main(): Promise<void> {
     const { extraSqlDir } = config.database;
     const folders = ["src", "db", ...(extraSqlDir === undefined ? [] : [extraSqlDir])];
     const watchers = [
-      watchFolders(root, folders, (paths) => restartChildren(paths, env), say),
+      watchFolders(root, folders, (paths) => restartChildren(paths, env), printLine),
       // The server loads a new build without a restart.
-      watchFolders(root, ["admin"], () => buildConsole(env), say, consoleSources),
+      watchFolders(root, ["admin"], () => buildConsole(env), printLine, consoleSources),
     ];
     stopWatching = () => {
       for (const stop of watchers) stop();
@@ -130,7 +130,7 @@ function startEmulatorProcess(
     emulators = supervise({
       name: "emulator process",
       spawn: () => startLowPriority("dev/runEmulators.ts", original, [`--erp-orders=${erpOrders}`]),
-      log: say,
+      log: printLine,
       // Emulators have no work to finish.
       stopTimeoutMs: 8_000,
       onReady: (message) => {
@@ -164,7 +164,7 @@ function startChildren(config: Config, env: NodeJS.ProcessEnv, watching: boolean
         name === "worker"
           ? startLowPriority("src/worker.ts", env)
           : spawnNode(`src/${name}.ts`, env, "ipc"),
-      log: say,
+      log: printLine,
       stopTimeoutMs: config.shutdownSeconds * 1000 + 5000,
       onReady: (message) => {
         serverUrl = message.url ?? serverUrl;
@@ -172,7 +172,7 @@ function startChildren(config: Config, env: NodeJS.ProcessEnv, watching: boolean
         if (waiting.delete(name) && waiting.size === 0) void printBanner(config, env);
       },
       onGiveUp: () => {
-        if (watching) say(`the ${name} starts again at the next change of a file`);
+        if (watching) printLine(`the ${name} starts again at the next change of a file`);
         else void shutDown(1);
       },
     });
@@ -182,7 +182,7 @@ function startChildren(config: Config, env: NodeJS.ProcessEnv, watching: boolean
 
 async function printBanner(config: Config, env: NodeJS.ProcessEnv): Promise<void> {
   const ownerUrl = env["DATABASE_OWNER_URL"] || env["DATABASE_URL"];
-  say(
+  printLine(
     banner({
       url: serverUrl ?? "",
       production: config.production,
@@ -210,13 +210,13 @@ async function isEmpty(ownerUrl: string): Promise<boolean> {
       await client.end();
     }
   } catch (error) {
-    say(`database: ${error instanceof Error ? error.message : String(error)}`);
+    printLine(`database: ${error instanceof Error ? error.message : String(error)}`);
     return false;
   }
 }
 
 async function restartChildren(paths: string[], env: NodeJS.ProcessEnv): Promise<void> {
-  say(`changed: ${paths.join(", ")}`);
+  printLine(`changed: ${paths.join(", ")}`);
   const databaseChanged = paths.some((changed) => !changed.startsWith(`src${path.sep}`));
   if (databaseChanged && !(await migrate(env))) return;
   if (stoppingSince !== undefined) return;
@@ -228,7 +228,7 @@ async function migrate(env: NodeJS.ProcessEnv): Promise<boolean> {
   migration = spawnNode("db/migrate.ts", env, "ignore", allowBreaking ? ["--allow-breaking"] : []);
   const [code] = (await once(migration, "exit")) as [number | null];
   migration = undefined;
-  if (code !== 0 && stoppingSince === undefined) say("the migrations failed");
+  if (code !== 0 && stoppingSince === undefined) printLine("the migrations failed");
   return code === 0;
 }
 
@@ -237,7 +237,7 @@ async function buildConsole(env: NodeJS.ProcessEnv): Promise<void> {
   consoleBuild = spawnNode("dev/buildConsole.ts", env, "ignore");
   const [code] = (await once(consoleBuild, "exit")) as [number | null];
   consoleBuild = undefined;
-  if (code !== 0 && stoppingSince === undefined) say("the build of the console failed");
+  if (code !== 0 && stoppingSince === undefined) printLine("the build of the console failed");
 }
 
 /**
@@ -300,7 +300,7 @@ async function shutDown(exitCode: number): Promise<void> {
 
 function onSignal(signal: NodeJS.Signals): void {
   if (stoppingSince === undefined) {
-    say("\nstopping; Ctrl-C again kills everything");
+    printLine("\nstopping; Ctrl-C again kills everything");
     void shutDown(0);
   } else if (signal === "SIGINT" && Date.now() - stoppingSince > sameCtrlCMs) {
     for (const step of [migration, consoleBuild]) step?.kill("SIGKILL");

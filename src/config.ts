@@ -26,7 +26,7 @@ import { serverConfig, serverProblems, serverSettings } from "./settings/server.
 import { metricsConfig, metricsSettings } from "./settings/metrics.ts";
 import { sqlJsonConfig, sqlJsonProblems, sqlJsonSettings } from "./settings/sqlJson.ts";
 import { telemetryConfig, telemetrySettings } from "./settings/telemetry.ts";
-import type { ProcessRole, Setting, SettingGroup, Value } from "./settings/types.ts";
+import type { ProcessRole, Setting, SettingGroup, SettingValue } from "./settings/types.ts";
 import { findUnknownSettings } from "./settings/unknownSettings.ts";
 import { workerConfig, workerSettings } from "./settings/worker.ts";
 import {
@@ -103,20 +103,20 @@ function read<K extends keyof Settings>(
   env: Record<string, string | undefined>,
   key: K,
   problems: string[],
-): Value<Settings[K]> {
+): SettingValue<Settings[K]> {
   const setting: Setting = settings[key];
   const value = env[key]?.trim();
   const raw = value === undefined || value === "" ? setting.fallback : value;
-  if (raw === undefined) return undefined as Value<Settings[K]>;
+  if (raw === undefined) return undefined as SettingValue<Settings[K]>;
   const parsed = setting.schema.safeParse(raw);
-  if (parsed.success) return parsed.data as Value<Settings[K]>;
+  if (parsed.success) return parsed.data as SettingValue<Settings[K]>;
   // The value of an address, a provider or a key may hold a secret.
-  const shown = secretive.test(key) ? "" : `, not "${raw.slice(0, 60)}"`;
+  const shown = secretSettingPattern.test(key) ? "" : `, not "${raw.slice(0, 60)}"`;
   problems.push(`${key} ${parsed.error.issues[0]?.message ?? "is wrong"}${shown}`);
-  return undefined as Value<Settings[K]>;
+  return undefined as SettingValue<Settings[K]>;
 }
 
-const secretive = /URL|ENDPOINT|HEADERS|OIDC_PROVIDERS|SECRET|PASSWORD|_KEY$|_TOKEN$/;
+const secretSettingPattern = /URL|ENDPOINT|HEADERS|OIDC_PROVIDERS|SECRET|PASSWORD|_KEY$|_TOKEN$/;
 
 /**
  * Reads the settings once. `runs` names the processes whose required settings are checked; commands name none.

@@ -14,10 +14,10 @@ export interface Place {
 }
 
 /** A query for the rows that prevent a statement. */
-interface Breach {
+interface Violation {
   /** A query with the columns `rows` and `example`. */
   query: string;
-  says: (rows: string, example: string | null) => string;
+  description: (rows: string, example: string | null) => string;
   recipe: string;
 }
 
@@ -33,12 +33,12 @@ export async function adviseOnRows(
   if (!error.code?.startsWith("23") || isDataStatement(place.statement.node)) return [];
   await client.query("savepoint office_rows");
   try {
-    const breach = await findBreach(client, error, place);
-    if (!breach) return [];
-    const { rows } = await client.query<{ rows: string; example: string | null }>(breach.query);
+    const violation = await findViolation(client, error, place);
+    if (!violation) return [];
+    const { rows } = await client.query<{ rows: string; example: string | null }>(violation.query);
     const [found] = rows;
     return found && found.rows !== "0"
-      ? [breach.says(found.rows, found.example), breach.recipe]
+      ? [violation.description(found.rows, found.example), violation.recipe]
       : [];
   } catch {
     // The advice is optional; PostgreSQL's own message is shown in any case.
@@ -53,21 +53,25 @@ function isDataStatement(node: Node): boolean {
   );
 }
 
-async function findBreach(
+async function findViolation(
   client: pg.ClientBase,
   error: DatabaseError,
   place: Place,
-): Promise<Breach | undefined> {
+): Promise<Violation | undefined> {
   const table = error.table ?? "";
-  if (error.code === "23502") return nullBreach(client, table, error.column ?? "");
-  if (error.code === "23505") return duplicateBreach(client, error, place);
+  if (error.code === "23502") return nullViolation(client, table, error.column ?? "");
+  if (error.code === "23505") return duplicateViolation(client, error, place);
   if (error.code !== "23514" && error.code !== "23503") return undefined;
   const added = addedConstraint(place, error.constraint);
   if (added) await client.query(unchecked(place, added));
-  return constraintBreach(client, table, error.constraint ?? "", added !== undefined);
+  return constraintViolation(client, table, error.constraint ?? "", added !== undefined);
 }
 
-async function nullBreach(client: pg.ClientBase, table: string, column: string): Promise<Breach> {
+async function nullViolation(
+  client: pg.ClientBase,
+  table: string,
+  column: string,
+): Promise<Violation> {
   const { rows } = await client.query(
     "select from pg_attribute where attrelid = to_regclass(quote_ident($1)) and attname = $2 and not attisdropped",
     [table, column],
@@ -76,19 +80,19 @@ async function nullBreach(client: pg.ClientBase, table: string, column: string):
   const where = isNew ? "true" : `r.${quoted(column)} is null`;
   return {
     query: await countQuery(client, table, where),
-    says: (count, example) =>
-      `${count} ${count === "1" ? "row" : "rows"} of ${table} would have no ${column}${such(example)}.`,
+    description: (count, example) =>
+      `${count} ${count === "1" ? "row" : "rows"} of ${table} would have no ${column}${exampleText(example)}.`,
     recipe: isNew
       ? `Give the new column a default: \`add column ${column} … not null default …\`.`
       : `Fill it in a migration before this one, as with \`update ${table} set ${column} = … where ${column} is null;\`. Or add the rule for new rows, \`alter table ${table} add constraint ${table}_${column}_not_null not null ${column} not valid;\`, repair the old rows, and write \`validate constraint\` into a later migration.`,
   };
 }
 
-async function duplicateBreach(
+async function duplicateViolation(
   client: pg.ClientBase,
   { table = "", constraint = "" }: DatabaseError,
   place: Place,
-): Promise<Breach | undefined> {
+): Promise<Violation | undefined> {
   const { keys, where } = await uniqueKeys(client, constraint, place);
   if (keys.length === 0) return undefined;
   const condition = [...keys.map((key) => `${key} is not null`), ...(where ? [where] : [])].join(
@@ -99,7 +103,7 @@ async function duplicateBreach(
     query: `select coalesce(sum(g.rows), 0)::text as rows, (array_agg(g.example))[1] as example from (
         select count(*) as rows, array_to_string((array_agg(${key} order by ${key}))[1:2], ' and ') as example
         from ${quoted(table)} as r where ${condition} group by ${keys.join(", ")} having count(*) > 1) as g`,
-    says: (count, example) =>
+    description: (count, example) =>
       `${count} rows of ${table} share ${keys.join(", ")} with another row${example === null ? "" : `, such as those with ${example}`}.`,
     recipe: `Change or remove the duplicates in a migration before this one: \`select ${keys.join(", ")}, count(*) from ${table}${where ? ` where ${where}` : ""} group by ${keys.map((_, at) => at + 1).join(", ")} having count(*) > 1;\` lists them.`,
   };
@@ -119,12 +123,12 @@ async function uniqueKeys(client: pg.ClientBase, name: string, place: Place) {
   return rows[0] ?? { keys: [], where: null };
 }
 
-async function constraintBreach(
+async function constraintViolation(
   client: pg.ClientBase,
   table: string,
   name: string,
   isNew: boolean,
-): Promise<Breach | undefined> {
+): Promise<Violation | undefined> {
   const { rows } = await client.query<{ where: string; target: string | null }>(
     `with keys as (
        select c.*, (select string_agg(format('r.%I', a.attname), ', ' order by k.n) from unnest(conkey) with ordinality as k(num, n)
@@ -146,10 +150,10 @@ async function constraintBreach(
   const repair = `update ${table} set … where ${found.target === null ? found.where : "…"};`;
   return {
     query: await countQuery(client, table, found.where),
-    says: (count, example) =>
+    description: (count, example) =>
       found.target === null
-        ? `${count} ${count === "1" ? "row" : "rows"} of ${table} ${count === "1" ? "breaks" : "break"} ${name}${such(example)}.`
-        : `${count} ${count === "1" ? "row" : "rows"} of ${table} ${count === "1" ? "refers" : "refer"} to rows that ${found.target} does not have${such(example)}.`,
+        ? `${count} ${count === "1" ? "row" : "rows"} of ${table} ${count === "1" ? "breaks" : "break"} ${name}${exampleText(example)}.`
+        : `${count} ${count === "1" ? "row" : "rows"} of ${table} ${count === "1" ? "refers" : "refer"} to rows that ${found.target} does not have${exampleText(example)}.`,
     recipe: isNew
       ? `Write \`not valid\` at the end of the constraint, which then holds for new rows only. Repair the old rows, as with \`${repair}\`, and write \`alter table ${table} validate constraint ${name};\` into a later migration.`
       : `Repair these rows in a migration before this one, as with \`${repair}\`.`,
@@ -206,7 +210,7 @@ function withoutUnique({ source, statement, bytes, end }: Place): string {
   return bytes.toString("utf8", statement.at, word.start) + bytes.toString("utf8", word.end, end);
 }
 
-function such(example: string | null): string {
+function exampleText(example: string | null): string {
   return example === null ? "" : `, such as the one with ${example}`;
 }
 

@@ -3,7 +3,7 @@ import { isDatabaseError } from "../../src/errors/databaseErrors.ts";
 import { readBody } from "./body.ts";
 import type { Body } from "./body.ts";
 import { listFunctions, listTriggers } from "./catalogue.ts";
-import { askPlpgsqlCheck, findPlpgsqlCheck } from "./extension.ts";
+import { runPlpgsqlCheck, findPlpgsqlCheck } from "./extension.ts";
 import { writeProbe } from "./probe.ts";
 import type { FunctionRow, Probe, TriggerUse } from "./probe.ts";
 
@@ -150,7 +150,7 @@ class FunctionChecker {
     if (row.result === "trigger" && !uses) return [];
     const body = readBody(row.definition);
     // A function that branches by table is sound when it is for one.
-    const checked = asksForTable(row) ? uses?.slice(0, 1) : uses;
+    const checked = branchesByTable(row) ? uses?.slice(0, 1) : uses;
     return (checked ?? [undefined]).flatMap((use) => {
       const tables = use?.transitions.map((name) => this.#transitionTable(name)) ?? [];
       return [
@@ -215,7 +215,7 @@ class FunctionChecker {
     row: FunctionRow,
     use?: TriggerUse,
   ): Promise<FunctionProblem[]> {
-    const found = await this.#inSavepoint(row, () => askPlpgsqlCheck(this.#client, name, row, use));
+    const found = await this.#inSavepoint(row, () => runPlpgsqlCheck(this.#client, name, row, use));
     return found.flatMap(({ line, state, message }) =>
       isWrong(state, message) ? [problemAt(row, line, message, use)] : [],
     );
@@ -280,7 +280,7 @@ async function checkUses(
   check: (use?: TriggerUse) => Promise<FunctionProblem[]>,
 ): Promise<FunctionProblem[]> {
   if (row.result !== "trigger") return check();
-  const isByTable = asksForTable(row);
+  const isByTable = branchesByTable(row);
   let problems: FunctionProblem[] | undefined;
   for (const use of uses ?? []) {
     const found = await check(use);
@@ -292,7 +292,7 @@ async function checkUses(
   return problems ?? [];
 }
 
-const asksForTable = ({ source }: FunctionRow): boolean =>
+const branchesByTable = ({ source }: FunctionRow): boolean =>
   /\btg_(?:relid|relname|table_name|argv)\b/i.test(source);
 
 function problemAt(

@@ -18,7 +18,7 @@ export async function findPlpgsqlCheck(client: pg.ClientBase): Promise<string | 
 }
 
 /** The errors of plpgsql_check for a function, without warnings. */
-export async function askPlpgsqlCheck(
+export async function runPlpgsqlCheck(
   client: pg.ClientBase,
   name: string,
   row: FunctionRow,

@@ -2,7 +2,7 @@ import { isRule } from "./rules.ts";
 import type { Finding, RuleName } from "./rules.ts";
 import type { Source } from "./source.ts";
 
-const shortestReason = 10;
+const minReasonLength = 10;
 
 interface Allow {
   at: number;
@@ -18,7 +18,7 @@ interface Allow {
 export function applyAllows(source: Source, findings: readonly Finding[]): Finding[] {
   const { allows, malformed } = readAllows(source);
   const comments = commentLines(source);
-  const heard = (rule: RuleName, offset: number) => {
+  const useAllow = (rule: RuleName, offset: number) => {
     for (let line = source.lineAt(offset) - 1; comments.has(line); line--) {
       const allow = allows.find((one) => one.line === line && one.rule === rule);
       if (allow) {
@@ -29,12 +29,12 @@ export function applyAllows(source: Source, findings: readonly Finding[]): Findi
     return false;
   };
   const left = findings.filter(
-    ({ rule, at, statementAt }) => !heard(rule, at) && !heard(rule, statementAt),
+    ({ rule, at, statementAt }) => !useAllow(rule, at) && !useAllow(rule, statementAt),
   );
   const unused = allows
     .filter((allow) => !allow.used)
     .map(({ at, rule }) =>
-      complaint(
+      allowProblem(
         at,
         `Nothing here breaks the rule "${rule}". Take the comment out, or put it directly above what it allows.`,
       ),
@@ -42,7 +42,7 @@ export function applyAllows(source: Source, findings: readonly Finding[]): Findi
   return [...left, ...malformed, ...unused];
 }
 
-function complaint(at: number, message: string): Finding {
+function allowProblem(at: number, message: string): Finding {
   return { rule: "allow", at, statementAt: at, message };
 }
 
@@ -54,10 +54,10 @@ function readAllows({ tokens, lineAt }: Source) {
     const [, rule = "", reason = ""] =
       /^--\s*lint:\s*allow\s+(\S+)(?:\s+because\s+(.*))?$/i.exec(text.trim()) ?? [];
     if (rule === "")
-      malformed.push(complaint(start, "Write `-- lint: allow <rule> because <reason>`."));
-    else if (!isRule(rule)) malformed.push(complaint(start, `There is no rule "${rule}".`));
-    else if (reason.length < shortestReason)
-      malformed.push(complaint(start, `Say why: \`-- lint: allow ${rule} because <reason>\`.`));
+      malformed.push(allowProblem(start, "Write `-- lint: allow <rule> because <reason>`."));
+    else if (!isRule(rule)) malformed.push(allowProblem(start, `There is no rule "${rule}".`));
+    else if (reason.length < minReasonLength)
+      malformed.push(allowProblem(start, `Say why: \`-- lint: allow ${rule} because <reason>\`.`));
     else allows.push({ at: start, line: lineAt(start), rule, used: false });
   }
   return { allows, malformed };

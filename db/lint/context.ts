@@ -1,4 +1,4 @@
-import type { Facts } from "./facts.ts";
+import type { KnownSchema } from "./knownSchema.ts";
 import type { Finding, RuleName } from "./rules.ts";
 import type { Statement } from "./source.ts";
 
@@ -12,9 +12,9 @@ export interface Context {
   /** Constraints that this migration adds to existing tables, as `table.constraint`. */
   added: ReadonlySet<string>;
   /** The facts before the statement. */
-  before: Facts;
+  before: KnownSchema;
   /** The facts after the migration. */
-  after: Facts;
+  after: KnownSchema;
   findings: Finding[];
 }
 

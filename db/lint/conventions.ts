@@ -77,14 +77,16 @@ function schemaInLiteral({ arg, typeName }: { arg?: Node; typeName?: TypeName })
 }
 
 function checkSchemaStatement(context: Context, node: Node) {
-  const complain = (message: string) => report(context, "schema-name", message);
+  const reportSchemaName = (message: string) => report(context, "schema-name", message);
   const renames = "RenameStmt" in node && node.RenameStmt.renameType === "OBJECT_SCHEMA";
   const drops = "DropStmt" in node && node.DropStmt.removeType === "OBJECT_SCHEMA";
   const grants = "GrantStmt" in node && node.GrantStmt.objtype === "OBJECT_SCHEMA";
   if ("CreateSchemaStmt" in node || renames || drops || grants)
-    complain("The migrator makes schemas and grants their use. Leave this out.");
+    reportSchemaName("The migrator makes schemas and grants their use. Leave this out.");
   if ("AlterObjectSchemaStmt" in node)
-    complain("All objects belong to the one schema in search_path. Leave the schema name out.");
+    reportSchemaName(
+      "All objects belong to the one schema in search_path. Leave the schema name out.",
+    );
   if ("CommentStmt" in node) {
     const { objtype, object } = node.CommentStmt;
     const owned = [
@@ -94,17 +96,17 @@ function checkSchemaStatement(context: Context, node: Node) {
       "OBJECT_POLICY",
       "OBJECT_RULE",
     ];
-    complainOfNames(context, object ? [object] : [], owned.includes(objtype ?? "") ? 2 : 1);
+    reportQualifiedNames(context, object ? [object] : [], owned.includes(objtype ?? "") ? 2 : 1);
   }
   if ("DropStmt" in node && !drops) {
     const owned = ["OBJECT_TRIGGER", "OBJECT_POLICY", "OBJECT_RULE"];
     const length = owned.includes(node.DropStmt.removeType ?? "") ? 2 : 1;
-    complainOfNames(context, node.DropStmt.objects ?? [], length);
+    reportQualifiedNames(context, node.DropStmt.objects ?? [], length);
   }
 }
 
 /** Reports qualified names in a list; functions and types are checked elsewhere. */
-function complainOfNames(context: Context, objects: readonly Node[], length: number) {
+function reportQualifiedNames(context: Context, objects: readonly Node[], length: number) {
   for (const object of objects) {
     const name = "List" in object ? listWords(object) : [];
     const [schema = ""] = name;

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { checkAlterTable } from "./alterTable.ts";
 import { applyAllows } from "./allow.ts";
 import type { Context } from "./context.ts";
-import { learn, noFacts } from "./facts.ts";
-import type { Facts } from "./facts.ts";
+import { applyStatements, emptySchema } from "./knownSchema.ts";
+import type { KnownSchema } from "./knownSchema.ts";
 import { checkConventions } from "./conventions.ts";
 import { lintNames } from "./names.ts";
 import type { Finding, Problem } from "./rules.ts";
@@ -18,7 +18,11 @@ import { listWords } from "./tree.ts";
  * Checks one migration for locks on tables in use, changes that break running servers, and conventions. `known` are the
  * facts from earlier migrations; problems are in file order.
  */
-export function lintMigration(name: string, sql: string, known: Facts = noFacts): Problem[] {
+export function lintMigration(
+  name: string,
+  sql: string,
+  known: KnownSchema = emptySchema,
+): Problem[] {
   try {
     const source = readSource(sql);
     return applyAllows(source, findingsOf(source, known))
@@ -34,9 +38,9 @@ export function lintMigration(name: string, sql: string, known: Facts = noFacts)
 }
 
 /** The facts after a migration; one that does not parse adds none. */
-export function factsAfter(sql: string, known: Facts = noFacts): Facts {
+export function schemaAfter(sql: string, known: KnownSchema = emptySchema): KnownSchema {
   try {
-    return learn(readSource(sql).statements, known);
+    return applyStatements(readSource(sql).statements, known);
   } catch (error) {
     if (error instanceof SyntaxProblem) return known;
     throw error;
@@ -52,16 +56,16 @@ export function lintFolder(folder: string, only?: readonly string[]): Problem[] 
     .filter((name) => !name.startsWith("."))
     .toSorted();
   const problems = lintNames(names);
-  let known = noFacts;
+  let known = emptySchema;
   for (const name of names.filter((one) => one.endsWith(".sql"))) {
     const sql = readFileSync(join(folder, name), "utf8");
     problems.push(...lintMigration(name, sql, known));
-    known = factsAfter(sql, known);
+    known = schemaAfter(sql, known);
   }
   return problems.filter(({ file }) => only === undefined || only.includes(file));
 }
 
-function findingsOf(source: Source, known: Facts): Finding[] {
+function findingsOf(source: Source, known: KnownSchema): Finding[] {
   const { statements } = source;
   const created = new Set<string>();
   const createdTypes = new Set<string>();
@@ -73,7 +77,7 @@ function findingsOf(source: Source, known: Facts): Finding[] {
   }
   const added = addedConstraints(source, created);
   const commented = commentedTables(source);
-  const after = learn(statements, known);
+  const after = applyStatements(statements, known);
   const findings = downMigrations(source);
   let before = known;
   for (const statement of statements) {
@@ -83,7 +87,7 @@ function findingsOf(source: Source, known: Facts): Finding[] {
     checkConventions(context);
     checkTableComment(context, commented);
     checkForeignKeys(context, source);
-    before = learn([statement], before);
+    before = applyStatements([statement], before);
   }
   return findings;
 }

@@ -49,7 +49,7 @@ export function checkForeignKeys(context: Context, { tokens }: Source) {
   for (const { table, columns, constraint } of foreignKeysOf(context.statement.node)) {
     const at = constraint.location ?? context.statement.at;
     const name = `The foreign key of ${table} (${columns.join(", ")})`;
-    if (!saysOnDelete(tokens, at))
+    if (!hasOnDelete(tokens, at))
       report(
         context,
         "on-delete",
@@ -101,7 +101,7 @@ function foreignKeysOf(node: Node): ForeignKey[] {
  * Whether a constraint contains `on delete`. Reads the tokens, because the parse tree does not distinguish a written
  * `no action` from the default.
  */
-function saysOnDelete(tokens: readonly ScanToken[], at: number): boolean {
+function hasOnDelete(tokens: readonly ScanToken[], at: number): boolean {
   let depth = 0;
   let previous = "";
   for (const { start, text } of tokens) {

@@ -41,8 +41,8 @@ export interface ErpEmulator {
 const host = "127.0.0.1";
 const tenant = "emulator";
 const environment = "sandbox";
-const largestBody = 1024 * 1024;
-const requestsKept = 200;
+const maxBodyBytes = 1024 * 1024;
+const maxRecordedRequests = 200;
 
 /** @throws when the port is taken */
 export async function startErpEmulator(options: ErpEmulatorOptions): Promise<ErpEmulator> {
@@ -128,7 +128,7 @@ export async function startErpEmulator(options: ErpEmulatorOptions): Promise<Erp
       status: null,
     };
     seen.push(entry);
-    if (seen.length > requestsKept) seen.shift();
+    if (seen.length > maxRecordedRequests) seen.shift();
     response.once("close", () => (entry.status = response.statusCode));
     if (url.pathname === tokenPath) return answerToken(request, response);
     if (decodeURIComponent(url.pathname).startsWith(root)) return answerApi(url, request, response);
@@ -202,7 +202,8 @@ async function readBody(request: IncomingMessage): Promise<string> {
   request.setEncoding("utf8");
   for await (const chunk of request as AsyncIterable<string>) {
     text += chunk;
-    if (text.length > largestBody) throw new ApiProblem(413, "BadRequest", "The body is too large");
+    if (text.length > maxBodyBytes)
+      throw new ApiProblem(413, "BadRequest", "The body is too large");
   }
   return text;
 }

@@ -8,7 +8,7 @@ import S3Error from "@20minutes/s3rver/lib/models/error.js";
 import { isNoSpace } from "../../src/health/diskFull.ts";
 import type { KeyPair } from "./fileServerRequests.ts";
 import { requireSignature, unfinishedUploads } from "./fileServerRequests.ts";
-import { writeSafely } from "./fileServerWrites.ts";
+import { makeWritesAtomic } from "./fileServerWrites.ts";
 
 /** An object store for development and tests. */
 export interface FileServer {
@@ -46,7 +46,7 @@ export async function startFileServer(options: {
   const router = server.middleware.length - 1;
   const added = [requireSignature(key), reportFullDisk, unfinishedUploads(directory)];
   server.middleware.splice(router, 0, ...added);
-  writeSafely(server.store, directory);
+  makeWritesAtomic(server.store, directory);
   const { port } = await server.run();
   return {
     port,

@@ -13,7 +13,7 @@ type Store = S3rver["store"];
  * Makes the library's store write files atomically and turns write errors into failed requests. The library opens all
  * parts of an upload at once and handles errors of one only: a removed upload or a full disk would end the process.
  */
-export function writeSafely(store: Store, directory: string): void {
+export function makeWritesAtomic(store: Store, directory: string): void {
   store.putContent = async (file, content) => {
     const unfinished = `${file}.${randomBytes(6).toString("hex")}`;
     const digest = createHash("md5");

@@ -8,7 +8,7 @@ export interface LoginForm {
   verified: boolean;
 }
 
-const largestFormBytes = 10_000;
+const maxFormBytes = 10_000;
 
 /** Reads the posted form; null without a valid address. @throws when it is too large */
 export async function readLoginForm(
@@ -17,7 +17,7 @@ export async function readLoginForm(
   let text = "";
   for await (const chunk of request as AsyncIterable<Buffer>) {
     text += chunk.toString("latin1");
-    if (text.length > largestFormBytes) throw new Error("The form is too large");
+    if (text.length > maxFormBytes) throw new Error("The form is too large");
   }
   const form = new URLSearchParams(text);
   if (form.get("action") === "cancel") return "cancel";

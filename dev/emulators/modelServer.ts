@@ -43,8 +43,8 @@ export interface ModelServer {
 
 const host = "127.0.0.1";
 const modelName = "emulator";
-const largestBody = 64 * 1024 * 1024;
-const requestsKept = 100;
+const maxBodyBytes = 64 * 1024 * 1024;
+const maxRecordedRequests = 100;
 
 /** @throws when the port is taken */
 export async function startModelServer(options: ModelServerOptions): Promise<ModelServer> {
@@ -149,7 +149,7 @@ export async function startModelServer(options: ModelServerOptions): Promise<Mod
 function recordRequest(seen: SeenRequest[], body: unknown, response: ServerResponse): SeenRequest {
   const entry: SeenRequest = { at: Date.now(), body, status: null, aborted: false, endedAt: null };
   seen.push(entry);
-  if (seen.length > requestsKept) seen.shift();
+  if (seen.length > maxRecordedRequests) seen.shift();
   response.once("close", () => {
     entry.aborted = !response.writableFinished;
     entry.endedAt = Date.now();
@@ -178,7 +178,7 @@ async function readBody(request: IncomingMessage): Promise<string> {
   let bytes = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {
     bytes += chunk.length;
-    if (bytes > largestBody) throw new ModelProblem(413, "The request is too large.");
+    if (bytes > maxBodyBytes) throw new ModelProblem(413, "The request is too large.");
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString("utf8");

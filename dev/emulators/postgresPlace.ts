@@ -67,7 +67,7 @@ export async function choosePlace(dataDir: string, ephemeral: boolean): Promise<
   const name = createHash("sha256").update(wanted).digest("hex").slice(0, 16);
   const spare = path.join(ephemeral ? os.tmpdir() : stateFolder, `back-office-${name}`);
   const runAs = await chooseUser(wanted, spare);
-  const folder = (await useWanted(wanted, spare, runAs)) ? wanted : spare;
+  const folder = (await canUseFolder(wanted, spare, runAs)) ? wanted : spare;
   await mkdir(folder, { recursive: true });
   // The server's user needs to reach its subfolder; secret files have stricter modes.
   await chmod(folder, 0o711);
@@ -80,7 +80,7 @@ export async function choosePlace(dataDir: string, ephemeral: boolean): Promise<
 }
 
 /** Whether the server can use the requested folder. An existing database is not moved. */
-async function useWanted(wanted: string, spare: string, runAs: RunAs): Promise<boolean> {
+async function canUseFolder(wanted: string, spare: string, runAs: RunAs): Promise<boolean> {
   if (existsSync(path.join(spare, "cluster"))) return false;
   if (await canReach(path.dirname(wanted), runAs)) return true;
   if (!existsSync(path.join(wanted, "cluster"))) return false;

@@ -33,7 +33,7 @@ export interface Server {
 
 const startTimeoutMs = 120_000;
 const maximumAttempts = 20;
-const largestLogBytes = 10_000_000;
+const maxLogBytes = 10_000_000;
 
 /**
  * Starts the server and waits until it accepts connections. Retries with another port if the chosen one was taken
@@ -42,7 +42,7 @@ const largestLogBytes = 10_000_000;
  */
 export async function launchServer(place: Place, options: LaunchOptions): Promise<Server> {
   const logFile = path.join(place.folder, "postgres.log");
-  if (existsSync(logFile) && (await stat(logFile)).size > largestLogBytes) {
+  if (existsSync(logFile) && (await stat(logFile)).size > maxLogBytes) {
     await rename(logFile, `${logFile}.1`);
   }
   // A file and not a pipe: writing to the pipe of a dead parent would kill the server.

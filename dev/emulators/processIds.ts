@@ -8,7 +8,7 @@ import { setTimeout as delay } from "node:timers/promises";
  */
 export interface ProcessId {
   pid: number;
-  born: string;
+  startedAt: string;
 }
 
 const pollMs = 15;
@@ -18,12 +18,12 @@ export function identifyProcess(pid: number): ProcessId | undefined {
   if (!Number.isSafeInteger(pid) || pid <= 0) return undefined;
   const found = process.platform === "linux" ? statFromProc(pid) : statFromPs(pid);
   if (found === undefined || /^[ZX]/.test(found.state)) return undefined;
-  return { pid, born: found.born };
+  return { pid, startedAt: found.startedAt };
 }
 
 /** Whether exactly this process still runs. */
 function isRunning(id: ProcessId): boolean {
-  return identifyProcess(id.pid)?.born === id.born;
+  return identifyProcess(id.pid)?.startedAt === id.startedAt;
 }
 
 /** The command line of a process, its arguments separated by a space; empty when the process has ended. */
@@ -83,21 +83,21 @@ function sendSignal(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
-function statFromProc(pid: number): { state: string; born: string } | undefined {
+function statFromProc(pid: number): { state: string; startedAt: string } | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
     // The second field is the program's name in parentheses, which may itself contain spaces and parentheses.
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-    return { state: fields[0] ?? "", born: fields[19] ?? "" };
+    return { state: fields[0] ?? "", startedAt: fields[19] ?? "" };
   } catch {
     return undefined;
   }
 }
 
-function statFromPs(pid: number): { state: string; born: string } | undefined {
+function statFromPs(pid: number): { state: string; startedAt: string } | undefined {
   try {
-    const [state = "", ...born] = ps(pid, "stat=,lstart=").split(/\s+/);
-    return { state, born: born.join(" ") };
+    const [state = "", ...startedAt] = ps(pid, "stat=,lstart=").split(/\s+/);
+    return { state, startedAt: startedAt.join(" ") };
   } catch {
     return undefined;
   }

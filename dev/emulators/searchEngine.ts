@@ -21,7 +21,7 @@ export interface SearchEngineOptions {
 }
 
 /** The emulated version of Typesense. */
-export const followedVersion = "29.0";
+export const emulatedVersion = "29.0";
 
 /** Emulates the part of Typesense's API that the service and its front end use. */
 export interface SearchEngine {
@@ -31,7 +31,7 @@ export interface SearchEngine {
 }
 
 const host = "127.0.0.1";
-const largestBodyBytes = 256 * 1024 * 1024;
+const maxBodyBytes = 256 * 1024 * 1024;
 /** Maximum length of the query string of a `GET` search. A longer search needs `multi_search`. */
 const maxQueryLength = 4_000;
 
@@ -39,7 +39,7 @@ const maxQueryLength = 4_000;
 export async function startSearchEngine(options: SearchEngineOptions): Promise<SearchEngine> {
   const engine = await Engine.open(options.dataDir);
   const keys = new Keys(options.apiKey, engine.store);
-  const router = makeRouter(engine, keys, options.version ?? followedVersion);
+  const router = makeRouter(engine, keys, options.version ?? emulatedVersion);
   const server = createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
     response.setHeader("access-control-allow-origin", "*");
     if (request.method === "OPTIONS") return allowOrigin(request, response);
@@ -105,7 +105,7 @@ async function readBody(request: IncomingMessage): Promise<string> {
   let bytes = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {
     bytes += chunk.length;
-    if (bytes > largestBodyBytes) throw new EngineProblem(413, "The request body is too large.");
+    if (bytes > maxBodyBytes) throw new EngineProblem(413, "The request body is too large.");
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString("utf8");

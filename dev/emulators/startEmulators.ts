@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import path from "node:path";
 import type { Config } from "../../src/config.ts";
 import type { Page } from "../../src/process/lifecycle.ts";
-import { keepPort } from "./keepPort.ts";
+import { startOnPreviousPort } from "./startOnPreviousPort.ts";
 
 /** Emulates an external system outside production while the real one is not configured. */
 interface Emulator {
@@ -39,7 +39,7 @@ const emulators: readonly Emulator[] = [
     setting: "OIDC_PROVIDERS",
     start: async ({ config, dataDir, log }) => {
       const { startIdentityProvider } = await import("./identityProvider.ts");
-      const provider = await keepPort({
+      const provider = await startOnPreviousPort({
         dataDir,
         log,
         start: (port) => startIdentityProvider({ port, publicUrl: config.publicUrl }),
@@ -57,7 +57,7 @@ const emulators: readonly Emulator[] = [
       const { startWorkflowReceiver } = await import("./workflowReceiver.ts");
       const { secrets: given, url, recorderUrl } = config.workflow;
       const secrets = given.length > 0 ? given : [`whsec_${randomBytes(32).toString("base64")}`];
-      const receiver = await keepPort({
+      const receiver = await startOnPreviousPort({
         dataDir,
         log,
         start: (port) => startWorkflowReceiver({ port, secrets, dataDir }),
@@ -81,7 +81,7 @@ const emulators: readonly Emulator[] = [
     setting: "ERP_CLIENT_ID",
     start: async ({ erpOrders, dataDir, log }) => {
       const { startErpEmulator } = await import("./erpEmulator.ts");
-      const emulator = await keepPort({
+      const emulator = await startOnPreviousPort({
         dataDir,
         log,
         start: (port) => startErpEmulator({ port, orders: erpOrders, seed: "wine" }),
@@ -97,7 +97,7 @@ const emulators: readonly Emulator[] = [
     start: async ({ dataDir, log }) => {
       const { startSearchEngine } = await import("./searchEngine.ts");
       const apiKey = randomBytes(32).toString("base64url");
-      const engine = await keepPort({
+      const engine = await startOnPreviousPort({
         dataDir,
         log,
         start: (port) => startSearchEngine({ port, apiKey, dataDir }),
@@ -113,7 +113,7 @@ const emulators: readonly Emulator[] = [
     start: async ({ config, dataDir, log }) => {
       const { startModelServer } = await import("./modelServer.ts");
       const { provider } = config.assistant;
-      const model = await keepPort({
+      const model = await startOnPreviousPort({
         dataDir,
         log,
         start: (port) => startModelServer({ port, provider, chunkMs: 10 }),
@@ -128,7 +128,7 @@ const emulators: readonly Emulator[] = [
     setting: "S3_ENDPOINT",
     start: async ({ dataDir, log }) => {
       const { startFileServer } = await import("./fileServer.ts");
-      return keepPort({
+      return startOnPreviousPort({
         dataDir,
         log,
         start: (port) => startFileServer({ port, dataDir }),

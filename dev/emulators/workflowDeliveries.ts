@@ -2,8 +2,8 @@ import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { z } from "zod";
 
-const keptDeliveries = 100;
-const keptAttempts = 50;
+const maxDeliveries = 100;
+const maxAttempts = 50;
 
 const attempt = z.object({
   at: z.string(),
@@ -27,7 +27,7 @@ export interface Deliveries {
   /** Newest first. */
   list(): readonly Delivery[];
   /** Records an attempt, with the `body` of a verified one. True if the attempt starts the run. */
-  note(webhookId: string, outcome: string, body?: { value: unknown; starts: boolean }): boolean;
+  add(webhookId: string, outcome: string, body?: { value: unknown; starts: boolean }): boolean;
   /** Resolves when all recorded attempts are in the file. */
   saved(): Promise<void>;
 }
@@ -36,7 +36,7 @@ export interface Deliveries {
 export async function openDeliveries(folder: string): Promise<Deliveries> {
   const file = path.join(folder, "deliveries.json");
   await mkdir(folder, { recursive: true });
-  let kept = await readKept(file);
+  let kept = await readSaved(file);
   let saving: Promise<void> = Promise.resolve();
   let isDue = false;
 
@@ -55,18 +55,18 @@ export async function openDeliveries(folder: string): Promise<Deliveries> {
 
   return {
     list: () => kept,
-    note(webhookId, outcome, body) {
+    add(webhookId, outcome, body) {
       const known = kept.find((one) => one.webhookId === webhookId);
       const starts = body?.starts === true && known?.started !== true;
       const changed: Delivery = {
         webhookId,
         started: starts || known?.started === true,
         attempts: [...(known?.attempts ?? []), { at: new Date().toISOString(), outcome }].slice(
-          -keptAttempts,
+          -maxAttempts,
         ),
         body: body?.value ?? known?.body ?? null,
       };
-      kept = [changed, ...kept.filter((one) => one !== known)].slice(0, keptDeliveries);
+      kept = [changed, ...kept.filter((one) => one !== known)].slice(0, maxDeliveries);
       save();
       return starts;
     },
@@ -74,7 +74,7 @@ export async function openDeliveries(folder: string): Promise<Deliveries> {
   };
 }
 
-async function readKept(file: string): Promise<Delivery[]> {
+async function readSaved(file: string): Promise<Delivery[]> {
   try {
     const read = z.array(delivery).safeParse(JSON.parse(await readFile(file, "utf8")));
     return read.success ? read.data : [];

@@ -32,7 +32,7 @@ export interface WorkflowReceiverOptions {
 }
 
 const host = "127.0.0.1";
-const largestBodyBytes = 1024 * 1024;
+const maxBodyBytes = 1024 * 1024;
 
 /**
  * Starts a receiver of signed webhooks. It accepts a call with a valid signature and a recent timestamp, and starts one run per
@@ -124,14 +124,14 @@ async function receive(
   const id = String(request.headers["webhook-id"] ?? "without an id").slice(0, 100);
   const fault = faults.take();
   if (fault && preventsStart(fault)) {
-    deliveries.note(id, `fault: ${fault.kind}`);
+    deliveries.add(id, `fault: ${fault.kind}`);
     await applyFault(fault, response);
   } else if (!webhooks.some((webhook) => isSigned(webhook, body, request))) {
-    deliveries.note(id, "401: invalid signature or old timestamp");
+    deliveries.add(id, "401: invalid signature or old timestamp");
     sendJson(response, 401, { error: { message: "The signature is invalid" } });
   } else {
     const outcome = fault ? `fault after the start: ${fault.kind}` : "202";
-    const started = deliveries.note(id, outcome, { value: JSON.parse(body), starts: true });
+    const started = deliveries.add(id, outcome, { value: JSON.parse(body), starts: true });
     if (fault) await applyFault(fault, response);
     else sendJson(response, 202, { runId: id, started });
   }
@@ -185,7 +185,7 @@ async function readBody(request: IncomingMessage): Promise<string> {
   let bytes = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {
     bytes += chunk.length;
-    if (bytes > largestBodyBytes) throw new Error("The body is too large");
+    if (bytes > maxBodyBytes) throw new Error("The body is too large");
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString("utf8");

@@ -76,7 +76,7 @@ export function startAnswer(options: AnswerOptions): RunningAnswer {
     for (const listener of listeners) listener(chunk);
   };
   let over = false;
-  const done = give().finally(() => {
+  const done = deliverChunks().finally(() => {
     clearTimeout(timer);
     over = true;
     for (const listener of listeners) listener(null);
@@ -88,7 +88,7 @@ export function startAnswer(options: AnswerOptions): RunningAnswer {
   });
   return { done, end, stream };
 
-  async function give(): Promise<void> {
+  async function deliverChunks(): Promise<void> {
     let failure: string | null = null;
     let finish: Extract<UIMessageChunk, { type: "finish" }> | null = null;
     let reached: LimitReached | null = null;

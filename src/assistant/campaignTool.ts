@@ -43,7 +43,7 @@ export const searchCampaigns: ReadTool = {
         if (filters.from !== undefined && startOf(campaign) < filters.from)
           return { campaigns, nextOffset: null };
         offset++;
-        if (suits(campaign, filters)) campaigns.push(campaign);
+        if (matchesFilters(campaign, filters)) campaigns.push(campaign);
       }
       if (read.length < pageSize) return { campaigns, nextOffset: null };
     }
@@ -57,7 +57,7 @@ function startOf(campaign: Campaign): string {
   return String(campaign["scheduledAt"]);
 }
 
-function suits(campaign: Campaign, filters: z.output<typeof input>): boolean {
+function matchesFilters(campaign: Campaign, filters: z.output<typeof input>): boolean {
   const { text = "", status, medium, from, to, productId } = filters;
   const { product } = campaign as { product?: { name: string } | null };
   const searchText =

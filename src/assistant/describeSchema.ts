@@ -8,7 +8,7 @@ import {
   isObjectType,
 } from "graphql";
 
-interface Entry {
+interface SchemaEntry {
   name: string;
   text: string;
 }
@@ -36,14 +36,14 @@ export function describeSchema(schema: GraphQLSchema, name: string): Record<stri
     : { error: "Nothing of the API's documentation has these words." };
 }
 
-function scoreOf({ name, text }: Entry, words: readonly string[]): number {
+function scoreOf({ name, text }: SchemaEntry, words: readonly string[]): number {
   const [inName, inText] = [name.toLowerCase(), text.toLowerCase()];
   let score = 0;
   for (const word of words) score += inName.includes(word) ? 3 : inText.includes(word) ? 1 : 0;
   return score;
 }
 
-function rootEntries(schema: GraphQLSchema): Entry[] {
+function rootEntries(schema: GraphQLSchema): SchemaEntry[] {
   return [schema.getQueryType(), schema.getMutationType()].flatMap((type) =>
     Object.values(type?.getFields() ?? {}).map((field) => ({
       name: field.name,
@@ -52,7 +52,7 @@ function rootEntries(schema: GraphQLSchema): Entry[] {
   );
 }
 
-function typeEntries(schema: GraphQLSchema): Entry[] {
+function typeEntries(schema: GraphQLSchema): SchemaEntry[] {
   return Object.values(schema.getTypeMap())
     .filter(
       (type) =>

@@ -58,16 +58,16 @@ export function settleParts(parts: readonly Part[]): Part[] {
     if (!isToolUIPart(part)) return [part];
     if (part.state === "input-streaming") return [];
     if (part.state === "input-available")
-      return [failed(part, "Not done: the answer ended before.")];
+      return [failedPart(part, "Not done: the answer ended before.")];
     if (part.state === "approval-responded")
       return part.approval.approved
         ? [
-            failed(
+            failedPart(
               part,
               "It is not known whether this was done, as the answer ended meanwhile: look before asking again.",
             ),
           ]
-        : [denied(part, part.approval.reason)];
+        : [deniedPart(part, part.approval.reason)];
     return [part];
   });
 }
@@ -76,7 +76,7 @@ export function settleParts(parts: readonly Part[]): Part[] {
 export function expireApprovals(parts: readonly Part[]): Part[] {
   return settleParts(parts).map((part) =>
     isToolUIPart(part) && part.state === "approval-requested"
-      ? denied(part, "Not approved before the conversation went on.")
+      ? deniedPart(part, "Not approved before the conversation went on.")
       : part,
   );
 }
@@ -92,11 +92,11 @@ export function addDecision(
   return { ...part, state: "approval-responded", approval };
 }
 
-function failed(part: Part, errorText: string): Part {
+function failedPart(part: Part, errorText: string): Part {
   return { ...part, state: "output-error", errorText } as Part;
 }
 
-function denied(part: Part & { approval?: unknown }, reason: string | undefined): Part {
+function deniedPart(part: Part & { approval?: unknown }, reason: string | undefined): Part {
   const approval = {
     ...(part.approval as object | undefined),
     approved: false,

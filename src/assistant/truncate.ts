@@ -1,6 +1,6 @@
 /** The maximum length of a tool's result as JSON. */
-const resultCharacters = 24_000;
-const textCharacters = 2_000;
+const maxResultCharacters = 24_000;
+const maxTextCharacters = 2_000;
 
 /** Shortens a tool's result to the limit: truncates long strings and lists, and says so in the result. */
 export function truncateResult(result: Record<string, unknown>): Record<string, unknown> {
@@ -8,7 +8,7 @@ export function truncateResult(result: Record<string, unknown>): Record<string, 
   for (;;) {
     const state = { cut: false };
     const bounded = truncate(result, items, state) as Record<string, unknown>;
-    const fits = JSON.stringify(bounded).length <= resultCharacters;
+    const fits = JSON.stringify(bounded).length <= maxResultCharacters;
     if (fits || items === 1) {
       const note = state.cut
         ? { note: "Cut to what fits: ask for less at a time, or page on, to see the rest." }
@@ -21,9 +21,9 @@ export function truncateResult(result: Record<string, unknown>): Record<string, 
 
 function truncate(value: unknown, items: number, state: { cut: boolean }): unknown {
   if (typeof value === "string") {
-    if (value.length <= textCharacters) return value;
+    if (value.length <= maxTextCharacters) return value;
     state.cut = true;
-    return `${value.slice(0, textCharacters).toWellFormed()}…`;
+    return `${value.slice(0, maxTextCharacters).toWellFormed()}…`;
   }
   if (Array.isArray(value)) {
     if (value.length > items) state.cut = true;

@@ -12,7 +12,7 @@ interface UnstartedCallsOptions {
   log: Logger;
 }
 
-interface Wanted {
+interface ToolCall {
   name: string;
   input: unknown;
 }
@@ -30,9 +30,9 @@ export interface UnstartedCalls {
  */
 export function trackUnstartedCalls(options: UnstartedCallsOptions): UnstartedCalls {
   const { startedCallIds, log } = options;
-  const wanted = new Map<string, Wanted>();
+  const wanted = new Map<string, ToolCall>();
 
-  async function record(toolCallId: string, { name, input }: Wanted, message: string) {
+  async function record(toolCallId: string, { name, input }: ToolCall, message: string) {
     await recordToolUse(options, {
       name: name.slice(0, 100),
       isWrite: Object.hasOwn(writeTools, name),

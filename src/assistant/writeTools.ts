@@ -3,7 +3,7 @@ import type { Operations } from "./operations.ts";
 import type { RequestInfo } from "../auth/identity.ts";
 
 /** Look-ups for the description of a change, with the proposer's permissions. */
-export interface Facts {
+export interface DescriptionContext {
   requestContext: RequestInfo;
   operations: Operations;
 }
@@ -13,9 +13,9 @@ export interface WriteTool {
   description: string;
   input: z.ZodObject;
   operation: string;
-  variables(input: Record<string, unknown>, facts: Facts): Record<string, unknown>;
+  variables(input: Record<string, unknown>, facts: DescriptionContext): Record<string, unknown>;
   /** Describes the change in a sentence that contains all of `variables`. */
-  summary(variables: Record<string, unknown>, facts: Facts): Promise<string>;
+  summary(variables: Record<string, unknown>, facts: DescriptionContext): Promise<string>;
 }
 
 const media = ["EMAIL", "SMS", "SOCIAL", "WEB", "PRINT", "EVENT", "OTHER"] as const;
@@ -191,7 +191,7 @@ export const writeTools: Readonly<Record<string, WriteTool>> = {
 };
 
 /** Fields with their values; ids of products and users with their names, as far as the caller may see them. */
-async function describe(input: unknown, facts: Facts): Promise<string> {
+async function describe(input: unknown, facts: DescriptionContext): Promise<string> {
   const descriptions = await Promise.all(
     Object.entries(input as Record<string, unknown>).map(async ([field, value]) => {
       if (value === null) return `no ${field}`;
@@ -216,7 +216,7 @@ async function describe(input: unknown, facts: Facts): Promise<string> {
 }
 
 async function lookUp(
-  { requestContext, operations }: Facts,
+  { requestContext, operations }: DescriptionContext,
   source: string,
   variables: object,
   field: string,

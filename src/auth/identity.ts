@@ -22,7 +22,7 @@ export interface IdempotencyKey {
 /** The cookie that holds a browser's session token. */
 export interface SessionCookie {
   /** Whether a login sets the cookie instead of returning the token: the header `X-Session: cookie`. */
-  isWanted: boolean;
+  isRequested: boolean;
   set(token: string): void;
   /** Removes the cookie from the browser when it is the credential of the request. */
   clear(): void;

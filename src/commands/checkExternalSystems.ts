@@ -35,7 +35,7 @@ export async function checkExternalSystems(config: Config): Promise<Finding[]> {
 }
 
 /** The findings of `check`; an error is a finding as well. */
-async function look(
+async function checkSystem(
   name: string,
   adviceOn: string | ((error: unknown) => string),
   check: (signal: AbortSignal) => Promise<string | Finding[]>,
@@ -61,7 +61,7 @@ async function files(config: Config): Promise<Finding[]> {
   const store = makeS3Files(config.files);
   const key = `doctor/${randomUUID()}`;
   try {
-    return await look(name, advice, async (signal) => {
+    return await checkSystem(name, advice, async (signal) => {
       await store.write(key, Readable.from(["well"]), signal);
       const text = String(await store.read(key, signal));
       if (text !== "well") throw new Error("the file that was read differs from the written one");
@@ -96,7 +96,7 @@ async function search(config: Config): Promise<Finding[]> {
     nodes.map(({ protocol, host, port }) => `${protocol}://${host}:${port}`),
   );
   const reached = [...addresses].map((address) =>
-    look(
+    checkSystem(
       `search engine ${address}`,
       "Check TYPESENSE_URL and TYPESENSE_PUBLIC_URL, and whether the node runs",
       async (signal) => {
@@ -107,7 +107,7 @@ async function search(config: Config): Promise<Finding[]> {
       },
     ),
   );
-  const rights = look(
+  const rights = checkSystem(
     "TYPESENSE_API_KEY",
     (error) =>
       error instanceof SearchRefusedError
@@ -126,7 +126,7 @@ async function search(config: Config): Promise<Finding[]> {
   );
   const versions = (config.search.nodes ?? []).map(({ protocol, host, port }) => {
     const address = `${protocol}://${host}:${port}`;
-    return look(`search engine ${address}`, "See TYPESENSE_API_KEY", async () => {
+    return checkSystem(`search engine ${address}`, "See TYPESENSE_API_KEY", async () => {
       const version = await readEngineVersion(address, {
         apiKey: config.search.apiKey ?? "",
         timeoutMs,
@@ -151,7 +151,7 @@ async function search(config: Config): Promise<Finding[]> {
 async function erp(config: Config): Promise<Finding[]> {
   const client = makeErpClient(config);
   if (!client) return [];
-  return look(
+  return checkSystem(
     "ERP",
     "Check ERP_TENANT_ID, ERP_ENVIRONMENT, ERP_COMPANY_ID and the client's id and secret, and whether the application may read in Business Central",
     async (signal) => {
@@ -163,7 +163,7 @@ async function erp(config: Config): Promise<Finding[]> {
 
 async function workflow({ workflow: { url } }: Config): Promise<Finding[]> {
   if (url === undefined) return [];
-  return look("product-sync workflow", "Check PRODUCT_SYNC_WORKFLOW_URL", async (signal) => {
+  return checkSystem("product-sync workflow", "Check PRODUCT_SYNC_WORKFLOW_URL", async (signal) => {
     const { hostname, port, protocol } = new URL(url);
     const socket = createConnection(Number(port) || (protocol === "https:" ? 443 : 80), hostname);
     try {
@@ -178,7 +178,7 @@ async function workflow({ workflow: { url } }: Config): Promise<Finding[]> {
 async function mail(config: Config): Promise<Finding[]> {
   const { check } = makeMailGateway(config);
   if (!check) return [];
-  return look(
+  return checkSystem(
     "mail server",
     "Check SMTP_URL: host, port, login, and smtps:// for port 465",
     async () => {
@@ -197,7 +197,7 @@ const discovery = z.looseObject({
 
 async function provider({ id, issuer }: LoginProvider): Promise<Finding[]> {
   const advice = `Check "issuer" of "${id}" in OIDC_PROVIDERS: it must be spelt exactly as in the discovery document`;
-  return look(`login "${id}"`, advice, async (signal) => {
+  return checkSystem(`login "${id}"`, advice, async (signal) => {
     const address = `${issuer.replace(/\/+$/, "")}/.well-known/openid-configuration`;
     const answer = await fetch(address, { signal, redirect: "error" });
     if (!answer.ok) throw new Error(`its discovery document returned ${answer.status}`);
@@ -221,7 +221,7 @@ async function model({ assistant }: Config): Promise<Finding[]> {
       : apiKey === ""
         ? {}
         : { authorization: `Bearer ${apiKey}` };
-  return look("language model", "Check AI_BASE_URL and AI_API_KEY", async (signal) => {
+  return checkSystem("language model", "Check AI_BASE_URL and AI_API_KEY", async (signal) => {
     const answer = await fetch(`${base}/models`, { signal, headers, redirect: "error" });
     if (answer.status === 404)
       return [

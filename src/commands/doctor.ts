@@ -68,7 +68,7 @@ async function database(config: Config): Promise<Finding[]> {
   const findings: Finding[] = [];
   let looked = false;
   for (const { setting, role, address } of roles) {
-    const pool = poolFor(address, role, 1, patienceOf(config));
+    const pool = poolFor(address, role, 1, timeoutOf(config));
     try {
       await requireSupportedVersion(address);
       const client = await pool.connect();
@@ -77,7 +77,7 @@ async function database(config: Config): Promise<Finding[]> {
         if (!looked) findings.push(...(await server(client)));
         looked = true;
         if (role === "office_owner") findings.push(...(await schema(client, config)));
-        if (role === "office_server") findings.push(await noRights(client, config));
+        if (role === "office_server") findings.push(await unexpectedRights(client, config));
       } finally {
         client.release(true);
       }
@@ -95,7 +95,7 @@ async function database(config: Config): Promise<Finding[]> {
   return findings;
 }
 
-function patienceOf({ database: { maintenanceTimeoutMs } }: Config) {
+function timeoutOf({ database: { maintenanceTimeoutMs } }: Config) {
   return {
     connectionTimeoutMillis: 5_000,
     responseTimeoutMs: Math.min(statementTimeoutMs, maintenanceTimeoutMs),
@@ -106,8 +106,8 @@ function patienceOf({ database: { maintenanceTimeoutMs } }: Config) {
 async function replica(config: Config): Promise<Finding[]> {
   const { database: named } = config;
   if (named.url === undefined || named.replica === null) return [];
-  const primary = poolFor(named.url, "office_server", 1, patienceOf(config));
-  const standby = poolFor(named.replica.url, "office_server", 1, patienceOf(config));
+  const primary = poolFor(named.url, "office_server", 1, timeoutOf(config));
+  const standby = poolFor(named.replica.url, "office_server", 1, timeoutOf(config));
   const setting = "DATABASE_REPLICA_URL";
   try {
     const { bytes, seconds } = await lagOf(primary, standby, named.schema);
@@ -241,7 +241,7 @@ async function schema(
 }
 
 /** With further rights, the server's login could bypass row-level security. */
-async function noRights(
+async function unexpectedRights(
   client: pg.ClientBase,
   { database: { schema: tenant } }: Config,
 ): Promise<Finding> {

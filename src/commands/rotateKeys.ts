@@ -11,16 +11,16 @@ import { CommandError, runCommand, withPool } from "./runCommand.ts";
 
 const usage =
   "Usage: npm run keys:rotate -- search [--now], database --write <file>, database --finish, or workflow [--finish] --write <file>";
-const say = (line: string) => process.stdout.write(`${line}\n`);
+const printLine = (line: string) => process.stdout.write(`${line}\n`);
 
 await runCommand(async (config) => {
-  const { which, flags } = given();
+  const { which, flags } = parseCommand();
   switch (which) {
     case "search":
       await search(config, flags.now);
       return 0;
     case "database":
-      say(await (flags.finish ? endLogins(config) : rotateLogins(config, flags.write)));
+      printLine(await (flags.finish ? endLogins(config) : rotateLogins(config, flags.write)));
       return 0;
     case "workflow":
       await workflow(config, flags.finish, flags.write);
@@ -30,7 +30,7 @@ await runCommand(async (config) => {
   }
 });
 
-function given() {
+function parseCommand() {
   try {
     const { positionals, values } = parseArgs({
       allowPositionals: true,
@@ -42,8 +42,8 @@ function given() {
     });
     const [which, ...others] = positionals;
     const { now, finish, write } = values;
-    const isMeant = (now ? which === "search" : true) && (finish ? which !== "search" : true);
-    if (others.length === 0 && isMeant) return { which, flags: { now, finish, write } };
+    const areFlagsValid = (now ? which === "search" : true) && (finish ? which !== "search" : true);
+    if (others.length === 0 && areFlagsValid) return { which, flags: { now, finish, write } };
   } catch {
     // The usage names the known options.
   }
@@ -61,7 +61,7 @@ async function search({ database }: Config, now: boolean): Promise<void> {
       [now],
     ),
   );
-  say(
+  printLine(
     `New keys have generation ${rows[0]?.generation}; older keys end ${
       now ? "as soon as a worker has updated the search engine" : "in a quarter of an hour"
     }`,
@@ -88,7 +88,7 @@ async function workflow(
   const made = `whsec_${randomBytes(32).toString("base64")}`;
   const kept = finish ? [newest] : [made, newest];
   await writeSettingsFile(file, [`PRODUCT_SYNC_WORKFLOW_SECRET=${kept.join(",")}`]);
-  say(
+  printLine(
     finish
       ? `Restart the workers with the settings of ${file}: they sign with the newer secret only`
       : `Restart the workers with the settings of ${file}: they sign with both. Give the first secret to the workflow, then remove the second: keys:rotate -- workflow --finish`,

@@ -4,7 +4,7 @@ import { poolFor, requireSupportedVersion } from "../postgres/pools.ts";
 import { makeTypesense } from "../gateways/typesense.ts";
 import type { CollectionState } from "../search/state.ts";
 import { readStates } from "../search/state.ts";
-import { verify } from "../search/verify.ts";
+import { verifyCollection } from "../search/verify.ts";
 import { CommandError, runCommand } from "./runCommand.ts";
 
 // `npm run search:rebuild -- products`, `npm run search:verify`: rebuild or verify collections of the search engine
@@ -12,8 +12,8 @@ import { CommandError, runCommand } from "./runCommand.ts";
 
 const usage =
   "Usage: npm run search:rebuild -- [collection ...], npm run search:verify -- [collection ...]";
-const say = (line: string) => process.stdout.write(`${line}\n`);
-type InArea = <T>(effect: (client: pg.ClientBase) => Promise<T>) => Promise<T>;
+const printLine = (line: string) => process.stdout.write(`${line}\n`);
+type InTenant = <T>(effect: (client: pg.ClientBase) => Promise<T>) => Promise<T>;
 
 await runCommand(async (config) => {
   const [command, ...names] = process.argv.slice(2);
@@ -25,7 +25,7 @@ await runCommand(async (config) => {
     );
   await requireSupportedVersion(workerUrl);
   const pool = poolFor(workerUrl, "office_worker", 1, { responseTimeoutMs: maintenanceTimeoutMs });
-  const inTenant: InArea = async (effect) => {
+  const inTenant: InTenant = async (effect) => {
     const client = await pool.connect();
     try {
       await client.query(`set search_path to "${schema}", extensions, pg_temp`);
@@ -45,7 +45,7 @@ await runCommand(async (config) => {
     for (const state of states) {
       const { type, version } = state;
       if (version === null) throw new CommandError(`${type} has not been built yet`);
-      const found = await verify(engine, inTenant, { ...state, version });
+      const found = await verifyCollection(engine, inTenant, { ...state, version });
       report(type, found);
       differ += found.different.length;
     }
@@ -56,7 +56,7 @@ await runCommand(async (config) => {
   }
 });
 
-async function chosen(inTenant: InArea, names: readonly string[]): Promise<CollectionState[]> {
+async function chosen(inTenant: InTenant, names: readonly string[]): Promise<CollectionState[]> {
   const states = (await inTenant(readStates)).filter(({ definition }) => definition !== null);
   const known = states.map(({ type }) => type);
   const unknown = names.filter((name) => !known.includes(name));
@@ -66,10 +66,12 @@ async function chosen(inTenant: InArea, names: readonly string[]): Promise<Colle
 }
 
 /** Lets a worker rebuild the collections, and waits until the new versions serve. */
-async function rebuild(inTenant: InArea, wanted: readonly CollectionState[]): Promise<void> {
+async function rebuild(inTenant: InTenant, wanted: readonly CollectionState[]): Promise<void> {
   for (const { type } of wanted)
     await inTenant((client) => client.query("select request_search_build($1)", [type]));
-  say(`A worker rebuilds ${wanted.map(({ type }) => type).join(", ")}; Ctrl-C does not stop it`);
+  printLine(
+    `A worker rebuilds ${wanted.map(({ type }) => type).join(", ")}; Ctrl-C does not stop it`,
+  );
   const left = new Map(wanted.map((state) => [state.type, state.version]));
   while (left.size > 0) {
     await setTimeout(200);
@@ -78,17 +80,17 @@ async function rebuild(inTenant: InArea, wanted: readonly CollectionState[]): Pr
       if (error !== null) throw new CommandError(`${type} cannot be built: ${error}`);
       if (version === null || version === left.get(type)) continue;
       left.delete(type);
-      say(`${type}: ${version} serves`);
+      printLine(`${type}: ${version} serves`);
     }
   }
 }
 
-function report(type: string, found: Awaited<ReturnType<typeof verify>>): void {
+function report(type: string, found: Awaited<ReturnType<typeof verifyCollection>>): void {
   const { documents, rows, engineChecksum, databaseChecksum, different } = found;
-  say(
+  printLine(
     `${type}: ${documents} documents, ${rows} rows; checksums ${engineChecksum} and ${databaseChecksum}`,
   );
   if (different.length === 0) return;
-  say(`${type}: ${different.length} differ and are delivered to the engine again, such as`);
-  for (const id of different.slice(0, 10)) say(`  ${id}`);
+  printLine(`${type}: ${different.length} differ and are delivered to the engine again, such as`);
+  for (const id of different.slice(0, 10)) printLine(`  ${id}`);
 }

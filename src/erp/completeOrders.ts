@@ -1,12 +1,12 @@
-import type { ErpCustomer, ErpOrder, ErpUnreadable } from "../gateways/erp.ts";
+import type { ErpCustomer, ErpOrder, UnreadableErpRecord } from "../gateways/erp.ts";
 import type { ErpRun } from "./defineErpTask.ts";
 
 /** The JSON argument of `import_from_erp`. */
 export interface ErpResponse {
   orders?: ErpOrder[];
   customers?: ErpCustomer[];
-  unreadableOrders?: ErpUnreadable[];
-  unreadableCustomers?: ErpUnreadable[];
+  unreadableOrders?: UnreadableErpRecord[];
+  unreadableCustomers?: UnreadableErpRecord[];
   /** Items that neither the ERP nor the catalogue contains. */
   unknownItems?: string[];
   invoiced?: string[];
@@ -20,7 +20,7 @@ export interface ErpResponse {
 export async function completeOrders(
   run: ErpRun,
   orders: ErpOrder[],
-  unreadable: ErpUnreadable[],
+  unreadable: UnreadableErpRecord[],
 ): Promise<ErpResponse> {
   const customers = orders.map((order) => order.customerNumber).filter((number) => number !== null);
   const items = orders

@@ -1,6 +1,6 @@
 /** Offsets change at most at quarters of an hour. */
 const quarter = 15 * 60_000;
-const keptOffsets = 5_000;
+const maxCachedOffsets = 5_000;
 
 /**
  * Moves timestamps by the offset of a time zone, so that their UTC parts are the local time: cells of a workbook have no
@@ -15,7 +15,7 @@ export function localTimes(timeZone: string): (moment: Date) => Date {
     const key = Math.floor(time / quarter);
     let offset = offsets.get(key);
     if (offset === undefined) {
-      if (offsets.size >= keptOffsets) offsets.clear();
+      if (offsets.size >= maxCachedOffsets) offsets.clear();
       offset = offsetOf(format, moment);
       offsets.set(key, offset);
     }

@@ -26,16 +26,16 @@ export interface ErpClient {
   /**
    * Returns the current orders with these numbers, in any order. Accepts any count of numbers; requests are batched.
    */
-  ordersByNumbers(numbers: readonly string[], options?: ErpCallOptions): Promise<ErpFoundOrders>;
+  ordersByNumbers(numbers: readonly string[], options?: ErpCallOptions): Promise<ErpOrderLookup>;
   /** Like `changedOrders`, for customers. Cursors of the two are not interchangeable. */
   changedCustomers(cursor: string | null, options?: ErpCallOptions): Promise<ErpPage<ErpCustomer>>;
   /** Returns the current customers with these numbers, in any order. Accepts any count of numbers. */
   customersByNumbers(
     numbers: readonly string[],
     options?: ErpCallOptions,
-  ): Promise<ErpFound<ErpCustomer>>;
+  ): Promise<ErpLookup<ErpCustomer>>;
   /** Returns the current items with these numbers, in any order. Accepts any count of numbers. */
-  itemsByNumbers(numbers: readonly string[], options?: ErpCallOptions): Promise<ErpFound<ErpItem>>;
+  itemsByNumbers(numbers: readonly string[], options?: ErpCallOptions): Promise<ErpLookup<ErpItem>>;
   /** Checks address, credentials and company with one minimal request, bypassing the circuit breaker. */
   check(options?: ErpCallOptions): Promise<ErpCheck>;
   /** The state of the circuit breaker. */
@@ -45,27 +45,27 @@ export interface ErpClient {
 export interface ErpPage<Entity> {
   records: Entity[];
   /** Records of the page that could not be parsed. Continuing is safe: a record appears again when it changes. */
-  unreadable: ErpUnreadable[];
+  unreadable: UnreadableErpRecord[];
   /** The position after this page: opaque, at most 2,000 characters. */
   cursor: string;
   /** Whether this was the last page of the run. */
   done: boolean;
 }
 
-export interface ErpFound<Entity> {
+export interface ErpLookup<Entity> {
   records: Entity[];
-  unreadable: ErpUnreadable[];
+  unreadable: UnreadableErpRecord[];
   /** Requested numbers that the ERP does not have. */
   missing: string[];
 }
 
-export interface ErpFoundOrders extends ErpFound<ErpOrder> {
+export interface ErpOrderLookup extends ErpLookup<ErpOrder> {
   /** The numbers in `missing` whose orders were invoiced. The others were deleted or never existed. */
   invoiced: string[];
 }
 
 /** A record that does not match the ERP's documented format. */
-export interface ErpUnreadable {
+export interface UnreadableErpRecord {
   /** The number of the order, customer or item, if legible. */
   number: string | null;
   /** The ERP's id, if legible. */

@@ -31,7 +31,7 @@ export function makeSmtpClient({ url, from, timeoutMs }: SmtpOptions): MailGatew
   const gateway = {
     async check() {
       await transport.verify().catch((error: unknown) => {
-        throw explain(error as NodemailerError, false);
+        throw describeFailure(error as NodemailerError, false);
       });
       return undefined;
     },
@@ -57,7 +57,7 @@ export function makeSmtpClient({ url, from, timeoutMs }: SmtpOptions): MailGatew
           { code, command, responseCode, reason: responseCode ? undefined : message },
           "mail not accepted",
         );
-        throw explain(error as NodemailerError, deadline.aborted);
+        throw describeFailure(error as NodemailerError, deadline.aborted);
       }
     },
   };
@@ -65,9 +65,9 @@ export function makeSmtpClient({ url, from, timeoutMs }: SmtpOptions): MailGatew
 }
 
 /** Describes the failure for staff, with the mail server's response and without internal names. */
-function explain(error: NodemailerError, late: boolean): MailError | MailRefusedError {
+function describeFailure(error: NodemailerError, late: boolean): MailError | MailRefusedError {
   const { code, command, responseCode = 0 } = error;
-  const answer = tidy(error.response ?? "");
+  const answer = sanitizeReply(error.response ?? "");
   const aboutThisMail = command === "RCPT TO" || command === "DATA";
   if (responseCode >= 500 && aboutThisMail)
     return new MailRefusedError(`The mail server refused the mail: ${answer}`, { cause: error });
@@ -85,7 +85,7 @@ function explain(error: NodemailerError, late: boolean): MailError | MailRefused
   return new MailError("The connection to the mail server failed", { cause: error });
 }
 
-function tidy(answer: string): string {
+function sanitizeReply(answer: string): string {
   return answer
     .replace(/[\p{Cc}\p{Cf}\s]+/gu, " ")
     .trim()

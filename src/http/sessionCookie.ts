@@ -74,7 +74,7 @@ export function makeSessionCookies(options: SessionCookieOptions): SessionCookie
       if (wanted !== undefined && wanted !== "cookie")
         throw badUserInput("X-Session must be cookie", { header: "X-Session" });
       return {
-        isWanted: wanted === "cookie",
+        isRequested: wanted === "cookie",
         set: (token) => {
           set(response, token);
         },

@@ -15,7 +15,7 @@ import type { Config } from "../config.ts";
 import { badUserInput, conflict, PublicError } from "../errors/PublicError.ts";
 import { type SqlJsonField, rowsOf } from "../sqlJson/sqlJsonField.ts";
 import { refuseSecondLogin } from "../auth/refuseSecondLogin.ts";
-import { type OpenedSession, keepInCookie } from "./keepInCookie.ts";
+import { type OpenedSession, moveTokenToCookie } from "./moveTokenToCookie.ts";
 import { resource } from "../schema/resource.ts";
 
 /** A way to log in: its SQL function, and the error when that returns no row. */
@@ -114,7 +114,7 @@ export function makeAuthPlugin(options: {
       sideEffect($login, (made) => {
         if (!made) throw login.refusal();
       });
-      return object({ login: keepInCookie($login) });
+      return object({ login: moveTokenToCookie($login) });
     };
 
     return {

@@ -19,7 +19,7 @@ export const BehaviorCachePlugin: GraphileConfig.Plugin = {
           enumerable: true,
           get: () => behavior,
           set(made: Behavior) {
-            behavior = remembering(made);
+            behavior = memoizeBehaviors(made);
           },
         });
       },
@@ -28,41 +28,47 @@ export const BehaviorCachePlugin: GraphileConfig.Plugin = {
 };
 
 /** The same object with cached results, which depend on the compared behavior strings only. */
-function remembering(behavior: Behavior): Behavior {
+function memoizeBehaviors(behavior: Behavior): Behavior {
   const original = Object.getPrototypeOf(behavior) as Behavior;
   const combined = new Map<string, Resolved>();
   const matches = new Map<string, Map<string, boolean | undefined>>();
-  const texts = makeTexts();
-  const kept = Object.create(original) as Behavior;
-  kept.getPreferencesAppliedBehaviors = function (this: Behavior, type, inferred, override) {
+  const texts = makeBehaviorStrings();
+  const memoized = Object.create(original) as Behavior;
+  memoized.getPreferencesAppliedBehaviors = function (this: Behavior, type, inferred, override) {
     const key = `${type}\n${inferred.behaviorString}\n${override.behaviorString}`;
-    return keep(combined, key, () =>
+    return getOrCompute(combined, key, () =>
       original.getPreferencesAppliedBehaviors.call(this, type, inferred, override),
     );
   };
-  kept.entityMatches = function (this: Behavior, type, entity, filter) {
+  memoized.entityMatches = function (this: Behavior, type, entity, filter) {
     const text = texts(type, entity, () => this.getBehaviorForEntity(type, entity).behaviorString);
-    const ofText = keep(matches, `${type}\n${text}`, () => new Map<string, boolean | undefined>());
-    return keep(ofText, filter, () => original.entityMatches.call(this, type, entity, filter));
+    const ofText = getOrCompute(
+      matches,
+      `${type}\n${text}`,
+      () => new Map<string, boolean | undefined>(),
+    );
+    return getOrCompute(ofText, filter, () =>
+      original.entityMatches.call(this, type, entity, filter),
+    );
   };
-  return Object.setPrototypeOf(behavior, kept) as Behavior;
+  return Object.setPrototypeOf(behavior, memoized) as Behavior;
 }
 
 /**
  * The behavior strings of entities, looked up without the library's linear search for pairs such as table and column.
  */
-function makeTexts() {
+function makeBehaviorStrings() {
   const known = new Map<unknown, Map<string, string>>();
   return (type: EntityType, entity: unknown, find: () => string): string => {
     const parts = Array.isArray(entity) ? (entity as unknown[]) : [entity, ""];
     const [first, name] = parts;
     if (parts.length !== 2 || typeof name !== "string") return find();
-    const ofFirst = keep(known, first, () => new Map<string, string>());
-    return keep(ofFirst, `${type} ${name}`, find);
+    const ofFirst = getOrCompute(known, first, () => new Map<string, string>());
+    return getOrCompute(ofFirst, `${type} ${name}`, find);
   };
 }
 
-function keep<K, V>(map: Map<K, V>, key: K, make: () => V): V {
+function getOrCompute<K, V>(map: Map<K, V>, key: K, make: () => V): V {
   if (map.has(key)) return map.get(key) as V;
   const value = make();
   map.set(key, value);

@@ -56,10 +56,10 @@ const descriptions: Record<string, string> = {
   orderBy: "The order of the rows; by default the order of the list.",
 };
 
-const keptOrders = { max: 100 };
+const maxCachedOrders = { max: 100 };
 
 /** Whether the total was requested, by connection: set when the connection is planned, used by its `totalCount`. */
-const totalsAsked = new WeakMap<Step, { $asked: Step; isRoot: boolean }>();
+const requestedTotals = new WeakMap<Step, { $asked: Step; isRoot: boolean }>();
 
 /**
  * Extends PostGraphile's connections: limited pages, the `query` argument, and a `totalCount` that runs only with
@@ -217,7 +217,7 @@ function filterArguments(
  */
 function makeFinish(resource: PgResource, isRoot: boolean) {
   const fallback = defaultOrder(resource);
-  const known = new LRUCache<string, ReturnType<typeof finishFor>>(keptOrders);
+  const known = new LRUCache<string, ReturnType<typeof finishFor>>(maxCachedOrders);
   const finishFor = (planned: readonly OrderColumn[]) => (checked: Checked) => {
     const { search, before, after } = checked;
     return (builder: PgSelectQueryBuilder) => {
@@ -249,7 +249,7 @@ function makeFinish(resource: PgResource, isRoot: boolean) {
 
 function rememberTotal($connection: Connection, args: FieldArgs, isRoot: boolean): void {
   const $asked = args.getRaw("includeTotalCount");
-  totalsAsked.set($connection, { $asked, isRoot });
+  requestedTotals.set($connection, { $asked, isRoot });
   // Keeps connections that differ only in this from being deduplicated.
   $connection.addValidation(() => $asked);
 }
@@ -261,7 +261,7 @@ function pageInfo($connection: Connection): Step {
 }
 
 function totalCount($connection: Connection): Step {
-  const { $asked, isRoot } = totalsAsked.get($connection) ?? {};
+  const { $asked, isRoot } = requestedTotals.get($connection) ?? {};
   if (!$asked || ($asked instanceof ConstantStep && $asked.data !== true)) return constant(null);
   const $count = $connection.cloneSubplanWithoutPagination("aggregate");
   const nothing = () => undefined;
@@ -271,10 +271,10 @@ function totalCount($connection: Connection): Step {
     return $count.singleAsRecord().select(sql`count(*)`, TYPES.bigint, false);
   }
   // Below the root, inhibiting would affect the whole parent statement: here the select counts nothing instead.
-  const none = (builder: PgSelectQueryBuilder) => {
+  const selectNothing = (builder: PgSelectQueryBuilder) => {
     builder.where(sql.false);
   };
-  $count.apply(lambda($asked, (asked) => (asked === true ? nothing : none)));
+  $count.apply(lambda($asked, (asked) => (asked === true ? nothing : selectNothing)));
   const $total = $count.singleAsRecord().select(sql`count(*)`, TYPES.bigint, false);
   return lambda([$asked, $total], ([asked, total]) => (asked === true ? total : null));
 }

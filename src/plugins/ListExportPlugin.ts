@@ -218,7 +218,7 @@ async function findTemplate(client: PgClient, input: Input): Promise<Template | 
 function statementOf(
   { from, matches, order }: FoundRows,
   columns: readonly ListColumn[],
-  most: number,
+  maxRows: number,
 ): ReturnType<typeof sql.compile> {
   const row = sql.identifier(Symbol("row"));
   const values = columns.map(
@@ -227,7 +227,7 @@ function statementOf(
   return sql.compile(
     sql`select (row_number() over ())::integer, r.* from (
       select ${sql.join(values, ", ")} from ${from} as ${row} where ${matches(row)}
-      order by ${orderSql(order, row)} limit ${sql.literal(most)}
+      order by ${orderSql(order, row)} limit ${sql.literal(maxRows)}
     ) as r`,
   );
 }

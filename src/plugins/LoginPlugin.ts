@@ -7,7 +7,7 @@ import { hashToken, makeToken } from "../auth/tokens.ts";
 import type { Config } from "../config.ts";
 import { PublicError } from "../errors/PublicError.ts";
 import { refuseSecondLogin } from "../auth/refuseSecondLogin.ts";
-import { keepInCookie } from "./keepInCookie.ts";
+import { moveTokenToCookie } from "./moveTokenToCookie.ts";
 import { resource } from "../schema/resource.ts";
 
 interface ExchangeRequest {
@@ -107,7 +107,7 @@ export function makeLoginPlugin(options: {
                     { path: ["code"] },
                   );
               });
-              return object({ login: keepInCookie($exchanged) });
+              return object({ login: moveTokenToCookie($exchanged) });
             },
           },
         },

@@ -52,7 +52,7 @@ export function makeMutationTransactionPlugin(
       middleware: {
         execute(next, { args }) {
           const fields = fieldsOf(args);
-          const execute = async () => oneResult(await next());
+          const execute = async () => requireSingleResult(await next());
           return fields ? executeInTransaction(execute, args, fields, publicError) : next();
         },
       },
@@ -60,7 +60,7 @@ export function makeMutationTransactionPlugin(
   };
 }
 
-function oneResult(result: object): ExecutionResult {
+function requireSingleResult(result: object): ExecutionResult {
   if (Symbol.asyncIterator in result)
     throw new Error("The answer to a mutation comes in parts, which nothing here asks for");
   return result;
@@ -99,7 +99,7 @@ async function executeInTransaction(
     const outcome = await inTransaction(attempt);
     if (typeof outcome === "object") return outcome;
     if (outcome === "collided") attempt++;
-    else if (Date.now() > waitsUntil) throw stillBusy();
+    else if (Date.now() > waitsUntil) throw keyInUseError();
     await setTimeout(pause * (0.5 + Math.random()));
     pause = Math.min(pause * 2, 1_000);
   }
@@ -112,20 +112,20 @@ async function executeInTransaction(
     try {
       const claim = key && (await claimKey(context.withPgClient, settings, key));
       if (claim?.state === "busy") return "busy";
-      const kept = claim?.state === "done" ? resultOf(claim.answer, args.document) : null;
-      if (kept) {
+      const storedResult = claim?.state === "done" ? resultOf(claim.answer, args.document) : null;
+      if (storedResult) {
         const scope = currentScope();
         if (scope) scope.replayed = true;
-        await recordReads(args, kept);
+        await recordReads(args, storedResult);
       }
-      const result = kept ?? (await execute());
-      const causes = (result.errors ?? []).map(innermost);
+      const result = storedResult ?? (await execute());
+      const causes = (result.errors ?? []).map(rootCause);
       if (causes.some(isCollision) && attempt < attempts) return "collided";
       const outage = causes.find(isOutage);
       if (outage instanceof Error) throw outage;
-      if (transaction.isBroken()) return failedAsAWhole(result);
+      if (transaction.isBroken()) return failedResult(result);
       if (result.data == null) return result;
-      const answer = key && !kept ? await keep(key, result) : result;
+      const answer = key && !storedResult ? await storeResult(key, result) : result;
       done = true;
       await transaction.commit();
       return answer;
@@ -135,7 +135,10 @@ async function executeInTransaction(
     }
   }
 
-  async function keep(under: IdempotencyKey, result: ExecutionResult): Promise<ExecutionResult> {
+  async function storeResult(
+    under: IdempotencyKey,
+    result: ExecutionResult,
+  ): Promise<ExecutionResult> {
     const answer = toStoredAnswer(result, hiddenIn(args, result), publicError);
     await storeAnswer(context.withPgClient, settings, under, answer);
     return resultOf(answer, args.document);
@@ -143,25 +146,25 @@ async function executeInTransaction(
 }
 
 /** The result of an operation whose transaction failed: no data, and the errors that caused it. */
-function failedAsAWhole({ errors = [] }: ExecutionResult): ExecutionResult {
-  const first = errors.filter((error) => !isAftermath(innermost(error)));
+function failedResult({ errors = [] }: ExecutionResult): ExecutionResult {
+  const first = errors.filter((error) => !isInFailedTransaction(rootCause(error)));
   return { data: null, errors: first.length > 0 ? first : errors };
 }
 
-function stillBusy(): PublicError {
+function keyInUseError(): PublicError {
   return conflict(
     "A request with this Idempotency-Key is still running: send it again in a moment",
     { header: "Idempotency-Key" },
   );
 }
 
-function innermost(error: GraphQLError): unknown {
+function rootCause(error: GraphQLError): unknown {
   let cause: unknown = error;
   while (cause instanceof GraphQLError && cause.originalError) cause = cause.originalError;
   return cause;
 }
 
 /** Whether a statement failed only because an earlier one of the transaction had failed. */
-function isAftermath(cause: unknown): boolean {
+function isInFailedTransaction(cause: unknown): boolean {
   return isDatabaseError(cause) && cause.code === "25P02";
 }

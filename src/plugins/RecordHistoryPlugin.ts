@@ -20,7 +20,7 @@ const maxFirst = 100;
 /** Ids of referred rows whose names are looked up for one page. */
 const maxNames = 500;
 
-interface Wanted {
+interface HistoryRequest {
   entity: string;
   id: string;
   first: number;
@@ -45,7 +45,7 @@ interface HistoryRow {
 }
 
 /** A table with a history. */
-interface Recorded {
+interface AuditedTable {
   resource: PgResource;
   entityType: string;
   /** The column that identifies a row. */
@@ -57,7 +57,7 @@ interface Recorded {
 /** The changes of one row, for callers who may read the row. */
 export const RecordHistoryPlugin: GraphileConfig.Plugin = extendSchema((build) => {
   const { loadOneWithPgClient } = build.dataplanPg;
-  const tables = new Map<string, Recorded>();
+  const tables = new Map<string, AuditedTable>();
   for (const [name, resource] of readableTables(build)) {
     const entityType = auditedType(resource);
     const { key } = labelColumns(resource);
@@ -67,7 +67,7 @@ export const RecordHistoryPlugin: GraphileConfig.Plugin = extendSchema((build) =
   const executor = [...tables.values()][0]?.resource.executor;
   if (!executor) throw new Error("The schema has no audited table");
 
-  const read = async (client: PgClient, wanted: Wanted) => {
+  const read = async (client: PgClient, wanted: HistoryRequest) => {
     const { entity, id, first, after, includeReads, caller } = wanted;
     const table = tableNamed(tables, entity, "entity");
     checkGuard(tableGuard(table.resource), caller);
@@ -140,7 +140,7 @@ export const RecordHistoryPlugin: GraphileConfig.Plugin = extendSchema((build) =
   };
 
   /** The names of the rows that the page's ids refer to, without rows that the caller may not read. */
-  const namesOf = async (client: PgClient, table: Recorded, page: readonly HistoryRow[]) => {
+  const namesOf = async (client: PgClient, table: AuditedTable, page: readonly HistoryRow[]) => {
     const wanted = new Map<PgResource, Set<string>>();
     for (const { before, after } of page)
       for (const [field, value] of [
@@ -173,7 +173,7 @@ export const RecordHistoryPlugin: GraphileConfig.Plugin = extendSchema((build) =
               after: args.getRaw("after"),
               includeReads: args.getRaw("includeReads"),
               caller: context().get("requestContext"),
-            }) as Step<Wanted>;
+            }) as Step<HistoryRequest>;
             return loadOneWithPgClient(executor, $wanted, (client, all) =>
               Promise.all(all.map((wanted) => read(client, wanted))),
             );
@@ -213,7 +213,7 @@ function shownFields(
 function restorableFields(
   build: GraphileBuild.Build,
   entity: string,
-  caller: Wanted["caller"],
+  caller: HistoryRequest["caller"],
 ): ReadonlySet<string> {
   const known = build.consoleMetadata.entities.find(({ name }) => name === entity);
   const update = known?.mutations.update;
@@ -222,7 +222,7 @@ function restorableFields(
 }
 
 function toChange(
-  table: Recorded,
+  table: AuditedTable,
   restorable: ReadonlySet<string>,
   row: HistoryRow,
   names: ReadonlyMap<string, string>,

@@ -35,7 +35,7 @@ interface Definition {
 }
 
 /** A key that a field of the response needs. */
-interface Wish {
+interface KeyRequest {
   field: "searchConfig" | "globalSearchConfig";
   definitions: readonly Definition[];
   requestContext: RequestInfo;
@@ -67,10 +67,10 @@ export function makeSearchPlugin(options: {
       return identity;
     };
     // One function, so that all fields of a response share the key.
-    const loadKeys = (asked: readonly Wish[]) =>
+    const loadKeys = (asked: readonly KeyRequest[]) =>
       Promise.all(
-        asked.map(async (wish) => {
-          const { definitions, requestContext } = wish;
+        asked.map(async (keyRequest) => {
+          const { definitions, requestContext } = keyRequest;
           const [first] = definitions;
           if (first === undefined) return null;
           const key = await makeKey({
@@ -79,12 +79,12 @@ export function makeSearchPlugin(options: {
             ...(first.own && { ownerColumns: first.own.length }),
             identity: requireIdentity(requestContext),
           });
-          await recordKey(wish, key);
+          await recordKey(keyRequest, key);
           return key;
         }),
       );
     const keyFor = (
-      field: Wish["field"],
+      field: KeyRequest["field"],
       $definitions: Step<readonly Definition[]>,
     ): Step<ScopedKey | null> =>
       loadOne(
@@ -102,9 +102,12 @@ export function makeSearchPlugin(options: {
         fields.filter(of).map(({ name }) => name),
       );
     const scopedKeyOf = ($config: Step) =>
-      keyFor("searchConfig", lambda($config as Step<Definition>, alone));
+      keyFor("searchConfig", lambda($config as Step<Definition>, singleDefinition));
     const globalKeyOf = ($config: Step) =>
-      keyFor("globalSearchConfig", lambda($config as Step<{ definitions: Definition[] }>, allOf));
+      keyFor(
+        "globalSearchConfig",
+        lambda($config as Step<{ definitions: Definition[] }>, allDefinitions),
+      );
 
     return {
       typeDefs: searchTypes,
@@ -187,15 +190,15 @@ export function makeSearchPlugin(options: {
   }, "SearchPlugin");
 }
 
-const alone = (definition: Definition) => [definition];
-const allOf = ({ definitions }: { definitions: Definition[] }) => definitions;
+const singleDefinition = (definition: Definition) => [definition];
+const allDefinitions = ({ definitions }: { definitions: Definition[] }) => definitions;
 
 /**
  * Records the issue of a key that opens rows of an audited type: its searches bypass this service. A key that could not
  * be recorded is not returned.
  */
-async function recordKey(wish: Wish, { expiresAt }: ScopedKey): Promise<void> {
-  const { field, definitions, pgSettings, withPgClient } = wish;
+async function recordKey(keyRequest: KeyRequest, { expiresAt }: ScopedKey): Promise<void> {
+  const { field, definitions, pgSettings, withPgClient } = keyRequest;
   if (!definitions.some(({ isAudited }) => isAudited)) return;
   const collections = definitions.map(({ type }) => type).sort();
   await withPgClient(pgSettings, (client) =>

@@ -12,7 +12,7 @@ import { listedTables, tableGuard, tableNamed } from "../schema/listedTables.ts"
 const maxText = 200;
 const maxFirst = 50;
 
-interface Wanted {
+interface SuggestionsRequest {
   entity: string;
   text: string;
   first: number;
@@ -32,7 +32,10 @@ export const SuggestionsPlugin: GraphileConfig.Plugin = extendSchema((build) => 
     searchOf(build.searchTable(tableOf(entity)))(query, null);
 
   /** The validated arguments. */
-  const check = (wanted: Wanted, caller: Parameters<typeof checkGuard>[1]): Wanted => {
+  const check = (
+    wanted: SuggestionsRequest,
+    caller: Parameters<typeof checkGuard>[1],
+  ): SuggestionsRequest => {
     const table = tableOf(wanted.entity);
     checkGuard(tableGuard(table), caller);
     if (wanted.text.length > maxText)
@@ -102,7 +105,7 @@ export const SuggestionsPlugin: GraphileConfig.Plugin = extendSchema((build) => 
               text: args.getRaw("text"),
               first: args.getRaw("first"),
               query: args.getRaw("query"),
-            }) as Step<Wanted>;
+            }) as Step<SuggestionsRequest>;
             const $checked = lambda(
               [$wanted, context().get("requestContext")],
               ([wanted, caller]) => check(wanted, caller),

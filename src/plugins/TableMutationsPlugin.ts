@@ -153,7 +153,7 @@ function inputFields(
   );
 }
 
-interface Wanted {
+interface MutationRequest {
   id?: string;
   input?: Record<string, unknown>;
 }
@@ -165,11 +165,11 @@ function write(build: GraphileBuild.Build, resource: TableResource, verb: Verb, 
   const $wanted = object({
     ...(verb === "create" ? {} : { id: args.getRaw("id") }),
     ...(verb === "delete" ? {} : { input: args.getRaw("input") }),
-  }) as Step<Wanted>;
+  }) as Step<MutationRequest>;
   const $id = build.dataplanPg.sideEffectWithPgClientTransaction(
     resource.executor,
     $wanted,
-    async (client: PgClient, wanted: Wanted) => {
+    async (client: PgClient, wanted: MutationRequest) => {
       const row = toColumns(wanted.input, columns);
       const { rows } = await client.query<{ id: string }>(
         statementFor(verb, table, row, wanted.id),

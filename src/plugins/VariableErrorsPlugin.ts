@@ -24,14 +24,14 @@ export function makeVariableErrorsPlugin(showHints: boolean): GraphileConfig.Plu
         execute(next, { args }) {
           args.hideSuggestions = true;
           args.options = { ...args.options, maxCoercionErrors: errorLimit };
-          return showHints ? suggesting(next(), args.schema) : next();
+          return showHints ? addSuggestions(next(), args.schema) : next();
         },
       },
     },
   };
 }
 
-async function suggesting<Result extends object>(
+async function addSuggestions<Result extends object>(
   executed: Result | PromiseLike<Result>,
   schema: GraphQLSchema,
 ): Promise<Result> {
@@ -52,8 +52,8 @@ export function withSuggestion(
   if (!unknown || names.length === 0) return [...errors];
   const { nodes, originalError } = unknown;
   const hint = `Did you mean ${names.map((name) => `"${name}"`).join(" or ")}?`;
-  const told = new GraphQLError(`${unknown.message} ${hint}`, { nodes, originalError });
-  return errors.map((error) => (error === unknown ? told : error));
+  const withHint = new GraphQLError(`${unknown.message} ${hint}`, { nodes, originalError });
+  return errors.map((error) => (error === unknown ? withHint : error));
 }
 
 /** The unknown name of a message, and the type that lacks it. */

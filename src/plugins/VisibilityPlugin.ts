@@ -93,7 +93,7 @@ export const VisibilityPlugin: GraphileConfig.Plugin = {
       GraphQLObjectType_fields_field(field, build, { scope, Self }) {
         const visibility = visibilityIn(build, scope);
         const holder = (Self.extensions as { rows?: RowVisibility }).rows;
-        const note = holder ? noteOf(build, scope, holder.need) : null;
+        const note = holder ? permissionSentence(build, scope, holder.need) : null;
         return {
           ...field,
           ...(note !== null && {
@@ -178,7 +178,7 @@ function relationOf(build: GraphileBuild.Build, scope: GraphileBuild.ScopeObject
 /**
  * The sentence of a description about the permissions that a field's rows need; null where reading the object suffices.
  */
-function noteOf(
+function permissionSentence(
   build: GraphileBuild.Build,
   scope: GraphileBuild.ScopeObjectFieldsField,
   holder: Need | null,

@@ -16,7 +16,7 @@ interface Change {
  * Sends a batch of pending changes to the active version and to the one being built, then deletes them. Returns the
  * number of documents.
  */
-export async function deliver(work: SearchWork): Promise<number> {
+export async function deliverChanges(work: SearchWork): Promise<number> {
   const readAt = performance.now();
   const { states, changes } = await work.inTenant(async (client) => {
     const { rows } = await client.query<Change>("select * from search_changes($1)", [batchSize]);

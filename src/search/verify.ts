@@ -25,7 +25,7 @@ type InTenant = <T>(effect: Effect<T>) => Promise<T>;
  * Compares the active version with the database in batches while both are in use. Differences are checked again and
  * then queued for delivery.
  */
-export async function verify(
+export async function verifyCollection(
   engine: SearchEngine,
   inTenant: InTenant,
   state: CollectionState & { version: string },

@@ -25,14 +25,14 @@ export interface RunningServer {
 
 /**
  * Starts the server: GraphQL, login, downloads, the assistant and the health checks. The log goes to standard output unless
- * `logTo` is set.
+ * `logDestination` is set.
  * @throws ConfigError when a setting is missing or the database's schema violates a rule
  */
 export async function startServer(
   config: Config,
-  logTo?: DestinationStream,
+  logDestination?: DestinationStream,
 ): Promise<RunningServer> {
-  const log = createLog(config.logLevel, logTo).child({ process: "server" });
+  const log = createLog(config.logLevel, logDestination).child({ process: "server" });
   for (const { name, nearest } of config.unknownSettings)
     log.warn({ name, nearest }, "unknown setting");
   await loadTracing(config.telemetry, "server");

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Constants } from "./constants.ts";
-import type { Get } from "./types.ts";
-import { baseUrl, whole } from "./types.ts";
+import type { GetSetting } from "./types.ts";
+import { baseUrl, integer } from "./types.ts";
 
 /** An amount of money without a sign, such as `2.50`. */
 const amount = z
@@ -52,14 +52,14 @@ export const assistantSettings = {
       "what the answers for one user may cost a day (UTC); an answer that would cost more is cut off, and further questions get 429 until the next day",
   },
   AI_REQUESTS_PER_MINUTE: {
-    schema: whole(1, 10_000),
+    schema: integer(1, 10_000),
     fallback: "20",
     meaning: "questions a minute that one user may ask",
   },
 } as const;
 
 export function assistantConfig(
-  get: Get<typeof assistantSettings>,
+  get: GetSetting<typeof assistantSettings>,
   constants: Constants["assistant"],
 ) {
   // Undefined where the value is wrong, which the report says.

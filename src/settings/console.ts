@@ -1,5 +1,5 @@
 import type { Constants } from "./constants.ts";
-import type { Get } from "./types.ts";
+import type { GetSetting } from "./types.ts";
 import { list } from "./types.ts";
 
 export const consoleSettings = {
@@ -12,7 +12,10 @@ export const consoleSettings = {
   },
 } as const;
 
-export function consoleConfig(get: Get<typeof consoleSettings>, constants: Constants["console"]) {
+export function consoleConfig(
+  get: GetSetting<typeof consoleSettings>,
+  constants: Constants["console"],
+) {
   return { ...constants, imageHosts: get("CONSOLE_IMAGE_HOSTS") };
 }
 

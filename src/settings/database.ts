@@ -1,8 +1,8 @@
 import { resolve } from "node:path";
 import { z } from "zod";
 import type { Constants } from "./constants.ts";
-import type { Get } from "./types.ts";
-import { postgresUrl, whole } from "./types.ts";
+import type { GetSetting } from "./types.ts";
+import { postgresUrl, integer } from "./types.ts";
 
 export const databaseSettings = {
   DATABASE_URL: {
@@ -42,28 +42,28 @@ export const databaseSettings = {
     usedBy: ["migration", "server", "npm start"],
   },
   DATABASE_POOL_SIZE: {
-    schema: whole(1, 500),
+    schema: integer(1, 500),
     fallback: "10",
     meaning:
       "largest number of connections of one server process to the primary, and to the replica",
     usedBy: ["server"],
   },
   DATAPLAN_PG_PREPARED_STATEMENT_CACHE_SIZE: {
-    schema: whole(0, 10_000),
+    schema: integer(0, 10_000),
     fallback: "100",
     meaning:
       "prepared statements on each connection of the server; 0 is required behind PgBouncer in transaction mode, where the login must be `office_server` or one of its pair",
     usedBy: ["server"],
   },
   DATABASE_STATEMENT_TIMEOUT_MS: {
-    schema: whole(100, 600_000),
+    schema: integer(100, 600_000),
     fallback: "15000",
     meaning:
       "milliseconds that an SQL statement of a request may run; a connection that is silent for two seconds longer is closed, and the request gets 503",
     usedBy: ["server"],
   },
   DATABASE_MAINTENANCE_TIMEOUT_MS: {
-    schema: whole(1_000, 604_800_000),
+    schema: integer(1_000, 604_800_000),
     fallback: "3600000",
     meaning:
       "milliseconds that a statement of a migration or of an operator's command may run, such as one that builds an index",
@@ -72,7 +72,7 @@ export const databaseSettings = {
 } as const;
 
 export function databaseConfig(
-  get: Get<typeof databaseSettings>,
+  get: GetSetting<typeof databaseSettings>,
   { schema, replicaWaitMs }: Constants["database"],
 ) {
   const url = get("DATABASE_URL");

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Constants } from "./constants.ts";
-import type { Get, Need } from "./types.ts";
+import type { GetSetting, Need } from "./types.ts";
 import { httpUrl } from "./types.ts";
 
 const guid = z.guid("must be an id such as 12345678-1234-1234-1234-123456789abc");
@@ -56,7 +56,7 @@ export const erpSettings = {
   },
 } as const;
 
-export function erpConfig(get: Get<typeof erpSettings>, constants: Constants["erp"]) {
+export function erpConfig(get: GetSetting<typeof erpSettings>, constants: Constants["erp"]) {
   const baseUrl = get("ERP_BASE_URL");
   const tenantId = get("ERP_TENANT_ID");
   const defaultToken =

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import type { Get } from "./types.ts";
-import { whole } from "./types.ts";
+import type { GetSetting } from "./types.ts";
+import { integer } from "./types.ts";
 
 const timeZone = z
   .string()
@@ -12,7 +12,7 @@ const timeZone = z
 /** When orders are imported from the ERP. */
 export const erpImportSettings = {
   ERP_IMPORT_INTERVAL_MINUTES: {
-    schema: whole(1, 1_440),
+    schema: integer(1, 1_440),
     fallback: "5",
     meaning: "minutes between two imports of changes from the ERP",
   },
@@ -24,6 +24,6 @@ export const erpImportSettings = {
   },
 } as const;
 
-export function erpImportConfig(get: Get<typeof erpImportSettings>) {
+export function erpImportConfig(get: GetSetting<typeof erpImportSettings>) {
   return { minutes: get("ERP_IMPORT_INTERVAL_MINUTES"), timeZone: get("ERP_TIME_ZONE") };
 }

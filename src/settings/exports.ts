@@ -1,22 +1,22 @@
 import type { Constants } from "./constants.ts";
-import type { Get } from "./types.ts";
-import { list, whole } from "./types.ts";
+import type { GetSetting } from "./types.ts";
+import { list, integer } from "./types.ts";
 
 export const exportSettings = {
   EXPORT_MAX_PRODUCTS: {
-    schema: whole(1, 1_000_000),
+    schema: integer(1, 1_000_000),
     fallback: "50000",
     meaning: "largest number of rows in one export",
     usedBy: ["server", "worker"],
   },
   EXPORT_CONCURRENCY: {
-    schema: whole(1, 100),
+    schema: integer(1, 100),
     fallback: "3",
     meaning:
       "exports that run at the same time in all workers together; less than WORKER_CONCURRENCY leaves a single worker room for other jobs",
   },
   EXPORT_RETENTION_DAYS: {
-    schema: whole(1, 365),
+    schema: integer(1, 365),
     fallback: "7",
     meaning: "days after which the file of an export is deleted",
   },
@@ -28,7 +28,10 @@ export const exportSettings = {
   },
 } as const;
 
-export function exportsConfig(get: Get<typeof exportSettings>, constants: Constants["exports"]) {
+export function exportsConfig(
+  get: GetSetting<typeof exportSettings>,
+  constants: Constants["exports"],
+) {
   return {
     ...constants,
     maxProducts: get("EXPORT_MAX_PRODUCTS"),

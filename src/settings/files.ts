@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Constants } from "./constants.ts";
-import type { Get, Need } from "./types.ts";
+import type { GetSetting, Need } from "./types.ts";
 import { httpUrl } from "./types.ts";
 
 /** The object store for files, with the API of S3. */
@@ -44,7 +44,7 @@ export const fileSettings = {
   },
 } as const;
 
-export function filesConfig(get: Get<typeof fileSettings>, constants: Constants["files"]) {
+export function filesConfig(get: GetSetting<typeof fileSettings>, constants: Constants["files"]) {
   const endpoint = get("S3_ENDPOINT");
   return {
     ...constants,

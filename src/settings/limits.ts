@@ -1,10 +1,10 @@
 import { z } from "zod";
 import type { Constants } from "./constants.ts";
-import type { Get } from "./types.ts";
-import { whole } from "./types.ts";
+import type { GetSetting } from "./types.ts";
+import { integer } from "./types.ts";
 
 const rate = (most: number) =>
-  z.union([z.literal("off").transform(() => null), whole(1, most)], {
+  z.union([z.literal("off").transform(() => null), integer(1, most)], {
     error: `must be from 1 to ${most}, or off`,
   });
 
@@ -23,19 +23,19 @@ export const limitSettings = {
       "estimated nodes a minute that one principal may request from one server process, or `off`",
   },
   MAX_CONCURRENT_REQUESTS: {
-    schema: whole(1, 10_000),
+    schema: integer(1, 10_000),
     fallback: "40",
     meaning:
       "GraphQL requests that one server process executes at the same time; more than DATABASE_POOL_SIZE, since not all of them use the database at once",
   },
   MAX_QUEUED_REQUESTS: {
-    schema: whole(0, 100_000),
+    schema: integer(0, 100_000),
     fallback: "40",
     meaning:
       "GraphQL requests that wait in one server process; further ones get 503 with Retry-After at once",
   },
   LOGIN_ATTEMPTS_PER_MINUTE: {
-    schema: whole(1, 100_000),
+    schema: integer(1, 100_000),
     fallback: undefined,
     defaultNote: "`30` in production, `3000` outside it",
     meaning:
@@ -44,7 +44,7 @@ export const limitSettings = {
 } as const;
 
 export function limitsConfig(
-  get: Get<typeof limitSettings>,
+  get: GetSetting<typeof limitSettings>,
   constants: Constants["limits"],
   production: boolean,
 ) {
@@ -58,7 +58,7 @@ export function limitsConfig(
 }
 
 /** The bounds of admission control in one server process. */
-export function loadConfig(get: Get<typeof limitSettings>, constants: Constants["load"]) {
+export function loadConfig(get: GetSetting<typeof limitSettings>, constants: Constants["load"]) {
   return {
     ...constants,
     atOnce: get("MAX_CONCURRENT_REQUESTS"),

@@ -1,17 +1,17 @@
 import { providersSchema } from "./oidcProviders.ts";
 import { isReturnPrefix } from "./returnAddress.ts";
 import type { Constants } from "./constants.ts";
-import type { Get, Need } from "./types.ts";
-import { list, whole } from "./types.ts";
+import type { GetSetting, Need } from "./types.ts";
+import { list, integer } from "./types.ts";
 
 export const loginSettings = {
   SESSION_IDLE_HOURS: {
-    schema: whole(1, 720),
+    schema: integer(1, 720),
     fallback: "24",
     meaning: "hours without a request after which a session ends",
   },
   SESSION_MAX_DAYS: {
-    schema: whole(1, 365),
+    schema: integer(1, 365),
     fallback: "14",
     meaning: "days after which a session ends in any case",
   },
@@ -32,11 +32,11 @@ export const loginSettings = {
   },
 } as const;
 
-export function sessionConfig(get: Get<typeof loginSettings>) {
+export function sessionConfig(get: GetSetting<typeof loginSettings>) {
   return { idleHours: get("SESSION_IDLE_HOURS"), maxDays: get("SESSION_MAX_DAYS") };
 }
 
-export function loginConfig(get: Get<typeof loginSettings>, constants: Constants["login"]) {
+export function loginConfig(get: GetSetting<typeof loginSettings>, constants: Constants["login"]) {
   return {
     ...constants,
     providers: get("OIDC_PROVIDERS") ?? [],

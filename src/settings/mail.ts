@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Constants } from "./constants.ts";
-import type { Get, Need } from "./types.ts";
+import type { GetSetting, Need } from "./types.ts";
 import { httpUrl } from "./types.ts";
 
 const smtpUrl = z
@@ -43,7 +43,7 @@ export const mailSettings = {
   },
 } as const;
 
-export function mailConfig(get: Get<typeof mailSettings>, constants: Constants["mail"]) {
+export function mailConfig(get: GetSetting<typeof mailSettings>, constants: Constants["mail"]) {
   return { ...constants, smtpUrl: get("SMTP_URL"), from: get("MAIL_FROM") };
 }
 

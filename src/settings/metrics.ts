@@ -1,8 +1,8 @@
 import { z } from "zod";
-import type { Get } from "./types.ts";
-import { whole } from "./types.ts";
+import type { GetSetting } from "./types.ts";
+import { integer } from "./types.ts";
 
-const port = z.union([z.literal("off").transform(() => null), whole(0, 65_534)], {
+const port = z.union([z.literal("off").transform(() => null), integer(0, 65_534)], {
   error: "must be a port from 0 to 65534, or off",
 });
 
@@ -22,7 +22,7 @@ export const metricsSettings = {
   },
 } as const;
 
-export function metricsConfig(get: Get<typeof metricsSettings>) {
+export function metricsConfig(get: GetSetting<typeof metricsSettings>) {
   const port = get("METRICS_PORT");
   return {
     port,

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { z } from "zod";
-import type { Get } from "./types.ts";
+import type { GetSetting } from "./types.ts";
 
 /** Persisted GraphQL documents, and whether others are executed. */
 export const persistedOperationSettings = {
@@ -18,7 +18,7 @@ export const persistedOperationSettings = {
   },
 } as const;
 
-export function persistedOperationsConfig(get: Get<typeof persistedOperationSettings>) {
+export function persistedOperationsConfig(get: GetSetting<typeof persistedOperationSettings>) {
   const place = get("PERSISTED_OPERATIONS");
   const mode = get("PERSISTED_OPERATIONS_MODE");
   return { place: place === undefined ? undefined : resolve(place), mode };

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Constants } from "./constants.ts";
-import type { Get, Need } from "./types.ts";
+import type { GetSetting, Need } from "./types.ts";
 
 /** The address of a search server, as Typesense clients take it. */
 export interface SearchNode {
@@ -65,7 +65,10 @@ export const searchSettings = {
   },
 } as const;
 
-export function searchConfig(get: Get<typeof searchSettings>, constants: Constants["search"]) {
+export function searchConfig(
+  get: GetSetting<typeof searchSettings>,
+  constants: Constants["search"],
+) {
   const nodes = get("TYPESENSE_URL");
   return {
     ...constants,

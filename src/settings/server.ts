@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { z } from "zod";
-import type { Get } from "./types.ts";
-import { baseUrl, flag, list, whole } from "./types.ts";
+import type { GetSetting } from "./types.ts";
+import { baseUrl, flag, list, integer } from "./types.ts";
 
 /** The process and its addresses. */
 export const serverSettings = {
@@ -20,7 +20,7 @@ export const serverSettings = {
       "address that the server listens on; outside production an address other than a loopback one lets everyone on the network log in as any user",
   },
   PORT: {
-    schema: whole(0, 65535),
+    schema: integer(0, 65535),
     fallback: "4000",
     meaning: "port of the server; 0 takes a free port",
   },
@@ -48,7 +48,7 @@ export const serverSettings = {
     usedBy: ["server", "worker"],
   },
   TRUSTED_PROXIES: {
-    schema: whole(0, 10),
+    schema: integer(0, 10),
     fallback: "0",
     meaning: "number of proxies before the server whose `X-Forwarded-For` is trusted",
   },
@@ -64,13 +64,13 @@ export const serverSettings = {
       "allows isolated test runs by the header `X-Test-run-id`, and `cleanupTestRun`; refused in production",
   },
   SHUTDOWN_TIMEOUT_SECONDS: {
-    schema: whole(1, 600),
+    schema: integer(1, 600),
     fallback: "20",
     meaning: "seconds that requests and jobs have to finish after SIGTERM",
     usedBy: ["server", "worker"],
   },
   SHUTDOWN_DELAY_MS: {
-    schema: whole(0, 120_000),
+    schema: integer(0, 120_000),
     fallback: undefined,
     meaning:
       "milliseconds that a server continues to accept requests after SIGTERM while `/readyz` answers 503, so that load balancers remove it before its port closes; part of SHUTDOWN_TIMEOUT_SECONDS and less than it",
@@ -78,7 +78,7 @@ export const serverSettings = {
   },
 } as const;
 
-export function serverConfig(get: Get<typeof serverSettings>) {
+export function serverConfig(get: GetSetting<typeof serverSettings>) {
   const production = get("NODE_ENV") === "production";
   const shutdownSeconds = get("SHUTDOWN_TIMEOUT_SECONDS");
   return {

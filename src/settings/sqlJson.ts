@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Get } from "./types.ts";
+import type { GetSetting } from "./types.ts";
 
 /** Whether reads are answered by one SQL statement where possible. */
 export const sqlJsonSettings = {
@@ -13,7 +13,7 @@ export const sqlJsonSettings = {
   },
 } as const;
 
-export function sqlJsonConfig(get: Get<typeof sqlJsonSettings>) {
+export function sqlJsonConfig(get: GetSetting<typeof sqlJsonSettings>) {
   return get("SQL_JSON");
 }
 

@@ -1,4 +1,4 @@
-import type { Get } from "./types.ts";
+import type { GetSetting } from "./types.ts";
 import { baseUrl } from "./types.ts";
 
 export const telemetrySettings = {
@@ -10,7 +10,7 @@ export const telemetrySettings = {
   },
 } as const;
 
-export function telemetryConfig(get: Get<typeof telemetrySettings>) {
+export function telemetryConfig(get: GetSetting<typeof telemetrySettings>) {
   return { endpoint: get("OTEL_EXPORTER_OTLP_ENDPOINT") };
 }
 

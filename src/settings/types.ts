@@ -25,13 +25,13 @@ export interface SettingGroup {
 }
 
 /** The parsed value of a setting; undefined only where it has no default. */
-export type Value<S extends Setting> =
+export type SettingValue<S extends Setting> =
   z.output<S["schema"]> | (S["fallback"] extends string ? never : undefined);
 
 /** Reads one of the settings in `Table`. */
-export type Get<Table extends Record<string, Setting>> = <K extends keyof Table & string>(
+export type GetSetting<Table extends Record<string, Setting>> = <K extends keyof Table & string>(
   key: K,
-) => Value<Table[K]>;
+) => SettingValue<Table[K]>;
 
 /** The processes whose required settings are checked at the start. */
 export type ProcessRole = "server" | "worker";
@@ -48,7 +48,7 @@ export interface Need {
 export const flag = z
   .enum(["true", "false"], { error: "must be true or false" })
   .transform((v) => v === "true");
-export const whole = (min: number, max: number) =>
+export const integer = (min: number, max: number) =>
   z
     .string()
     .regex(/^\d+$/, "must be a whole number")

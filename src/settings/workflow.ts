@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Constants } from "./constants.ts";
-import type { Get, Need } from "./types.ts";
+import type { GetSetting, Need } from "./types.ts";
 import { httpUrl, list } from "./types.ts";
 
 // 24 to 64 random bytes in base64, as the Standard Webhooks specification requires.
@@ -44,7 +44,7 @@ export const workflowSettings = {
 } as const;
 
 export function workflowConfig(
-  get: Get<typeof workflowSettings>,
+  get: GetSetting<typeof workflowSettings>,
   constants: Constants["workflow"],
 ) {
   return {

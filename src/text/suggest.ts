@@ -1,5 +1,5 @@
 /** Longer names are not compared by edit distance, which is quadratic. */
-const LONGEST_COMPARED = 64;
+const MAX_COMPARED_LENGTH = 64;
 
 /**
  * The known names most similar to `name`, best first, at most `max`: equal but for case, last part of a dotted name,
@@ -33,7 +33,7 @@ function scoreOf(wanted: string, candidate: string): number | null {
   if (candidate.startsWith(wanted)) return 0.5;
   const longest = Math.max(wanted.length, candidate.length);
   const allowed = Math.max(1, Math.floor(Math.min(wanted.length, candidate.length) * 0.4));
-  if (longest > LONGEST_COMPARED) return null;
+  if (longest > MAX_COMPARED_LENGTH) return null;
   if (Math.abs(wanted.length - candidate.length) > allowed) return null;
   const distance = editDistance(wanted, candidate);
   return distance <= allowed ? distance : null;

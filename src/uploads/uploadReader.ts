@@ -31,9 +31,9 @@ export interface UploadReader extends Tasks {
 }
 
 /** Files that wait for a thread. */
-const QUEUE = 16;
+const MAX_QUEUED_FILES = 16;
 /** An idle thread ends after this time, in milliseconds. */
-const IDLE = 60_000;
+const IDLE_TIMEOUT_MS = 60_000;
 
 const busy = ["UNAVAILABLE", "The server reads too many files: try again in a moment"] as const;
 const refusals = {
@@ -51,12 +51,12 @@ export function makeUploadReader(
   { registry, log }: { registry: Registry; log: Logger },
 ): UploadReader {
   // The queue is here and not in the pool: the time-out of a file starts when a thread takes it.
-  const turns = bulkhead(threads, QUEUE);
+  const turns = bulkhead(threads, MAX_QUEUED_FILES);
   const pool = new Piscina({
     filename: fileURLToPath(new URL("uploadTasks.ts", import.meta.url)),
     minThreads: 0,
     maxThreads: threads,
-    idleTimeout: IDLE,
+    idleTimeout: IDLE_TIMEOUT_MS,
     resourceLimits: { maxOldGenerationSizeMb: memoryMb },
     // With atomics a thread blocks its event loop between tasks, and handles that a task left open are not closed.
     atomics: "disabled",
@@ -78,12 +78,12 @@ export function makeUploadReader(
     let isLate = false;
     const patience = setTimeout(() => {
       isLate = true;
-      late.reject(new WaitedError());
+      late.reject(new QueueTimeoutError());
     }, waitMs);
     let signal: AbortSignal | undefined;
     const work = async (): Promise<Result> => {
       clearTimeout(patience);
-      if (isLate) throw new WaitedError();
+      if (isLate) throw new QueueTimeoutError();
       signal = AbortSignal.timeout(timeoutMs);
       return pool.run(input, { name, signal }) as Promise<Result>;
     };
@@ -108,13 +108,13 @@ export function makeUploadReader(
   };
 }
 
-class WaitedError extends Error {
-  override name = "WaitedError";
+class QueueTimeoutError extends Error {
+  override name = "QueueTimeoutError";
 }
 
 function reasonOf(error: unknown, signal: AbortSignal | undefined): Refusal {
   if (error instanceof BulkheadRejectedError) return "full";
-  if (error instanceof WaitedError) return "waited";
+  if (error instanceof QueueTimeoutError) return "waited";
   if (signal?.aborted === true) return "slow";
   const { code } = error as { code?: unknown };
   return code === "ERR_WORKER_OUT_OF_MEMORY" ? "memory" : "broken";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { followedVersion } from "../../dev/emulators/searchEngine.ts";
+import { emulatedVersion } from "../../dev/emulators/searchEngine.ts";
 import { type Outside, startOutside } from "../helpers/outside.ts";
 import { runCommand } from "../helpers/commands/run.ts";
 
@@ -18,7 +18,7 @@ test("npm run doctor checks every external system and leaves nothing behind", as
     "files (S3_BUCKET back-office): a file was written, read and removed",
     "files (S3_BUCKET back-office): a signed link works",
     `search engine ${outside.env["TYPESENSE_PUBLIC_URL"]}: is healthy`,
-    `search engine ${outside.env["TYPESENSE_URL"]}: version ${followedVersion}`,
+    `search engine ${outside.env["TYPESENSE_URL"]}: version ${emulatedVersion}`,
     "TYPESENSE_API_KEY: may list collections and create keys",
     'ERP: allows to read company "',
     "product-sync workflow: is reachable",

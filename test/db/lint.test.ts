@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "@jest/globals";
-import { factsAfter, lintFolder, lintMigration } from "../../db/lint/lint.ts";
+import { schemaAfter, lintFolder, lintMigration } from "../../db/lint/lint.ts";
 import { lintNames } from "../../db/lint/names.ts";
 import { rules } from "../../db/lint/rules.ts";
 import { bad, good } from "../helpers/db/lintCases.ts";
@@ -11,7 +11,7 @@ const lint = (sql: string, earlier: string[] = []) =>
   lintMigration(
     "0009_case.sql",
     sql,
-    earlier.reduce((known, before) => factsAfter(before, known), factsAfter("")),
+    earlier.reduce((known, before) => schemaAfter(before, known), schemaAfter("")),
   );
 const brief = (sql: string, earlier?: string[]) =>
   lint(sql, earlier).map(({ rule, line }) => `${rule}:${line}`);

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { ConfigError, readConfig } from "../../src/config.ts";
 import { startIdentityProvider } from "../../dev/emulators/identityProvider.ts";
-import { keepPort } from "../../dev/emulators/keepPort.ts";
+import { startOnPreviousPort } from "../../dev/emulators/startOnPreviousPort.ts";
 import { compileCache } from "../helpers/environment.ts";
 
 const provider = {
@@ -100,7 +100,7 @@ describe("the identity provider emulator", () => {
     const dataDir = await mkdtemp(join(tmpdir(), "identity-"));
     const log: string[] = [];
     const keep = () =>
-      keepPort({
+      startOnPreviousPort({
         dataDir,
         log: (line) => log.push(line),
         start: (port) => startIdentityProvider({ port }),

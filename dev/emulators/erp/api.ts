@@ -13,7 +13,7 @@ export interface Page {
 }
 
 // The documented maximum of the online service (Server-Driven-Paging-in-OData-Web-Services.md).
-const largestPage = 20_000;
+const maxPageSize = 20_000;
 
 /** Runs a GET of an entity set, as Business Central's API v2.0 does. */
 export function readSet(world: World, set: string, url: URL, prefer: string | undefined): Page {
@@ -27,8 +27,8 @@ export function readSet(world: World, set: string, url: URL, prefer: string | un
   const query = readQuery(url.searchParams);
   if (query.lines !== null && set !== "salesOrders")
     throw new ApiProblem(400, "BadRequest", "Could not find the property to expand.");
-  const preferred = Number(/odata\.maxpagesize=(\d+)/.exec(prefer ?? "")?.[1] ?? largestPage);
-  const pageSize = Math.max(1, Math.min(preferred, largestPage));
+  const preferred = Number(/odata\.maxpagesize=(\d+)/.exec(prefer ?? "")?.[1] ?? maxPageSize);
+  const pageSize = Math.max(1, Math.min(preferred, maxPageSize));
   const { entries, more } = runQuery(table, query, pageSize);
   const page: Page = {
     "@odata.context": `${url.origin}${url.pathname.replace(/companies\(.*$/, "")}$metadata#${set}`,

@@ -76,15 +76,15 @@ export function fieldsOf(filter: Filter): string[] {
 }
 
 /** The comparisons that every match must satisfy. */
-export function required(filter: Filter): Comparison[] {
-  if ("and" in filter) return filter.and.flatMap(required);
+export function requiredComparisons(filter: Filter): Comparison[] {
+  if ("and" in filter) return filter.and.flatMap(requiredComparisons);
   return "or" in filter ? [] : [filter];
 }
 
 /** Whether a record matches the filter. */
-export function passes(filter: Filter, valueOf: (field: string) => Json): boolean {
-  if ("and" in filter) return filter.and.every((part) => passes(part, valueOf));
-  if ("or" in filter) return filter.or.some((part) => passes(part, valueOf));
+export function matchesFilter(filter: Filter, valueOf: (field: string) => Json): boolean {
+  if ("and" in filter) return filter.and.every((part) => matchesFilter(part, valueOf));
+  if ("or" in filter) return filter.or.some((part) => matchesFilter(part, valueOf));
   const order = compareValues(valueOf(filter.field), filter.value);
   switch (filter.operator) {
     case "eq":

@@ -1,4 +1,4 @@
-import type { Catalogue } from "./catalogue.ts";
+import type { MasterData } from "./masterData.ts";
 import { codeId, locations, shipmentMethods, taxes } from "./codes.ts";
 import type { Random } from "./random.ts";
 import { idOf, noId, randomOf } from "./random.ts";
@@ -36,18 +36,19 @@ const deposit = { lineType: "Account", lineObjectNumber: "2450", description: "P
 const dayMs = 86_400_000;
 
 /** Generates an order with its lines, as the API shows it. The same spec gives the same order. */
-export function makeOrder(catalogue: Catalogue, seed: string, spec: OrderSpec): Row {
+export function makeOrder(masterData: MasterData, seed: string, spec: OrderSpec): Row {
   const { index, number, placedAt, fault } = spec;
   const random = randomOf(seed, "order", index);
-  const customerIndex = customerOf(catalogue, random, spec);
-  const customer = catalogue.customer(customerIndex);
+  const customerIndex = customerOf(masterData, random, spec);
+  const customer = masterData.customer(customerIndex);
   const abroad = customer["country"] !== "DK";
-  const lines = makeLines(catalogue, random, spec, abroad ? "EU0" : "MOMS25");
+  const lines = makeLines(masterData, random, spec, abroad ? "EU0" : "MOMS25");
   const net = sum(lines, "amountExcludingTax");
   const tax = sum(lines, "totalTaxAmount");
   const id = idOf(seed, "order", number);
   const address = addressOf(customer, fault);
-  const shipment = fault === "shipping_method.unmapped" ? "BIKE" : usual(random, shipmentMethods);
+  const shipment =
+    fault === "shipping_method.unmapped" ? "BIKE" : mappedCode(random, shipmentMethods);
   const shipped = random.once(4);
   for (const line of lines) {
     line["documentId"] = id;
@@ -98,19 +99,19 @@ export function makeOrder(catalogue: Catalogue, seed: string, spec: OrderSpec): 
   };
 }
 
-function customerOf(catalogue: Catalogue, random: Random, spec: OrderSpec): number {
+function customerOf(masterData: MasterData, random: Random, spec: OrderSpec): number {
   if (spec.replaces !== undefined) return spec.replaces.customer;
-  return spec.fault === "payment_method.unmapped" ? 0 : catalogue.someCustomer(random);
+  return spec.fault === "payment_method.unmapped" ? 0 : masterData.someCustomer(random);
 }
 
 function makeLines(
-  catalogue: Catalogue,
+  masterData: MasterData,
   random: Random,
   { index, number, fault }: OrderSpec,
   usualTax: keyof typeof taxes,
 ): Row[] {
   const lines: Row[] = [];
-  const location = fault === "warehouse.unmapped" ? "POPUP" : usual(random, locations);
+  const location = fault === "warehouse.unmapped" ? "POPUP" : mappedCode(random, locations);
   const taxCode = fault === "vat_code.unmapped" ? "MOMS12" : usualTax;
   const add = (line: Row & { quantity: number; unitPrice: number }) => {
     const sequence = (lines.length + 1) * 10_000;
@@ -119,7 +120,7 @@ function makeLines(
   const count = 1 + random.below(5);
   for (let place = 0; place < count; place++) {
     const faulty = place === 0 ? fault : null;
-    const item = catalogue.item(faulty === "line_kind.unmapped" ? 0 : catalogue.someItem(random));
+    const item = masterData.item(faulty === "line_kind.unmapped" ? 0 : masterData.someItem(random));
     const missing = faulty === "product.missing";
     add({
       itemId: missing ? noId : (item["id"] ?? noId),
@@ -191,7 +192,7 @@ function completeLine(
 }
 
 /** A random code of a list, except the last one, which has no mapping. */
-function usual(random: Random, codes: readonly { code: string }[]): string {
+function mappedCode(random: Random, codes: readonly { code: string }[]): string {
   return codes[random.below(codes.length - 1)]?.code ?? "";
 }
 

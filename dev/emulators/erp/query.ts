@@ -1,5 +1,11 @@
 import type { Filter } from "./filter.ts";
-import { compareValues, fieldsOf, parseFilter, passes, required } from "./filter.ts";
+import {
+  compareValues,
+  fieldsOf,
+  parseFilter,
+  matchesFilter,
+  requiredComparisons,
+} from "./filter.ts";
 import { ApiProblem } from "./problem.ts";
 import type { Entry, Json, Row, Table } from "./table.ts";
 import { firstAtLeast } from "./table.ts";
@@ -114,17 +120,18 @@ function* matching(table: Table, { filter }: Query, down: boolean): Generator<En
   const all =
     numbers === null ? table.entries() : numbers.flatMap((number) => table.find(number) ?? []);
   if (numbers !== null || down) {
-    for (const entry of down ? all.toReversed() : all) if (fits(table, filter, entry)) yield entry;
+    for (const entry of down ? all.toReversed() : all)
+      if (isMatch(table, filter, entry)) yield entry;
     return;
   }
-  const times = filter === null ? [] : required(filter).filter(isTime);
+  const times = filter === null ? [] : requiredComparisons(filter).filter(isTime);
   const from = times.filter(({ operator }) => operator.startsWith("g")).map(instantOf);
   const to = times.filter(({ operator }) => operator.startsWith("l")).map(instantOf);
   const start = firstAtLeast(all, { modified: Math.max(...from, -8.64e15), key: "" });
   for (let place = start; place < all.length; place++) {
     const entry = all[place];
     if (entry === undefined || to.some((end) => entry.modified > end)) return;
-    if (fits(table, filter, entry)) yield entry;
+    if (isMatch(table, filter, entry)) yield entry;
   }
 }
 
@@ -142,8 +149,8 @@ function numbersIn(filter: Filter): string[] | null {
   return numbers.length === parts.length ? [...new Set(numbers)] : null;
 }
 
-function fits(table: Table, filter: Filter | null, entry: Entry): boolean {
-  return filter === null || passes(filter, (field) => valueOf(table, entry, field));
+function isMatch(table: Table, filter: Filter | null, entry: Entry): boolean {
+  return filter === null || matchesFilter(filter, (field) => valueOf(table, entry, field));
 }
 
 function valueOf(table: Table, entry: Entry, field: string): Json {
@@ -166,11 +173,11 @@ function checkFields(row: Row, fields: readonly string[]): void {
 /** Returns the selected properties of a record. */
 export function project(row: Row, { select, lines }: Pick<Query, "select" | "lines">): Row {
   const { salesOrderLines, ...own } = row;
-  const shown = chosen(own, select);
+  const shown = pickProperties(own, select);
   if (lines !== null && Array.isArray(salesOrderLines))
     shown["salesOrderLines"] = salesOrderLines.map((line) =>
       line !== null && typeof line === "object" && !Array.isArray(line)
-        ? chosen(line, lines.length > 0 ? lines : null)
+        ? pickProperties(line, lines.length > 0 ? lines : null)
         : line,
     );
   // A test may have replaced the list by another value, which is shown unchanged.
@@ -178,7 +185,7 @@ export function project(row: Row, { select, lines }: Pick<Query, "select" | "lin
   return shown;
 }
 
-function chosen(row: Row, select: readonly string[] | null): Row {
+function pickProperties(row: Row, select: readonly string[] | null): Row {
   if (select === null) return { ...row };
   const shown: Row = {};
   const etag = row["@odata.etag"];

@@ -1,4 +1,4 @@
-import { makeCatalogue } from "./catalogue.ts";
+import { makeMasterData } from "./masterData.ts";
 import { codeSets, localCurrency } from "./codes.ts";
 import type { OrderFault } from "./orderMaker.ts";
 import { makeOrder, orderFaults } from "./orderMaker.ts";
@@ -42,7 +42,7 @@ const orderNumber = (index: number) => `S-ORD${100_001 + index}`;
 
 export function makeWorld(options: WorldOptions): World {
   const { seed, orders, customers, items, faultEvery } = options;
-  const catalogue = makeCatalogue(seed, { customers, items });
+  const masterData = makeMasterData(seed, { customers, items });
   const spread = (count: number) => (index: number) =>
     lastChange - Math.floor(((count - 1 - index) * historyMs) / Math.max(count, 1));
   let skewMs = 0;
@@ -50,7 +50,7 @@ export function makeWorld(options: WorldOptions): World {
   const now = () => Date.now() + skewMs;
 
   /** The customer of a generated order without a fault. An order that replaces it has the same customer. */
-  const customerOf = (index: number) => catalogue.someCustomer(randomOf(seed, "order", index));
+  const customerOf = (index: number) => masterData.someCustomer(randomOf(seed, "order", index));
   const replacedBy = (index: number) => {
     const number = orderNumber(index - 1);
     return index === 0 ? undefined : { number, customer: customerOf(index - 1) };
@@ -61,7 +61,7 @@ export function makeWorld(options: WorldOptions): World {
   };
   const order = (index: number, fault: OrderFault | null, placedAt: number) => {
     const replaces = fault === "superseding" ? replacedBy(index) : undefined;
-    return makeOrder(catalogue, seed, {
+    return makeOrder(masterData, seed, {
       ...{ index, number: orderNumber(index), placedAt, fault },
       ...(replaces === undefined ? {} : { replaces }),
     });
@@ -80,15 +80,15 @@ export function makeWorld(options: WorldOptions): World {
     salesInvoices,
     customers: makeTable({
       count: customers,
-      keyAt: catalogue.customerNumber,
+      keyAt: masterData.customerNumber,
       modifiedAt: spread(customers),
-      make: catalogue.customer,
+      make: masterData.customer,
     }),
     items: makeTable({
       count: items,
-      keyAt: catalogue.itemNumber,
+      keyAt: masterData.itemNumber,
       modifiedAt: spread(items),
-      make: catalogue.item,
+      make: masterData.item,
     }),
     companyInformation: listOf([companyInformation(seed)]),
   };

@@ -7,8 +7,8 @@ import { EngineProblem } from "./problem.ts";
 import type { TextMatch } from "./ranking.ts";
 import type { Schema } from "./schema.ts";
 import { isStringField } from "./schema.ts";
-import { makeStored } from "./stored.ts";
-import type { Stored } from "./stored.ts";
+import { makeStoredDocument } from "./storedDocument.ts";
+import type { StoredDocument } from "./storedDocument.ts";
 import { TextIndex } from "./textIndex.ts";
 import type { TextQuery } from "./textQuery.ts";
 import { makeTokeniser } from "./tokens.ts";
@@ -33,8 +33,8 @@ export class Collection {
   /** In seconds since 1970. */
   readonly createdAt: number;
   readonly tokeniser: Tokeniser;
-  readonly #byId = new Map<string, Stored>();
-  readonly #byNumber = new Map<number, Stored>();
+  readonly #byId = new Map<string, StoredDocument>();
+  readonly #byNumber = new Map<number, StoredDocument>();
   readonly #text: TextIndex;
   #next = 0;
 
@@ -50,24 +50,24 @@ export class Collection {
     return this.#byId.size;
   }
 
-  all(): IterableIterator<Stored> {
+  all(): IterableIterator<StoredDocument> {
     return this.#byNumber.values();
   }
 
   /** @throws EngineProblem when the id does not exist */
-  get(id: string): Stored {
+  get(id: string): StoredDocument {
     const stored = this.#byId.get(id);
     if (stored === undefined)
       throw new EngineProblem(404, `Could not find a document with id: ${id}`);
     return stored;
   }
 
-  findText(query: TextQuery): Map<Stored, TextMatch> {
+  findText(query: TextQuery): Map<StoredDocument, TextMatch> {
     return this.#text.find(query, this.#byNumber);
   }
 
   /** @throws EngineProblem when the filter is invalid */
-  filter(text: string, checkNames = true): Stored[] {
+  filter(text: string, checkNames = true): StoredDocument[] {
     const { schema, tokeniser } = this;
     const accept: Accept = parseFilter(text, { schema, tokeniser, checkNames });
     return [...this.all()].filter(accept);
@@ -77,7 +77,7 @@ export class Collection {
    * Adds or changes a document.
    * @throws EngineProblem when it does not fit the schema, or when the action does not allow the write
    */
-  write({ document: given, action, dirty, id: named }: Write): Stored {
+  write({ document: given, action, dirty, id: named }: Write): StoredDocument {
     const id = this.#idOf(given, action, named);
     const known = this.#byId.get(id);
     if (known !== undefined && action === "create")
@@ -92,8 +92,8 @@ export class Collection {
   }
 
   /** Stores a document without checks. `number` is its position in the order of insertion. */
-  put(number: number, document: JsonObject & { id: string }): Stored {
-    const stored = makeStored(this.schema, this.tokeniser, number, document);
+  put(number: number, document: JsonObject & { id: string }): StoredDocument {
+    const stored = makeStoredDocument(this.schema, this.tokeniser, number, document);
     const known = this.#byId.get(document.id);
     if (known !== undefined) this.#text.remove(known);
     this.#text.add(stored);
@@ -104,7 +104,7 @@ export class Collection {
   }
 
   /** @throws EngineProblem when the id does not exist */
-  remove(id: string): Stored {
+  remove(id: string): StoredDocument {
     const stored = this.get(id);
     this.#text.remove(stored);
     this.#byId.delete(id);

@@ -8,9 +8,9 @@ import { created, ok } from "./exchange.ts";
 import { pickFields } from "./pickFields.ts";
 import { EngineProblem, isObject, parseObject } from "./problem.ts";
 import type { JsonObject } from "./problem.ts";
-import { names } from "./searchParameters.ts";
+import { splitNames } from "./searchParameters.ts";
 import { search } from "./search.ts";
-import type { Stored } from "./stored.ts";
+import type { StoredDocument } from "./storedDocument.ts";
 
 type Handler = (engine: Engine, exchange: Exchange) => Answer | Promise<Answer>;
 
@@ -45,7 +45,7 @@ export const updateDocument: Handler = (engine, exchange) => {
 export const getDocument: Handler = (engine, exchange) => {
   const { document } = collectionOf(engine, exchange).get(exchange.path.id ?? "");
   const { include_fields: include, exclude_fields: exclude } = exchange.query;
-  return ok(pickFields(document, names(include), names(exclude)));
+  return ok(pickFields(document, splitNames(include), splitNames(exclude)));
 };
 
 export const removeDocument: Handler = (engine, exchange) => {
@@ -60,7 +60,7 @@ export const removeDocument: Handler = (engine, exchange) => {
   }
 };
 
-const selectDocuments = (collection: Collection, { query }: Exchange): Stored[] => {
+const selectDocuments = (collection: Collection, { query }: Exchange): StoredDocument[] => {
   if (query.filter_by === undefined)
     throw new EngineProblem(400, "Parameter `filter_by` must be provided.");
   // An empty filter selects no document here, but every document in a search.
@@ -96,7 +96,7 @@ export const exportDocuments: Handler = (engine, exchange) => {
   const collection = collectionOf(engine, exchange);
   const { filter_by: filter = "", include_fields, exclude_fields } = exchange.query;
   const checks = exchange.query.validate_field_names !== "false";
-  const [include, exclude] = [names(include_fields), names(exclude_fields)];
+  const [include, exclude] = [splitNames(include_fields), splitNames(exclude_fields)];
   return ok(
     collection
       .filter(filter, checks)
@@ -174,4 +174,4 @@ function parseLine(line: string): JsonObject {
 }
 
 export const searchDocuments: Handler = (engine, exchange) =>
-  ok(search(collectionOf(engine, exchange), exchange.query, exchange.imposed));
+  ok(search(collectionOf(engine, exchange), exchange.query, exchange.embedded));

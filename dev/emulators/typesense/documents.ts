@@ -38,25 +38,27 @@ export function checkDocument(schema: Schema, given: JsonObject, dirty: DirtyVal
         400,
         `Field \`${field.name}\` has been declared in the schema, but is not found in the document.`,
       );
-    const fitting = fit(field, value, dirty);
+    const fitting = fitValue(field, value, dirty);
     if (fitting === undefined) Reflect.deleteProperty(document, field.name);
     else document[field.name] = fitting;
   }
   return document;
 }
 
-function fit(field: Field, value: unknown, dirty: DirtyValues): unknown {
+function fitValue(field: Field, value: unknown, dirty: DirtyValues): unknown {
   const scalar = scalarOf(field);
-  if (!isArrayField(field)) return fitOne(field, scalar, value, dirty);
+  if (!isArrayField(field)) return fitScalar(field, scalar, value, dirty);
   if (Array.isArray(value))
-    return value.map((one) => fitOne(field, scalar, one, dirty)).filter((one) => one !== undefined);
+    return value
+      .map((one) => fitScalar(field, scalar, one, dirty))
+      .filter((one) => one !== undefined);
   const single = dirty.startsWith("coerce") ? coerce(scalar, value) : undefined;
   if (single !== undefined) return [single];
   dropOrRefuse(field, dirty, `Field \`${field.name}\` must be an array.`);
   return undefined;
 }
 
-function fitOne(field: Field, scalar: ScalarType, value: unknown, dirty: DirtyValues): unknown {
+function fitScalar(field: Field, scalar: ScalarType, value: unknown, dirty: DirtyValues): unknown {
   if (isOf(scalar, value)) return value;
   const coerced = dirty.startsWith("coerce") ? coerce(scalar, value) : undefined;
   if (coerced !== undefined) return coerced;

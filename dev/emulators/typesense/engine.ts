@@ -6,7 +6,7 @@ import type { JsonObject } from "./problem.ts";
 import { EngineProblem } from "./problem.ts";
 import { parseSchema } from "./schema.ts";
 import { Store } from "./store.ts";
-import type { Stored } from "./stored.ts";
+import type { StoredDocument } from "./storedDocument.ts";
 
 const loadBatchSize = 500;
 
@@ -79,14 +79,14 @@ export class Engine {
   }
 
   /** @throws EngineProblem when the document does not fit */
-  write(collection: Collection, write: Write): Stored {
+  write(collection: Collection, write: Write): StoredDocument {
     const stored = collection.write(write);
     this.store.saveDocument(collection.schema.name, stored);
     return stored;
   }
 
   /** @throws EngineProblem when there is no such document */
-  remove(collection: Collection, id: string): Stored {
+  remove(collection: Collection, id: string): StoredDocument {
     const stored = collection.remove(id);
     this.store.dropDocument(collection.schema.name, stored);
     return stored;

@@ -6,8 +6,8 @@ export interface Exchange {
   query: Readonly<Record<string, string>>;
   key: string;
   body: string;
-  /** Parameters that the key imposes on the search. */
-  imposed: Readonly<Record<string, unknown>>;
+  /** Search parameters that the key embeds. */
+  embedded: Readonly<Record<string, unknown>>;
 }
 
 export interface Answer {

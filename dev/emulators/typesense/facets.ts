@@ -1,8 +1,8 @@
 import { EngineProblem } from "./problem.ts";
 import type { Field, Schema } from "./schema.ts";
 import { scalarOf } from "./schema.ts";
-import type { Stored } from "./stored.ts";
-import { valuesOf } from "./stored.ts";
+import type { StoredDocument } from "./storedDocument.ts";
+import { valuesOf } from "./storedDocument.ts";
 import type { Tokeniser } from "./tokens.ts";
 
 export interface FacetRequest {
@@ -49,12 +49,12 @@ function parseOrder(option: string | undefined): FacetRequest["order"] {
 }
 
 /** Counts the documents with each value. */
-export function countFacets(found: readonly Stored[], options: FacetOptions): unknown[] {
+export function countFacets(found: readonly StoredDocument[], options: FacetOptions): unknown[] {
   return options.requests.map((request) => countFacet(found, request, options));
 }
 
 function countFacet(
-  found: readonly Stored[],
+  found: readonly StoredDocument[],
   request: FacetRequest,
   options: FacetOptions,
 ): unknown {

@@ -1,11 +1,11 @@
 import { EngineProblem } from "./problem.ts";
 import type { Field, Schema } from "./schema.ts";
 import { isStringField, scalarOf } from "./schema.ts";
-import { type Stored, numbersOf, valuesOf } from "./stored.ts";
+import { type StoredDocument, numbersOf, valuesOf } from "./storedDocument.ts";
 import type { Tokeniser } from "./tokens.ts";
 
 /** Whether a document matches a filter. */
-export type Accept = (stored: Stored) => boolean;
+export type Accept = (stored: StoredDocument) => boolean;
 
 /** The context in which a filter is compiled. */
 export interface FilterContext {

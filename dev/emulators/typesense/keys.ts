@@ -63,7 +63,7 @@ export class Keys {
   }
 
   /**
-   * The search parameters that the key imposes, none for most keys. Null when the key does not allow the access.
+   * The search parameters that the key embeds, none for most keys. Null when the key does not allow the access.
    */
   admit(access: Access): JsonObject | null {
     if (access.key === "") return null;

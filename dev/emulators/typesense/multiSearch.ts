@@ -18,15 +18,15 @@ export function admitSearches(keys: Keys, exchange: Exchange): JsonObject[] | nu
   const searches = readSearches(exchange);
   if (searches === null) return keys.admit({ key: exchange.key, action, collection: "" }) && [];
   if (searches.length === 0) return keys.admit({ key: exchange.key, action, collection: "" }) && [];
-  const imposed: JsonObject[] = [];
+  const embedded: JsonObject[] = [];
   for (const entry of searches) {
     const own = isObject(entry) ? entry["x-typesense-api-key"] : undefined;
     const key = typeof own === "string" ? own : exchange.key;
     const scope = keys.admit({ key, action, collection: collectionOf(entry, exchange) });
     if (scope === null) return null;
-    imposed.push(scope);
+    embedded.push(scope);
   }
-  return imposed;
+  return embedded;
 }
 
 function readSearches({ body }: Exchange): unknown[] | null {
@@ -47,14 +47,14 @@ function collectionOf(entry: unknown, { query }: Exchange): string {
 export function multiSearch(
   engine: Engine,
   exchange: Exchange,
-  imposed: readonly JsonObject[],
+  embedded: readonly JsonObject[],
 ): Answer {
   const body = parseObject(exchange.body);
   const { searches } = body;
   if (!Array.isArray(searches)) throw new EngineProblem(400, "Missing `searches` array.");
   if (body.union === true)
     throw new EngineProblem(400, "`union` is not supported by the Typesense emulator.");
-  const limit = readLimit(imposed[0]?.limit_multi_searches ?? exchange.query.limit_multi_searches);
+  const limit = readLimit(embedded[0]?.limit_multi_searches ?? exchange.query.limit_multi_searches);
   if (searches.length > limit)
     throw new EngineProblem(
       400,
@@ -66,7 +66,7 @@ export function multiSearch(
     const parameters = parametersOf(entry, exchange);
     try {
       const collection = engine.collection(collectionOf(entry, exchange));
-      return search(collection, parameters, imposed[place] ?? {});
+      return search(collection, parameters, embedded[place] ?? {});
     } catch (error) {
       if (!(error instanceof EngineProblem)) throw error;
       return { code: error.status, error: error.message };

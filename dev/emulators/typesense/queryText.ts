@@ -1,5 +1,5 @@
 import type { Accept } from "./filterClause.ts";
-import type { Stored } from "./stored.ts";
+import type { StoredDocument } from "./storedDocument.ts";
 import type { Tokeniser } from "./tokens.ts";
 
 /** The parsed parameter `q`. */
@@ -33,7 +33,11 @@ export function parseQuery(
   return { words, accept: (stored) => tests.every((test) => test(stored)) };
 }
 
-function containsPhrase({ folded }: Stored, fields: readonly string[], phrase: string): boolean {
+function containsPhrase(
+  { folded }: StoredDocument,
+  fields: readonly string[],
+  phrase: string,
+): boolean {
   return fields.some((field) =>
     (folded.get(field) ?? []).some((text) => ` ${text} `.includes(` ${phrase} `)),
   );

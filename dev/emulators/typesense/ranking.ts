@@ -1,5 +1,5 @@
-import type { Stored } from "./stored.ts";
-import type { Meaning, Meanings, TextQuery } from "./textQuery.ts";
+import type { StoredDocument } from "./storedDocument.ts";
+import type { TermMatch, TermMatches, TextQuery } from "./textQuery.ts";
 
 /** How well a document matches the words of a query. */
 export interface TextMatch {
@@ -15,7 +15,7 @@ export interface TextMatch {
 }
 
 interface RankOptions {
-  meanings: Meanings;
+  termMatches: TermMatches;
   /** The words of the query that were searched; others were dropped. */
   words: readonly string[];
   query: TextQuery;
@@ -30,7 +30,7 @@ interface Pattern {
     name: string;
     weight: number;
     /** For each matched word of the query, the matching term with the lowest cost. */
-    meant: readonly Meaning[];
+    matches: readonly TermMatch[];
     cost: number;
   }[];
   wordsMatched: number;
@@ -41,31 +41,33 @@ interface Pattern {
  * Ranks as Typesense does: by the matched words; by the words, typos, word distance and exactness in the best
  * field; by the weight of that field; and by the number of matched fields.
  */
-export function makeRanking(options: RankOptions): (stored: Stored, match: Match) => TextMatch {
+export function makeRanking(
+  options: RankOptions,
+): (stored: StoredDocument, match: Match) => TextMatch {
   const { words, query } = options;
   const patterns = new Map<string, Pattern>();
-  const asked = query.words.join(" ");
+  const queryText = query.words.join(" ");
   return (stored, match) => {
     const signature = JSON.stringify(match);
     let pattern = patterns.get(signature);
     if (pattern === undefined) patterns.set(signature, (pattern = readPattern(match, options)));
     const none = { words: 0, cost: 0, distance: 0, exact: false };
     let best = { score: -1, weight: 0, field: none };
-    for (const { name, weight, meant, cost } of pattern.fields) {
-      const distance = meant.length > 1 ? spread(stored.words.get(name) ?? [], meant) : 0;
+    for (const { name, weight, matches, cost } of pattern.fields) {
+      const distance = matches.length > 1 ? wordDistance(stored.words.get(name) ?? [], matches) : 0;
       const exact =
-        query.preferExact && cost === 0 && stored.folded.get(name)?.includes(asked) === true;
-      const score = weigh([
-        [meant.length, 16],
+        query.preferExact && cost === 0 && stored.folded.get(name)?.includes(queryText) === true;
+      const score = combineScores([
+        [matches.length, 16],
         [255 - Math.min(cost, 255), 256],
         [100 - Math.min(distance, 100), 128],
         [exact ? 1 : 0, 2],
       ]);
       if (score > best.score || (score === best.score && weight > best.weight))
-        best = { score, weight, field: { words: meant.length, cost, distance, exact } };
+        best = { score, weight, field: { words: matches.length, cost, distance, exact } };
     }
     return {
-      score: weigh([
+      score: combineScores([
         [pattern.wordsMatched, 16],
         [best.score, 2 ** 20],
         [best.weight, 128],
@@ -110,50 +112,54 @@ function pack(parts: readonly (readonly [value: number | bigint, bits: number])[
   }, 0n);
 }
 
-function readPattern(match: Match, { meanings, words, query }: RankOptions): Pattern {
+function readPattern(match: Match, { termMatches, words, query }: RankOptions): Pattern {
   const found = new Map<string, number>();
   const all = new Set<number>();
   const fields = query.fields.map(({ name, weight }) => {
-    const cheapest = new Map<number, Meaning>();
+    const cheapest = new Map<number, TermMatch>();
     for (const [term, places] of Object.entries(match)) {
       if (!places.includes(name)) continue;
-      for (const meaning of meanings.get(name)?.get(term) ?? []) {
-        all.add(meaning.word);
-        const known = cheapest.get(meaning.word);
-        if (known === undefined || costOf(meaning) < costOf(known))
-          cheapest.set(meaning.word, meaning);
+      for (const termMatch of termMatches.get(name)?.get(term) ?? []) {
+        all.add(termMatch.word);
+        const known = cheapest.get(termMatch.word);
+        if (known === undefined || costOf(termMatch) < costOf(known))
+          cheapest.set(termMatch.word, termMatch);
         // With a typo it is unknown which letters of the term the query names.
-        const begun = meaning.partial && meaning.typos === 0;
-        const named = begun ? (words[meaning.word]?.length ?? 0) : term.length;
-        found.set(term, Math.max(found.get(term) ?? 0, named));
+        const isPrefixMatch = termMatch.partial && termMatch.typos === 0;
+        const matchedLength = isPrefixMatch ? (words[termMatch.word]?.length ?? 0) : term.length;
+        found.set(term, Math.max(found.get(term) ?? 0, matchedLength));
       }
     }
-    const meant = [...cheapest.values()];
-    return { name, weight, meant, cost: meant.reduce((sum, one) => sum + costOf(one), 0) };
+    const matches = [...cheapest.values()];
+    return { name, weight, matches, cost: matches.reduce((sum, one) => sum + costOf(one), 0) };
   });
-  return { fields: fields.filter(({ meant }) => meant.length > 0), wordsMatched: all.size, found };
+  return {
+    fields: fields.filter(({ matches }) => matches.length > 0),
+    wordsMatched: all.size,
+    found,
+  };
 }
 
 /** A prefix match costs more than an exact match, and less than a typo. */
-function costOf({ typos, partial }: Meaning): number {
+function costOf({ typos, partial }: TermMatch): number {
   return 2 * typos + (partial ? 1 : 0);
 }
 
 /** Combines the parts into one number. A part decides only if all parts before it are equal. */
-function weigh(parts: readonly (readonly [value: number, size: number])[]): number {
+function combineScores(parts: readonly (readonly [value: number, size: number])[]): number {
   return parts.reduce((sum, [value, size]) => sum * size + Math.min(value, size - 1), 0);
 }
 
 /** The number of other words between the terms where they are closest to each other. */
-function spread(words: readonly string[], meant: readonly Meaning[]): number {
+function wordDistance(words: readonly string[], matches: readonly TermMatch[]): number {
   let closest = 100;
-  const last = meant.map(() => -1);
+  const last = matches.map(() => -1);
   for (const [place, word] of words.entries()) {
-    const index = meant.findIndex(({ term }) => term === word);
+    const index = matches.findIndex(({ term }) => term === word);
     if (index === -1) continue;
     last[index] = place;
     const first = Math.min(...last);
-    if (first !== -1) closest = Math.min(closest, place - first - (meant.length - 1));
+    if (first !== -1) closest = Math.min(closest, place - first - (matches.length - 1));
   }
   return Math.max(closest, 0);
 }

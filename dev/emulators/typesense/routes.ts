@@ -8,7 +8,7 @@ import { admitSearches, multiSearch } from "./multiSearch.ts";
 import { pickFields } from "./pickFields.ts";
 import { EngineProblem, parseObject } from "./problem.ts";
 import type { JsonObject } from "./problem.ts";
-import { names } from "./searchParameters.ts";
+import { splitNames } from "./searchParameters.ts";
 
 interface Route {
   method: string;
@@ -25,7 +25,7 @@ export function makeRouter(
   engine: Engine,
   keys: Keys,
   version: string,
-): (exchange: Omit<Exchange, "path" | "imposed">, path: string) => Answer | Promise<Answer> {
+): (exchange: Omit<Exchange, "path" | "embedded">, path: string) => Answer | Promise<Answer> {
   const routes = makeRoutes(engine, keys, version);
   return (request, path) => {
     if (path === "/health") return ok({ ok: true });
@@ -33,16 +33,16 @@ export function makeRouter(
     for (const route of routes) {
       const named = route.method === request.method ? matchPath(route.path, parts) : null;
       if (named === null) continue;
-      const exchange: Exchange = { ...request, path: named, imposed: {} };
+      const exchange: Exchange = { ...request, path: named, embedded: {} };
       if (route.path[0] === "multi_search") {
-        const imposed = admitSearches(keys, exchange);
-        if (imposed === null) throw forbidden();
-        return multiSearch(engine, exchange, imposed);
+        const embedded = admitSearches(keys, exchange);
+        if (embedded === null) throw forbidden();
+        return multiSearch(engine, exchange, embedded);
       }
       const collection = named.collection ?? nameOfNew(route, exchange);
       const scope = keys.admit({ key: request.key, action: route.action, collection });
       if (scope === null) throw forbidden();
-      return route.answer({ ...exchange, imposed: scope });
+      return route.answer({ ...exchange, embedded: scope });
     }
     throw new EngineProblem(404, "Not Found");
   };
@@ -132,7 +132,7 @@ function collectionRoutes(engine: Engine, route: MakeRoute): Route[] {
       const to = query.limit === undefined ? undefined : from + Number(query.limit);
       if (Number.isNaN(from) || Number.isNaN(to ?? 0))
         throw new EngineProblem(400, "Offset and limit param should be unsigned integer.");
-      const excluded = names(query.exclude_fields);
+      const excluded = splitNames(query.exclude_fields);
       const described = engine.list().slice(from, to).map(describeCollection);
       return ok(described.map((collection) => pickFields(collection, [], excluded)));
     }),

@@ -13,11 +13,11 @@ import { shownScores } from "./ranking.ts";
 import type { Parameters } from "./searchParameters.ts";
 import {
   addParameters,
-  names,
+  splitNames,
   readPaging,
   readSearchedFields,
   refuseUnsupported,
-  unsigned,
+  readUnsigned,
 } from "./searchParameters.ts";
 import { firstHits, parseSort } from "./sorting.ts";
 import type { Hit } from "./sorting.ts";
@@ -28,11 +28,11 @@ import type { SearchedField, TextQuery } from "./textQuery.ts";
  * their filters are combined.
  * @throws EngineProblem naming the invalid parameter
  */
-export function search(collection: Collection, own: Parameters, imposed: JsonObject): JsonObject {
+export function search(collection: Collection, own: Parameters, embedded: JsonObject): JsonObject {
   const started = performance.now();
   const parameters: Record<string, string> = { ...own };
   const refusal = "Error applying search parameters inside Scoped Search API key";
-  addParameters(parameters, imposed, { replaces: true, refusal });
+  addParameters(parameters, embedded, { replaces: true, refusal });
   const { schema, tokeniser } = collection;
   refuseUnsupported(parameters);
   const { q } = parameters;
@@ -58,7 +58,7 @@ export function search(collection: Collection, own: Parameters, imposed: JsonObj
     for (const [stored, match] of collection.findText({ ...query, accept }))
       hits.push({ stored, match });
   }
-  const limit = unsigned(parameters, "limit_hits") ?? Infinity;
+  const limit = readUnsigned(parameters, "limit_hits") ?? Infinity;
   const end = Math.min(paging.from + paging.size, limit);
   const page = firstHits(hits, keys, schema, end).slice(paging.from);
   const found = hits.map(({ stored }) => stored);
@@ -80,7 +80,7 @@ function readTextQuery(
   fields: readonly SearchedField[],
 ): Omit<TextQuery, "accept"> {
   const exhaustive = parameters.exhaustive_search === "true";
-  const below = (name: string) => (exhaustive ? Infinity : (unsigned(parameters, name) ?? 1));
+  const below = (name: string) => (exhaustive ? Infinity : (readUnsigned(parameters, name) ?? 1));
   const mode = parameters.drop_tokens_mode ?? "right_to_left";
   const from = { right_to_left: "right", left_to_right: "left" } as const;
   const dropFrom = Object.hasOwn(from, mode) ? from[mode as keyof typeof from] : "both";
@@ -89,10 +89,10 @@ function readTextQuery(
   return {
     words,
     fields,
-    maxCandidates: unsigned(parameters, "max_candidates") ?? (exhaustive ? 10_000 : 4),
+    maxCandidates: readUnsigned(parameters, "max_candidates") ?? (exhaustive ? 10_000 : 4),
     minLengths: [
-      unsigned(parameters, "min_len_1typo") ?? 4,
-      unsigned(parameters, "min_len_2typo") ?? 7,
+      readUnsigned(parameters, "min_len_1typo") ?? 4,
+      readUnsigned(parameters, "min_len_2typo") ?? 7,
     ],
     typosBelow: below("typo_tokens_threshold"),
     dropBelow: below("drop_tokens_threshold"),
@@ -105,7 +105,7 @@ function readFacets({ schema, tokeniser }: Collection, parameters: Parameters): 
   const requests = parseFacets(parameters.facet_by ?? "", schema);
   const options = {
     requests,
-    limit: unsigned(parameters, "max_facet_values") ?? 10,
+    limit: readUnsigned(parameters, "max_facet_values") ?? 10,
     tokeniser,
     mark: readMark(parameters),
   };
@@ -141,21 +141,21 @@ function showHit(
   searched: readonly string[],
 ): JsonObject {
   const { stored, match } = hit;
-  const included = names(parameters.include_fields);
-  const excluded = names(parameters.exclude_fields);
+  const included = splitNames(parameters.include_fields);
+  const excluded = splitNames(parameters.exclude_fields);
   const document = pickFields(stored.document, included, excluded);
   if (match === null) return { document, highlight: {}, highlights: [] };
-  const wanted = names(parameters.highlight_fields);
+  const wanted = splitNames(parameters.highlight_fields);
   const fields = wanted.length > 0 ? wanted : searched;
   const none = parameters.highlight_fields === "none";
   const noneInFull = parameters.highlight_full_fields === "none";
-  const inFull = names(parameters.highlight_full_fields);
+  const inFull = splitNames(parameters.highlight_full_fields);
   const shown = (name: string) => !excluded.includes(name);
   const { highlight, highlights } = highlightHit(hit, {
     fields: none ? [] : fields.filter(shown),
     fullFields: noneInFull ? [] : inFull.filter(shown),
-    affixWords: unsigned(parameters, "highlight_affix_num_tokens") ?? 4,
-    snippetThreshold: unsigned(parameters, "snippet_threshold") ?? 30,
+    affixWords: readUnsigned(parameters, "highlight_affix_num_tokens") ?? 4,
+    snippetThreshold: readUnsigned(parameters, "snippet_threshold") ?? 30,
     mark: readMark(parameters),
     tokeniser,
   });
@@ -185,7 +185,7 @@ function showMatch(match: TextMatch): JsonObject {
 
 /** A key can hide parts of the response, by naming them in `exclude_fields`. */
 function pickAnswer({ exclude_fields: text }: Parameters, answer: JsonObject): JsonObject {
-  const excluded = new Set(names(text));
+  const excluded = new Set(splitNames(text));
   for (const name of ["out_of", "search_time_ms"])
     if (excluded.has(name)) Reflect.deleteProperty(answer, name);
   return answer;

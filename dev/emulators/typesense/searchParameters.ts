@@ -36,7 +36,7 @@ export function refuseUnsupported(parameters: Parameters): void {
     throw new EngineProblem(400, "Parameter `infix` is not supported by the Typesense emulator.");
 }
 
-export const unsigned = (parameters: Parameters, name: string): number | undefined => {
+export const readUnsigned = (parameters: Parameters, name: string): number | undefined => {
   const text = parameters[name];
   if (text === undefined) return undefined;
   if (!/^\d{1,10}$/.test(text) || Number(text) >= 2 ** 32)
@@ -44,7 +44,7 @@ export const unsigned = (parameters: Parameters, name: string): number | undefin
   return Number(text);
 };
 
-export function names(text: string | undefined): string[] {
+export function splitNames(text: string | undefined): string[] {
   return (text ?? "")
     .split(",")
     .map((name) => name.trim())
@@ -63,12 +63,12 @@ export interface Paging {
 /** @throws EngineProblem when a value is not a number, or the page is too large */
 export function readPaging(parameters: Parameters): Paging {
   const facetsOnly = (parameters.facet_query ?? "") !== "";
-  const perPage = unsigned(parameters, "per_page");
-  const size = unsigned(parameters, "limit") ?? perPage ?? (facetsOnly ? 0 : 10);
+  const perPage = readUnsigned(parameters, "per_page");
+  const size = readUnsigned(parameters, "limit") ?? perPage ?? (facetsOnly ? 0 : 10);
   if (size > maxHits)
     throw new EngineProblem(422, `Only upto ${maxHits} hits can be fetched per page.`);
-  const page = unsigned(parameters, "page") ?? 0;
-  const offset = unsigned(parameters, "offset") ?? 0;
+  const page = readUnsigned(parameters, "page") ?? 0;
+  const offset = readUnsigned(parameters, "offset") ?? 0;
   if (page === 0 && offset !== 0) return { from: offset, size, shown: { offset } };
   const actual = Math.max(page, 1);
   return { from: (actual - 1) * size, size, shown: { page: actual } };
@@ -94,7 +94,7 @@ const maxTypos = 2;
 
 /** @throws EngineProblem naming the invalid parameter or field */
 export function readSearchedFields(parameters: Parameters, schema: Schema): SearchedField[] {
-  const fields = names(parameters.query_by);
+  const fields = splitNames(parameters.query_by);
   const checks = parameters.validate_field_names !== "false";
   const known = fields.filter((name) => checks || schema.fields.some((one) => one.name === name));
   for (const name of known) checkSearched(name, schema);
@@ -102,10 +102,14 @@ export function readSearchedFields(parameters: Parameters, schema: Schema): Sear
     if (/^\d{1,9}$/.test(text)) return Number(text);
     throw new EngineProblem(400, `Parameter \`${name}\` is malformed.`);
   };
-  const list = (name: string) => ({ list: names(parameters[name]), name, count: fields.length });
+  const list = (name: string) => ({
+    list: splitNames(parameters[name]),
+    name,
+    count: fields.length,
+  });
   const typos = perField(list("num_typos"), number("num_typos"));
   const prefixes = perField(list("prefix"), (text) => text === "true");
-  const weights = names(parameters.query_by_weights).map(number("query_by_weights"));
+  const weights = splitNames(parameters.query_by_weights).map(number("query_by_weights"));
   if (weights.length > 0 && weights.length !== fields.length)
     throw new EngineProblem(
       400,

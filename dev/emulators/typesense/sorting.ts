@@ -2,12 +2,12 @@ import { EngineProblem } from "./problem.ts";
 import type { TextMatch } from "./ranking.ts";
 import type { Field, Schema } from "./schema.ts";
 import { isArrayField, isStringField } from "./schema.ts";
-import type { Stored } from "./stored.ts";
-import { numbersOf } from "./stored.ts";
+import type { StoredDocument } from "./storedDocument.ts";
+import { numbersOf } from "./storedDocument.ts";
 
 /** A document that was found. Without words in the query, `match` is null. */
 export interface Hit {
-  stored: Stored;
+  stored: StoredDocument;
   match: TextMatch | null;
 }
 

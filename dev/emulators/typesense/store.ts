@@ -5,7 +5,7 @@ import type { StatementSync } from "node:sqlite";
 import type { JsonObject } from "./problem.ts";
 import { parseObject } from "./problem.ts";
 import type { Schema } from "./schema.ts";
-import type { Stored } from "./stored.ts";
+import type { StoredDocument } from "./storedDocument.ts";
 
 /** An API key, as Typesense shows it when it is created. */
 export interface ApiKey {
@@ -94,11 +94,11 @@ export class Store {
       };
   }
 
-  saveDocument(collection: string, { number, document }: Stored): void {
+  saveDocument(collection: string, { number, document }: StoredDocument): void {
     this.#saveDocument.run(collection, number, JSON.stringify(document));
   }
 
-  dropDocument(collection: string, { number }: Stored): void {
+  dropDocument(collection: string, { number }: StoredDocument): void {
     this.#database
       .prepare("delete from documents where collection = ? and number = ?")
       .run(collection, number);

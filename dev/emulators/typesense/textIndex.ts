@@ -2,8 +2,8 @@ import MiniSearch from "minisearch";
 import type { Query } from "minisearch";
 import type { TextMatch } from "./ranking.ts";
 import { makeRanking } from "./ranking.ts";
-import type { Stored } from "./stored.ts";
-import type { Meaning, Meanings, TextQuery } from "./textQuery.ts";
+import type { StoredDocument } from "./storedDocument.ts";
+import type { TermMatch, TermMatches, TextQuery } from "./textQuery.ts";
 import { Vocabulary } from "./vocabulary.ts";
 
 const maxTypos = 2;
@@ -11,13 +11,13 @@ const maxTypos = 2;
 /** Finds documents by the words of their text fields. */
 export class TextIndex {
   readonly #vocabularies: ReadonlyMap<string, Vocabulary>;
-  readonly #index: MiniSearch<Stored>;
+  readonly #index: MiniSearch<StoredDocument>;
   /** The document that MiniSearch is adding or removing. */
-  #current: Stored | null = null;
+  #current: StoredDocument | null = null;
 
   constructor(fields: readonly string[]) {
     this.#vocabularies = new Map(fields.map((field) => [field, new Vocabulary()]));
-    this.#index = new MiniSearch<Stored>({
+    this.#index = new MiniSearch<StoredDocument>({
       fields: [...fields],
       idField: "number",
       extractField: (stored, field): string =>
@@ -29,7 +29,7 @@ export class TextIndex {
     });
   }
 
-  add(stored: Stored): void {
+  add(stored: StoredDocument): void {
     this.#current = stored;
     this.#index.add(stored);
     for (const [field, vocabulary] of this.#vocabularies)
@@ -37,7 +37,7 @@ export class TextIndex {
   }
 
   /** @param stored the document exactly as it was added */
-  remove(stored: Stored): void {
+  remove(stored: StoredDocument): void {
     this.#current = stored;
     this.#index.remove(stored);
     for (const [field, vocabulary] of this.#vocabularies)
@@ -48,8 +48,11 @@ export class TextIndex {
    * Finds the documents that contain all words, in any of the fields. While there are too few of them, it allows
    * typos, and then drops words.
    */
-  find(query: TextQuery, byNumber: ReadonlyMap<number, Stored>): Map<Stored, TextMatch> {
-    const found = new Map<Stored, TextMatch>();
+  find(
+    query: TextQuery,
+    byNumber: ReadonlyMap<number, StoredDocument>,
+  ): Map<StoredDocument, TextMatch> {
+    const found = new Map<StoredDocument, TextMatch>();
     for (const words of wordSubsets(query)) {
       for (let typos = 0; typos <= maxTypos; typos++) {
         // Typos are searched only while there are too few documents.
@@ -65,13 +68,13 @@ export class TextIndex {
     query: TextQuery,
     words: readonly string[],
     typos: number,
-    byNumber: ReadonlyMap<number, Stored>,
-    found: Map<Stored, TextMatch>,
+    byNumber: ReadonlyMap<number, StoredDocument>,
+    found: Map<StoredDocument, TextMatch>,
   ): void {
-    const meanings = this.#meanings(query, words, typos);
-    const combined = toLibraryQuery(words, meanings);
+    const termMatches = this.#matchTerms(query, words, typos);
+    const combined = toLibraryQuery(words, termMatches);
     if (combined === null) return;
-    const rank = makeRanking({ meanings, words, query });
+    const rank = makeRanking({ termMatches, words, query });
     for (const { id, match } of this.#index.search(combined)) {
       const stored = byNumber.get(Number(id));
       if (stored === undefined || found.has(stored) || !query.accept(stored)) continue;
@@ -79,12 +82,16 @@ export class TextIndex {
     }
   }
 
-  #meanings({ fields, ...query }: TextQuery, words: readonly string[], level: number): Meanings {
-    const meanings = new Map<string, Map<string, Meaning[]>>();
+  #matchTerms(
+    { fields, ...query }: TextQuery,
+    words: readonly string[],
+    level: number,
+  ): TermMatches {
+    const termMatches = new Map<string, Map<string, TermMatch[]>>();
     for (const { name, typos: allowed, prefix } of fields) {
       const vocabulary = this.#vocabularies.get(name);
-      const terms = new Map<string, Meaning[]>();
-      meanings.set(name, terms);
+      const terms = new Map<string, TermMatch[]>();
+      termMatches.set(name, terms);
       for (const [place, word] of words.entries()) {
         const isPrefix = prefix && place === words.length - 1;
         const [one, two] = query.minLengths;
@@ -93,15 +100,15 @@ export class TextIndex {
           const candidates =
             vocabulary?.candidates(word, typos, isPrefix, query.maxCandidates) ?? [];
           for (const candidate of candidates) {
-            const meaning = { ...candidate, word: place };
+            const termMatch = { ...candidate, word: place };
             const known = terms.get(candidate.term);
-            if (known === undefined) terms.set(candidate.term, [meaning]);
-            else known.push(meaning);
+            if (known === undefined) terms.set(candidate.term, [termMatch]);
+            else known.push(termMatch);
           }
         }
       }
     }
-    return meanings;
+    return termMatches;
   }
 }
 
@@ -115,16 +122,16 @@ function* wordSubsets({ words, dropFrom }: TextQuery): Generator<readonly string
 }
 
 /** Requires one of the matching terms for every word. Null when a word has none. */
-function toLibraryQuery(words: readonly string[], meanings: Meanings): Query | null {
+function toLibraryQuery(words: readonly string[], termMatches: TermMatches): Query | null {
   const fieldsOf = new Map<string, string[]>();
   const termsOfWord = words.map(() => new Set<string>());
-  for (const [field, terms] of meanings) {
-    for (const [term, meant] of terms) {
+  for (const [field, terms] of termMatches) {
+    for (const [term, matches] of terms) {
       // MiniSearch keeps one list of fields per term, so all queries for a term share it.
       const fields = fieldsOf.get(term);
       if (fields === undefined) fieldsOf.set(term, [field]);
       else fields.push(field);
-      for (const { word } of meant) termsOfWord[word]?.add(term);
+      for (const { word } of matches) termsOfWord[word]?.add(term);
     }
   }
   if (words.length === 0 || termsOfWord.some(({ size }) => size === 0)) return null;

@@ -1,4 +1,4 @@
-import type { Stored } from "./stored.ts";
+import type { StoredDocument } from "./storedDocument.ts";
 import type { Candidate } from "./vocabulary.ts";
 
 /** A field to search, and the weight of its matches. */
@@ -25,14 +25,14 @@ export interface TextQuery {
   dropBelow: number;
   dropFrom: "left" | "right" | "both";
   preferExact: boolean;
-  accept: (stored: Stored) => boolean;
+  accept: (stored: StoredDocument) => boolean;
 }
 
 /** By field: the words of the query that each indexed word matches. */
-export type Meanings = ReadonlyMap<string, ReadonlyMap<string, readonly Meaning[]>>;
+export type TermMatches = ReadonlyMap<string, ReadonlyMap<string, readonly TermMatch[]>>;
 
 /** An indexed word that matches a word of the query. */
-export interface Meaning extends Candidate {
+export interface TermMatch extends Candidate {
   /** Index of the word in the query. */
   word: number;
 }

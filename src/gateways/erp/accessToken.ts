@@ -62,7 +62,7 @@ export function makeAccessTokens(options: TokenOptions): AccessTokens {
       current = { token: answer.access_token, usableUntil: performance.now() + usableMs };
       return answer.access_token;
     } catch (error) {
-      throw explain(error);
+      throw describeFailure(error);
     } finally {
       pending = null;
     }
@@ -80,7 +80,7 @@ export function makeAccessTokens(options: TokenOptions): AccessTokens {
 }
 
 /** Describes the failure for staff. Of the endpoint's description only Entra's error number is kept. */
-function explain(error: unknown): Error {
+function describeFailure(error: unknown): Error {
   const cause = { cause: withoutResponse(error) };
   const response = error instanceof Error && error.cause instanceof Response ? error.cause : null;
   const status =

@@ -3,8 +3,8 @@ import type {
   ErpCallOptions,
   ErpClient,
   ErpCustomer,
-  ErpFound,
-  ErpFoundOrders,
+  ErpLookup,
+  ErpOrderLookup,
   ErpOrder,
 } from "../erp.ts";
 import { ErpAnswerError } from "../erp.ts";
@@ -15,7 +15,7 @@ import { readChanges } from "./changes.ts";
 import type { CustomerRecord } from "./customerRecord.ts";
 import { customerSchema, customerSelect, toCustomer } from "./customerRecord.ts";
 import { text } from "./fields.ts";
-import { byId } from "./byId.ts";
+import { codeOfId } from "./codeOfId.ts";
 import { distinctNumbers, readInBatches } from "./inBatches.ts";
 import { itemSchema, itemSelect, toItem } from "./itemRecord.ts";
 import type { Company } from "./odata.ts";
@@ -121,7 +121,7 @@ async function findOrders(
   company: Company,
   numbers: readonly string[],
   options: ErpCallOptions,
-): Promise<ErpFoundOrders> {
+): Promise<ErpOrderLookup> {
   const { set, query } = orders;
   const raw = await readInBatches(company, set, "number", distinctNumbers(numbers), query, options);
   const references = makeReferences(company, maxCallMs);
@@ -154,9 +154,9 @@ async function readCustomers(
   ]);
   const lacksCurrency = records.some(({ currencyCode }) => currencyCode === null);
   const codes = {
-    paymentMethod: byId(paymentMethods),
-    paymentTerms: byId(paymentTerms),
-    shipmentMethod: byId(shipmentMethods),
+    paymentMethod: codeOfId(paymentMethods),
+    paymentTerms: codeOfId(paymentTerms),
+    shipmentMethod: codeOfId(shipmentMethods),
     localCurrency: lacksCurrency ? await references.localCurrency(options) : null,
   };
   const into = (record: CustomerRecord) => toCustomer(record, codes);
@@ -166,7 +166,7 @@ async function readCustomers(
 function found<Entity extends { number: string }>(
   numbers: readonly string[],
   { records, unreadable }: ReadRecords<Entity>,
-): ErpFound<Entity> {
+): ErpLookup<Entity> {
   // A record without a legible number would count as missing.
   if (unreadable.some(({ number }) => number === null))
     throw new ErpAnswerError("The ERP's response contains a record without a legible number");

@@ -1,5 +1,5 @@
 import type { ErpCallOptions, ErpOrder } from "../erp.ts";
-import { byId } from "./byId.ts";
+import { codeOfId } from "./codeOfId.ts";
 import { orderSchema } from "./orderRecord.ts";
 import type { ReadRecords } from "./readRecord.ts";
 import { readRecords } from "./readRecord.ts";
@@ -30,12 +30,12 @@ export async function readOrders(
   ]);
   const lacksCurrency = records.some(({ currencyCode }) => currencyCode === null);
   const localCurrency = lacksCurrency ? await references.localCurrency(options) : null;
-  const method = byId(methods);
+  const method = codeOfId(methods);
   const codes = {
     paymentMethodOf: (customer: string | null) => method(methodIds.get(customer ?? "") ?? null),
-    paymentTerms: byId(terms),
-    shipmentMethod: byId(shipment),
-    location: byId(locations),
+    paymentTerms: codeOfId(terms),
+    shipmentMethod: codeOfId(shipment),
+    location: codeOfId(locations),
     categoryOf: (item: string | null) => categories.get(item ?? "") ?? null,
     localCurrency,
   };

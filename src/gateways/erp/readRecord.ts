@@ -1,10 +1,10 @@
 import type { z } from "zod";
-import type { ErpUnreadable } from "../erp.ts";
+import type { UnreadableErpRecord } from "../erp.ts";
 
 /** The readable records of a response, and the legible parts of the others. */
 export interface ReadRecords<Entity> {
   records: Entity[];
-  unreadable: ErpUnreadable[];
+  unreadable: UnreadableErpRecord[];
 }
 
 /**
@@ -17,7 +17,7 @@ export function readRecords<Schema extends z.ZodType, Entity>(
   into: (record: z.output<Schema>) => Entity,
 ): ReadRecords<Entity> {
   const records: Entity[] = [];
-  const unreadable: ErpUnreadable[] = [];
+  const unreadable: UnreadableErpRecord[] = [];
   for (const candidate of raw) {
     const read = schema.safeParse(candidate);
     if (read.success) records.push(into(read.data));
@@ -33,7 +33,7 @@ export function readableString(candidate: unknown, property: string): string | n
   return typeof value === "string" && /^[^\p{Cc}\p{Cs}]{1,100}$/u.test(value) ? value : null;
 }
 
-function describe(candidate: unknown, issue: z.core.$ZodIssue | undefined): ErpUnreadable {
+function describe(candidate: unknown, issue: z.core.$ZodIssue | undefined): UnreadableErpRecord {
   return {
     number: readableString(candidate, "number"),
     id: readableString(candidate, "id"),

@@ -32,13 +32,13 @@ interface HeartbeatOptions {
 }
 
 type Pulse = "new" | "late" | "steady";
-interface FreedJob {
+interface ReleasedJob {
   job_id: string;
   task: string;
   tenant: string | null;
   correlation_id: string | null;
 }
-interface LostJob extends FreedJob {
+interface LostJob extends ReleasedJob {
   worker: string;
   given_up: boolean;
 }
@@ -46,7 +46,7 @@ interface LostJob extends FreedJob {
 /**
  * Tasks to run at once when a job of the key's task fails for good, so that its records do not wait for the schedule.
  */
-const settling: Readonly<Record<string, string>> = { run_export: "clean_exports" };
+const settleTasks: Readonly<Record<string, string>> = { run_export: "clean_exports" };
 
 /**
  * Records this process in `office_jobs.workers`. Releases the jobs of dead workers, and jobs locked for this worker
@@ -77,7 +77,7 @@ export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
     wasKnown = true;
     known.resolve(undefined);
     if (pulse !== "steady") return;
-    const unheard = await pool.query<FreedJob>(
+    const unheard = await pool.query<ReleasedJob>(
       "select * from office_jobs.requeue_undelivered($1, $2::bigint[], $3::interval)",
       [workerId, runningJobIds(), timeoutInterval],
     );
@@ -92,10 +92,10 @@ export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
       else log.warn(fields, "job released: its worker died");
     }
     for (const { task, tenant, given_up } of lost.rows)
-      if (given_up && tenant !== null && settling[task] !== undefined)
+      if (given_up && tenant !== null && settleTasks[task] !== undefined)
         await pool.query(
           "select office_jobs.add($1, jsonb_build_object('tenant', $2::text, 'input', '{}'::jsonb), $2 || ':' || $1 || ':given_up')",
-          [settling[task], tenant],
+          [settleTasks[task], tenant],
         );
   }
 
@@ -137,6 +137,6 @@ export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
   };
 }
 
-function fieldsOf({ job_id: jobId, task, tenant, correlation_id: correlationId }: FreedJob) {
+function fieldsOf({ job_id: jobId, task, tenant, correlation_id: correlationId }: ReleasedJob) {
   return { jobId, task, tenant, correlationId };
 }

@@ -21,10 +21,10 @@ type Effect<T> = (client: pg.ClientBase) => Promise<T>;
 type Helpers = Pick<JobHelpers, "job" | "withPgClient">;
 
 const isOwned = "select office_jobs.is_owned($1, $2, $3) as owned";
-const hold = "select office_jobs.hold($1, $2, $3) as owned";
+const lockJob = "select office_jobs.hold($1, $2, $3) as owned";
 const finish = "select office_jobs.finish($1, $2, $3) as owned";
 const postpone = "select * from office_jobs.postpone($1, $2, $3, $4)";
-const giveBack = "select * from office_jobs.give_back($1, $2, $3, $4)";
+const requeue = "select * from office_jobs.give_back($1, $2, $3, $4)";
 
 /**
  * Runs `effect` in a transaction in the job's tenant. It commits only while this worker owns the job, so a worker that
@@ -40,7 +40,7 @@ export function withOwnedJob<T>(
   heartbeatTimeoutMs: number,
   effect: Effect<T>,
 ): Promise<T> {
-  return transaction(helpers, scope, heartbeatTimeoutMs, effect, { close: hold });
+  return transaction(helpers, scope, heartbeatTimeoutMs, effect, { close: lockJob });
 }
 
 /** Like {@link withOwnedJob}, but also ends the job: `effect` and `settle` commit exactly once. */
@@ -83,7 +83,7 @@ export function requeueJob(
   settle: (client: pg.ClientBase, end: AttemptEnd) => Promise<unknown>,
   notBeforeMs = 0,
 ): Promise<void> {
-  return endAttempt(helpers, scope, heartbeatTimeoutMs, settle, giveBack, notBeforeMs);
+  return endAttempt(helpers, scope, heartbeatTimeoutMs, settle, requeue, notBeforeMs);
 }
 
 /**

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { SearchEngineError, SearchRefusedError } from "../../gateways/search.ts";
 import { makeTypesense } from "../../gateways/typesense.ts";
 import { buildStep } from "../../search/build.ts";
-import { deliver } from "../../search/deliver.ts";
+import { deliverChanges } from "../../search/deliver.ts";
 import { warnIfOutdated } from "../../search/engineVersion.ts";
 import { reconcile } from "../../search/reconcile.ts";
 import { keySource } from "../../search/parentKeys.ts";
@@ -45,7 +45,7 @@ export const indexSearch: TaskDefinition = (environment) => {
             if (error !== null) refused.add(type);
         for (;;) {
           signal.throwIfAborted();
-          const delivered = await deliver(work);
+          const delivered = await deliverChanges(work);
           const built = await buildStep(work, refused);
           if (delivered === 0 && !built) return;
         }

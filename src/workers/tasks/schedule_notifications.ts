@@ -1,13 +1,13 @@
 import { z } from "zod";
 import { defineTask } from "../queue/defineTask.ts";
 
-const keptDays = 60;
+const retentionDays = 60;
 
 /** Creates notifications that depend on time, removes old ones and queues mails. */
 export const scheduleNotifications = defineTask(z.strictObject({}), async ({ complete, log }) => {
   const { rows } = await complete((client) =>
     client.query<{ removed: number; mails: number }>("select * from schedule_notifications($1)", [
-      keptDays,
+      retentionDays,
     ]),
   );
   log.info(rows[0], "notifications scheduled");

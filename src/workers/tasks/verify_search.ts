@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { makeTypesense } from "../../gateways/typesense.ts";
 import { readStates } from "../../search/state.ts";
-import { verify } from "../../search/verify.ts";
+import { verifyCollection } from "../../search/verify.ts";
 import type { TaskDefinition } from "../queue/defineTask.ts";
 import { defineTask } from "../queue/defineTask.ts";
 
@@ -14,7 +14,10 @@ export const verifySearch: TaskDefinition = (environment) => {
       signal.throwIfAborted();
       const { version, collection } = state;
       if (version === null || state.definition === null) continue;
-      const { different, ...found } = await verify(engine, inTenant, { ...state, version });
+      const { different, ...found } = await verifyCollection(engine, inTenant, {
+        ...state,
+        version,
+      });
       if (different.length === 0) log.info({ collection, ...found }, "search collection verified");
       else
         log.error(

@@ -12,14 +12,14 @@ import { changeParts } from "./changedParts.ts";
 import { planValidTemplate } from "./checkTemplate.ts";
 import type { Edits } from "./edits.ts";
 import type { FillContext, TemplateRecord } from "./filledCells.ts";
-import { filledCell } from "./filledCells.ts";
+import { makeFilledCellWriter } from "./filledCells.ts";
 import { fillHeaderFooters } from "./headerFooters.ts";
 import { moveContext } from "./moveContext.ts";
 import type { NewPart } from "./pictureParts.ts";
 import { addPictures, pictureCollector } from "./pictureParts.ts";
 import type { TemplateKind, TemplatePlan } from "./plan.ts";
 import { ProblemList, fileProblem } from "./problems.ts";
-import { rowsWriter } from "./rowWriters.ts";
+import { makeRowsWriter } from "./rowWriters.ts";
 import type { SheetModel } from "./sheetModel.ts";
 import type { Spool } from "./spool.ts";
 import { openSpool } from "./spool.ts";
@@ -86,7 +86,7 @@ async function fillForm(
     fillHeaderFooters(model, record, filling.context, changed.sheets.get(model.partName));
   for (const [model, cells] of plan.filled)
     for (const cell of cells) {
-      const write = filledCell(model, cell, filling.context);
+      const write = makeFilledCellWriter(model, cell, filling.context);
       changed.sheets
         .get(model.partName)
         ?.replace(cell.element.start, cell.element.end, write(cell.row, record, 0));
@@ -110,7 +110,7 @@ async function fillTable(
   const filling = await startFilling(plan, fields, height);
   const still = { sheet: model.name, first, last, delta: 0 };
   const formulas = new Map([[model, await cellFormulas(plan.workbook, model)]]);
-  const write = rowsWriter(plan, model, still, formulas, filling.context);
+  const write = makeRowsWriter(plan, model, still, formulas, filling.context);
   const lowest = model.merges.reduce(
     (most, { bottom }) => Math.max(most, bottom),
     Math.max(last, model.rows.at(-1)?.row ?? 0),

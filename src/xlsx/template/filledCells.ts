@@ -7,7 +7,7 @@ import type { CellValue, FieldKind, ImageValue } from "../values.ts";
 import { textElement, xmlText } from "../xmlText.ts";
 import { Edits } from "./edits.ts";
 import type { FormulaParts } from "./formulas.ts";
-import { closeFormula } from "./formulas.ts";
+import { joinFormula } from "./formulas.ts";
 import type { Piece } from "./placeholders.ts";
 import { onlyField, parsePlaceholders } from "./placeholders.ts";
 import type { SheetCell, SheetModel, TextRun } from "./sheetModel.ts";
@@ -37,7 +37,11 @@ export interface FillContext {
 export type CellWriter = (row: number, record: TemplateRecord, index: number) => string;
 
 /** Creates the writer of a cell with placeholders. */
-export function filledCell(model: SheetModel, cell: SheetCell, context: FillContext): CellWriter {
+export function makeFilledCellWriter(
+  model: SheetModel,
+  cell: SheetCell,
+  context: FillContext,
+): CellWriter {
   const { part } = model;
   const { prefix } = cell.element;
   const column = columnName(cell.column);
@@ -96,7 +100,7 @@ export function filledCell(model: SheetModel, cell: SheetCell, context: FillCont
 }
 
 /** Creates the writer of a cell without placeholders in the repeated rows; only its position and formula change. */
-export function repeatedCell(
+export function makeRepeatedCellWriter(
   model: SheetModel,
   cell: SheetCell,
   formula: FormulaParts | null,
@@ -120,7 +124,7 @@ export function repeatedCell(
     pieces
       .map((piece) => {
         if (piece === ROW) return String(row);
-        return piece === FORMULA ? closeFormula(escaped ?? [], height, index, mark) : piece;
+        return piece === FORMULA ? joinFormula(escaped ?? [], height, index, mark) : piece;
       })
       .join("");
 }

@@ -6,7 +6,7 @@ import { MAX_FORMULA_LENGTH } from "./formulaBudget.ts";
 import { isForbiddenFunction } from "./packageRules.ts";
 import type { CellPlace } from "./a1.ts";
 import type { RowMove } from "./rowMove.ts";
-import { bottomMoves, heightOf, isPartial, sideOf } from "./rowMove.ts";
+import { doesBottomMove, heightOf, isPartial, sideOf } from "./rowMove.ts";
 
 /**
  * A row number in a formula. It may grow by the block height per record, by the move's delta, by both or by neither.
@@ -44,7 +44,7 @@ const AGGREGATES = new Set(
 const REFERENCES = new Set(["range", "range_beam", "range_ternary"]);
 
 /** Splits a formula at its row numbers; `problems` lists references that cannot follow the repeated rows. */
-export function openFormula(
+export function splitFormula(
   formula: string,
   place: FormulaPlace,
   move: RowMove | null,
@@ -66,10 +66,10 @@ export function openFormula(
     else if (token.value === ")") functions.pop();
     if (token.type === "func" && isForbiddenFunction(token.value))
       problems.push(`The function ${token.value} refers outside of the workbook`);
-    if (leadsOutside(token)) problems.push(`${token.value} refers outside of the workbook`);
+    if (isExternalReference(token)) problems.push(`${token.value} refers outside of the workbook`);
     const opened =
       move && REFERENCES.has(token.type)
-        ? openReference(
+        ? splitReference(
             token,
             place,
             move,
@@ -86,7 +86,7 @@ export function openFormula(
 }
 
 /** Assembles the formula for the record `index` (from 0); `mark` writes row numbers that are not known yet. */
-export function closeFormula(
+export function joinFormula(
   parts: FormulaParts,
   height: number,
   index: number,
@@ -107,14 +107,14 @@ export function moveFormula(
   place: FormulaPlace,
   move: RowMove | null,
 ): { formula: string; changed: boolean; problems: string[] } {
-  const { parts, changed, problems } = openFormula(formula, place, move);
+  const { parts, changed, problems } = splitFormula(formula, place, move);
   if (!changed || !move) return { formula, changed: false, problems };
-  const moved = closeFormula(parts, heightOf(move), 0, (row) => String(row + move.delta));
+  const moved = joinFormula(parts, heightOf(move), 0, (row) => String(row + move.delta));
   return { formula: moved, changed: moved !== formula, problems };
 }
 
 /** A reference to another workbook (`[1]Sheet1!A1`) or a DDE call (`cmd|'/c calc'!A0`). */
-function leadsOutside({ type, value }: Token): boolean {
+function isExternalReference({ type, value }: Token): boolean {
   if (type === "string") return false;
   return value.includes("|") || (type.startsWith("range") && /\[.*!/.test(value));
 }
@@ -132,7 +132,7 @@ function isArgument(tokens: readonly Token[], index: number): boolean {
 }
 
 /** Null if the reference is to another sheet. */
-function openReference(
+function splitReference(
   { value }: Token,
   place: FormulaPlace,
   move: RowMove,
@@ -226,7 +226,7 @@ function rowsOf(
   }
   if (topRow.perRecord) return [topRow, bottomSide === "below" ? moved(bottom) : fixed(bottom)];
   if (isPartial(top, bottom, move)) return "contains some of the repeated rows but not all";
-  return [topRow, bottomMoves(top, bottom, move) ? moved(bottom) : fixed(bottom)];
+  return [topRow, doesBottomMove(top, bottom, move) ? moved(bottom) : fixed(bottom)];
 }
 
 /** Whether a formula refers to the same cell of the previous record without `$`, as a running total does. */

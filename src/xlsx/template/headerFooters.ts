@@ -2,7 +2,7 @@ import { plainText } from "../content.ts";
 import type { FillContext, TemplateRecord } from "./filledCells.ts";
 import { isImage } from "./filledCells.ts";
 import type { Edits } from "./edits.ts";
-import { mayHoldPlaceholder, parsePlaceholders } from "./placeholders.ts";
+import { mayContainPlaceholder, parsePlaceholders } from "./placeholders.ts";
 import type { SheetModel } from "./sheetModel.ts";
 import type { XmlElement } from "./xmlTree.ts";
 import { child } from "./xmlTree.ts";
@@ -16,7 +16,7 @@ export const MAX_TEMPLATE_LENGTH = 1_000;
 /** The headers and footers of a sheet. */
 export function headerFooters({ part }: SheetModel): XmlElement[] {
   const all = child(part.root, "headerFooter")?.children ?? [];
-  return all.filter(({ text }) => mayHoldPlaceholder(text));
+  return all.filter(({ text }) => mayContainPlaceholder(text));
 }
 
 /** Fills a form's headers and footers, and truncates values to Excel's limit. */

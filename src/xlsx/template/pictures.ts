@@ -64,7 +64,7 @@ function readSize(bytes: Uint8Array, type: ImageValue["type"]): KnownPicture["si
 }
 
 /** The largest box that a picture is fitted into, in rows and columns. */
-const LARGEST_BOX = 1_000;
+const MAX_BOX_SIZE = 1_000;
 
 /** Centres a picture in its cells; `down` is the record's distance from the template's row, in rows. */
 export function placePicture(
@@ -75,8 +75,8 @@ export function placePicture(
   down: number,
 ): PlacedPicture {
   const { columnPixels, rowPixels } = layoutOf(model);
-  const right = Math.min(box.right, box.left + LARGEST_BOX - 1);
-  const bottom = Math.min(box.bottom, box.top + LARGEST_BOX - 1);
+  const right = Math.min(box.right, box.left + MAX_BOX_SIZE - 1);
+  const bottom = Math.min(box.bottom, box.top + MAX_BOX_SIZE - 1);
   let boxWidth = 0;
   for (let column = box.left; column <= right; column++) boxWidth += columnPixels(column);
   let boxHeight = 0;

@@ -40,7 +40,7 @@ export function parsePlaceholders(text: string): { pieces: Piece[]; problems: st
 }
 
 /** A cheap test whether a text may contain placeholders. */
-export function mayHoldPlaceholder(text: string): boolean {
+export function mayContainPlaceholder(text: string): boolean {
   return text.includes("{{") || text.includes("}}");
 }
 

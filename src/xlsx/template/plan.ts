@@ -6,7 +6,7 @@ import { cellFormulas } from "./cellFormulas.ts";
 import { packageProblems } from "./packageRules.ts";
 import { MAX_TEMPLATE_LENGTH, headerFooters } from "./headerFooters.ts";
 import { mergedCells } from "./mergedCells.ts";
-import { mayHoldPlaceholder, onlyField, parsePlaceholders } from "./placeholders.ts";
+import { mayContainPlaceholder, onlyField, parsePlaceholders } from "./placeholders.ts";
 import { ProblemList } from "./problems.ts";
 import { readPackage } from "./readPackage.ts";
 import { repeatedRows } from "./repeatedRows.ts";
@@ -86,7 +86,7 @@ export async function planTemplate(
   }
   for (const model of sheets)
     for (const { cell, text } of await cellFormulas(workbook, model))
-      if (mayHoldPlaceholder(text))
+      if (mayContainPlaceholder(text))
         problems.add(
           model.name,
           cellName(cell),
@@ -155,7 +155,7 @@ function textReader(
 const NOTHING: FoundFields = { hasPlaceholder: false, found: [], reasons: [] };
 
 function fieldsOf(text: string, fields: ReadonlyMap<string, FieldKind>): FoundFields {
-  if (!mayHoldPlaceholder(text)) return NOTHING;
+  if (!mayContainPlaceholder(text)) return NOTHING;
   if (text.length > SHEET_LIMITS.cellText)
     return {
       ...NOTHING,

@@ -29,7 +29,7 @@ export function sideOf(row: number, { first, last }: RowMove): "above" | "repeat
  * Whether the last row of a range moves: when it is below the repeated rows, or when the range contains all of them and
  * so grows. A range to the last row of the sheet does not change.
  */
-export function bottomMoves(top: number, bottom: number, move: RowMove): boolean {
+export function doesBottomMove(top: number, bottom: number, move: RowMove): boolean {
   if (bottom >= SHEET_LIMITS.rows) return false;
   return bottom > move.last || (bottom === move.last && top <= move.first);
 }
@@ -48,6 +48,6 @@ export function moveRows(
 ): { top: number; bottom: number } {
   return {
     top: moveRow(top, move),
-    bottom: bottomMoves(top, bottom, move) ? bottom + move.delta : bottom,
+    bottom: doesBottomMove(top, bottom, move) ? bottom + move.delta : bottom,
   };
 }

@@ -2,8 +2,8 @@ import { cellName, parseRange } from "./a1.ts";
 import type { CellFormula } from "./cellFormulas.ts";
 import { Edits } from "./edits.ts";
 import type { CellWriter, FillContext } from "./filledCells.ts";
-import { filledCell, repeatedCell } from "./filledCells.ts";
-import { openFormula } from "./formulas.ts";
+import { makeFilledCellWriter, makeRepeatedCellWriter } from "./filledCells.ts";
+import { splitFormula } from "./formulas.ts";
 import type { TemplatePlan } from "./plan.ts";
 import type { RowMove } from "./rowMove.ts";
 import { heightOf } from "./rowMove.ts";
@@ -13,7 +13,7 @@ import { markRow } from "./spool.ts";
 type Formulas = ReadonlyMap<SheetModel, readonly CellFormula[]>;
 
 /** Creates the writer of all repeated rows of a record. */
-export function rowsWriter(
+export function makeRowsWriter(
   plan: TemplatePlan,
   model: SheetModel,
   move: RowMove,
@@ -34,12 +34,12 @@ export function rowsWriter(
 
         .split("\u0001");
       const own = cells.map((cell) => {
-        if (filled.has(cell)) return filledCell(model, cell, context);
+        if (filled.has(cell)) return makeFilledCellWriter(model, cell, context);
         const formula = byCell.get(cell);
         const parts = formula
-          ? openFormula(formula.text, { sheet: model.name, cell, use: "copied" }, move).parts
+          ? splitFormula(formula.text, { sheet: model.name, cell, use: "copied" }, move).parts
           : null;
-        return repeatedCell(model, cell, parts, height, markRow);
+        return makeRepeatedCellWriter(model, cell, parts, height, markRow);
       });
       return { row, before, after: after, own, end: `</${element.name}>` };
     });
@@ -62,7 +62,7 @@ export function findRowProblems({ rows, problems }: TemplatePlan, formulas: Form
     const range = parseRange(ref ?? "");
     const isSpread =
       type === "array" && range && (range.top !== range.bottom || range.left !== range.right);
-    const opened = openFormula(text, { sheet: model.name, cell, use: "copied" }, move);
+    const opened = splitFormula(text, { sheet: model.name, cell, use: "copied" }, move);
     for (const reason of opened.problems) problems.add(model.name, cellName(cell), reason);
     if (isSpread || type === "dataTable")
       problems.add(

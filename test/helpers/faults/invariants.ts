@@ -3,7 +3,7 @@ import type pg from "pg";
 import { readConfig } from "../../../src/config.ts";
 import { makeTypesense } from "../../../src/gateways/typesense.ts";
 import { readStates } from "../../../src/search/state.ts";
-import { verify } from "../../../src/search/verify.ts";
+import { verifyCollection } from "../../../src/search/verify.ts";
 import { askAt } from "../service.ts";
 import { waitFor } from "../waitFor.ts";
 import type { Ledger } from "./ledger.ts";
@@ -275,7 +275,10 @@ async function expectIndexEqual({ fleet }: World): Promise<void> {
     for (const state of await inTenant(readStates)) {
       const { version } = state;
       if (version === null) throw new Error(`${state.type} was never built`);
-      const { documents, rows, different } = await verify(engine, inTenant, { ...state, version });
+      const { documents, rows, different } = await verifyCollection(engine, inTenant, {
+        ...state,
+        version,
+      });
       expect({ type: state.type, documents, different }).toEqual({
         ...{ type: state.type, documents: rows, different: [] },
       });

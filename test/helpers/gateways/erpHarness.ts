@@ -3,7 +3,12 @@ import type { ConstantOverrides } from "../../../src/settings/constants.ts";
 import type { SeenRequest } from "../../../dev/emulators/erp/control.ts";
 import type { ErpEmulatorOptions } from "../../../dev/emulators/erpEmulator.ts";
 import { startErpEmulator } from "../../../dev/emulators/erpEmulator.ts";
-import type { ErpClient, ErpOrder, ErpPage, ErpUnreadable } from "../../../src/gateways/erp.ts";
+import type {
+  ErpClient,
+  ErpOrder,
+  ErpPage,
+  UnreadableErpRecord,
+} from "../../../src/gateways/erp.ts";
 import { makeErpClient } from "../../../src/gateways/makeErpClient.ts";
 
 /** Overrides of the ERP client's constants. */
@@ -66,7 +71,7 @@ export async function startHarness(
 
 export interface Walk {
   orders: ErpOrder[];
-  unreadable: ErpUnreadable[];
+  unreadable: UnreadableErpRecord[];
   cursor: string;
   pages: number;
 }

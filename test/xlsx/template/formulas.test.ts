@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import type { FormulaPlace } from "../../../src/xlsx/template/formulas.ts";
-import { closeFormula, moveFormula, openFormula } from "../../../src/xlsx/template/formulas.ts";
+import { joinFormula, moveFormula, splitFormula } from "../../../src/xlsx/template/formulas.ts";
 
 /** Row 5 of the sheet appears four times. */
 const one = { sheet: "Wines", first: 5, last: 5, delta: 3 };
@@ -92,7 +92,7 @@ describe("a formula outside of the repeated rows", () => {
 
 describe("a formula in the repeated rows", () => {
   const copies = (formula: string, move = one, row = 5) => {
-    const opened = openFormula(
+    const opened = splitFormula(
       formula,
       { sheet: "Wines", cell: { row, column: 5 }, use: "copied" },
       move,
@@ -101,7 +101,7 @@ describe("a formula in the repeated rows", () => {
     return opened.problems.length > 0
       ? opened.problems
       : [0, 1, 2].map((index) =>
-          closeFormula(opened.parts, height, index, (at) => String(at + move.delta)),
+          joinFormula(opened.parts, height, index, (at) => String(at + move.delta)),
         );
   };
 

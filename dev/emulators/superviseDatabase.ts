@@ -6,7 +6,7 @@ import { startLocalPostgres } from "./postgres.ts";
 const giveUpAfter = 5;
 
 /** The development database, restarted on the same port when it ends without `stop`. */
-export interface KeptDatabase {
+export interface SupervisedDatabase {
   /** Does not change with restarts. Contains the password: do not log it. */
   url: string;
   folder: string;
@@ -18,16 +18,16 @@ export interface KeptDatabase {
  * be restarted.
  * @throws when the first start fails
  */
-export async function keepDatabase(
+export async function superviseDatabase(
   options: LocalPostgresOptions & { onGiveUp: () => void },
-): Promise<KeptDatabase> {
+): Promise<SupervisedDatabase> {
   const start = (port?: number) =>
     startLocalPostgres({ databaseName: "back_office", ...options, port });
   let current: LocalPostgres = await start(options.port);
   const { url, folder, port } = current;
   const stopping = new AbortController();
 
-  const keep = async () => {
+  const restartOnEnd = async () => {
     for (let failures = 0; failures < giveUpAfter;) {
       await current.ended;
       if (stopping.signal.aborted) return;
@@ -46,7 +46,7 @@ export async function keepDatabase(
     }
     options.onGiveUp();
   };
-  const kept = keep();
+  const restarts = restartOnEnd();
 
   return {
     url,
@@ -54,7 +54,7 @@ export async function keepDatabase(
     stop: async () => {
       stopping.abort();
       await current.stop();
-      await kept;
+      await restarts;
       // A restart may have been in progress.
       await current.stop();
     },

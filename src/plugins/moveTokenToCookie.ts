@@ -9,11 +9,11 @@ export interface OpenedSession {
 }
 
 /** Moves a login's token from the response to the session cookie if the request asks for it. */
-export function keepInCookie($login: Step<OpenedSession | null>): Step<OpenedSession | null> {
+export function moveTokenToCookie($login: Step<OpenedSession | null>): Step<OpenedSession | null> {
   return sideEffect(
     [$login, context().get("requestContext")] as const,
     ([login, { sessionCookie }]) => {
-      if (!login?.token || !sessionCookie?.isWanted) return login;
+      if (!login?.token || !sessionCookie?.isRequested) return login;
       sessionCookie.set(login.token);
       return { ...login, token: null };
     },

@@ -2,7 +2,7 @@ import { ConstantBackoff, handleWhen, retry } from "cockatiel";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 
-interface KeepPortOptions<Running extends { port: number }> {
+interface PreviousPortOptions<Running extends { port: number }> {
   /** The folder that stores the port. */
   dataDir: string;
   log: (line: string) => void;
@@ -10,7 +10,7 @@ interface KeepPortOptions<Running extends { port: number }> {
 }
 
 /** A process killed a moment ago may still hold the port. */
-const whileTaken = retry(
+const retryWhileTaken = retry(
   handleWhen((error) => "code" in error && error.code === "EADDRINUSE"),
   { maxAttempts: 20, backoff: new ConstantBackoff(100) },
 );
@@ -19,14 +19,14 @@ const whileTaken = retry(
  * Starts an emulator on its previous port, so that its URLs stay valid. Returns null and logs the reason if it cannot start; the
  * service then runs without it.
  */
-export async function keepPort<Running extends { port: number }>(
-  options: KeepPortOptions<Running>,
+export async function startOnPreviousPort<Running extends { port: number }>(
+  options: PreviousPortOptions<Running>,
 ): Promise<Running | null> {
   const { dataDir, log, start } = options;
   const file = path.join(dataDir, "port");
   try {
-    const port = await rememberedPort(file);
-    const running = await whileTaken.execute(() => start(port));
+    const port = await readPreviousPort(file);
+    const running = await retryWhileTaken.execute(() => start(port));
     await mkdir(dataDir, { recursive: true });
     await writeFile(file, `${running.port}\n`);
     return running;
@@ -39,7 +39,7 @@ export async function keepPort<Running extends { port: number }>(
   }
 }
 
-async function rememberedPort(file: string): Promise<number> {
+async function readPreviousPort(file: string): Promise<number> {
   const text = await readFile(file, "utf8").catch(() => "");
   const port = /^\d{1,5}\n$/.test(text) ? Number(text) : 0;
   return port <= 65_535 ? port : 0;

@@ -11,7 +11,7 @@ import { idOf, noId, randomOf } from "./random.ts";
 import type { Row } from "./table.ts";
 
 /** Customers and items, generated from a seed. The first of each is reserved for orders with a fault. */
-export interface Catalogue {
+export interface MasterData {
   customers: number;
   items: number;
   customer: (index: number) => Row;
@@ -39,10 +39,10 @@ const currencies: Readonly<Record<string, string>> = { DK: localCurrency, SE: "S
 const estates = ["Castello", "Domaine", "Bodega", "Weingut", "Quinta", "Château"] as const;
 const places = ["della Rosa", "du Moulin", "San Pedro", "am Berg", "do Vale", "Bellevue"] as const;
 
-export function makeCatalogue(
+export function makeMasterData(
   seed: string,
   { customers, items }: { customers: number; items: number },
-): Catalogue {
+): MasterData {
   // Some numbers have leading zeros, which the service must keep.
   const customerNumber = (index: number) =>
     index % 10 === 3 ? String(index).padStart(6, "0") : String(10_000 + index);

@@ -5,7 +5,7 @@ import { isStringField, scalarOf } from "./schema.ts";
 import type { Tokeniser } from "./tokens.ts";
 
 /** A document in a collection. */
-export interface Stored {
+export interface StoredDocument {
   /** Its position in the order of insertion. */
   number: number;
   id: string;
@@ -16,12 +16,12 @@ export interface Stored {
   words: ReadonlyMap<string, readonly string[]>;
 }
 
-export function makeStored(
+export function makeStoredDocument(
   schema: Schema,
   tokeniser: Tokeniser,
   number: number,
   document: JsonObject & { id: string },
-): Stored {
+): StoredDocument {
   const folded = new Map<string, readonly string[]>();
   const words = new Map<string, readonly string[]>();
   for (const field of schema.fields) {
