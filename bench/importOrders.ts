@@ -12,7 +12,7 @@ import { startLocalPostgres } from "../dev/emulators/postgres.ts";
 import { makeErpClient } from "../src/gateways/makeErpClient.ts";
 import { countStatements } from "../test/helpers/countStatements.ts";
 import type { ErpAnswer } from "../test/helpers/erpRecords.ts";
-import { takeOver } from "../test/helpers/erpRecords.ts";
+import { importErpResponse } from "../test/helpers/erpRecords.ts";
 import { waitFor } from "../test/helpers/waitFor.ts";
 
 // The first import of many orders by the real worker from the emulated ERP, and the peak of that worker's memory. Then its first
@@ -118,16 +118,18 @@ async function importPages(): Promise<void> {
   }
   const client = await connectTo("imported");
   const ms = await timed(async () => {
-    for (const page of pages) await takeOver(client, page);
+    for (const page of pages) await importErpResponse(client, page);
   });
   const counted = await countRows(client);
   report("the database's part of the import", counted, ms);
   const again = await timed(async () => {
-    for (const page of pages) await takeOver(client, page);
+    for (const page of pages) await importErpResponse(client, page);
   });
   report("the same pages again, which writes nothing", counted, again);
   await client.query("begin; delete from orders");
-  const statements = await countStatements(client, () => takeOver(client, pages.at(-1) ?? {}));
+  const statements = await countStatements(client, () =>
+    importErpResponse(client, pages.at(-1) ?? {}),
+  );
   await client.query("rollback");
   console.log(
     `${JSON.stringify(counted)}; a new page takes ${statements} statements in the database`,

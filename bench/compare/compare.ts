@@ -101,7 +101,7 @@ try {
 
   for (const operation of chosen) await checkAnswers(operation, admin);
   console.log("every answer is what plain SQL says\n");
-  if (flags.statements) await tellStatements(admin);
+  if (flags.statements) await printStatementCounts(admin);
   else await measure();
 } catch (error) {
   console.error(error);
@@ -229,15 +229,15 @@ async function checkAnswers(operation: Operation, admin: pg.Client): Promise<voi
       assert.equal(answer.errors, undefined, `${contestant}: ${JSON.stringify(answer.errors)}`);
       const shape = shapeOf(contestant, operation);
       const data = shape ? shape.toPublished(answer.data as never) : answer.data;
-      const plain = tidied(data, operation);
+      const plain = normalized(data, operation);
       first ??= plain;
-      assert.deepEqual(plain, tidied(first, operation), `${contestant}: ${operation.name}`);
+      assert.deepEqual(plain, normalized(first, operation), `${contestant}: ${operation.name}`);
     }
   }
 }
 
 /** Leaves out legitimate differences: new ids, fractions of a second, and totals that are lower bounds. */
-function tidied(data: unknown, operation: Operation): unknown {
+function normalized(data: unknown, operation: Operation): unknown {
   return JSON.parse(
     JSON.stringify(data, (key, value: unknown) => {
       if (key === "id" && operation.writes) return "new";
@@ -249,7 +249,7 @@ function tidied(data: unknown, operation: Operation): unknown {
 }
 
 /** Prints the mean number of SQL statements per request of each operation. */
-async function tellStatements(admin: pg.Client): Promise<void> {
+async function printStatementCounts(admin: pg.Client): Promise<void> {
   const requests = 20;
   console.log("SQL statements for each request");
   for (const operation of chosen) {

@@ -1,5 +1,5 @@
 import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
-import { clock, lineOf, numbersIn, type Stretch } from "./stretches.ts";
+import { monotonicMs, formatLine, parseLines, type Interval } from "./intervals.ts";
 
 // Imported by a measured server before its own code: logs event-loop delays with their times, which metrics lack, to a file.
 
@@ -8,7 +8,7 @@ const everyMs = 10;
 const leastMs = 10;
 
 /** A delay of an event loop. */
-export interface Delay extends Stretch {
+export interface Delay extends Interval {
   /** CPU time of its thread since the previous sample, in milliseconds. */
   worked: number;
   /** The processor at the end of the delay. */
@@ -17,7 +17,7 @@ export interface Delay extends Stretch {
 
 /** Parses such a file. */
 export function delaysIn(lines: string): Delay[] {
-  return numbersIn(lines).map(([from = NaN, until = NaN, worked = NaN, processor = NaN]) => ({
+  return parseLines(lines).map(([from = NaN, until = NaN, worked = NaN, processor = NaN]) => ({
     from,
     until,
     worked,
@@ -29,14 +29,14 @@ const file = process.env["LOAD_DELAYS_FILE"];
 // The parent processes of server and worker get the same option.
 if (file !== undefined && process.argv[1]?.endsWith("/src/server.ts")) {
   writeFileSync(file, "");
-  let last = { at: clock(), worked: worked() };
+  let last = { at: monotonicMs(), worked: worked() };
   setInterval(() => {
-    const [now, workedNow] = [clock(), worked()];
+    const [now, workedNow] = [monotonicMs(), worked()];
     const due = last.at + everyMs;
     if (now - due > leastMs)
-      appendFileSync(file, lineOf(due, now, workedNow - last.worked, processor()));
+      appendFileSync(file, formatLine(due, now, workedNow - last.worked, processor()));
     // Excludes the time of this measurement.
-    last = { at: clock(), worked: workedNow };
+    last = { at: monotonicMs(), worked: workedNow };
   }, everyMs).unref();
 }
 

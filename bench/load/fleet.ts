@@ -14,7 +14,7 @@ import { freePort } from "../../test/helpers/http.ts";
 import { cpuSecondsOfPostgres } from "../compare/processes.ts";
 import { fill, fullSize, type Size } from "../compare/dataSet.ts";
 import { type Delay, delaysIn } from "./delays.ts";
-import { lateOf } from "./lateness.ts";
+import { toDelayMs } from "./eventLoopDelay.ts";
 
 const root = join(import.meta.dirname, "../..");
 
@@ -134,8 +134,8 @@ export async function startFleet(scale: number, env: Record<string, string> = {}
         const refused = of('office_requests_refused_total{reason="full"}');
         return {
           eventLoop: {
-            p99: lateOf(of("nodejs_eventloop_lag_p99_seconds") * 1000),
-            most: lateOf(of("nodejs_eventloop_lag_max_seconds") * 1000),
+            p99: toDelayMs(of("nodejs_eventloop_lag_p99_seconds") * 1000),
+            most: toDelayMs(of("nodejs_eventloop_lag_max_seconds") * 1000),
           },
           memory: of("process_resident_memory_bytes") / 1024 / 1024,
           cpu: of("process_cpu_seconds_total"),
@@ -161,7 +161,7 @@ export async function startFleet(scale: number, env: Record<string, string> = {}
       stop,
     };
     await fleet.look();
-    await searchIsLevel(fleet);
+    await waitForSearchIndex(fleet);
     return fleet;
   } catch (error) {
     await stop();
@@ -172,12 +172,12 @@ export async function startFleet(scale: number, env: Record<string, string> = {}
 /** Waits until `npm start` reports that it runs. */
 function ready(child: ChildProcess): Promise<void> {
   return new Promise((resolve, reject) => {
-    let said = "";
+    let output = "";
     child.stdout?.on("data", (chunk: Buffer) => {
-      said += chunk.toString();
-      if (said.includes("The back office is running")) resolve();
+      output += chunk.toString();
+      if (output.includes("The back office is running")) resolve();
     });
-    child.once("exit", (code) => reject(new Error(`it ended with ${code}:\n${said}`)));
+    child.once("exit", (code) => reject(new Error(`it ended with ${code}:\n${output}`)));
   });
 }
 
@@ -197,7 +197,7 @@ async function openSession(pool: pg.Pool): Promise<string> {
 }
 
 /** The engine's initial import is not part of an ordinary day's load. */
-async function searchIsLevel(fleet: Fleet): Promise<void> {
+async function waitForSearchIndex(fleet: Fleet): Promise<void> {
   const started = performance.now();
   for (;;) {
     const { searchStatus } = (await fleet.ask(

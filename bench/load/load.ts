@@ -4,23 +4,23 @@ import { stolenSince, ticks } from "../compare/processes.ts";
 import { type Outcome, type Sent, after, makeClient } from "./client.ts";
 import { type Fleet, startFleet } from "./fleet.ts";
 import { largeQuery } from "./largeQueries.ts";
-import { watchLateness } from "./lateness.ts";
+import { sampleEventLoopDelay } from "./eventLoopDelay.ts";
 import { makeMix } from "./mix.ts";
 import {
-  answered,
-  brokenPromises,
+  successful,
+  exceededLimits,
   percentile,
-  promise,
-  promiseAtLeast,
-  promiseOrdinary,
-  show,
-  showCourse,
-} from "./promises.ts";
-import { askBeside } from "./beside.ts";
-import { prepareWorkBeside } from "./workBeside.ts";
+  checkAtMost,
+  checkAtLeast,
+  checkOrdinaryLimits,
+  printOutcomes,
+  printTimeline,
+} from "./loadLimits.ts";
+import { startProbe } from "./probeClient.ts";
+import { prepareBackgroundWork } from "./backgroundWork.ts";
 import { openSlowly } from "./slowConnections.ts";
-import { watchStandstill } from "./standstill.ts";
-import { clock, lengthWithout } from "./stretches.ts";
+import { monitorPauses } from "./machinePauses.ts";
+import { monotonicMs, durationWithout } from "./intervals.ts";
 
 // `npm run test:load`: the whole service on a full database under external load; exits with 1 when a limit is exceeded.
 // V8 has one helper thread here too (`--v8-pool-size=1`), because more would compete with the server for the processors.
@@ -47,7 +47,7 @@ const fleet = await startFleet(
   Number(flags.scale),
   flags.pool === undefined ? {} : { DATABASE_POOL_SIZE: flags.pool },
 );
-const standstill = await watchStandstill();
+const pauseMonitor = await monitorPauses();
 const client = makeClient(fleet.url, fleet.token);
 let offset = 0;
 const mixed = makeMix(fleet.size);
@@ -66,12 +66,12 @@ try {
   if (chosen.has("soak") && soakRequests > 0) await soak();
 } finally {
   client.close();
-  standstill.stop();
+  pauseMonitor.stop();
   await fleet.stop();
 }
 console.log(`\n${((performance.now() - begun) / 60_000).toFixed(1)} minutes`);
-for (const line of brokenPromises()) console.log(`BROKEN: ${line}`);
-process.exit(brokenPromises().length > 0 ? 1 : 0);
+for (const line of exceededLimits()) console.log(`BROKEN: ${line}`);
+process.exit(exceededLimits().length > 0 ? 1 : 0);
 
 /** The event loop's delay while `work` runs; each read starts a new measurement. */
 async function watched<T>(
@@ -80,7 +80,7 @@ async function watched<T>(
   const before = await fleet.look();
   const from = offset;
   const since = new Date();
-  const start = clock();
+  const start = monotonicMs();
   const ticksBefore = ticks();
   const result = await work();
   const stolen = stolenSince(ticksBefore);
@@ -108,9 +108,7 @@ async function watched<T>(
  * The server's longest delay since then in milliseconds, without pauses of its processor; null when these are unknown.
  */
 async function longestDelay(start: number): Promise<number | null> {
-  const still = standstill
-    .stretches()
-    ?.map((stretches) => stretches.filter(({ until }) => until > start));
+  const still = pauseMonitor.pauses()?.map((pauses) => pauses.filter(({ until }) => until > start));
   if (!still) {
     console.log(
       "  whether the machine itself stood still is not known: to see that takes the right to come before all else on it",
@@ -119,14 +117,14 @@ async function longestDelay(start: number): Promise<number | null> {
   }
   const [longest] = (await fleet.delays())
     .filter(({ from }) => from > start)
-    .map((delay) => ({ ...delay, length: lengthWithout(delay, still[delay.processor] ?? []) }))
+    .map((delay) => ({ ...delay, length: durationWithout(delay, still[delay.processor] ?? []) }))
     .sort((a, b) => b.length - a.length);
-  const told = still.map((stretches) => {
-    const most = Math.max(0, ...stretches.map(({ from, until }) => until - from));
-    return `${stretches.length} times, for at most ${most.toFixed(1)} ms`;
+  const pauseTexts = still.map((pauses) => {
+    const most = Math.max(0, ...pauses.map(({ from, until }) => until - from));
+    return `${pauses.length} times, for at most ${most.toFixed(1)} ms`;
   });
   console.log(
-    `  the machine's processors stood still themselves ${told.join(", and ")}; without that the event loop was late by at most ${(longest?.length ?? 0).toFixed(1)} ms, while the main thread had a processor for ${(longest?.worked ?? 0).toFixed(1)}`,
+    `  the machine's processors stood still themselves ${pauseTexts.join(", and ")}; without that the event loop was late by at most ${(longest?.length ?? 0).toFixed(1)} ms, while the main thread had a processor for ${(longest?.worked ?? 0).toFixed(1)}`,
   );
   return longest?.length ?? 0;
 }
@@ -135,10 +133,10 @@ async function steady(): Promise<void> {
   const seconds = Number(flags.minutes) * 60;
   console.log(`\n${rate} mixed requests a second for ${flags.minutes} minutes`);
   const { result, figures } = await watched(() => client.atRate(rate, after(seconds), next));
-  show(result, seconds);
-  showCourse(result, 20);
-  promiseOrdinary(result);
-  promise("event loop p99", figures.eventLoop.p99, 30, "ms");
+  printOutcomes(result, seconds);
+  printTimeline(result, 20);
+  checkOrdinaryLimits(result);
+  checkAtMost("event loop p99", figures.eventLoop.p99, 30, "ms");
 }
 
 async function overload(): Promise<void> {
@@ -146,26 +144,26 @@ async function overload(): Promise<void> {
   console.log(`\nWhat it can carry: 32 connections for ${seconds} s`);
   const best: Outcome[] = [];
   await watched(() => client.asFastAs(32, after(seconds), next, (outcome) => best.push(outcome)));
-  show(best, seconds);
-  const most = answered(best).length / seconds;
+  printOutcomes(best, seconds);
+  const most = successful(best).length / seconds;
 
   console.log(`\nThree times that: ${(most * 3).toFixed(0)} a second for ${seconds} s`);
   let sending = true;
-  const late = watchLateness();
-  const endBeside = askBeside(fleet.url, fleet.token);
+  const late = sampleEventLoopDelay();
+  const stopProbe = startProbe(fleet.url, fleet.token);
   const { result } = await watched(() =>
     client.atRate(most * 3, after(seconds), next).finally(() => {
       sending = false;
     }),
   );
-  const one = await endBeside();
-  const good = answered(result).length / seconds;
+  const one = await stopProbe();
+  const good = successful(result).length / seconds;
   const refusals = refused(result);
-  show(result, seconds);
-  promiseAtLeast("answered a second, of the best 60 %", good, most * 0.6, "");
-  promise(
+  printOutcomes(result, seconds);
+  checkAtLeast("answered a second, of the best 60 %", good, most * 0.6, "");
+  checkAtMost(
     "neither answered nor refused",
-    result.length - answered(result).length - refusals.length,
+    result.length - successful(result).length - refusals.length,
     0,
     "",
   );
@@ -182,7 +180,7 @@ async function overload(): Promise<void> {
     console.log(
       `  refusals of ${who}: ${refused(outcomes).length}, p50 ${times(outcomes, 0.5).toFixed(1)} ms, p99 ${times(outcomes, 0.99).toFixed(1)} ms; that client's own event loop late p99 ${lateMs.toFixed(1)} ms`,
     );
-  promise(
+  checkAtMost(
     "refusals of one beside the load p99",
     times([...one.kept, ...one.fresh], 0.99),
     100,
@@ -202,17 +200,17 @@ function refused(outcomes: readonly Outcome[]): readonly Outcome[] {
 /** A short check that the service has returned to normal. */
 async function ordinary(seconds: number): Promise<void> {
   const { result } = await watched(() => client.atRate(rate, after(seconds), next));
-  show(result, seconds);
-  promiseOrdinary(result);
+  printOutcomes(result, seconds);
+  checkOrdinaryLimits(result);
 }
 
 /** Exports and an import during ordinary requests; `withLarge` adds a large query a second. A second such phase imports little. */
 async function beside(withLarge: boolean): Promise<void> {
   const large = withLarge ? ", with a large query a second" : "";
   console.log(`\nTwo large exports and an import${large} beside ${rate} requests a second`);
-  const workBeside = await prepareWorkBeside(fleet, client);
+  const backgroundWork = await prepareBackgroundWork(fleet, client);
   let over = false;
-  const work = workBeside().finally(() => {
+  const work = backgroundWork().finally(() => {
     over = true;
   });
   const began = performance.now();
@@ -222,16 +220,16 @@ async function beside(withLarge: boolean): Promise<void> {
     work,
   ]);
   const seconds = (performance.now() - began) / 1000;
-  show(result, seconds);
+  printOutcomes(result, seconds);
   if (withLarge) {
-    promise("requests that failed", result.length - answered(result).length, 0, "");
+    checkAtMost("requests that failed", result.length - successful(result).length, 0, "");
     console.log("  the large queries:");
-    show(others, seconds);
-    promise("large queries that failed", others.length - answered(others).length, 0, "");
-  } else promiseOrdinary(result);
-  promise("event loop p99", figures.eventLoop.p99, 30, "ms");
+    printOutcomes(others, seconds);
+    checkAtMost("large queries that failed", others.length - successful(others).length, 0, "");
+  } else checkOrdinaryLimits(result);
+  checkAtMost("event loop p99", figures.eventLoop.p99, 30, "ms");
   if (longest !== null)
-    promise("event loop at most, but for what the machine stood still", longest, 50, "ms");
+    checkAtMost("event loop at most, but for what the machine stood still", longest, 50, "ms");
 }
 
 async function slow(): Promise<void> {
@@ -266,8 +264,8 @@ async function documents(): Promise<void> {
   );
   await setTimeout(1_000);
   console.log(`  memory, MB: ${samples.map((memory) => memory.toFixed(0)).join(" ")}`);
-  promise("requests that failed", failed, 0, "");
-  promise(
+  checkAtMost("requests that failed", failed, 0, "");
+  checkAtMost(
     // Before that, bounded caches are filled, and the heap grows to its limit.
     "memory at the end by that after 24,000",
     ((samples.at(-1) ?? NaN) / (samples[5] ?? NaN)) * 100,
@@ -309,13 +307,13 @@ async function soak(): Promise<void> {
     },
   );
   await setTimeout(1_000);
-  promise("requests that failed", failed, 0, "");
+  checkAtMost("requests that failed", failed, 0, "");
   // The first half fills bounded caches.
   const half = Math.floor(samples.length / 2);
   const [before, later] = [samples.slice(half / 2, half), samples.slice(-half / 2)].map(
     (part) => part.reduce((sum, one) => sum + one, 0) / part.length,
   );
-  promise(
+  checkAtMost(
     "memory of the last quarter by that of the second",
     ((later ?? NaN) / (before ?? NaN)) * 100,
     110,

@@ -229,8 +229,8 @@ describe("the description of a proposal", () => {
 
   function expectApart(summary: string | undefined) {
     expect(summary).toMatch(/Harmless/);
-    const outside = summary?.replaceAll(/“[^“”]*”/gu, "");
-    expect(outside).not.toMatch(/Harmless|Nothing else|[“”]/u);
+    const external = summary?.replaceAll(/“[^“”]*”/gu, "");
+    expect(external).not.toMatch(/Harmless|Nothing else|[“”]/u);
     // eslint-disable-next-line no-control-regex -- they could hide or reverse the rest of the sentence
     expect(summary).not.toMatch(/[\u0000-\u001f\u200b-\u200f\u202a-\u202e\u2066-\u2069]/u);
   }

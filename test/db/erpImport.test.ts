@@ -2,7 +2,13 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type pg from "pg";
 import { createDatabase, inTransaction } from "../helpers/database.ts";
 import type { TestDatabase } from "../helpers/database.ts";
-import { erpCustomer, erpLine, erpOrder, takeOver, resetRules } from "../helpers/erpRecords.ts";
+import {
+  erpCustomer,
+  erpLine,
+  erpOrder,
+  importErpResponse,
+  resetRules,
+} from "../helpers/erpRecords.ts";
 
 let database: TestDatabase;
 
@@ -42,7 +48,7 @@ async function everything(client: pg.ClientBase) {
 describe("an order of the ERP", () => {
   test("is imported with its customer, lines and mapped codes", () =>
     rolledBack(async (client) => {
-      const counts = await takeOver(client, { orders: [erpOrder("1001")], customers });
+      const counts = await importErpResponse(client, { orders: [erpOrder("1001")], customers });
       expect(counts).toMatchObject({ done: 1, created: 1, updated: 0, failed: 0, customers: 1 });
       expect(await order(client, "1001")).toMatchObject({
         customer_name: "Vinbaren",
@@ -79,7 +85,7 @@ describe("an order of the ERP", () => {
 
   test("has its date in the merchant's time zone", () =>
     rolledBack(async (client) => {
-      await takeOver(
+      await importErpResponse(
         client,
         { orders: [erpOrder("1", { orderDate: "2026-07-01" })] },
         "Europe/Copenhagen",
@@ -89,7 +95,7 @@ describe("an order of the ERP", () => {
 
   test("has prices without VAT, also from an ERP with prices including VAT", () =>
     rolledBack(async (client) => {
-      await takeOver(client, {
+      await importErpResponse(client, {
         orders: [
           erpOrder("1", { pricesIncludeVat: true, lines: [erpLine(1, { unitPrice: "125" })] }),
         ],
@@ -110,10 +116,10 @@ describe("an order of the ERP", () => {
         ],
         customers,
       };
-      await takeOver(client, answer);
+      await importErpResponse(client, answer);
       const before = await everything(client);
       expect(before.length).toBeGreaterThan(8);
-      const counts = await takeOver(client, answer);
+      const counts = await importErpResponse(client, answer);
       expect(counts).toMatchObject({ done: 2, created: 0, updated: 0, unchanged: 2 });
       expect(await everything(client)).toEqual(before);
     }));
@@ -121,11 +127,11 @@ describe("an order of the ERP", () => {
   test("writes only changed columns and lines", () =>
     rolledBack(async (client) => {
       const lines = [erpLine(10000), erpLine(20000), erpLine(30000)];
-      await takeOver(client, { orders: [erpOrder("1", { lines })], customers });
+      await importErpResponse(client, { orders: [erpOrder("1", { lines })], customers });
       const { rows: before } = await client.query(
         "select xmin::text, id, line_number from order_lines order by 3",
       );
-      const counts = await takeOver(client, {
+      const counts = await importErpResponse(client, {
         orders: [
           erpOrder("1", {
             revision: "2",
@@ -170,7 +176,7 @@ describe("an order of the ERP", () => {
         lastModified: "2026-03-02T10:00:00.123Z",
       });
       for (const orders of [[newer, older], [older], [older, newer]]) {
-        await takeOver(client, { orders });
+        await importErpResponse(client, { orders });
         expect(await order(client, "1")).toMatchObject({ salesperson: "NEW", erp_revision: "2" });
       }
     }));
@@ -180,15 +186,17 @@ describe("an order of the ERP", () => {
       const older = (number: string) => erpOrder(number);
       const newer = (number: string, reference: string) =>
         erpOrder(number, { customerReference: reference, orderDate: "2026-03-04" });
-      await takeOver(client, { orders: [older("1"), newer("2", "1")] });
-      await takeOver(client, { orders: [newer("4", "3")] });
-      await takeOver(client, { orders: [older("3")] });
+      await importErpResponse(client, { orders: [older("1"), newer("2", "1")] });
+      await importErpResponse(client, { orders: [newer("4", "3")] });
+      await importErpResponse(client, { orders: [older("3")] });
       // A reference that happens to be the number of another customer's order supersedes nothing.
-      await takeOver(client, {
+      await importErpResponse(client, {
         orders: [older("5"), { ...newer("6", "5"), customerNumber: "C2" }],
       });
       // An older order supersedes nothing, and no order supersedes itself.
-      await takeOver(client, { orders: [newer("8", "9"), newer("9", "8"), newer("7", "7")] });
+      await importErpResponse(client, {
+        orders: [newer("8", "9"), newer("9", "8"), newer("7", "7")],
+      });
       const marks: Record<string, unknown> = {};
       for (const n of ["1", "2", "3", "4", "5", "7", "8", "9"])
         marks[n] = (await order(client, n)).superseded_by;
@@ -202,7 +210,7 @@ describe("an order of the ERP", () => {
         8: "9",
         9: null,
       });
-      await takeOver(client, {
+      await importErpResponse(client, {
         orders: [{ ...newer("2", "mine"), revision: "2", lastModified: "2026-03-05T00:00:00Z" }],
       });
       expect(await order(client, "1")).toMatchObject({ superseded_by: null });
@@ -218,7 +226,7 @@ describe("a customer of the ERP", () => {
         );
         return rows[0];
       };
-      await takeOver(client, { customers });
+      await importErpResponse(client, { customers });
       expect(await stored()).toMatchObject({
         name: "Customer C1",
         is_blocked: false,
@@ -230,19 +238,19 @@ describe("a customer of the ERP", () => {
         blocked: "ALL",
         lastModified: "2026-03-02T10:00:00Z",
       });
-      await takeOver(client, { customers: [newer] });
-      await takeOver(client, { customers });
+      await importErpResponse(client, { customers: [newer] });
+      await importErpResponse(client, { customers });
       expect(await stored()).toMatchObject({ name: "New", is_blocked: true });
     }));
 
   test("is linked to orders that waited for it", () =>
     rolledBack(async (client) => {
-      await takeOver(client, { orders: [erpOrder("1")] });
+      await importErpResponse(client, { orders: [erpOrder("1")] });
       expect(await order(client, "1")).toMatchObject({
         customer_id: null,
         has_import_data_issue: true,
       });
-      await takeOver(client, { customers });
+      await importErpResponse(client, { customers });
       expect(await order(client, "1")).toMatchObject({
         customer_id: expect.any(String),
         has_import_data_issue: false,
@@ -253,7 +261,7 @@ describe("a customer of the ERP", () => {
 describe("a line about a product that is not in the catalogue", () => {
   test("is linked after the product is added", () =>
     rolledBack(async (client) => {
-      await takeOver(client, {
+      await importErpResponse(client, {
         orders: [
           erpOrder("1", {
             lines: [erpLine(1, { itemNumber: "2000" }), erpLine(2, { itemNumber: "3000" })],

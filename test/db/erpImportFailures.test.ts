@@ -2,7 +2,13 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type pg from "pg";
 import { createDatabase, inTransaction } from "../helpers/database.ts";
 import type { TestDatabase } from "../helpers/database.ts";
-import { erpCustomer, erpLine, erpOrder, takeOver, resetRules } from "../helpers/erpRecords.ts";
+import {
+  erpCustomer,
+  erpLine,
+  erpOrder,
+  importErpResponse,
+  resetRules,
+} from "../helpers/erpRecords.ts";
 
 let database: TestDatabase;
 
@@ -54,7 +60,7 @@ describe("a bad order", () => {
   ])("is recorded and stops no other: %s", (path, changes, message) =>
     rolledBack(async (client) => {
       const bad = erpOrder("2", changes);
-      const counts = await takeOver(client, {
+      const counts = await importErpResponse(client, {
         orders: [erpOrder("1"), bad, erpOrder("3")],
         customers,
       });
@@ -73,14 +79,14 @@ describe("a bad order", () => {
 
   test("is recorded once for the same failure, and removed after a valid import", () =>
     rolledBack(async (client) => {
-      await takeOver(client, { orders: [erpOrder("1")], customers });
+      await importErpResponse(client, { orders: [erpOrder("1")], customers });
       const bad = erpOrder("1", { revision: "2", salesperson: "x".repeat(201) });
-      await takeOver(client, { orders: [bad] });
+      await importErpResponse(client, { orders: [bad] });
       const noted = await failures(client);
       expect(noted).toHaveLength(1);
-      await takeOver(client, { orders: [bad] });
+      await importErpResponse(client, { orders: [bad] });
       expect(await failures(client)).toEqual(noted);
-      await takeOver(client, { orders: [erpOrder("1", { revision: "3" })] });
+      await importErpResponse(client, { orders: [erpOrder("1", { revision: "3" })] });
       expect(await failures(client)).toEqual([]);
     }));
 
@@ -95,7 +101,7 @@ describe("a bad order", () => {
         );
         const records = Array.from({ length: 50 }, (_, n) => String(100 + n));
         const bad = { name: "forbidden" };
-        const counts = await takeOver(client, {
+        const counts = await importErpResponse(client, {
           customers: [...customers, ...records.map((n) => erpCustomer(n, n === "137" ? bad : {}))],
           orders: records.map((n) =>
             erpOrder(
@@ -138,7 +144,7 @@ describe("a record that the ERP's client cannot read", () => {
 
   test("is recorded, by its id when its number is invalid, until it is valid", () =>
     rolledBack(async (client) => {
-      const counts = await takeOver(client, {
+      const counts = await importErpResponse(client, {
         orders: [erpOrder("1")],
         customers,
         unreadableOrders: [unreadable, { ...unreadable, number: null, id: "id-8" }],
@@ -155,7 +161,7 @@ describe("a record that the ERP's client cannot read", () => {
         },
         { record: "order id-8", erp_order_number: null },
       ]);
-      await takeOver(client, {
+      await importErpResponse(client, {
         orders: [erpOrder("7"), erpOrder("8")],
         customers: [erpCustomer("C7")],
       });
@@ -166,7 +172,7 @@ describe("a record that the ERP's client cannot read", () => {
 describe("a bad customer", () => {
   test("is recorded; its orders are imported with an issue for the missing customer", () =>
     rolledBack(async (client) => {
-      await takeOver(client, {
+      await importErpResponse(client, {
         orders: [erpOrder("1"), erpOrder("2", { customerNumber: "C2" })],
         customers: [...customers, erpCustomer("C2", { phone: "1".repeat(81) })],
       });

@@ -3,7 +3,13 @@ import type pg from "pg";
 import type { ErpAddress, ErpOrder } from "../../src/gateways/erp.ts";
 import { createDatabase, inTransaction } from "../helpers/database.ts";
 import type { TestDatabase } from "../helpers/database.ts";
-import { erpCustomer, erpLine, erpOrder, takeOver, resetRules } from "../helpers/erpRecords.ts";
+import {
+  erpCustomer,
+  erpLine,
+  erpOrder,
+  importErpResponse,
+  resetRules,
+} from "../helpers/erpRecords.ts";
 
 let database: TestDatabase;
 
@@ -148,7 +154,7 @@ describe("a problem of an imported order", () => {
     ],
   ])("is an issue with code, key and path: %s", (_what, changes, expected) =>
     rolledBack(async (client) => {
-      await takeOver(client, {
+      await importErpResponse(client, {
         orders: [erpOrder("1", changes)],
         customers,
         unknownItems: ["404"],
@@ -187,7 +193,7 @@ describe("a problem of an imported order", () => {
     ],
   ])("is no issue: %s", (_what, changes) =>
     rolledBack(async (client) => {
-      await takeOver(client, { orders: [erpOrder("1", changes)], customers });
+      await importErpResponse(client, { orders: [erpOrder("1", changes)], customers });
       expect(await issues(client)).toEqual([]);
       expect(await flags(client)).toEqual({ mapping: false, data: false });
     }),
@@ -199,7 +205,7 @@ describe("a problem of an imported order", () => {
         `insert into erp_mapping_targets (code, value, title) values ('shipping_method.unmapped', 'PICKUP', 'Fetched') on conflict do nothing;
          insert into erp_mapping_rules (code, key, target) values ('shipping_method.unmapped', 'FETCH', 'PICKUP')`,
       );
-      await takeOver(client, {
+      await importErpResponse(client, {
         orders: [
           erpOrder("1", { shipmentMethodCode: "FETCH", deliveryAddress: without("line1", "city") }),
         ],
@@ -216,23 +222,23 @@ describe("an issue", () => {
 
   test("of a mapping resolves at the next import after a rule is added, also without a new version", () =>
     rolledBack(async (client) => {
-      await takeOver(client, { orders: [gap], customers });
+      await importErpResponse(client, { orders: [gap], customers });
       await client.query(rule);
-      expect(await takeOver(client, { orders: [gap] })).toMatchObject({ updated: 1 });
+      expect(await importErpResponse(client, { orders: [gap] })).toMatchObject({ updated: 1 });
       expect(await issues(client)).toEqual([]);
       expect(await flags(client)).toEqual({ mapping: false, data: false });
       const { rows } = await client.query("select kind from order_lines");
       expect(rows).toEqual([{ kind: "PRODUCT" }]);
-      expect(await takeOver(client, { orders: [gap] })).toMatchObject({ unchanged: 1 });
+      expect(await importErpResponse(client, { orders: [gap] })).toMatchObject({ unchanged: 1 });
     }));
 
   test("of a mapping resolves with a rule that ignores the value", () =>
     rolledBack(async (client) => {
-      await takeOver(client, { orders: [gap], customers });
+      await importErpResponse(client, { orders: [gap], customers });
       await client.query(
         "insert into erp_mapping_rules (code, key, is_ignored) values ('line_kind.unmapped', 'GLASS', true)",
       );
-      await takeOver(client, { orders: [gap] });
+      await importErpResponse(client, { orders: [gap] });
       expect(await issues(client)).toEqual([]);
       const { rows } = await client.query("select kind from order_lines");
       expect(rows).toEqual([{ kind: null }]);
@@ -242,27 +248,27 @@ describe("an issue", () => {
     rolledBack(async (client) => {
       const version = (revision: string, unitPrice: string) =>
         erpOrder("1", { revision, lines: [erpLine(1, { unitPrice })] });
-      await takeOver(client, { orders: [version("1", "0")], customers });
+      await importErpResponse(client, { orders: [version("1", "0")], customers });
       expect(await flags(client)).toEqual({ mapping: false, data: true });
-      await takeOver(client, { orders: [version("2", "90")] });
+      await importErpResponse(client, { orders: [version("2", "90")] });
       expect(await flags(client)).toEqual({ mapping: false, data: false });
       expect((await times(client))[0]?.resolved_at).toEqual(expect.any(Date));
     }));
 
   test("keeps both times of an unchanged order, and always keeps the first time", () =>
     rolledBack(async (client) => {
-      await takeOver(client, { orders: [gap], customers });
+      await importErpResponse(client, { orders: [gap], customers });
       const [first] = await times(client);
-      await takeOver(client, { orders: [gap] });
+      await importErpResponse(client, { orders: [gap] });
       expect(await times(client)).toEqual([first]);
-      await takeOver(client, { orders: [{ ...gap, revision: "2" }] });
+      await importErpResponse(client, { orders: [{ ...gap, revision: "2" }] });
       const [again] = await times(client);
       expect(again).toMatchObject({ first_seen_at: first!.first_seen_at, resolved_at: null });
       expect(again!.last_seen_at!.getTime()).toBeGreaterThan(first!.last_seen_at!.getTime());
-      await takeOver(client, { orders: [{ ...gap, revision: "3", lines: [erpLine(1)] }] });
+      await importErpResponse(client, { orders: [{ ...gap, revision: "3", lines: [erpLine(1)] }] });
       const [gone] = await times(client);
       expect(gone!.resolved_at).not.toBeNull();
-      await takeOver(client, { orders: [{ ...gap, revision: "4" }] });
+      await importErpResponse(client, { orders: [{ ...gap, revision: "4" }] });
       expect(await times(client)).toMatchObject([
         { first_seen_at: first!.first_seen_at, resolved_at: null },
       ]);
@@ -276,9 +282,11 @@ describe("an issue", () => {
           paymentMethodCode: "CASH",
           lines: [erpLine(1, { productGroup: "GLASS" })],
         });
-      await takeOver(client, { orders: [order("1"), order("2"), order("3")] });
+      await importErpResponse(client, { orders: [order("1"), order("2"), order("3")] });
       await client.query(rule);
-      expect(await takeOver(client, { invoiced: ["1"], missing: ["2", "404"] })).toMatchObject({
+      expect(
+        await importErpResponse(client, { invoiced: ["1"], missing: ["2", "404"] }),
+      ).toMatchObject({
         updated: 2,
         missing: 3,
       });
@@ -298,7 +306,7 @@ describe("an issue", () => {
           open: ["customer.missing", "line_kind.unmapped", left],
         },
       ]);
-      expect(await takeOver(client, { invoiced: ["1"], missing: ["2"] })).toMatchObject({
+      expect(await importErpResponse(client, { invoiced: ["1"], missing: ["2"] })).toMatchObject({
         updated: 0,
       });
     }));

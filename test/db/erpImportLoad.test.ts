@@ -3,7 +3,13 @@ import { countStatements } from "../helpers/countStatements.ts";
 import { createDatabase, inTransaction } from "../helpers/database.ts";
 import type { TestDatabase } from "../helpers/database.ts";
 import type { ErpAnswer } from "../helpers/erpRecords.ts";
-import { erpCustomer, erpLine, erpOrder, takeOver, resetRules } from "../helpers/erpRecords.ts";
+import {
+  erpCustomer,
+  erpLine,
+  erpOrder,
+  importErpResponse,
+  resetRules,
+} from "../helpers/erpRecords.ts";
 
 let database: TestDatabase;
 
@@ -39,9 +45,9 @@ describe("a page of a thousand orders", () => {
         const counts: number[] = [];
         for (const size of [10, 1_000]) {
           await client.query("savepoint before");
-          if (kind !== "new") await takeOver(client, page(size));
+          if (kind !== "new") await importErpResponse(client, page(size));
           const answer = page(size, kind === "changed" ? "2" : "1");
-          counts.push(await countStatements(client, () => takeOver(client, answer)));
+          counts.push(await countStatements(client, () => importErpResponse(client, answer)));
           await client.query("rollback to before");
         }
         expect(counts[0]).toBeGreaterThan(20);
@@ -75,7 +81,7 @@ describe("pages that are taken over at the same time", () => {
         : { orders: orders.toReversed(), customers: customers.toReversed() };
     });
     const shuffled = pages.map((_, n) => pages[(n * 7) % pages.length]!);
-    await Promise.all(shuffled.map((answer) => takeOver(database.pool, answer)));
+    await Promise.all(shuffled.map((answer) => importErpResponse(database.pool, answer)));
     const { rows } = await database.pool.query(
       `select o.salesperson, c.name, o.has_import_mapping_issue as gap, count(*)::integer as orders,
          sum((select count(*) from order_lines l where l.order_id = o.id))::integer as lines,
@@ -91,13 +97,13 @@ describe("pages that are taken over at the same time", () => {
 
   test("wait for a concurrent change of an order and keep it", async () => {
     const number = "900";
-    await takeOver(database.pool, { orders: [version(number, 1)] });
+    await importErpResponse(database.pool, { orders: [version(number, 1)] });
     const colleague = await database.pool.connect();
     try {
       await colleague.query(
         "begin; update orders set note = 'Call first' where erp_order_number = '900'",
       );
-      const importing = takeOver(database.pool, { orders: [version(number, 2)] });
+      const importing = importErpResponse(database.pool, { orders: [version(number, 2)] });
       await colleague.query("commit");
       expect(await importing).toMatchObject({ updated: 1 });
     } finally {

@@ -91,17 +91,17 @@ describe("Migrating a database again", () => {
     );
     // Its search field is removed as well.
     const key = "comment on constraint products_wine_type_id_fkey on products is";
-    const [said] = await column(
+    const [keyComment] = await column(
       "select obj_description(oid) from pg_constraint where conname = 'products_wine_type_id_fkey' and connamespace = 'backoffice'::regnamespace",
     );
     await change(
       `comment on column wine_types.color is '@internal\nWhatever.';
-       ${key} $$${String(said).replace(/^@searchIndex .*\n/m, "")}$$`,
+       ${key} $$${String(keyComment).replace(/^@searchIndex .*\n/m, "")}$$`,
     );
     await migrate();
     expect(await refusal("products.update", write)).toBe("permission denied for table wine_types");
     await change(
-      `comment on column wine_types.color is $$${String(comment)}$$; ${key} $$${String(said)}$$`,
+      `comment on column wine_types.color is $$${String(comment)}$$; ${key} $$${String(keyComment)}$$`,
     );
     await migrate();
     expect(await difference()).toBeUndefined();

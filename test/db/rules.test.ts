@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { createDatabase, inTransaction } from "../helpers/database.ts";
 import type { TestDatabase } from "../helpers/database.ts";
-import { enginePlants } from "../helpers/db/enginePlants.ts";
-import { policyPlants } from "../helpers/db/policyPlants.ts";
-import { rightPlants } from "../helpers/db/rightPlants.ts";
-import { searchPlants, searchSound } from "../helpers/db/searchPlants.ts";
-import { sound } from "../helpers/db/soundTable.ts";
-import { tablePlants } from "../helpers/db/tablePlants.ts";
-import { tagPlants } from "../helpers/db/tagPlants.ts";
-import { viewPlants, viewSound } from "../helpers/db/viewPlants.ts";
+import { engineViolations } from "../helpers/db/engineViolations.ts";
+import { policyViolations } from "../helpers/db/policyViolations.ts";
+import { privilegeViolations } from "../helpers/db/privilegeViolations.ts";
+import { searchViolations, validSearches } from "../helpers/db/searchViolations.ts";
+import { validTable } from "../helpers/db/validTable.ts";
+import { tableViolations } from "../helpers/db/tableViolations.ts";
+import { tagViolations } from "../helpers/db/tagViolations.ts";
+import { viewViolations, validViews } from "../helpers/db/viewViolations.ts";
 
 let database: TestDatabase;
 
@@ -35,32 +35,32 @@ describe("The schema rules", () => {
   });
 
   test("are satisfied by the table and function that the violations start from", async () => {
-    expect(await violationsAfter(sound)).toEqual([]);
+    expect(await violationsAfter(validTable)).toEqual([]);
   });
 
   test("accept an index without rows whose foreign key is null", async () => {
     const sql =
       "drop index planted_product_id_idx; create index on planted (product_id) where product_id is not null";
-    expect(await violationsAfter(`${sound}; ${sql}`)).toEqual([]);
+    expect(await violationsAfter(`${validTable}; ${sql}`)).toEqual([]);
   });
 
-  test.each([...searchSound, ...viewSound])("accept $what", async ({ sql }) => {
-    expect(await violationsAfter(`${sound}; ${sql}`)).toEqual([]);
+  test.each([...validSearches, ...validViews])("accept $what", async ({ sql }) => {
+    expect(await violationsAfter(`${validTable}; ${sql}`)).toEqual([]);
   });
 
   test.each([
-    ...tablePlants,
-    ...tagPlants,
-    ...viewPlants,
-    ...searchPlants,
-    ...enginePlants,
-    ...rightPlants,
-    ...policyPlants,
+    ...tableViolations,
+    ...tagViolations,
+    ...viewViolations,
+    ...searchViolations,
+    ...engineViolations,
+    ...privilegeViolations,
+    ...policyViolations,
   ])("detect $what", async ({ sql, violations }) => {
     await inTransaction(database.pool, async (client) => {
       const fingerprint = async () =>
         (await client.query<{ f: string }>("select schema_fingerprint() as f")).rows[0]?.f;
-      await client.query(sound);
+      await client.query(validTable);
       const before = await fingerprint();
       // Changes get a transaction id of their own, as those after a migration.
       await client.query("savepoint planted");

@@ -37,12 +37,12 @@ async function post(body: unknown, headers: Record<string, string> = {}) {
 }
 
 const model = () => server.env["AI_MODEL"] ?? "";
-const said = (content: string) => ({ model: model(), messages: [{ role: "user", content }] });
+const userTurn = (content: string) => ({ model: model(), messages: [{ role: "user", content }] });
 
 describe("the protocol", () => {
   test("answers a request without streaming in one response, with tool calls and usage", async () => {
     const { status, body } = await post({
-      ...said("show me Barolo"),
+      ...userTurn("show me Barolo"),
       tools: [
         {
           type: "function",
@@ -80,7 +80,7 @@ describe("the protocol", () => {
   });
 
   test("stops at the token limit and reports it", async () => {
-    const { body } = await post({ ...said("What can you do?"), max_tokens: 5 });
+    const { body } = await post({ ...userTurn("What can you do?"), max_tokens: 5 });
     expect(body.choices[0]?.finish_reason).toBe("length");
     expect(body.choices[0]?.message.content.length).toBeLessThanOrEqual(20);
     expect(body.usage.completion_tokens).toBe(5);
@@ -91,9 +91,9 @@ describe("the protocol", () => {
       headers: { authorization: `Bearer ${server.env["AI_API_KEY"] ?? ""}` },
     });
     expect(await listed.json()).toMatchObject({ data: [{ id: model(), object: "model" }] });
-    const wrongKey = await post(said("hello"), { authorization: "Bearer other" });
+    const wrongKey = await post(userTurn("hello"), { authorization: "Bearer other" });
     expect(wrongKey).toMatchObject({ status: 401, body: { error: { code: "invalid_api_key" } } });
-    const other = await post({ ...said("hello"), model: "other" });
+    const other = await post({ ...userTurn("hello"), model: "other" });
     expect(other).toMatchObject({ status: 404, body: { error: { code: "model_not_found" } } });
     expect(await post("{")).toMatchObject({ status: 400 });
     const wrong = await post({ model: model(), messages: [{ role: "user" }] });
@@ -104,7 +104,7 @@ describe("the protocol", () => {
     const call = { id: "c", type: "function", function: { name: "a", arguments: "{}" } };
     const open = { role: "assistant", content: null, tool_calls: [call] };
     const result = { role: "tool", tool_call_id: "c", content: "{}" };
-    const [user] = said("hello").messages;
+    const [user] = userTurn("hello").messages;
     const send = (messages: unknown[]) => post({ model: model(), messages });
     expect((await send([user, open, user])).body.error.message).toContain(
       "did not have response messages: c",
@@ -161,7 +161,7 @@ describe("Anthropic's protocol", () => {
   test("rejects invalid requests like the real API", async () => {
     const use = { type: "tool_use", id: "toolu_1", name: "search_products", input: {} };
     const result = { type: "tool_result", tool_use_id: "toolu_1", content: "{}" };
-    const said = (...content: object[]) => ({ role: "assistant", content });
+    const userTurn = (...content: object[]) => ({ role: "assistant", content });
     const refused = async (body: object, headers = {}) => {
       const { status, text } = await postMessages(body, headers);
       const { error } = JSON.parse(text) as { error: { type: string; message: string } };
@@ -175,10 +175,10 @@ describe("Anthropic's protocol", () => {
     expect(await refused({ messages, model: "other" })).toMatch(/^404 not_found_error/);
     expect(await refused({ messages: [user([])] })).toMatch(/^400 invalid_request_error: messages/);
     expect(await refused({ messages: [user([{ type: "text", text: "" }])] })).toMatch(/non-empty/);
-    expect(await refused({ messages: [said(use), user([result])], tools: [tool] })).toMatch(
+    expect(await refused({ messages: [userTurn(use), user([result])], tools: [tool] })).toMatch(
       /first message must use the user role/,
     );
-    const asked = [...messages, said(use)];
+    const asked = [...messages, userTurn(use)];
     expect(await refused({ messages: asked, tools: [tool] })).toMatch(/without `tool_result`/);
     expect(await refused({ messages: [...asked, user("and?")], tools: [tool] })).toMatch(
       /without `tool_result`/,
@@ -262,7 +262,7 @@ describe("a requested fault", () => {
   test("starts and ends after the requested numbers of requests", async () => {
     await fail({ kind: "status", status: 418, after: 1, times: 2 });
     const statuses = [];
-    for (let turn = 0; turn < 4; turn++) statuses.push((await post(said("hello"))).status);
+    for (let turn = 0; turn < 4; turn++) statuses.push((await post(userTurn("hello"))).status);
     expect(statuses).toEqual([200, 418, 418, 200]);
   });
 

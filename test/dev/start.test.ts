@@ -385,18 +385,18 @@ note("migrating");`,
 });
 
 /** Runs a command of `dev/` during or after the service's run, without psql. */
-async function command(...words: string[]): Promise<{ code: number | null; said: string }> {
+async function command(...words: string[]): Promise<{ code: number | null; output: string }> {
   const child = spawn(process.execPath, words, {
     cwd: folder,
     stdio: ["ignore", "pipe", "pipe"],
     // This folder contains no psql.
     env: { ...compileCache, PATH: folder },
   });
-  let said = "";
+  let output = "";
   for (const stream of [child.stdout, child.stderr])
-    stream.on("data", (chunk: Buffer) => (said += chunk.toString()));
+    stream.on("data", (chunk: Buffer) => (output += chunk.toString()));
   const [code] = (await once(child, "close")) as [number | null];
-  return { code, said };
+  return { code, output };
 }
 
 test("other commands find its database, and db:reset removes it only after the stop", async () => {
@@ -406,24 +406,24 @@ test("other commands find its database, and db:reset removes it only after the s
   const file = path.join(folder, "data", "running.json");
   expect((await stat(file)).mode & 0o777).toBe(0o600);
   const found = await command("dev/psql.ts", "-c", "select 6 * 7 as answer");
-  expect(found).toEqual({ code: 0, said: expect.stringContaining("42") });
+  expect(found).toEqual({ code: 0, output: expect.stringContaining("42") });
   expect(await command("dev/psql.ts", "-c", "select nothing")).toEqual({
     code: 1,
-    said: 'ERROR: column "nothing" does not exist\n',
+    output: 'ERROR: column "nothing" does not exist\n',
   });
   const refused = await command("dev/reset.ts", "--yes");
   expect(refused.code).toBe(1);
-  expect(refused.said).toContain(`(process ${child.pid}): stop it with Ctrl-C`);
+  expect(refused.output).toContain(`(process ${child.pid}): stop it with Ctrl-C`);
 
   child.kill("SIGINT");
   expect(await exitOf(child)).toBe(0);
   expect(existsSync(file)).toBe(false);
   expect(await command("dev/psql.ts", "-c", "select 1")).toEqual({
     code: 1,
-    said: "No database: start the service with npm start, or set DATABASE_URL\n",
+    output: "No database: start the service with npm start, or set DATABASE_URL\n",
   });
   const unasked = await command("dev/reset.ts");
-  expect(unasked).toEqual({ code: 1, said: "Nothing was removed: answer yes, or give --yes\n" });
+  expect(unasked).toEqual({ code: 1, output: "Nothing was removed: answer yes, or give --yes\n" });
   const cluster = path.join(folder, "data", "postgres", "cluster");
   expect(existsSync(cluster)).toBe(true);
   expect((await command("dev/reset.ts", "--yes")).code).toBe(0);

@@ -22,20 +22,20 @@ test("logs an unreadable file and keeps watching the others", async () => {
   await cp(path.join(project, "dev/watch.ts"), path.join(folder, "watch.ts"));
   await writeFile(path.join(folder, "script.mts"), script);
   const child = spawn(process.execPath, ["script.mts"], { cwd: folder, ...nobody });
-  let said = "";
+  let output = "";
   for (const stream of [child.stdout, child.stderr])
-    stream.on("data", (chunk: Buffer) => (said += chunk.toString()));
+    stream.on("data", (chunk: Buffer) => (output += chunk.toString()));
   const ended = once(child, "exit");
   try {
-    await waitFor("the watcher", () => said.includes("watching"));
+    await waitFor("the watcher", () => output.includes("watching"));
     await writeFile(path.join(folder, "src", "closed.ts"), "", { mode: 0 });
-    await waitFor("the log", () => said.includes("cannot watch a file"));
+    await waitFor("the log", () => output.includes("cannot watch a file"));
     await writeFile(path.join(folder, "src", "open.ts"), "");
-    await waitFor("the change", () => /changed.*open\.ts/.test(said));
+    await waitFor("the change", () => /changed.*open\.ts/.test(output));
   } finally {
     child.kill();
     await ended;
     await rm(folder, { recursive: true, force: true });
   }
-  expect(said).toContain("closed.ts");
+  expect(output).toContain("closed.ts");
 });

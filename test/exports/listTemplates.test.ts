@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import ExcelJS from "exceljs";
-import { erpCustomer, erpOrder, takeOver, resetRules } from "../helpers/erpRecords.ts";
+import { erpCustomer, erpOrder, importErpResponse, resetRules } from "../helpers/erpRecords.ts";
 import { type ExportService, startExportService } from "../helpers/exports/exportService.ts";
 import { type Answer, startService } from "../helpers/service.ts";
 import { endWorkers } from "../helpers/workers/workerProcess.ts";
@@ -19,7 +19,7 @@ beforeAll(async () => {
   const { pool } = exports.service.database;
   author = await exports.service.login(permissions);
   await resetRules(pool);
-  await takeOver(pool, {
+  await importErpResponse(pool, {
     customers: [
       erpCustomer("C1", { name: "Vinbaren", salesperson: "PS" }),
       erpCustomer("C2", { name: "Ærø Vin", salesperson: "PS" }),

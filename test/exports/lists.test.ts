@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { parse } from "csv-parse/sync";
-import { erpCustomer, erpOrder, takeOver, resetRules } from "../helpers/erpRecords.ts";
+import { erpCustomer, erpOrder, importErpResponse, resetRules } from "../helpers/erpRecords.ts";
 import { type ExportService, startExportService } from "../helpers/exports/exportService.ts";
 import type { Answer } from "../helpers/service.ts";
 import { endWorkers } from "../helpers/workers/workerProcess.ts";
@@ -15,7 +15,7 @@ beforeAll(async () => {
     ...["exports.create", "exports.read", "orders.read", "customers.read", "audit.read"],
   ]);
   await resetRules(pool);
-  await takeOver(pool, {
+  await importErpResponse(pool, {
     customers: [erpCustomer("C1", { name: "Vinbaren" }), erpCustomer("C2", { name: "Ærø Vin" })],
     orders: [
       erpOrder("1001"),
@@ -171,9 +171,9 @@ describe("createListExport", () => {
     ["a search without rows", { entity: "orders", query: "nothing" }, "query: no row matches"],
     ["no column", { entity: "orders", columns: [] }, "columns: name 1 to 200 columns"],
   ])("rejects %s", async (_what, input, message) => {
-    const { code, message: said } = refusal(await ask(input));
+    const { code, message: actual } = refusal(await ask(input));
     expect(code).toBe("BAD_USER_INPUT");
-    expect(said).toContain(message);
+    expect(actual).toContain(message);
   });
 
   test("is rejected without exports.create, and without the permission of the list", async () => {

@@ -39,7 +39,7 @@ afterEach(() => rm(folder, { recursive: true }));
 async function runScript(shell: string, jq: "jq" | "stand-in", token = exports.exporter.token) {
   const bin = await mkdtemp(path.join(tmpdir(), "bin-"));
   if (jq === "stand-in")
-    await symlink(path.join(root, "test/helpers/jqStandIn.js"), path.join(bin, "jq"));
+    await symlink(path.join(root, "test/helpers/fakeJq.js"), path.join(bin, "jq"));
   // The replacement for jq runs on the tests' Node.
   const search = [bin, path.dirname(process.execPath), "/usr/local/bin", "/usr/bin", "/bin"].join(
     ":",

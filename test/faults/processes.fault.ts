@@ -34,13 +34,13 @@ async function killAtManyPoints(members: Member[], ledger: Ledger, each?: () => 
 }
 
 test(`workers killed ${kills} times in exports, imports and deliveries: each job completes once`, async () => {
-  const { workers, database, outside } = world().fleet;
+  const { workers, database, external } = world().fleet;
   await underLedger(
     world(),
     async (ledger) => {
       await killAtManyPoints(workers, ledger, async () => {
         await run("importErpOrders");
-        await fetch(`${outside.erp.controlUrl}/salesOrders/touch`, {
+        await fetch(`${external.erp.controlUrl}/salesOrders/touch`, {
           method: "POST",
           headers: { "content-type": "application/json" },
           body: JSON.stringify({ count: 10 }),

@@ -83,10 +83,10 @@ function startWatchers(count: number) {
       const answer = await askAt(fleet.url, document, { token: staff.token, variables }).catch(
         (error: unknown) => ({ status: 0, data: null, errors: String(error) }),
       );
-      const said = `${answer.status} ${JSON.stringify(answer.errors)}`;
+      const failure = `${answer.status} ${JSON.stringify(answer.errors)}`;
       if (answer.status === 200 && answer.errors === undefined) return answer.data;
-      if (answer.status !== 503 && answer.status !== 0) throw new Error(`${document}: ${said}`);
-      failures.push(said);
+      if (answer.status !== 503 && answer.status !== 0) throw new Error(`${document}: ${failure}`);
+      failures.push(failure);
       await delay(50);
     }
   };

@@ -156,7 +156,7 @@ test("with 256 MB of memory large exports, imports and reads end or fail with a 
         await ledger.waitForMore(20);
         const members = [...fleet.servers, ...fleet.workers];
         await Promise.all(members.map((member) => member.ready()));
-        const said = members.map(
+        const output = members.map(
           (one) =>
             `${one.name} ${
               one
@@ -166,7 +166,7 @@ test("with 256 MB of memory large exports, imports and reads end or fail with a 
             }`,
         );
         process.stdout.write(
-          `256 MB: exports ${ends.join(", ")}; large requests ${outcomes.toSorted().join(", ")}; ${said.join(", ")}\n`,
+          `256 MB: exports ${ends.join(", ")}; large requests ${outcomes.toSorted().join(", ")}; ${output.join(", ")}\n`,
         );
         expect(outcomes).toContain("done");
       },
@@ -191,8 +191,8 @@ testIf(canMount(), "a full disk: only root can mount a small one")(
               ledger.tries.filter(({ at, outcome }) => at > full && outcome === "503").length > 5,
             60_000,
           );
-          const said = world.fleet.servers.map((server) => server.output()).join("\n");
-          expect(said).toContain('"msg":"database disk full"');
+          const output = world.fleet.servers.map((server) => server.output()).join("\n");
+          expect(output).toContain('"msg":"database disk full"');
           await disk.empty();
           // PostgreSQL itself may have stopped for lack of disk space; its operator restarts it.
           if (!cluster.runs()) await cluster.start();

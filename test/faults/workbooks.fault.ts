@@ -35,7 +35,7 @@ describe.each(HOSTILE_BOOKS.map((book) => [book.name, book] as const))("%s", (_n
     const first = await leastTime(() => checkTemplate(small, FIELDS, "TABLE"));
     const last = await leastTime(() => checkTemplate(large, FIELDS, "TABLE"));
     const { problems } = await checkTemplate(large, FIELDS, "TABLE");
-    const told = problems.map(({ sheet, cell, reason }) =>
+    const texts = problems.map(({ sheet, cell, reason }) =>
       cell === null
         ? sheet === null
           ? reason
@@ -43,7 +43,7 @@ describe.each(HOSTILE_BOOKS.map((book) => [book.name, book] as const))("%s", (_n
         : `${sheet}!${cell}: ${reason}`,
     );
     const refused = book.refused ?? "";
-    expect((told[0] ?? "").slice(0, refused.length || undefined)).toBe(refused);
+    expect((texts[0] ?? "").slice(0, refused.length || undefined)).toBe(refused);
     expect(last).toBeLessThan(Math.max(first, floorMs) * growth);
     expect(last).toBeLessThan(longestMs);
   });

@@ -204,15 +204,15 @@ describe("a picture's host", () => {
         (error: unknown) => (error as Error).message,
       );
   // A documentation network without hosts.
-  const outside = "192.0.2.1";
+  const external = "192.0.2.1";
 
   test.each<[string, string[][]]>([
     ["resolves to a private address", [["127.0.0.1"]]],
     ["resolves to a private IPv6 address", [["::1"]]],
     ["resolves to an IPv4 address within IPv6", [["::ffff:127.0.0.1"]]],
-    ["has a private address after a public one", [[outside, "127.0.0.1"]]],
-    ["has a private address before a public one", [["127.0.0.1", outside]]],
-    ["resolves to a private address the second time", [[outside], ["127.0.0.1"]]],
+    ["has a private address after a public one", [[external, "127.0.0.1"]]],
+    ["has a private address before a public one", [["127.0.0.1", external]]],
+    ["resolves to a private address the second time", [[external], ["127.0.0.1"]]],
     ["resolves to nothing", [[]]],
     ["resolves to the metadata service", [["169.254.169.254"]]],
     ["resolves to all addresses of this machine", [["0.0.0.0"], ["::"]]],
@@ -227,7 +227,7 @@ describe("a picture's host", () => {
     const { lookup, looked } = resolve(...answers);
     for (let turn = 0; turn < answers.length; turn++)
       expect(await reason(`https://pictures.example:${port}/a.png`, { lookup })).toMatch(
-        answers.flat().includes(outside)
+        answers.flat().includes(external)
           ? /^(its host cannot be reached|it took too long to download)$/
           : "its host cannot be reached",
       );

@@ -214,11 +214,11 @@ test("error messages contain no secret and no token", async () => {
   await collect({ ERP_TOKEN_URL: `http://127.0.0.1:${port}/`, ERP_CLIENT_SECRET: secret });
   await new Promise((resolve) => echo.close(resolve));
 
-  const said = errors.map(everything).join("\n");
-  expect(said).toContain("Echo");
-  expect(said).not.toContain(secret);
-  expect(said).not.toContain(harness.env["ERP_CLIENT_SECRET"]);
-  expect(said).not.toMatch(/[\w-]{43}/);
+  const output = errors.map(everything).join("\n");
+  expect(output).toContain("Echo");
+  expect(output).not.toContain(secret);
+  expect(output).not.toContain(harness.env["ERP_CLIENT_SECRET"]);
+  expect(output).not.toMatch(/[\w-]{43}/);
 });
 
 /** An error with its causes, as a log prints them. */

@@ -332,8 +332,11 @@ describe("a failing store", () => {
     await back();
 
     const page = { "content-type": "text/html", etag: '"p"' };
-    for (const said of [httpAnswer(200, "<html>Log in</html>", page), httpAnswer(200, "", page)]) {
-      proxy.answer(said);
+    for (const response of [
+      httpAnswer(200, "<html>Log in</html>", page),
+      httpAnswer(200, "", page),
+    ]) {
+      proxy.answer(response);
       for (let n = 0; n < 5; n++) await expect(away.check(never)).rejects.toThrow(refusal);
       expect(away.circuit()).toBe("open");
       await proxy.restore();

@@ -1,7 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type FakeProvider, startFakeProvider } from "../helpers/fakeProvider.ts";
-import { begin, codeOf, comeBack, exchange, startLoginService } from "../helpers/loginFlow.ts";
+import {
+  startLogin,
+  codeOf,
+  requestCallback,
+  exchange,
+  startLoginService,
+} from "../helpers/loginFlow.ts";
 import { makeUser } from "../helpers/loginPeople.ts";
 import type { Answer, Service } from "../helpers/service.ts";
 
@@ -121,10 +127,10 @@ describe("the audit log records", () => {
   test("a login through a provider, and a rejected code", async () => {
     const { id, email } = await person();
     const code = async () => {
-      const begun = await begin(service);
+      const begun = await startLogin(service);
       const grant = { claims: { sub: `subject of ${id}`, email, email_verified: true } };
       const granted = fake.grant(begun.authorization, grant);
-      return codeOf(await comeBack(service, begun, { code: granted }));
+      return codeOf(await requestCallback(service, begun, { code: granted }));
     };
     const login = await exchange(service, await code());
     expect(await eventsOf(login)).toMatchObject([

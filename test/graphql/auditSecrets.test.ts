@@ -2,7 +2,13 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { hashToken } from "../../src/auth/tokens.ts";
 import { type FakeProvider, clientSecret, startFakeProvider } from "../helpers/fakeProvider.ts";
 import { send } from "../helpers/http.ts";
-import { begin, codeOf, comeBack, exchange, startLoginService } from "../helpers/loginFlow.ts";
+import {
+  startLogin,
+  codeOf,
+  requestCallback,
+  exchange,
+  startLoginService,
+} from "../helpers/loginFlow.ts";
 import type { Service } from "../helpers/service.ts";
 
 let fake: FakeProvider;
@@ -47,11 +53,11 @@ async function mutate(text: string, as: string | null = token) {
 async function logInThroughProvider(): Promise<void> {
   const claims = { sub: "first", email: "first@example.com", email_verified: true };
   for (const returnTo of [undefined, "https://other.example/app/"]) {
-    const begun = await begin(service);
+    const begun = await startLogin(service);
     keep(begun.state);
     keep(begun.cookie.split("=")[1] ?? "");
     const granted = keep(fake.grant(begun.authorization, { claims }));
-    const code = keep(await codeOf(await comeBack(service, begun, { code: granted })));
+    const code = keep(await codeOf(await requestCallback(service, begun, { code: granted })));
     const answer = await exchange(service, code, { returnTo });
     if (returnTo === undefined) keep(answer.data.exchangeLoginCode.token);
     else expect(answer.errors?.[0]?.extensions.code).toBe("UNAUTHENTICATED");

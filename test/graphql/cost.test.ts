@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { refusal } from "../helpers/graphql/measuring.ts";
+import { refusal } from "../helpers/graphql/countingSchema.ts";
 
 describe("the cost estimate of an operation", () => {
   /** The cost, determined as the smallest limit that accepts the operation. */

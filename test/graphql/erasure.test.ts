@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { sealAll } from "../helpers/db/seals.ts";
-import { erpCustomer, erpOrder, takeOver, resetRules } from "../helpers/erpRecords.ts";
+import { erpCustomer, erpOrder, importErpResponse, resetRules } from "../helpers/erpRecords.ts";
 import { type Answer, type Service, startService } from "../helpers/service.ts";
 
 let service: Service;
@@ -64,9 +64,15 @@ async function makeCustomer(name: string): Promise<string> {
   const address = { ...erpOrder("").deliveryAddress, name, line1: `${name}'s street` };
   const customers = [erpCustomer(number, { name, email: `${name}@example.com` })];
   const order = { customerNumber: number, customerName: name, deliveryAddress: address };
-  await takeOver(service.database.pool, { customers, orders: [erpOrder(`O-${number}`, order)] });
+  await importErpResponse(service.database.pool, {
+    customers,
+    orders: [erpOrder(`O-${number}`, order)],
+  });
   const again = { ...order, revision: "2", lastModified: "2026-03-02T10:00:00.000Z", phone: name };
-  await takeOver(service.database.pool, { customers, orders: [erpOrder(`O-${number}`, again)] });
+  await importErpResponse(service.database.pool, {
+    customers,
+    orders: [erpOrder(`O-${number}`, again)],
+  });
   const [customer] = await sql<{ id: string }>(
     "select id from customers where erp_customer_number = $1",
     [number],
@@ -135,12 +141,12 @@ describe("anonymiseCustomer", () => {
     const changes = { customerNumber: number, customerName: "Jakobsen", deliveryAddress: address };
     const sent = { revision: "2", lastModified: "2026-03-02T10:00:00.000Z", ...changes };
     const again = { customers, orders: [erpOrder(`O-${number}`, sent)] };
-    expect(await takeOver(service.database.pool, again)).toMatchObject({
+    expect(await importErpResponse(service.database.pool, again)).toMatchObject({
       unchanged: 1,
       updated: 0,
     });
     const later = { customers, orders: [erpOrder(`N-${number}`, changes)] };
-    expect(await takeOver(service.database.pool, later)).toMatchObject({ created: 1 });
+    expect(await importErpResponse(service.database.pool, later)).toMatchObject({ created: 1 });
     expect(await tablesWith("Jakobsen")).toEqual([]);
   });
 
@@ -338,8 +344,10 @@ describe("anonymiseUser", () => {
       { token: approver.token, variables: { q: `bookedByUserId:${userId}` } },
     );
     expect(bookings.data.resourceBookings.nodes).toEqual([]);
-    const told = await sql("select title from notifications where title like '%your booking'");
-    expect(told).toEqual([{ title: "Former user changed your booking" }]);
+    const notifications = await sql(
+      "select title from notifications where title like '%your booking'",
+    );
+    expect(notifications).toEqual([{ title: "Former user changed your booking" }]);
     await sealAll(service.database.pool);
     expect(await brokenRows()).toEqual([]);
   });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
-import { erpCustomer, erpLine, erpOrder, takeOver } from "../helpers/erpRecords.ts";
+import { erpCustomer, erpLine, erpOrder, importErpResponse } from "../helpers/erpRecords.ts";
 import type { Answer, Service } from "../helpers/service.ts";
 import { startService } from "../helpers/service.ts";
 
@@ -158,7 +158,7 @@ describe("the inbox", () => {
   ];
 
   test("proposes the rule that resolves a group, with the nearest target if there is a similar one", async () => {
-    await takeOver(service.database.pool, { orders, customers: [erpCustomer("C1")] });
+    await importErpResponse(service.database.pool, { orders, customers: [erpCustomer("C1")] });
     const { data } = await ask(inbox);
     expect(data.erpOrderImportIssues).toMatchObject([
       {
@@ -176,7 +176,7 @@ describe("the inbox", () => {
 
   test("shows the rule that resolves a group at its next recheck, which can be requested", async () => {
     const { pool } = service.database;
-    await takeOver(pool, { orders, customers: [erpCustomer("C1")] });
+    await importErpResponse(pool, { orders, customers: [erpCustomer("C1")] });
     const queued = async () =>
       (await pool.query("select from erp_sync_runs where kind = 'RECHECK' and status = 'QUEUED'"))
         .rowCount;
@@ -207,7 +207,7 @@ describe("the inbox", () => {
   });
 
   test("is empty after the proposed rules are created and the order is imported again", async () => {
-    await takeOver(service.database.pool, { orders, customers: [erpCustomer("C1")] });
+    await importErpResponse(service.database.pool, { orders, customers: [erpCustomer("C1")] });
     const { data } = await ask(inbox);
     for (const { suggestedRule } of data.erpOrderImportIssues) {
       const { code, key, target } = suggestedRule;
@@ -218,7 +218,7 @@ describe("the inbox", () => {
       });
       expect(answer.errors).toBeUndefined();
     }
-    await takeOver(service.database.pool, { orders });
+    await importErpResponse(service.database.pool, { orders });
     expect((await ask(inbox)).data).toEqual({ erpOrderImportIssues: [] });
   });
 });

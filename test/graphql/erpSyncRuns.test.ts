@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { insertApiToken } from "../helpers/apiToken.ts";
-import { erpOrder, takeOver } from "../helpers/erpRecords.ts";
+import { erpOrder, importErpResponse } from "../helpers/erpRecords.ts";
 import type { Answer, Service } from "../helpers/service.ts";
 import { startService } from "../helpers/service.ts";
 
@@ -38,7 +38,7 @@ const begin = (id: string) => sql("select * from begin_erp_run($1)", [id]);
 
 describe("rechecking the orders with a mapping gap", () => {
   test("queues one job for concurrent requests and returns its handle to all of them", async () => {
-    await takeOver(service.database.pool, {
+    await importErpResponse(service.database.pool, {
       orders: ["1", "2"].map((n) => erpOrder(n, { paymentMethodCode: "NONE" })),
     });
     const answers = await Promise.all(Array.from({ length: 50 }, () => recheck()));

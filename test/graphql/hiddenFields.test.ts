@@ -93,13 +93,13 @@ test("each nested field is readable with one permission or listed in extensions.
     for (const [name, { data, hidden }] of await answersTo(key)) {
       if (!data?.[name]) continue;
       const { lost, whole } = compare(everything.get(name), data);
-      const told = pathsOf(hidden);
-      listed += told.length;
-      expect(new Set(told).size).toBe(told.length);
+      const hiddenPaths = pathsOf(hidden);
+      listed += hiddenPaths.length;
+      expect(new Set(hiddenPaths).size).toBe(hiddenPaths.length);
       for (const path of lost)
-        if (!told.some((one) => path === one || path.startsWith(`${one}.`)))
+        if (!hiddenPaths.some((one) => path === one || path.startsWith(`${one}.`)))
           silent.push(`${key}: ${path}`);
-      for (const path of told)
+      for (const path of hiddenPaths)
         if (whole.has(path) && !lost.has(path)) needless.push(`${key}: ${path}`);
     }
   expect({ silent, needless }).toEqual({ silent: [], needless: [] });

@@ -46,7 +46,7 @@ export const realSearchEngine =
 export const consoleBrowser = process.env.CONSOLE_BROWSER ?? "";
 
 /** Whether journeys write screenshots to `docs/images`. */
-export const keepsScreenshots = process.env.SCREENSHOTS === "1";
+export const shouldWriteScreenshots = process.env.SCREENSHOTS === "1";
 
 /** Seed of the random operations in the fault tests; a failing test prints it. */
 export const faultSeed = process.env.FAULT_SEED ?? "vintage";

@@ -129,7 +129,7 @@ export interface ErpAnswer {
 }
 
 /** Imports one ERP response and returns the counts. */
-export async function takeOver(
+export async function importErpResponse(
   client: Pick<pg.ClientBase, "query">,
   answer: ErpAnswer,
   timeZone = "UTC",

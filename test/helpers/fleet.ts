@@ -11,8 +11,8 @@ import type { TestDatabase } from "./database.ts";
 import { createDatabase } from "./database.ts";
 import { compileCache, programPath } from "./environment.ts";
 import { makeMemoryGroup } from "./memoryGroup.ts";
-import type { Outside } from "./outside.ts";
-import { startOutside } from "./outside.ts";
+import type { ExternalSystems } from "./externalSystems.ts";
+import { startExternalSystems } from "./externalSystems.ts";
 import type { Pooler } from "./pooler.ts";
 import { startPooler } from "./pooler.ts";
 import type { Proxy } from "./proxy.ts";
@@ -63,7 +63,7 @@ export interface Fleet {
   /** The proxy before the database; the pooler connects through it as well. */
   databaseProxy: Proxy;
   pooler: Pooler | null;
-  outside: Outside;
+  external: ExternalSystems;
   /** The environment of all processes. */
   env: Record<string, string>;
   stop(): Promise<void>;
@@ -91,9 +91,9 @@ export interface FleetOptions {
 /** Starts a production-like set of processes and waits until all are ready. */
 export async function startFleet(options: FleetOptions = {}): Promise<Fleet> {
   const own = options.cluster;
-  const [cluster, outside] = await Promise.all([
+  const [cluster, external] = await Promise.all([
     own === true ? startCluster() : own ? Promise.resolve(own) : null,
-    startOutside(options.orders ?? 60, options.filesFolder),
+    startExternalSystems(options.orders ?? 60, options.filesFolder),
   ]);
   const database = cluster?.database ?? (await createDatabase());
   const databaseProxy = await startProxy(database.url);
@@ -112,13 +112,13 @@ export async function startFleet(options: FleetOptions = {}): Promise<Fleet> {
     COST_PER_MINUTE: "off",
     // Several readiness checks of the load balancer.
     SHUTDOWN_DELAY_MS: "1500",
-    ...outside.env,
+    ...external.env,
     ...options.env,
   };
   const constants = {
-    ...outside.constants,
+    ...external.constants,
     worker: { heartbeatMs: 500, pollMs: 200 },
-    erp: { ...outside.constants.erp, ...options.erp },
+    erp: { ...external.constants.erp, ...options.erp },
   };
   const forServers = { ...env, ...pooler?.env };
   const start = (script: string, count: number, settings: Record<string, string>) =>
@@ -138,7 +138,7 @@ export async function startFleet(options: FleetOptions = {}): Promise<Fleet> {
     await balancer.stop();
     await pooler?.stop();
     await databaseProxy.stop();
-    await outside.stop();
+    await external.stop();
     await database.drop();
   };
   try {
@@ -155,7 +155,7 @@ export async function startFleet(options: FleetOptions = {}): Promise<Fleet> {
     cluster,
     databaseProxy,
     pooler,
-    outside,
+    external,
     env,
     stop,
   };

@@ -8,7 +8,7 @@ import type { Answer, Service } from "./service.ts";
 export const frontEnd = "https://app.example/signed-in";
 
 /** A started login, with the redirect to the provider. */
-export interface Begun {
+export interface StartedLogin {
   response: Response;
   /** The target of the redirect. */
   authorization: URL;
@@ -27,12 +27,12 @@ export function visit(
 }
 
 /** Starts a login. */
-export async function begin(
+export async function startLogin(
   service: Pick<Service, "url">,
   provider = "main",
   query: Record<string, string> = {},
   cookie = "",
-): Promise<Begun> {
+): Promise<StartedLogin> {
   const parameters = new URLSearchParams({ provider, returnTo: frontEnd, ...query });
   const response = await visit(service, `/auth/login?${parameters.toString()}`, { cookie });
   const setCookie = response.headers.get("set-cookie") ?? "";
@@ -50,14 +50,16 @@ export async function begin(
 }
 
 /** Requests the callback with the provider's response. */
-export function comeBack(
+export function requestCallback(
   service: Pick<Service, "url">,
-  begun: Pick<Begun, "state" | "cookie">,
+  started: Pick<StartedLogin, "state" | "cookie">,
   answer: Record<string, string>,
   provider = "main",
 ): Promise<Response> {
-  const query = new URLSearchParams({ state: begun.state, ...answer });
-  return visit(service, `/auth/callback/${provider}?${query.toString()}`, { cookie: begun.cookie });
+  const query = new URLSearchParams({ state: started.state, ...answer });
+  return visit(service, `/auth/callback/${provider}?${query.toString()}`, {
+    cookie: started.cookie,
+  });
 }
 
 /** Runs a whole login; returns the redirect to the front end, or an error page. */
@@ -67,11 +69,11 @@ export async function fullLogin(
   grant: Grant,
   options: { provider?: string; query?: Record<string, string> } = {},
 ): Promise<Response> {
-  const begun = await begin(service, options.provider, options.query);
-  return comeBack(
+  const started = await startLogin(service, options.provider, options.query);
+  return requestCallback(
     service,
-    begun,
-    { code: fake.grant(begun.authorization, grant) },
+    started,
+    { code: fake.grant(started.authorization, grant) },
     options.provider,
   );
 }

@@ -94,14 +94,14 @@ ignore_startup_parameters = extra_float_digits
     // PgBouncer refuses to run as root.
     ...(process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}),
   });
-  let said = "";
-  child.stderr?.on("data", (chunk: Buffer) => (said += chunk.toString()));
+  let stderr = "";
+  child.stderr?.on("data", (chunk: Buffer) => (stderr += chunk.toString()));
   const url = new URL(target);
   url.host = `127.0.0.1:${port}`;
   url.username = "office_server";
   url.password = password;
   await waitFor("the pooler to accept connections", async () => {
-    if (child.exitCode !== null) throw new Error(`pgbouncer exited: ${said}`);
+    if (child.exitCode !== null) throw new Error(`pgbouncer exited: ${stderr}`);
     const client = new pg.Client({ connectionString: url.href });
     return client.connect().then(
       () => client.end().then(() => true),

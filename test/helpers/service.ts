@@ -83,10 +83,10 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     socket.on("data", (text: string) => {
       output += text;
       if (known) return;
-      const said = /^\{"(url|error)":.*\}$/m.exec(output);
-      if (!said) return;
+      const ready = /^\{"(url|error)":.*\}$/m.exec(output);
+      if (!ready) return;
       known = true;
-      const { url, error } = JSON.parse(said[0]) as { url?: string; error?: string };
+      const { url, error } = JSON.parse(ready[0]) as { url?: string; error?: string };
       if (url === undefined) reject(new Error(`the server did not start: ${error}\n${output}`));
       else resolve(url);
     });

@@ -12,7 +12,7 @@ import {
 import { type FakeProvider, startFakeProvider } from "../helpers/fakeProvider.ts";
 import {
   codeOf,
-  comeBack,
+  requestCallback,
   exchange,
   frontEnd,
   fullLogin,
@@ -62,7 +62,8 @@ describe("Attempts to log in", () => {
     await leave("callback", 1);
     const login = () =>
       visit(service, `/auth/login?provider=main&returnTo=${encodeURIComponent(frontEnd)}`);
-    const callback = () => comeBack(service, { state: "x".repeat(43), cookie: "" }, { code: "c" });
+    const callback = () =>
+      requestCallback(service, { state: "x".repeat(43), cookie: "" }, { code: "c" });
     expect([(await login()).status, (await callback()).status]).toEqual([302, 400]);
     for (const refused of [await login(), await callback()]) {
       expect(refused.status).toBe(429);

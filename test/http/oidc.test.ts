@@ -3,9 +3,9 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type FakeProvider, startFakeProvider } from "../helpers/fakeProvider.ts";
 import {
   auditOf,
-  begin,
+  startLogin,
   codeOf,
-  comeBack,
+  requestCallback,
   exchange,
   frontEnd,
   fullLogin,
@@ -32,7 +32,7 @@ afterAll(async () => {
 
 describe("a login through an identity provider", () => {
   test("requests a code with PKCE, state and nonce, and binds the browser by an HttpOnly cookie", async () => {
-    const { response, authorization, setCookie } = await begin(service);
+    const { response, authorization, setCookie } = await startLogin(service);
     expect(response.status).toBe(302);
     expect(Object.fromEntries(authorization.searchParams)).toEqual({
       client_id: "office",
@@ -53,9 +53,9 @@ describe("a login through an identity provider", () => {
   test("creates a session for the user with the verified address, also across two servers", async () => {
     const email = address();
     const id = await makeUser(service, email);
-    const begun = await begin(service);
-    const back = await comeBack(sibling, begun, {
-      code: fake.grant(begun.authorization, { claims: verified(email.toUpperCase()) }),
+    const started = await startLogin(service);
+    const back = await requestCallback(sibling, started, {
+      code: fake.grant(started.authorization, { claims: verified(email.toUpperCase()) }),
     });
     expect(back.status).toBe(303);
     expect(back.headers.get("location")).toMatch(
@@ -167,12 +167,12 @@ describe("a login through an identity provider", () => {
     const email = address();
     await makeUser(service, email);
     const sub = randomUUID();
-    const one = await begin(service);
-    const two = await begin(service, "main", {}, one.cookie);
+    const one = await startLogin(service);
+    const two = await startLogin(service, "main", {}, one.cookie);
     expect(two.cookie).toBe(one.cookie);
-    for (const begun of [two, one]) {
-      const code = fake.grant(begun.authorization, { claims: verified(email, sub) });
-      expect((await comeBack(service, begun, { code })).status).toBe(303);
+    for (const started of [two, one]) {
+      const code = fake.grant(started.authorization, { claims: verified(email, sub) });
+      expect((await requestCallback(service, started, { code })).status).toBe(303);
     }
   });
 

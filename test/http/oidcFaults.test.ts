@@ -8,7 +8,7 @@ import {
 } from "../helpers/fakeProvider.ts";
 import {
   codeOf,
-  comeBack,
+  requestCallback,
   frontEnd,
   fullLogin,
   startLoginService,
@@ -101,7 +101,7 @@ test("an unreachable database causes a clear page, and logins work after its rec
     const response = await visit(service, "/auth/login");
     expect([response.status, response.headers.get("retry-after")]).toEqual([503, "2"]);
     expect(await response.text()).toContain("Logging in is not possible just now");
-    const lost = await comeBack(
+    const lost = await requestCallback(
       service,
       { state: "x", cookie: `__Host-office_login=${"x".repeat(43)}` },
       {},

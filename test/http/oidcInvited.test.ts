@@ -3,9 +3,9 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type FakeProvider, startFakeProvider } from "../helpers/fakeProvider.ts";
 import {
   auditOf,
-  begin,
+  startLogin,
   codeOf,
-  comeBack,
+  requestCallback,
   exchange,
   fullLogin,
   startLoginService,
@@ -54,11 +54,11 @@ describe("the first login of an invited person", () => {
     const email = address();
     const id = await invite(service, email, "1 day");
     const sub = randomUUID();
-    const browsers = await Promise.all(Array.from({ length: 10 }, () => begin(service)));
+    const browsers = await Promise.all(Array.from({ length: 10 }, () => startLogin(service)));
     const answers = await Promise.all(
-      browsers.map((begun, index) => {
-        const code = fake.grant(begun.authorization, { claims: verified(email, sub) });
-        return comeBack(index % 2 ? service : sibling, begun, { code });
+      browsers.map((started, index) => {
+        const code = fake.grant(started.authorization, { claims: verified(email, sub) });
+        return requestCallback(index % 2 ? service : sibling, started, { code });
       }),
     );
     expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(303));
@@ -78,7 +78,7 @@ describe("the first login of an invited person", () => {
       const email = address();
       const id = await invite(service, email, "1 day");
       const sub = randomUUID();
-      const browsers = await Promise.all(Array.from({ length: 10 }, () => begin(service)));
+      const browsers = await Promise.all(Array.from({ length: 10 }, () => startLogin(service)));
       const { rows } = await service.database.pool.query<{ id: string }>(
         "select id from invitations where user_id = $1",
         [id],
@@ -88,9 +88,9 @@ describe("the first login of an invited person", () => {
         Array.from({ length: 5 }, () => service.ask(query, { token, variables: { ...variables } }));
       const steps = [
         () =>
-          browsers.map((begun) => {
-            const code = fake.grant(begun.authorization, { claims: verified(email, sub) });
-            return comeBack(service, begun, { code });
+          browsers.map((started) => {
+            const code = fake.grant(started.authorization, { claims: verified(email, sub) });
+            return requestCallback(service, started, { code });
           }),
         () => ask("mutation ($id: ID!) { activateUser(userId: $id) { id } }", { id }),
         () => ask("mutation ($id: ID!) { revokeInvitation(id: $id) { id } }", { id: invitationId }),

@@ -3,9 +3,9 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { expectRefusal } from "../helpers/expectRefusal.ts";
 import { type FakeProvider, startFakeProvider } from "../helpers/fakeProvider.ts";
 import {
-  begin,
+  startLogin,
   codeOf,
-  comeBack,
+  requestCallback,
   exchange,
   startLoginService,
   visit,
@@ -56,18 +56,18 @@ describe("a callback with a valid state and code", () => {
   test.each(cases)("and %s creates no session", async (_what, queryOf, status) => {
     const email = address();
     await makeUser(service, email);
-    const begun = await begin(service);
-    const code = fake.grant(begun.authorization, { claims: verified(email) });
-    const query = queryOf(code, begun.state);
-    const back = await visit(service, `/auth/callback/main?${query}`, { cookie: begun.cookie });
+    const started = await startLogin(service);
+    const code = fake.grant(started.authorization, { claims: verified(email) });
+    const query = queryOf(code, started.state);
+    const back = await visit(service, `/auth/callback/main?${query}`, { cookie: started.cookie });
     await expectRefusal(service, email, back, status);
   });
 
   test("is accepted by GET only", async () => {
-    const begun = await begin(service);
-    const query = new URLSearchParams({ state: begun.state, code: "x" }).toString();
+    const started = await startLogin(service);
+    const query = new URLSearchParams({ state: started.state, code: "x" }).toString();
     for (const method of ["POST", "PUT", "DELETE"]) {
-      const headers = { cookie: begun.cookie };
+      const headers = { cookie: started.cookie };
       const address = `${service.url}/auth/callback/main?${query}`;
       expect((await fetch(address, { method, headers, redirect: "manual" })).status).toBe(405);
     }
@@ -82,15 +82,17 @@ describe("twenty concurrent logins", () => {
         const id = await makeUser(service, claims.email);
         const verifier = randomUUID();
         const challenge = createHash("sha256").update(verifier).digest("base64url");
-        const begun = await begin(service, "main", { challenge });
-        return { id, verifier, begun, code: fake.grant(begun.authorization, { claims }) };
+        const started = await startLogin(service, "main", { challenge });
+        return { id, verifier, started, code: fake.grant(started.authorization, { claims }) };
       }),
     );
 
   test("are rejected with the provider's code of another login", async () => {
     const all = await people();
     const answers = await Promise.all(
-      all.map(({ begun }, index) => comeBack(service, begun, { code: all.at(index - 1)!.code })),
+      all.map(({ started }, index) =>
+        requestCallback(service, started, { code: all.at(index - 1)!.code }),
+      ),
     );
     expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(400));
   });
@@ -98,7 +100,9 @@ describe("twenty concurrent logins", () => {
   test("cannot exchange the login code of another login", async () => {
     const all = await people();
     const codes = await Promise.all(
-      all.map(async ({ begun, code }) => codeOf(await comeBack(service, begun, { code }))),
+      all.map(async ({ started, code }) =>
+        codeOf(await requestCallback(service, started, { code })),
+      ),
     );
     const swapped = await Promise.all(
       all.map(({ verifier }, index) => exchange(service, codes.at(index - 1)!, { verifier })),

@@ -128,14 +128,14 @@ describe("the return address of a login", () => {
   test("is the first allowed one by default", async () => {
     const email = `${randomUUID()}@example.com`;
     await makeUser(service, email);
-    const begun = await visit(service, "/auth/login");
-    const authorization = new URL(begun.headers.get("location") ?? "");
+    const started = await visit(service, "/auth/login");
+    const authorization = new URL(started.headers.get("location") ?? "");
     const claims = { sub: randomUUID(), email, email_verified: true };
     const query = new URLSearchParams({
       state: authorization.searchParams.get("state") ?? "",
       code: fake.grant(authorization, { claims }),
     });
-    const cookie = begun.headers.get("set-cookie")?.split(";")[0] ?? "";
+    const cookie = started.headers.get("set-cookie")?.split(";")[0] ?? "";
     const back = await visit(service, `/auth/callback/main?${query.toString()}`, { cookie });
     expect(back.headers.get("location")).toMatch(/^https:\/\/app\.example\/signed-in\?code=bol_/);
   });

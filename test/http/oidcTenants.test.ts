@@ -20,13 +20,13 @@ async function logIn(
   email: string,
   steps: { login: Record<string, string>; callback: Record<string, string> },
 ): Promise<Response> {
-  const begun = await visit(service, loginPath, steps.login);
-  const authorization = new URL(begun.headers.get("location") ?? "none:");
+  const started = await visit(service, loginPath, steps.login);
+  const authorization = new URL(started.headers.get("location") ?? "none:");
   const query = new URLSearchParams({
     state: authorization.searchParams.get("state") ?? "",
     code: fake.grant(authorization, { claims: verified(email) }),
   });
-  const cookie = begun.headers.get("set-cookie")?.split(";")[0] ?? "";
+  const cookie = started.headers.get("set-cookie")?.split(";")[0] ?? "";
   return visit(service, `/auth/callback/main?${query.toString()}`, { ...steps.callback, cookie });
 }
 
@@ -53,8 +53,8 @@ describe("with test mode on, a login through a provider", () => {
     expect((await me(run("login"))).data.me.id).toBe(id);
     expect((await me({})).data.me).toBeNull();
 
-    const outside = await logIn(service, email, { login: {}, callback: {} });
-    expect(outside.status).toBe(403);
+    const external = await logIn(service, email, { login: {}, callback: {} });
+    expect(external.status).toBe(403);
     await bootstrap(service, run("elsewhere"), address());
     const elsewhere = await logIn(service, email, {
       login: run("elsewhere"),

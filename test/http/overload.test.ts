@@ -71,8 +71,8 @@ test("a request beyond the full queue is rejected at once; queued ones run under
         },
       ],
     });
-    const said = Object.fromEntries(result.headers);
-    expect(said).toMatchObject({
+    const headers = Object.fromEntries(result.headers);
+    expect(headers).toMatchObject({
       ...{ "retry-after": "2", "x-correlation-id": "late", "cache-control": "no-store" },
       "x-content-type-options": "nosniff",
     });

@@ -152,32 +152,39 @@ test("a stop under load loses no accepted request", async () => {
 test("during the shutdown delay requests are answered, each the last on its connection", async () => {
   await start({ SHUTDOWN_DELAY_MS: "4000", SHUTDOWN_TIMEOUT_SECONDS: "15" });
   const outcomes: string[] = [];
-  let told = false;
+  let isStopping = false;
   let toldToLeave = 0;
   const authorization = `Bearer ${token}`;
   const body = JSON.stringify({ query: "{ me { id } }" });
   // Over new connections and over a persistent one.
-  const anew = async () => {
+  const requestOnNewConnection = async () => {
     const { status, headers } = await send(service.url, { headers: { authorization }, body });
     return { status, connection: headers["connection"] };
   };
-  const kept = async () => {
+  const requestOnKeptConnection = async () => {
     const { status, headers } = await service.ask("{ me { id } }", { token });
     return { status, connection: headers.get("connection") };
   };
-  const client = async (ask: typeof anew | typeof kept) => {
-    while (!told) {
+  const client = async (ask: typeof requestOnNewConnection | typeof requestOnKeptConnection) => {
+    while (!isStopping) {
       const began = outcomes.length;
       await ask().then(
         ({ status, connection }) => {
-          if (connection === "close" && ask === kept) toldToLeave++;
+          if (connection === "close" && ask === requestOnKeptConnection) toldToLeave++;
           outcomes.push(String(status));
         },
         (error: unknown) => outcomes.push(`${began}: ${causeOf(error)}`),
       );
     }
   };
-  const clients = [anew, anew, anew, anew, kept, kept].map(client);
+  const clients = [
+    requestOnNewConnection,
+    requestOnNewConnection,
+    requestOnNewConnection,
+    requestOnNewConnection,
+    requestOnKeptConnection,
+    requestOnKeptConnection,
+  ].map(client);
   await waitFor("some answers", () => outcomes.length > 40);
   const exit = exited();
   const stopped = performance.now();
@@ -190,7 +197,7 @@ test("during the shutdown delay requests are answered, each the last on its conn
   expect(performance.now() - stopped).toBeLessThan(3_900);
   // Like the periodic health check of a load balancer.
   await delay(300);
-  told = true;
+  isStopping = true;
   await Promise.all(clients);
   expect(new Set(outcomes)).toEqual(new Set(["200"]));
   expect(toldToLeave).toBeGreaterThan(0);

@@ -13,7 +13,7 @@ import { compileCache, npmEnvironment, programPath } from "../helpers/environmen
 import { type FakeProvider, startFakeProvider } from "../helpers/fakeProvider.ts";
 import { freePort } from "../helpers/http.ts";
 import { codeOf, exchange, frontEnd, fullLogin } from "../helpers/loginFlow.ts";
-import { type Outside, startOutside } from "../helpers/outside.ts";
+import { type ExternalSystems, startExternalSystems } from "../helpers/externalSystems.ts";
 import { type AskOptions, askAt } from "../helpers/service.ts";
 import { type TlsFront, startTlsFront } from "../helpers/tlsFront.ts";
 import { waitFor } from "../helpers/waitFor.ts";
@@ -37,7 +37,7 @@ let app: string;
 let dataFolder: string;
 let dockerfileEnv: Record<string, string>;
 let database: LocalPostgres;
-let outside: Outside;
+let external: ExternalSystems;
 let provider: FakeProvider;
 const fronts: TlsFront[] = [];
 let env: Record<string, string>;
@@ -135,7 +135,7 @@ beforeAll(async () => {
   // As root, PostgreSQL runs as another user.
   await chmod(dataFolder, 0o755);
   const certificate = await localCertificate();
-  [, database, outside, provider] = await Promise.all([
+  [, database, external, provider] = await Promise.all([
     buildApp(),
     startLocalPostgres({
       dataDir: join(dataFolder, "postgres"),
@@ -143,7 +143,7 @@ beforeAll(async () => {
       databaseName: "office",
       log: () => {},
     }),
-    startOutside(10),
+    startExternalSystems(10),
     startFakeProvider(certificate),
   ]);
   const caFile = join(app, "ca.pem");
@@ -155,7 +155,7 @@ beforeAll(async () => {
     "PRODUCT_SYNC_WORKFLOW_URL",
     "AI_BASE_URL",
   ]) {
-    const front = await startTlsFront(outside.env[name] ?? "", certificate);
+    const front = await startTlsFront(external.env[name] ?? "", certificate);
     fronts.push(front);
     secured[name] = front.url;
   }
@@ -168,7 +168,7 @@ beforeAll(async () => {
   const port = await freePort();
   env = {
     ...dockerfileEnv,
-    ...outside.env,
+    ...external.env,
     ...secured,
     HOST: "127.0.0.1",
     PORT: String(port),
@@ -187,7 +187,7 @@ afterAll(async () => {
   for (const { child } of started) child.kill("SIGKILL");
   await Promise.all(started.map(exitOf));
   await Promise.all(fronts.map((front) => front.stop()));
-  await Promise.all([outside.stop(), provider.stop(), database.stop()]);
+  await Promise.all([external.stop(), provider.stop(), database.stop()]);
   for (const folder of [app, dataFolder]) await rm(folder, { recursive: true, force: true });
 });
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect } from "@jest/globals";
 import axe, { type AxeResults, type RunOptions } from "axe-core";
 import type { Browser, BrowserContext, Locator, Page, Response } from "playwright-core";
-import { keepsScreenshots } from "../environment.ts";
+import { shouldWriteScreenshots } from "../environment.ts";
 import type { Service } from "../service.ts";
 import { addSession, browserTimeoutMs } from "./browser.ts";
 
@@ -73,7 +73,7 @@ export async function withJourney(
       expectAccessible: (within, rules) => expectAccessible(page, within, rules),
       show: async (name) => {
         await expectAccessibleInBothThemes(page, options);
-        if (!keepsScreenshots) return;
+        if (!shouldWriteScreenshots) return;
         mkdirSync(images, { recursive: true });
         await page.screenshot({
           path: join(images, `${name}.jpg`),

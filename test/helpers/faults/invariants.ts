@@ -77,19 +77,19 @@ async function median(work: () => Promise<boolean>): Promise<number> {
 
 /** Allows three times the earlier duration, or more when trivial requests show that the machine itself is slower. */
 async function expectSpeed(world: World, { requestMs }: StateBefore): Promise<void> {
-  let said = "";
+  let detail = "";
   await waitFor(
     "requests to be as fast as before",
     async () => {
       const idleMs = await median(async () => (await fetch(`${world.fleet.url}/healthz`)).ok);
       const enough = Math.max(requestMs * 3, 150, idleMs * 10);
       const ms = await speed(world);
-      said = `${Math.round(ms)} ms of ${Math.round(enough)}`;
+      detail = `${Math.round(ms)} ms of ${Math.round(enough)}`;
       return ms < enough;
     },
     recoveryMs,
   ).catch((error: unknown) => {
-    throw new Error(`requests are slow: ${said}`, { cause: error });
+    throw new Error(`requests are slow: ${detail}`, { cause: error });
   });
 }
 
@@ -240,14 +240,14 @@ async function expectOneFileEach({ fleet }: World): Promise<void> {
     const { rows } = await fleet.database.pool.query<{ key: string }>(
       "select file_key as key from export_jobs where file_key is not null order by 1",
     );
-    const { files, unfinished } = await fleet.outside.files.content();
+    const { files, unfinished } = await fleet.external.files.content();
     const named = rows.map(({ key }) => key).toSorted();
     return unfinished.length === 0 && files.join("\n") === named.join("\n");
   }).catch(async () => {
     const { rows } = await fleet.database.pool.query<{ key: string }>(
       "select key, delete_after, removed_at from stored_files",
     );
-    expect({ records: rows, store: await fleet.outside.files.content() }).toEqual("in agreement");
+    expect({ records: rows, store: await fleet.external.files.content() }).toEqual("in agreement");
   });
 }
 

@@ -29,7 +29,7 @@ export interface Harness {
 }
 
 // The shortest delays that the settings allow.
-const quick: ErpConstants = { longestWaitMs: 100, breakerFailures: 100 };
+const fastConstants: ErpConstants = { longestWaitMs: 100, breakerFailures: 100 };
 
 export async function startHarness(
   options: Partial<ErpEmulatorOptions> = {},
@@ -38,7 +38,7 @@ export async function startHarness(
   const emulator = await startErpEmulator({ port: 0, seed: "test", orders: 50, ...options });
   const client = (env: Record<string, string>, own: ErpConstants = erp) => {
     const made = makeErpClient(
-      readConfig({ ...emulator.env, ...env }, [], { erp: { ...quick, ...own } }),
+      readConfig({ ...emulator.env, ...env }, [], { erp: { ...fastConstants, ...own } }),
     );
     if (made === null) throw new Error("the settings name no ERP");
     return made;

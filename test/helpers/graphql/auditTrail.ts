@@ -4,7 +4,7 @@ import { hashToken, makeToken } from "../../../src/auth/tokens.ts";
 import { textCandidates } from "../../../dev/access/fillTables.ts";
 import { own } from "../../../dev/access/seed.ts";
 import { insertApiToken } from "../apiToken.ts";
-import { makeTablePrints } from "../db/tablePrints.ts";
+import { makeTableDigests } from "../db/tableDigests.ts";
 import type { Answer, AnswerError, Service } from "../service.ts";
 import { run } from "../http/testRuns.ts";
 import { type Preparation, preparations } from "./auditCalls.ts";
@@ -20,7 +20,7 @@ export interface Trail {
   /** The object types whose reads are recorded. */
   readTypes: ReadonlySet<string>;
   /** Reads a digest of each of the tables. */
-  prints: ReturnType<typeof makeTablePrints>;
+  digests: ReturnType<typeof makeTableDigests>;
 }
 
 /** An audit log row of a call. */
@@ -74,7 +74,7 @@ export async function makeTrail(service: Service, schema: GraphQLSchema): Promis
     service,
     schema,
     tables: new Map(rows.map(({ name, entity }) => [name, entity])),
-    prints: makeTablePrints(pool, `(to_jsonb(t) ${withoutVolatileColumns})::text`),
+    digests: makeTableDigests(pool, `(to_jsonb(t) ${withoutVolatileColumns})::text`),
     readTypes: new Set([
       // The server and functions provide these types, so no table has their tag.
       "AuditLog",
@@ -120,16 +120,16 @@ async function makeCall(trail: Trail, field: RootField): Promise<Made | string> 
     prepared = { ...field, variables: { ...field.variables, ...rows[0]?.variables } };
   }
   const variants = preparation?.sql ? [prepared] : await makeWithIds(pool, trail.schema)(field);
-  let said = "changed nothing";
+  let problem = "changed nothing";
   for (const variant of variants) {
     const call = await attemptWithTexts(trail, variant, preparation);
     const [error] = call.answer.errors ?? [];
-    if (error) said = `was refused: ${error.message}`;
+    if (error) problem = `was refused: ${error.message}`;
     else if (field.kind === "query" && isEmptyResult(call.answer.data[field.name]))
-      said = "returned nothing";
+      problem = "returned nothing";
     else if (field.kind === "query" || call.changed.length > 0) return call;
   }
-  return said;
+  return problem;
 }
 
 /** Repeats the call with other texts while a check constraint rejects a generated one. */
@@ -178,7 +178,7 @@ async function attempt(
   const token = by === "nobody" ? null : await tokenOf(service, by);
   const asked = selection(fieldOf(schema, field).type, 2, "__typename");
   const tables = [...trail.tables.keys()].map((name) => `${tenant}.${name}`);
-  const before = await trail.prints(tables);
+  const before = await trail.digests(tables);
   const { rows: last } = await pool.query<{ id: string | null }>(
     `select max(id::text) as id from ${tenant}.audit_log`,
   );
@@ -187,7 +187,7 @@ async function attempt(
     variables: field.variables,
     headers,
   });
-  const after = await trail.prints(tables);
+  const after = await trail.digests(tables);
   const { rows } = await pool.query<AuditRow>(
     `select actor_user_id as actor, operation, entity_type as type, correlation_id as correlation
      from ${tenant}.audit_log where id::text > $1 order by id`,

@@ -5,7 +5,7 @@ import { checkGuard } from "../../../src/auth/guards.ts";
 import { nobody } from "../../../dev/access/matrix.ts";
 import { own } from "../../../dev/access/seed.ts";
 import type { TestDatabase } from "../database.ts";
-import { makeTablePrints } from "../db/tablePrints.ts";
+import { makeTableDigests } from "../db/tableDigests.ts";
 import { requestOf } from "../requestOf.ts";
 import type { Hiding, Visible } from "./hiddenRows.ts";
 import type { RootField } from "./rootFields.ts";
@@ -187,7 +187,7 @@ function lacking({ keys, tokenId }: Stage, { guard }: RootField): Principal[] {
 export async function findWrites(stage: Stage, mutations: readonly RootField[]): Promise<string[]> {
   const { api, hiding } = stage;
   const written: string[] = [];
-  const prints = makeTablePrints(stage.database.pool, "t::text");
+  const prints = makeTableDigests(stage.database.pool, "t::text");
   let before = await prints(hiding.tables);
   for (const field of mutations) {
     // Usually one row of the caller and one of another user.

@@ -1,16 +1,16 @@
 /** An interval in milliseconds by the machine's monotonic clock, which all processes share. */
-export interface Stretch {
+export interface Interval {
   from: number;
   until: number;
 }
 
 /** The current time of that clock. */
-export function clock(): number {
+export function monotonicMs(): number {
   return Number(process.hrtime.bigint()) / 1e6;
 }
 
 /** The duration of an interval without the parts that `others` cover, in milliseconds; these may overlap. */
-export function lengthWithout({ from, until }: Stretch, others: readonly Stretch[]): number {
+export function durationWithout({ from, until }: Interval, others: readonly Interval[]): number {
   let left = 0;
   let at = from;
   for (const other of [...others].sort((a, b) => a.from - b.from)) {
@@ -21,12 +21,12 @@ export function lengthWithout({ from, until }: Stretch, others: readonly Stretch
 }
 
 /** Formats numbers as a line of text for another process. */
-export function lineOf(...numbers: number[]): string {
+export function formatLine(...numbers: number[]): string {
   return `${numbers.join(" ")}\n`;
 }
 
 /** Parses such lines. */
-export function numbersIn(lines: string): number[][] {
+export function parseLines(lines: string): number[][] {
   return lines
     .split("\n")
     .filter((line) => line !== "")

@@ -3,7 +3,7 @@ import { PublicError } from "../../../src/errors/PublicError.ts";
 import { type DocumentLimits, checkDocument } from "../../../src/graphql/queryComplexity.ts";
 
 /** A schema with every construct that counts: pages, lists, an interface, and a field that takes any literal. */
-export const schema = buildSchema(`
+export const countingSchema = buildSchema(`
   interface Thing { id: ID! parts(first: Int): [Thing!]! }
   type Query implements Thing {
     id: ID!
@@ -29,7 +29,7 @@ const roomy: DocumentLimits = {
 /** The message with which a document is refused; null if it passes. */
 export function refusal(query: string, limits: Partial<DocumentLimits> = {}): string | null {
   try {
-    checkDocument(parse(query), schema, { ...roomy, ...limits });
+    checkDocument(parse(query), countingSchema, { ...roomy, ...limits });
     return null;
   } catch (error) {
     if (error instanceof PublicError && error.code === "BAD_USER_INPUT") return error.message;

@@ -1,24 +1,24 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { emulatedVersion } from "../../dev/emulators/searchEngine.ts";
-import { type Outside, startOutside } from "../helpers/outside.ts";
+import { type ExternalSystems, startExternalSystems } from "../helpers/externalSystems.ts";
 import { runCommand } from "../helpers/commands/run.ts";
 
-let outside: Outside;
+let external: ExternalSystems;
 beforeAll(async () => {
-  outside = await startOutside(1);
+  external = await startExternalSystems(1);
 });
-afterAll(() => outside.stop());
+afterAll(() => external.stop());
 
 const doctor = (env: Record<string, string>) =>
-  runCommand("src/commands/doctor.ts", [], { ...outside.env, ...env });
+  runCommand("src/commands/doctor.ts", [], { ...external.env, ...env });
 
 test("npm run doctor checks every external system and leaves nothing behind", async () => {
   const { code, output } = await doctor({});
   for (const line of [
     "files (S3_BUCKET back-office): a file was written, read and removed",
     "files (S3_BUCKET back-office): a signed link works",
-    `search engine ${outside.env["TYPESENSE_PUBLIC_URL"]}: is healthy`,
-    `search engine ${outside.env["TYPESENSE_URL"]}: version ${emulatedVersion}`,
+    `search engine ${external.env["TYPESENSE_PUBLIC_URL"]}: is healthy`,
+    `search engine ${external.env["TYPESENSE_URL"]}: version ${emulatedVersion}`,
     "TYPESENSE_API_KEY: may list collections and create keys",
     'ERP: allows to read company "',
     "product-sync workflow: is reachable",
@@ -29,13 +29,13 @@ test("npm run doctor checks every external system and leaves nothing behind", as
     expect(output).toContain(`ok      ${line}`);
   expect(output).not.toContain("WRONG");
   expect(code).toBe(0);
-  expect(await outside.files.content()).toEqual({ files: [], unfinished: [] });
+  expect(await external.files.content()).toEqual({ files: [], unfinished: [] });
 });
 
 test("npm run doctor advises on each failing external system and prints no secret", async () => {
-  await outside.proxies.mail.cut();
-  await outside.proxies.workflow.cut();
-  const [provider] = JSON.parse(outside.env["OIDC_PROVIDERS"] ?? "") as [{ issuer: string }];
+  await external.proxies.mail.cut();
+  await external.proxies.workflow.cut();
+  const [provider] = JSON.parse(external.env["OIDC_PROVIDERS"] ?? "") as [{ issuer: string }];
   const { code, output } = await doctor({
     S3_SECRET_ACCESS_KEY: "not-the-secret",
     TYPESENSE_API_KEY: "not-the-key-of-the-engine",

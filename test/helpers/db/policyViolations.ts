@@ -1,8 +1,8 @@
-import { policy } from "./soundTable.ts";
-import type { Plant } from "./soundTable.ts";
+import { policy } from "./validTable.ts";
+import type { ViolationCase } from "./validTable.ts";
 
 /** Violations of the rules for policies and functions. */
-export const policyPlants: Plant[] = [
+export const policyViolations: ViolationCase[] = [
   {
     what: "a policy for PUBLIC",
     sql: policy("for select using ((select has_permission('products.read')))"),

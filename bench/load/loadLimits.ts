@@ -7,31 +7,31 @@ export function percentile(values: readonly number[], share: number): number {
 }
 
 const ms = (value: number) => value.toFixed(1);
-const broken: string[] = [];
+const exceeded: string[] = [];
 
 /** Prints and stores whether a value is within its limit. */
-export function promise(what: string, value: number, atMost: number, unit: string): void {
+export function checkAtMost(what: string, value: number, atMost: number, unit: string): void {
   // A missing measurement counts as exceeded.
   const holds = value <= atMost;
   const line = `${what}: ${value.toFixed(1)} ${unit}, promised at most ${atMost}`;
   console.log(`  ${holds ? "holds " : "BROKEN"}  ${line}`);
-  if (!holds) broken.push(line);
+  if (!holds) exceeded.push(line);
 }
 
 /** The same for a lower limit. */
-export function promiseAtLeast(what: string, value: number, atLeast: number, unit: string): void {
+export function checkAtLeast(what: string, value: number, atLeast: number, unit: string): void {
   const holds = value >= atLeast;
   const line = `${what}: ${value.toFixed(1)} ${unit}, promised at least ${atLeast.toFixed(1)}`;
   console.log(`  ${holds ? "holds " : "BROKEN"}  ${line}`);
-  if (!holds) broken.push(line);
+  if (!holds) exceeded.push(line);
 }
 
-export function brokenPromises(): readonly string[] {
-  return broken;
+export function exceededLimits(): readonly string[] {
+  return exceeded;
 }
 
 /** Prints statuses and times. */
-export function show(outcomes: readonly Outcome[], seconds: number): void {
+export function printOutcomes(outcomes: readonly Outcome[], seconds: number): void {
   const statuses = new Map<string, number>();
   for (const { status, failed } of outcomes) {
     const name = status === 0 ? "no answer" : failed ? `${status} with errors` : String(status);
@@ -45,7 +45,7 @@ export function show(outcomes: readonly Outcome[], seconds: number): void {
     ["reads", false],
     ["writes", true],
   ] as const) {
-    const times = answered(outcomes)
+    const times = successful(outcomes)
       .filter((outcome) => outcome.writes === writes)
       .map((outcome) => outcome.ms);
     if (times.length > 0)
@@ -58,28 +58,28 @@ export function show(outcomes: readonly Outcome[], seconds: number): void {
 }
 
 /** The successful requests. */
-export function answered(outcomes: readonly Outcome[]): readonly Outcome[] {
+export function successful(outcomes: readonly Outcome[]): readonly Outcome[] {
   return outcomes.filter(({ status, failed }) => status === 200 && !failed);
 }
 
 /** The limits under the intended load. */
-export function promiseOrdinary(outcomes: readonly Outcome[], share = 0.99): void {
-  const good = answered(outcomes);
-  promise("requests that failed", outcomes.length - good.length, 0, "");
+export function checkOrdinaryLimits(outcomes: readonly Outcome[], share = 0.99): void {
+  const good = successful(outcomes);
+  checkAtMost("requests that failed", outcomes.length - good.length, 0, "");
   const times = (writes: boolean) =>
     good.filter((outcome) => outcome.writes === writes).map((outcome) => outcome.ms);
-  promise("reads p99", percentile(times(false), share), 150, "ms");
-  promise("writes p99", percentile(times(true), share), 300, "ms");
+  checkAtMost("reads p99", percentile(times(false), share), 150, "ms");
+  checkAtMost("writes p99", percentile(times(true), share), 300, "ms");
 }
 
 /** Prints the outcomes in intervals of this many seconds. */
-export function showCourse(outcomes: readonly Outcome[], seconds: number): void {
+export function printTimeline(outcomes: readonly Outcome[], seconds: number): void {
   const start = Math.min(...outcomes.slice(0, 100).map(({ due }) => due));
   const spans = Map.groupBy(outcomes, ({ due }) => Math.floor((due - start) / 1000 / seconds));
   const cells = [...spans]
     .toSorted(([a], [b]) => a - b)
     .map(([, within]) => {
-      const good = answered(within);
+      const good = successful(within);
       const p99 = percentile(
         good.map((outcome) => outcome.ms),
         0.99,

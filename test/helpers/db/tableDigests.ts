@@ -2,17 +2,17 @@ import { createHash } from "node:crypto";
 import type pg from "pg";
 
 /** A digest of the rows of each table. */
-export type TablePrints = ReadonlyMap<string, string>;
+export type TableDigests = ReadonlyMap<string, string>;
 
 /**
  * Returns a function that reads the digests of tables. It rereads a table only when the transaction ids of its
  * rows changed.
  * @param row SQL expression for the compared text of a row `t`
  */
-export function makeTablePrints(
+export function makeTableDigests(
   pool: pg.Pool,
   row: string,
-): (tables: readonly string[]) => Promise<TablePrints> {
+): (tables: readonly string[]) => Promise<TableDigests> {
   const known = new Map<string, { written: string; print: string }>();
   const read = async (tables: readonly string[], value: string) => {
     if (tables.length === 0) return [];

@@ -2,14 +2,14 @@ import { once } from "node:events";
 import { setInterval } from "node:timers/promises";
 import { Worker, isMainThread, parentPort, workerData } from "node:worker_threads";
 import { type Outcome, makeClient } from "./client.ts";
-import { watchLateness } from "./lateness.ts";
+import { sampleEventLoopDelay } from "./eventLoopDelay.ts";
 
 // One client during a load, on its own event loop: the load's client is late itself and would attribute
 // its delay to the server.
 
 const everyMs = 25;
 /** Every fourth request uses a new connection, like a new client. */
-const newcomers = 4;
+const newConnectionEvery = 4;
 
 interface Given {
   url: string;
@@ -17,7 +17,7 @@ interface Given {
 }
 
 /** The outcomes of the client's requests during the load. */
-export interface Beside {
+export interface ProbeResult {
   kept: Outcome[];
   fresh: Outcome[];
   /** The delay of the client's event loop, 99th percentile in milliseconds. */
@@ -25,39 +25,39 @@ export interface Beside {
 }
 
 /** Starts the requests; the returned function stops them. */
-export function askBeside(url: string, token: string): () => Promise<Beside> {
+export function startProbe(url: string, token: string): () => Promise<ProbeResult> {
   const worker = new Worker(new URL(import.meta.url), { workerData: { url, token } });
   return async () => {
-    const said = once(worker, "message") as Promise<[Beside]>;
+    const result = once(worker, "message") as Promise<[ProbeResult]>;
     worker.postMessage("stop");
-    const [beside] = await said;
-    return beside;
+    const [probe] = await result;
+    return probe;
   };
 }
 
-async function ask({ url, token }: Given, signal: AbortSignal): Promise<Beside> {
+async function ask({ url, token }: Given, signal: AbortSignal): Promise<ProbeResult> {
   const [keeping, coming] = [makeClient(url, token), makeClient(url, token, false)];
   const body = JSON.stringify({ query: "{ me { id } }" });
-  const late = watchLateness();
+  const late = sampleEventLoopDelay();
   const kept: Promise<Outcome>[] = [];
   const fresh: Promise<Outcome>[] = [];
   try {
     let n = 0;
     for await (const _ of setInterval(everyMs, undefined, { signal })) {
-      const isNew = ++n % newcomers === 0;
+      const isNew = ++n % newConnectionEvery === 0;
       (isNew ? fresh : kept).push((isNew ? coming : keeping).send({ body, writes: false }));
     }
   } catch {
     // Stopped by the parent.
   }
-  const beside = {
+  const probe = {
     kept: await Promise.all(kept),
     fresh: await Promise.all(fresh),
     lateMs: late(0.99),
   };
   keeping.close();
   coming.close();
-  return beside;
+  return probe;
 }
 
 if (!isMainThread) {

@@ -2,19 +2,19 @@ import { setTimeout } from "node:timers/promises";
 import type pg from "pg";
 import { type Client, after } from "./client.ts";
 import type { Fleet } from "./fleet.ts";
-import { promise } from "./promises.ts";
+import { checkAtMost } from "./loadLimits.ts";
 
 /** The number of exports for the worker. */
 const exported = 2;
 /** Two more are requested at once and cancelled after this many milliseconds each. */
-const askedAgainMs = 3_000;
+const cancelAfterMs = 3_000;
 
 /**
  * Prepares the export of all products. The returned function makes the worker run two of them and an import of the ERP's
  * orders, requests more that are cancelled, and reports the result. Requests are built once in advance, because building
  * them would take CPU time from the server.
  */
-export async function prepareWorkBeside(
+export async function prepareBackgroundWork(
   fleet: Fleet,
   { send }: Client,
 ): Promise<() => Promise<void>> {
@@ -60,7 +60,7 @@ export async function prepareWorkBeside(
     const least = after(20);
     const limit = after(600);
     while (!limit() && ((await isAtWork(pool)) || !least())) {
-      await setTimeout(askedAgainMs);
+      await setTimeout(cancelAfterMs);
       // Requests for many products block others the longest.
       await Promise.all([begin(), begin()]);
       const others = (await open()).filter((id) => !kept.includes(id));
@@ -68,7 +68,7 @@ export async function prepareWorkBeside(
         await fleet.ask("mutation ($id: ID!) { cancelExportJob(id: $id) { id } }", { id });
       asked += others.length;
     }
-    await tellWork(pool, template.id as string, { started, asked });
+    await printWork(pool, template.id as string, { started, asked });
   };
 }
 
@@ -82,7 +82,7 @@ async function isAtWork(pool: pg.Pool): Promise<boolean> {
 }
 
 /** Reports the result. */
-async function tellWork(
+async function printWork(
   pool: pg.Pool,
   template: string,
   { started, asked }: { started: number; asked: number },
@@ -99,5 +99,5 @@ async function tellWork(
   console.log(
     `  after ${((performance.now() - started) / 1000).toFixed(0)} s: ${asked} exports asked for, ${ended} completed with ${exportedRows} rows, the others cancelled; ${orders.rows[0]?.done ?? 0} orders imported`,
   );
-  promise("exports that did not end well", exported - ended, 0, "");
+  checkAtMost("exports that did not end well", exported - ended, 0, "");
 }

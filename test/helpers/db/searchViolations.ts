@@ -1,4 +1,4 @@
-import type { Plant } from "./soundTable.ts";
+import type { ViolationCase } from "./validTable.ts";
 
 const tagged = (column: string, tag: string) =>
   `comment on column planted.${column} is '${tag}\nA column of the test.'`;
@@ -31,7 +31,7 @@ const noOrderIndex = (columns: string) =>
   `table planted: no index has its @defaultOrder; add \`create index on planted (${columns})\``;
 
 /** Violations of the rules that searches and connection orders need an index. */
-export const searchPlants: Plant[] = [
+export const searchViolations: ViolationCase[] = [
   {
     what: "a word-search column without an index",
     sql: tagged("note", "@search word"),
@@ -128,7 +128,7 @@ export const searchPlants: Plant[] = [
 ];
 
 /** Definitions without a violation. */
-export const searchSound: { what: string; sql: string }[] = [
+export const validSearches: { what: string; sql: string }[] = [
   {
     what: "a word search with the trigram column second in its index",
     sql: `${tagged("note", "@search word")};

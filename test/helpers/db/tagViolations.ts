@@ -1,5 +1,5 @@
 import { expect } from "@jest/globals";
-import type { Plant } from "./soundTable.ts";
+import type { ViolationCase } from "./validTable.ts";
 
 /** Replaces the tags and applies them. */
 const retag = (comment: string) =>
@@ -12,7 +12,7 @@ const ofTable = (rest: string) => [`comment of table planted: ${rest}`];
 const ofColumn = (rest: string) => [`comment of column planted.note: ${rest}`];
 
 /** Violations of the rules for tags. */
-export const tagPlants: Plant[] = [
+export const tagViolations: ViolationCase[] = [
   {
     what: "a misspelt table tag",
     sql: onTable("@conection\\n"),

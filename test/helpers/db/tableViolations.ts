@@ -1,4 +1,4 @@
-import type { Plant } from "./soundTable.ts";
+import type { ViolationCase } from "./validTable.ts";
 
 const tags = "@read products.read\n@audit Planted\n";
 /** Replaces the tags and applies them. */
@@ -6,7 +6,7 @@ const retag = (comment: string) =>
   `comment on table planted is '${comment}'; select protect_table('planted')`;
 
 /** Violations of the rules for tables, their tags, columns, keys and triggers. */
-export const tablePlants: Plant[] = [
+export const tableViolations: ViolationCase[] = [
   {
     what: "a table without row-level security",
     sql: "alter table planted disable row level security",

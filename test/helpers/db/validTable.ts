@@ -1,5 +1,5 @@
 /** A table and a function without violations; each test adds one. */
-export const sound = `
+export const validTable = `
   set local role office_owner;
   create table planted (
     id uuid primary key default uuidv7(),
@@ -25,7 +25,7 @@ A function of the test.';
   grant execute on function planted_things to office_api;`;
 
 /** Statements that violate rules, and the expected messages. */
-export interface Plant {
+export interface ViolationCase {
   what: string;
   sql: string;
   violations: unknown[];

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import type { DocumentLimits } from "../../src/graphql/queryComplexity.ts";
-import { refusal } from "../helpers/graphql/measuring.ts";
+import { refusal } from "../helpers/graphql/countingSchema.ts";
 
 const nested = (levels: number, inner = "id") =>
   `${"me { ".repeat(levels)}${inner}${" }".repeat(levels)}`;

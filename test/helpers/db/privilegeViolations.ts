@@ -1,8 +1,8 @@
-import { policy } from "./soundTable.ts";
-import type { Plant } from "./soundTable.ts";
+import { policy } from "./validTable.ts";
+import type { ViolationCase } from "./validTable.ts";
 
 /** Violations of the rules for privileges on tables, columns, sequences and the schema. */
-export const rightPlants: Plant[] = [
+export const privilegeViolations: ViolationCase[] = [
   ...[
     { right: "SELECT", declared: "@internal" },
     {

@@ -1,4 +1,4 @@
-import type { Plant } from "./soundTable.ts";
+import type { ViolationCase } from "./validTable.ts";
 
 const collection = (tags: string) => `comment on table planted is '${tags}
 @read products.read
@@ -13,7 +13,7 @@ const note = (words: string) =>
 const sound = `${collection("@searchCollection planted")}; ${note("searchable")}`;
 
 /** Violations of the search-tag rules: invalid collections, and fields that expose too much. */
-export const enginePlants: Plant[] = [
+export const engineViolations: ViolationCase[] = [
   {
     what: "a duplicate collection name without a field and with an unknown sort and condition",
     sql: collection("@searchCollection products\n@searchSort note\n@searchOnly note"),

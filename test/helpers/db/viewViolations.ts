@@ -1,4 +1,4 @@
-import type { Plant } from "./soundTable.ts";
+import type { ViolationCase } from "./validTable.ts";
 
 const tags = "@read products.read\\n@audit off because a test has it\\n@primaryKey id\\n";
 
@@ -18,7 +18,7 @@ const key = (spec: string) => view({ tags: `${tags}@foreignKey ${spec}\\n` });
 const shows = "|@forwardBehavior +singularRelation:resource:single";
 
 /** Views without a violation. */
-export const viewSound = [
+export const validViews = [
   { what: "a view with security_invoker", sql: view({}) },
   {
     what: "a view on a view",
@@ -43,7 +43,7 @@ export const viewSound = [
 ];
 
 /** Violations of the rules for views. Each message names the fix. */
-export const viewPlants: Plant[] = [
+export const viewViolations: ViolationCase[] = [
   {
     what: "a view without security_invoker",
     sql: view({}).replace(" with (security_invoker = true)", ""),

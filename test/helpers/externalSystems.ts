@@ -17,15 +17,15 @@ import type { Proxy } from "./proxy.ts";
 import { startProxy } from "./proxy.ts";
 
 /** The external systems of the service, except the database. */
-export type OutsideName = "files" | "search" | "ERP" | "workflow" | "mail" | "model";
+export type ExternalSystemName = "files" | "search" | "ERP" | "workflow" | "mail" | "model";
 
 /** The emulators of external systems, each behind a proxy. */
-export interface Outside {
+export interface ExternalSystems {
   /** The environment of servers and workers. */
   env: Record<string, string>;
   /** Short timeouts for tests. */
   constants: ConstantOverrides;
-  proxies: Record<OutsideName, Proxy>;
+  proxies: Record<ExternalSystemName, Proxy>;
   files: TestFiles;
   mail: MailServer;
   provider: FakeProvider;
@@ -39,7 +39,10 @@ export interface Outside {
  * @param orders the number of orders in the ERP emulator
  * @param filesFolder the object store's data directory
  */
-export async function startOutside(orders: number, filesFolder?: string): Promise<Outside> {
+export async function startExternalSystems(
+  orders: number,
+  filesFolder?: string,
+): Promise<ExternalSystems> {
   const dataDir = await mkdtemp(join(tmpdir(), "outside-"));
   const folder = (name: string) => mkdtemp(join(dataDir, `${name}-`));
   const apiKey = randomUUID();
@@ -61,7 +64,7 @@ export async function startOutside(orders: number, filesFolder?: string): Promis
     mail: await startProxy(mail.url),
     model: await startProxy(model.env["AI_BASE_URL"] ?? ""),
   };
-  const through = (name: OutsideName, address = "") => {
+  const through = (name: ExternalSystemName, address = "") => {
     const url = new URL(address);
     url.host = new URL(proxies[name].url).host;
     return url.href.replace(/\/$/, "");

@@ -2,7 +2,7 @@ import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { writeSync } from "node:fs";
 import { availableParallelism } from "node:os";
-import { clock, lineOf, numbersIn, type Stretch } from "./stretches.ts";
+import { monotonicMs, formatLine, parseLines, type Interval } from "./intervals.ts";
 
 // Detects pauses of the whole machine, such as by its host. The steal time of the host does not include all of them.
 // On each processor a real-time process wakes up every two milliseconds. When it is late, no other process ran
@@ -12,18 +12,18 @@ const everyMs = 2;
 const leastMs = 2;
 
 /** Watches the machine for pauses. */
-export interface Standstill {
+export interface PauseMonitor {
   /** The pauses of each processor since the start; null when the system does not allow real-time priority. */
-  stretches(): readonly Stretch[][] | null;
+  pauses(): readonly Interval[][] | null;
   stop(): void;
 }
 
-export async function watchStandstill(): Promise<Standstill> {
+export async function monitorPauses(): Promise<PauseMonitor> {
   const watchers: ChildProcess[] = [];
   const stop = () => {
     for (const watcher of watchers) watcher.kill();
   };
-  const told: { lines: string }[] = [];
+  const outputs: { lines: string }[] = [];
   let isKnown = true;
   for (let cpu = 0; cpu < availableParallelism(); cpu++) {
     const watcher = spawn(process.execPath, [import.meta.filename], {
@@ -33,22 +33,22 @@ export async function watchStandstill(): Promise<Standstill> {
     // Its first line reports that it runs.
     await Promise.race([once(watcher.stdout, "data"), once(watcher, "exit")]);
     const own = { lines: "" };
-    told.push(own);
+    outputs.push(own);
     watcher.stdout.on("data", (chunk: Buffer) => (own.lines += chunk.toString()));
-    isKnown &&= comesFirst(watcher.pid ?? 0, cpu);
+    isKnown &&= setRealTimePriority(watcher.pid ?? 0, cpu);
   }
   if (!isKnown) stop();
-  const stretches = () =>
+  const pauses = () =>
     isKnown
-      ? told.map(({ lines }) =>
-          numbersIn(lines).map(([from = NaN, until = NaN]) => ({ from, until })),
+      ? outputs.map(({ lines }) =>
+          parseLines(lines).map(([from = NaN, until = NaN]) => ({ from, until })),
         )
       : null;
-  return { stretches, stop };
+  return { pauses, stop };
 }
 
 /** Gives a process real-time priority on one processor, with tools of Debian's base system. */
-function comesFirst(pid: number, cpu: number): boolean {
+function setRealTimePriority(pid: number, cpu: number): boolean {
   try {
     for (const [tool, ...args] of [
       ["taskset", "--cpu-list", "--pid", String(cpu), String(pid)],
@@ -65,12 +65,12 @@ if (import.meta.main) {
   const starter = process.ppid;
   const never = new Int32Array(new SharedArrayBuffer(4));
   writeSync(1, "\n");
-  let last = clock();
+  let last = monotonicMs();
   while (process.ppid === starter) {
     Atomics.wait(never, 0, 0, everyMs);
-    const now = clock();
+    const now = monotonicMs();
     const due = last + everyMs;
-    if (now - due > leastMs) writeSync(1, lineOf(due, now));
+    if (now - due > leastMs) writeSync(1, formatLine(due, now));
     last = now;
   }
 }

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, expect, jest, test } from "@jest/globals";
 import type { Step } from "../helpers/fakeProvider.ts";
-import type { OutsideName } from "../helpers/outside.ts";
+import type { ExternalSystemName } from "../helpers/externalSystems.ts";
 import type { Proxy } from "../helpers/proxy.ts";
 import { httpAnswer } from "../helpers/proxy.ts";
 import { askAt } from "../helpers/service.ts";
@@ -38,7 +38,7 @@ const inAnyCase: [string, (proxy: Proxy) => unknown][] = [
 ];
 
 /** The system's name on the health page. */
-const shownAs: Record<OutsideName, { name: string; by: "servers" | "workers" }> = {
+const shownAs: Record<ExternalSystemName, { name: string; by: "servers" | "workers" }> = {
   files: { name: "files", by: "workers" },
   search: { name: "search", by: "workers" },
   ERP: { name: "erp", by: "workers" },
@@ -60,7 +60,7 @@ const ask = (document: string) =>
   askAt(world().fleet.url, document, { token: world().staff.token });
 
 /** Additional work that needs the system. */
-const needs: Partial<Record<OutsideName, () => Promise<unknown>>> = {
+const needs: Partial<Record<ExternalSystemName, () => Promise<unknown>>> = {
   ERP: () => ask("mutation { importErpOrders { id } }"),
   workflow: () =>
     ask(
@@ -83,7 +83,7 @@ const needs: Partial<Record<OutsideName, () => Promise<unknown>>> = {
   },
 };
 
-async function states(name: OutsideName) {
+async function states(name: ExternalSystemName) {
   const shown = shownAs[name];
   const pages = await Promise.all(world().fleet[shown.by].map((member) => member.health()));
   const found = pages.flatMap(({ systems }) => systems.filter((one) => one.name === shown.name));
@@ -91,11 +91,11 @@ async function states(name: OutsideName) {
   return found;
 }
 
-const names = Object.keys(shownAs) as OutsideName[];
+const names = Object.keys(shownAs) as ExternalSystemName[];
 test.each(names)(
   "a failing %s system affects nothing else, shows on the health page, and its waiting work is done later",
   async (name) => {
-    const proxy = world().fleet.outside.proxies[name];
+    const proxy = world().fleet.external.proxies[name];
     const manners = [...(name === "mail" ? overMail : overHttp), ...inAnyCase];
     await underLedger(
       world(),
@@ -152,7 +152,7 @@ test.each(names)(
 );
 
 test("a failing identity provider does not affect logged-in users and shows on the health page", async () => {
-  const { provider } = world().fleet.outside;
+  const { provider } = world().fleet.external;
   const loginState = async () => {
     const pages = await Promise.all(world().fleet.servers.map((member) => member.health()));
     return pages.flatMap(({ systems }) => systems.filter(({ name }) => name === "login fleet"));
