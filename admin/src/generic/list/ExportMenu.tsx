@@ -30,7 +30,7 @@ export function ExportMenu(props: ExportMenuProps): ReactNode {
   const { metadata } = useEntities();
   const [isOpen, setIsOpen] = useState(false);
   const templates = useTemplates(entity, isOpen).filter(({ kind }) => kind !== "FORM" || isOneRow);
-  const templateEntity = catalogue.entities.find(({ typeName }) => typeName === "ExportTemplate");
+  const templateEntity = metadata.entities.find(({ typeName }) => typeName === "ExportTemplate");
   // The form of a new template, with the columns of the list.
   const saveTemplate = ({ name }: Entity) =>
     void navigate({

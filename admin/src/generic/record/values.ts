@@ -97,7 +97,9 @@ export function toInputValue(field: EntityField, value: FormValue): unknown {
       try {
         return JSON.parse(text) as unknown;
       } catch (error) {
-        throw new ValueError(`This is not valid JSON: ${error instanceof Error ? error.message : String(error)}`);
+        throw new ValueError(
+          `This is not valid JSON: ${error instanceof Error ? error.message : String(error)}`,
+        );
       }
     default:
       return text;
