@@ -1415,6 +1415,7 @@ CREATE INDEX campaigns_product_id_idx ON campaigns USING btree (product_id);
 CREATE INDEX campaigns_scheduled_at_idx ON campaigns USING btree (scheduled_at DESC, id);
 CREATE INDEX campaigns_status_idx ON campaigns USING btree (status, id);
 CREATE INDEX campaigns_title_idx ON campaigns USING btree (title, id);
+CREATE INDEX campaigns_words_idx ON campaigns USING gin (search_text(title) gin_trgm_ops);
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON campaigns FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
 CREATE TRIGGER _200_check BEFORE UPDATE ON campaigns FOR EACH ROW EXECUTE FUNCTION tg_campaigns__check();
 CREATE TRIGGER _500_queue_start AFTER INSERT OR UPDATE OF status, scheduled_at ON campaigns FOR EACH ROW WHEN (new.status = 'SCHEDULED'::campaign_status) EXECUTE FUNCTION tg_campaigns__queue_start();
@@ -1449,7 +1450,8 @@ A marketing campaign, optionally for a product.';
 comment on column campaigns.product_id is '@list 5
 The product of the campaign.';
 
-comment on column campaigns.title is '@list 1
+comment on column campaigns.title is '@search word
+@list 1
 @searchIndex searchable sort
 The title of the campaign.';
 
@@ -1800,6 +1802,7 @@ create table departments (
   constraint departments_pkey PRIMARY KEY (id)
 );
 alter table departments enable row level security, force row level security;
+CREATE INDEX departments_words_idx ON departments USING gin (search_text(name) gin_trgm_ops);
 CREATE UNIQUE INDEX departments_name_key ON departments USING btree (name_key(name));
 CREATE TRIGGER _050_normalize_names BEFORE INSERT OR UPDATE ON departments FOR EACH ROW EXECUTE FUNCTION tg__normalize_names('name');
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON departments FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
@@ -1825,7 +1828,9 @@ comment on table departments is '@group People 53
 @audit Department
 @defaultOrder name
 A department of the company.';
-comment on column departments.name is 'The name of the department, unique without regard to case.';
+
+comment on column departments.name is '@search word
+The name of the department, unique without regard to case.';
 
 comment on column departments.description is '@widget long
 A description of the department.';
@@ -2259,6 +2264,7 @@ create table erp_mapping_targets (
 );
 alter table erp_mapping_targets enable row level security, force row level security;
 CREATE INDEX erp_mapping_targets_value_idx ON erp_mapping_targets USING btree (value);
+CREATE INDEX erp_mapping_targets_words_idx ON erp_mapping_targets USING gin (search_text(title) gin_trgm_ops);
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON erp_mapping_targets FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
 CREATE TRIGGER _200_check BEFORE INSERT OR UPDATE ON erp_mapping_targets FOR EACH ROW EXECUTE FUNCTION tg_erp_mapping_targets__check();
 CREATE TRIGGER _800_audit_delete AFTER DELETE ON erp_mapping_targets REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ErpMappingTarget', 'id');
@@ -2303,7 +2309,9 @@ The code of the import issues that rules with this target clear, such as `wareho
 
 comment on column erp_mapping_targets.value is '@search exact
 The value in the mapped orders, such as `MAIN`; for line kinds a value of `OrderLineKind`, for currencies an ISO 4217 code.';
-comment on column erp_mapping_targets.title is 'The title of the value.';
+
+comment on column erp_mapping_targets.title is '@search word
+The title of the value.';
 comment on constraint erp_mapping_targets_code_check on erp_mapping_targets is 'must be line_kind.unmapped, payment_method.unmapped, shipping_method.unmapped, vat_code.unmapped, currency.unmapped or warehouse.unmapped';
 comment on constraint erp_mapping_targets_currency_check on erp_mapping_targets is 'must be a currency code of three capitals, such as DKK';
 comment on constraint erp_mapping_targets_title_check on erp_mapping_targets is 'must be 1 to 200 visible characters without spaces at its ends';
@@ -2700,6 +2708,7 @@ create table export_templates (
 );
 alter table export_templates enable row level security, force row level security;
 CREATE INDEX export_templates_owner_user_id_idx ON export_templates USING btree (owner_user_id);
+CREATE INDEX export_templates_words_idx ON export_templates USING gin (search_text(name) gin_trgm_ops);
 CREATE INDEX export_templates_workbook_id_idx ON export_templates USING btree (workbook_id);
 CREATE UNIQUE INDEX export_templates_name_key ON export_templates USING btree (name_key(name));
 CREATE TRIGGER _050_normalize_names BEFORE INSERT OR UPDATE ON export_templates FOR EACH ROW EXECUTE FUNCTION tg__normalize_names('name');
@@ -2727,7 +2736,8 @@ comment on table export_templates is '@group Exports 41
 @defaultOrder name
 The layout of an export: columns in the service''s own layout, or an uploaded workbook.';
 
-comment on column export_templates.name is '@list 1
+comment on column export_templates.name is '@search word
+@list 1
 The name of the template, unique without regard to case.';
 
 comment on column export_templates.description is '@list 2
@@ -2849,6 +2859,7 @@ CREATE INDEX invitations_expires_at_idx ON invitations USING btree (expires_at) 
 CREATE INDEX invitations_invited_by_user_id_idx ON invitations USING btree (invited_by_user_id);
 CREATE INDEX invitations_role_id_idx ON invitations USING btree (role_id) WHERE state = 'pending'::text;
 CREATE INDEX invitations_user_id_idx ON invitations USING btree (user_id);
+CREATE INDEX invitations_words_idx ON invitations USING gin (search_text(email) gin_trgm_ops);
 CREATE UNIQUE INDEX invitations_one_pending_key ON invitations USING btree (user_id) WHERE state = 'pending'::text;
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON invitations FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
 CREATE TRIGGER _200_end BEFORE UPDATE OF state ON invitations FOR EACH ROW WHEN (new.state = 'expired'::text AND old.state <> 'expired'::text) EXECUTE FUNCTION tg_invitations__end();
@@ -2878,7 +2889,8 @@ An invitation for a person to join the staff with a role.';
 comment on column invitations.user_id is '@list 2
 The inactive user that the invitation created.';
 
-comment on column invitations.email is '@personal user_id
+comment on column invitations.email is '@search word
+@personal user_id
 @list 1
 @widget email
 The e-mail address of the invited person.';
@@ -4277,6 +4289,7 @@ create table public_holidays (
   constraint public_holidays_pkey PRIMARY KEY (id)
 );
 alter table public_holidays enable row level security, force row level security;
+CREATE INDEX public_holidays_words_idx ON public_holidays USING gin (search_text(name) gin_trgm_ops);
 CREATE UNIQUE INDEX public_holidays_holiday_on_key ON public_holidays USING btree (holiday_on);
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON public_holidays FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
 CREATE TRIGGER _800_audit_delete AFTER DELETE ON public_holidays REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('PublicHoliday', 'id');
@@ -4319,7 +4332,8 @@ comment on column public_holidays.holiday_on is '@title Day
 @list 1
 The date, unique among the public holidays.';
 
-comment on column public_holidays.name is '@list 2
+comment on column public_holidays.name is '@search word
+@list 2
 The name of the holiday.';
 comment on constraint public_holidays_name_check on public_holidays is 'must be 1 to 200 visible characters without spaces at its ends';
 comment on index public_holidays_holiday_on_key is 'There is a public holiday on this day already.';
@@ -4480,6 +4494,7 @@ create table resources (
   constraint resources_pkey PRIMARY KEY (id)
 );
 alter table resources enable row level security, force row level security;
+CREATE INDEX resources_words_idx ON resources USING gin (search_text(name) gin_trgm_ops);
 CREATE UNIQUE INDEX resources_name_key ON resources USING btree (name_key(name));
 CREATE TRIGGER _050_normalize_names BEFORE INSERT OR UPDATE ON resources FOR EACH ROW EXECUTE FUNCTION tg__normalize_names('name');
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON resources FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
@@ -4520,7 +4535,8 @@ comment on table resources is '@group Office 55
 @label name location
 A room, vehicle, piece of equipment or tasting set that staff can book.';
 
-comment on column resources.name is '@list 1
+comment on column resources.name is '@search word
+@list 1
 The name of the resource, unique without regard to case.';
 
 comment on column resources.kind is '@list 2
@@ -4558,6 +4574,7 @@ create table reviewers (
   constraint reviewers_pkey PRIMARY KEY (id)
 );
 alter table reviewers enable row level security, force row level security;
+CREATE INDEX reviewers_words_idx ON reviewers USING gin (search_text(name) gin_trgm_ops);
 CREATE UNIQUE INDEX reviewers_name_key ON reviewers USING btree (name_key(name));
 CREATE TRIGGER _050_normalize_names BEFORE INSERT OR UPDATE ON reviewers FOR EACH ROW EXECUTE FUNCTION tg__normalize_names('name');
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON reviewers FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
@@ -4595,7 +4612,9 @@ comment on table reviewers is '@group Catalogue 12
 @audit Reviewer
 @defaultOrder name
 A person or guide that rates wines.';
-comment on column reviewers.name is 'The name of the reviewer, unique without regard to case.';
+
+comment on column reviewers.name is '@search word
+The name of the reviewer, unique without regard to case.';
 comment on constraint reviewers_name_check on reviewers is 'must be 1 to 200 visible characters without spaces at its ends';
 comment on index reviewers_name_key is 'A reviewer of this name exists already.';
 
@@ -4650,6 +4669,7 @@ create table roles (
   constraint roles_pkey PRIMARY KEY (id)
 );
 alter table roles enable row level security, force row level security;
+CREATE INDEX roles_words_idx ON roles USING gin (search_text(name) gin_trgm_ops);
 CREATE UNIQUE INDEX roles_name_key ON roles USING btree (name_key(name));
 CREATE TRIGGER _050_normalize_names BEFORE INSERT OR UPDATE ON roles FOR EACH ROW EXECUTE FUNCTION tg__normalize_names('name');
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON roles FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
@@ -4678,7 +4698,9 @@ comment on table roles is '@group People 51
 @auditReads
 @defaultOrder name
 A named set of permissions that users can hold.';
-comment on column roles.name is 'The name of the role, unique without regard to case.';
+
+comment on column roles.name is '@search word
+The name of the role, unique without regard to case.';
 
 comment on column roles.description is '@widget long
 The purpose of the role.';
@@ -4921,6 +4943,7 @@ alter table search_watches enable row level security, force row level security;
 CREATE INDEX search_watches_due_at_idx ON search_watches USING btree (due_at);
 CREATE INDEX search_watches_table_name_idx ON search_watches USING btree (table_name);
 CREATE INDEX search_watches_user_id_idx ON search_watches USING btree (user_id, name, id);
+CREATE INDEX search_watches_words_idx ON search_watches USING gin (search_text(name) gin_trgm_ops);
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON search_watches FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
 CREATE TRIGGER _400_restore BEFORE INSERT ON search_watches FOR EACH ROW WHEN (is_restoring()) EXECUTE FUNCTION tg_search_watches__restore();
 CREATE TRIGGER _800_audit_delete AFTER DELETE ON search_watches REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('SearchWatch', 'id', 'match_count', 'statement_values', 'table_name', 'ids_at', 'last_match_at', 'seen_statement', 'due_at', 'statement', 'is_ready', 'ready_after');
@@ -4947,7 +4970,8 @@ A saved search that notifies its owner when rows start or stop matching.';
 comment on column search_watches.user_id is '@internal
 Whose watch it is.';
 
-comment on column search_watches.name is '@list 1
+comment on column search_watches.name is '@search word
+@list 1
 The name of the search watch.';
 
 comment on column search_watches.entity is '@list 2
@@ -5217,6 +5241,7 @@ CREATE INDEX users_created_at_idx ON users USING btree (created_at, id);
 CREATE INDEX users_department_id_idx ON users USING btree (department_id);
 CREATE INDEX users_email_idx ON users USING btree (email, id);
 CREATE INDEX users_name_idx ON users USING btree (name, id);
+CREATE INDEX users_words_idx ON users USING gin (search_text(name) gin_trgm_ops, search_text(email) gin_trgm_ops);
 CREATE UNIQUE INDEX users_email_key ON users USING btree (name_key(email));
 CREATE TRIGGER _050_normalize_names BEFORE INSERT OR UPDATE ON users FOR EACH ROW EXECUTE FUNCTION tg__normalize_names('email');
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON users FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
@@ -5262,12 +5287,14 @@ comment on table users is '@group People 50
 @defaultOrder email
 A member of staff.';
 
-comment on column users.email is '@personal
+comment on column users.email is '@search word
+@personal
 @list 2
 @widget email
 The e-mail address, unique without regard to case.';
 
-comment on column users.name is '@personal
+comment on column users.name is '@search word
+@personal
 @list 1
 The name shown to colleagues.';
 
@@ -5336,6 +5363,7 @@ create table wine_types (
   constraint wine_types_pkey PRIMARY KEY (id)
 );
 alter table wine_types enable row level security, force row level security;
+CREATE INDEX wine_types_words_idx ON wine_types USING gin (search_text(name) gin_trgm_ops);
 CREATE UNIQUE INDEX wine_types_name_key ON wine_types USING btree (name_key(name));
 CREATE TRIGGER _050_normalize_color BEFORE INSERT OR UPDATE OF color ON wine_types FOR EACH ROW EXECUTE FUNCTION tg_wine_types__normalize_color();
 CREATE TRIGGER _050_normalize_names BEFORE INSERT OR UPDATE ON wine_types FOR EACH ROW EXECUTE FUNCTION tg__normalize_names('name');
@@ -5378,7 +5406,9 @@ comment on table wine_types is '@group Catalogue 11
 @audit WineType
 @defaultOrder name
 A type of wine, such as red or sparkling, with its colour.';
-comment on column wine_types.name is 'The name of the wine type, unique without regard to case.';
+
+comment on column wine_types.name is '@search word
+The name of the wine type, unique without regard to case.';
 
 comment on column wine_types.color is '@title Colour
 @widget color

@@ -89,6 +89,7 @@ create table roles (
   constraint roles_description_check check (char_length(description) <= 500)
 );
 create unique index roles_name_key on roles (name_key(name));
+create index roles_words_idx on roles using gin (search_text(name) extensions.gin_trgm_ops);
 comment on table roles is '@group People 51
 @read roles.read
 @create roles.create
@@ -96,7 +97,8 @@ comment on table roles is '@group People 51
 @auditReads
 @defaultOrder name
 A named set of permissions that users can hold.';
-comment on column roles.name is 'The name of the role, unique without regard to case.';
+comment on column roles.name is '@search word
+The name of the role, unique without regard to case.';
 comment on column roles.description is '@widget long
 The purpose of the role.';
 comment on column roles.is_system is '@title System role
@@ -128,6 +130,7 @@ create table departments (
   constraint departments_description_check check (char_length(description) <= 500)
 );
 create unique index departments_name_key on departments (name_key(name));
+create index departments_words_idx on departments using gin (search_text(name) extensions.gin_trgm_ops);
 comment on table departments is '@group People 53
 @read departments.read
 @create departments.update
@@ -135,7 +138,8 @@ comment on table departments is '@group People 53
 @audit Department
 @defaultOrder name
 A department of the company.';
-comment on column departments.name is 'The name of the department, unique without regard to case.';
+comment on column departments.name is '@search word
+The name of the department, unique without regard to case.';
 comment on column departments.description is '@widget long
 A description of the department.';
 comment on constraint departments_name_check on departments is
@@ -175,6 +179,7 @@ create index users_department_id_idx on users (department_id);
 create index users_name_idx on users (name, id);
 create index users_email_idx on users (email, id);
 create index users_created_at_idx on users (created_at, id);
+create index users_words_idx on users using gin (search_text(name) extensions.gin_trgm_ops, search_text(email) extensions.gin_trgm_ops);
 comment on table users is '@group People 50
 @label name email
 @read users.read
@@ -182,11 +187,13 @@ comment on table users is '@group People 50
 @auditReads
 @defaultOrder email
 A member of staff.';
-comment on column users.email is '@personal
+comment on column users.email is '@search word
+@personal
 @list 2
 @widget email
 The e-mail address, unique without regard to case.';
-comment on column users.name is '@personal
+comment on column users.name is '@search word
+@personal
 @list 1
 The name shown to colleagues.';
 comment on column users.avatar_url is '@personal
@@ -287,6 +294,7 @@ create index invitations_role_id_idx on invitations (role_id) where state = 'pen
 create index invitations_invited_by_user_id_idx on invitations (invited_by_user_id);
 create index invitations_expires_at_idx on invitations (expires_at) where state = 'pending';
 create index invitations_created_at_idx on invitations (created_at);
+create index invitations_words_idx on invitations using gin (search_text(email) extensions.gin_trgm_ops);
 comment on table invitations is '@group People 52
 @read invitations.read
 @audit Invitation except mail_attempts
@@ -295,7 +303,8 @@ comment on table invitations is '@group People 52
 An invitation for a person to join the staff with a role.';
 comment on column invitations.user_id is '@list 2
 The inactive user that the invitation created.';
-comment on column invitations.email is '@personal user_id
+comment on column invitations.email is '@search word
+@personal user_id
 @list 1
 @widget email
 The e-mail address of the invited person.';

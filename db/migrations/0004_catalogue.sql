@@ -10,6 +10,7 @@ create table wine_types (
   constraint wine_types_color_check check (color ~ '^#[0-9A-F]{6}$')
 );
 create unique index wine_types_name_key on wine_types (name_key(name));
+create index wine_types_words_idx on wine_types using gin (search_text(name) extensions.gin_trgm_ops);
 comment on table wine_types is '@group Catalogue 11
 @read products.read
 @create products.create
@@ -19,7 +20,8 @@ comment on table wine_types is '@group Catalogue 11
 @audit WineType
 @defaultOrder name
 A type of wine, such as red or sparkling, with its colour.';
-comment on column wine_types.name is 'The name of the wine type, unique without regard to case.';
+comment on column wine_types.name is '@search word
+The name of the wine type, unique without regard to case.';
 comment on column wine_types.color is '@title Colour
 @widget color
 The colour of the wine type, as `#RRGGBB`.';
@@ -270,6 +272,7 @@ create table reviewers (
   constraint reviewers_name_check check (is_label(name, 200))
 );
 create unique index reviewers_name_key on reviewers (name_key(name));
+create index reviewers_words_idx on reviewers using gin (search_text(name) extensions.gin_trgm_ops);
 comment on table reviewers is '@group Catalogue 12
 @read reviewers.read
 @create reviewers.create
@@ -279,7 +282,8 @@ comment on table reviewers is '@group Catalogue 12
 @audit Reviewer
 @defaultOrder name
 A person or guide that rates wines.';
-comment on column reviewers.name is 'The name of the reviewer, unique without regard to case.';
+comment on column reviewers.name is '@search word
+The name of the reviewer, unique without regard to case.';
 comment on constraint reviewers_name_check on reviewers is
   'must be 1 to 200 visible characters without spaces at its ends';
 comment on index reviewers_name_key is 'A reviewer of this name exists already.';

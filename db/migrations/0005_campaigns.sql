@@ -33,6 +33,7 @@ create index campaigns_title_idx on campaigns (title, id);
 create index campaigns_status_idx on campaigns (status, id);
 create index campaigns_medium_idx on campaigns (medium, id);
 create index campaigns_created_at_idx on campaigns (created_at, id);
+create index campaigns_words_idx on campaigns using gin (search_text(title) extensions.gin_trgm_ops);
 comment on table campaigns is '@group Marketing 30
 @searchCollection campaigns
 @searchSort scheduled_at desc
@@ -45,7 +46,8 @@ comment on table campaigns is '@group Marketing 30
 A marketing campaign, optionally for a product.';
 comment on column campaigns.product_id is '@list 5
 The product of the campaign.';
-comment on column campaigns.title is '@list 1
+comment on column campaigns.title is '@search word
+@list 1
 @searchIndex searchable sort
 The title of the campaign.';
 comment on column campaigns.vintage is '@searchIndex facet sort

@@ -118,6 +118,7 @@ create table erp_mapping_targets (
   constraint erp_mapping_targets_title_check check (is_label(title, 200))
 );
 create index erp_mapping_targets_value_idx on erp_mapping_targets (value);
+create index erp_mapping_targets_words_idx on erp_mapping_targets using gin (search_text(title) extensions.gin_trgm_ops);
 comment on table erp_mapping_targets is '@group Sales 23
 @title Mapping targets
 @titleOne Mapping target
@@ -133,7 +134,8 @@ comment on column erp_mapping_targets.code is '@search exact
 The code of the import issues that rules with this target clear, such as `warehouse.unmapped`.';
 comment on column erp_mapping_targets.value is '@search exact
 The value in the mapped orders, such as `MAIN`; for line kinds a value of `OrderLineKind`, for currencies an ISO 4217 code.';
-comment on column erp_mapping_targets.title is 'The title of the value.';
+comment on column erp_mapping_targets.title is '@search word
+The title of the value.';
 comment on constraint erp_mapping_targets_value_key on erp_mapping_targets is
   'There is a target of this code and value already.';
 comment on constraint erp_mapping_targets_code_check on erp_mapping_targets is

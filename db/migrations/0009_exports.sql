@@ -52,6 +52,7 @@ create table export_templates (
 create unique index export_templates_name_key on export_templates (name_key(name));
 create index export_templates_workbook_id_idx on export_templates (workbook_id);
 create index export_templates_owner_user_id_idx on export_templates (owner_user_id);
+create index export_templates_words_idx on export_templates using gin (search_text(name) extensions.gin_trgm_ops);
 comment on table export_templates is '@group Exports 41
 @title Templates
 @titleOne Template
@@ -62,7 +63,8 @@ comment on table export_templates is '@group Exports 41
 @audit ExportTemplate
 @defaultOrder name
 The layout of an export: columns in the service''s own layout, or an uploaded workbook.';
-comment on column export_templates.name is '@list 1
+comment on column export_templates.name is '@search word
+@list 1
 The name of the template, unique without regard to case.';
 comment on column export_templates.description is '@list 2
 The purpose of the template.';

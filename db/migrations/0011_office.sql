@@ -22,6 +22,7 @@ create table resources (
   constraint resources_description_check check (char_length(description) <= 5000)
 );
 create unique index resources_name_key on resources (name_key(name));
+create index resources_words_idx on resources using gin (search_text(name) extensions.gin_trgm_ops);
 comment on table resources is '@group Office 55
 @read login
 @create resources.update
@@ -32,7 +33,8 @@ comment on table resources is '@group Office 55
 @defaultOrder name, id
 @label name location
 A room, vehicle, piece of equipment or tasting set that staff can book.';
-comment on column resources.name is '@list 1
+comment on column resources.name is '@search word
+@list 1
 The name of the resource, unique without regard to case.';
 comment on column resources.kind is '@list 2
 The kind of the resource.';
@@ -176,6 +178,7 @@ create table public_holidays (
   constraint public_holidays_name_check check (is_label(name, 200))
 );
 create unique index public_holidays_holiday_on_key on public_holidays (holiday_on);
+create index public_holidays_words_idx on public_holidays using gin (search_text(name) extensions.gin_trgm_ops);
 comment on table public_holidays is '@group Office 59
 @read login
 @create absences.update
@@ -189,7 +192,8 @@ A public holiday, which does not count as a working day of an absence.';
 comment on column public_holidays.holiday_on is '@title Day
 @list 1
 The date, unique among the public holidays.';
-comment on column public_holidays.name is '@list 2
+comment on column public_holidays.name is '@search word
+@list 2
 The name of the holiday.';
 comment on constraint public_holidays_name_check on public_holidays is
   'must be 1 to 200 visible characters without spaces at its ends';

@@ -156,6 +156,7 @@ create table search_watches (
 create index search_watches_user_id_idx on search_watches (user_id, name, id);
 create index search_watches_table_name_idx on search_watches (table_name);
 create index search_watches_due_at_idx on search_watches (due_at);
+create index search_watches_words_idx on search_watches using gin (search_text(name) extensions.gin_trgm_ops);
 comment on table search_watches is '@group Office 54
 @read login
 @create login
@@ -166,7 +167,8 @@ comment on table search_watches is '@group Office 54
 A saved search that notifies its owner when rows start or stop matching.';
 comment on column search_watches.user_id is '@internal
 Whose watch it is.';
-comment on column search_watches.name is '@list 1
+comment on column search_watches.name is '@search word
+@list 1
 The name of the search watch.';
 comment on column search_watches.entity is '@list 2
 @title List
