@@ -5799,6 +5799,10 @@ begin
   elsif v_customer.erased_at is not null then
     perform fail('OF409', 'The customer is anonymised already', '{"path": ["id"]}');
   end if;
+  -- Watches quote the beginning of a note as its name.
+  perform replace_in_notifications(left(n.body, 200), 'Erased') from customer_notes n where n.customer_id = anonymise_customer.id;
+  delete from search_watch_notices x
+  where x.row_id = anonymise_customer.id or x.row_id in (select n.id from customer_notes n where n.customer_id = anonymise_customer.id);
   delete from customer_notes n where n.customer_id = anonymise_customer.id;
   update customers c set erased_at = now() where c.id = anonymise_customer.id;
   update orders o set erased_at = now() where o.customer_id = anonymise_customer.id;
@@ -8799,8 +8803,8 @@ begin
   perform require_permission('absences.update');
   if enter_absence.user_id = current_user_id() then
     perform fail('OF403', 'Nobody decides on an absence of their own: request it', '{"path": ["userId"]}');
-  elsif not exists (select from users u where u.id = enter_absence.user_id) then
-    perform fail('OF404', 'There is no user with this id', '{"path": ["userId"]}');
+  elsif not exists (select from users u where u.id = enter_absence.user_id and u.is_active) then
+    perform fail('OF404', 'There is no active user with this id', '{"path": ["userId"]}');
   end if;
   v_absence.user_id := enter_absence.user_id;
   v_absence.starts_half_day := coalesce(v_absence.starts_half_day, false);
@@ -12404,11 +12408,12 @@ declare
   v_mail_id uuid;
   v_count integer := 0;
 begin
-  -- Read notifications, and those of inactive users, are not mailed.
+  -- Notifications that were read before a later mail, and those of inactive users, are not mailed. Mails at once are sent
+  -- anyway: somebody who uses a stolen login must not be able to stop the warning about it.
   update notifications n set mail_at = null
   from users u
   where n.mail_at <= now() and n.mail_id is null and u.id = n.user_id
-    and (not u.is_active or n.read_at > n.created_at);
+    and (not u.is_active or n.read_at > n.created_at and n.mail_at > n.created_at);
   for v_user_id in select distinct n.user_id from notifications n where n.mail_at <= now() and n.mail_id is null loop
     v_mail_id := uuidv7();
     update notifications n set mail_id = v_mail_id where n.user_id = v_user_id and n.mail_at <= now() and n.mail_id is null;
@@ -13597,7 +13602,9 @@ begin
   -- A type whose rows refer to rows of another type is retried after the others.
   loop
     v_left := '{}';
-    for v_type in select jsonb_object_keys(v_rows) loop
+    v_message := null;
+    -- The requested row comes last, because its reason is the one to tell: other rows may refer to it.
+    for v_type in select k.key from jsonb_object_keys(v_rows) as k(key) order by k.key = v_audit.entity_type loop
       begin
         v_count := v_count + restore_rows(v_type, v_rows -> v_type);
       exception
@@ -17523,6 +17530,8 @@ begin
   select * into v_user from users where users.id = update_user.id for update;
   if not found then
     perform fail('OF404', 'There is no user with this id', '{"path": ["id"]}');
+  elsif v_user.erased_at is not null then
+    perform fail('OF409', 'The user is anonymised and cannot be changed', '{"path": ["id"]}');
   end if;
   if 'role_ids' = any (given) then
     if update_user.input.role_ids is null then

@@ -119,8 +119,8 @@ begin
   perform require_permission('absences.update');
   if enter_absence.user_id = current_user_id() then
     perform fail('OF403', 'Nobody decides on an absence of their own: request it', '{"path": ["userId"]}');
-  elsif not exists (select from users u where u.id = enter_absence.user_id) then
-    perform fail('OF404', 'There is no user with this id', '{"path": ["userId"]}');
+  elsif not exists (select from users u where u.id = enter_absence.user_id and u.is_active) then
+    perform fail('OF404', 'There is no active user with this id', '{"path": ["userId"]}');
   end if;
   v_absence.user_id := enter_absence.user_id;
   v_absence.starts_half_day := coalesce(v_absence.starts_half_day, false);

@@ -132,6 +132,10 @@ begin
   elsif v_customer.erased_at is not null then
     perform fail('OF409', 'The customer is anonymised already', '{"path": ["id"]}');
   end if;
+  -- Watches quote the beginning of a note as its name.
+  perform replace_in_notifications(left(n.body, 200), 'Erased') from customer_notes n where n.customer_id = anonymise_customer.id;
+  delete from search_watch_notices x
+  where x.row_id = anonymise_customer.id or x.row_id in (select n.id from customer_notes n where n.customer_id = anonymise_customer.id);
   delete from customer_notes n where n.customer_id = anonymise_customer.id;
   update customers c set erased_at = now() where c.id = anonymise_customer.id;
   update orders o set erased_at = now() where o.customer_id = anonymise_customer.id;

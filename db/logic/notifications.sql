@@ -197,11 +197,12 @@ declare
   v_mail_id uuid;
   v_count integer := 0;
 begin
-  -- Read notifications, and those of inactive users, are not mailed.
+  -- Notifications that were read before a later mail, and those of inactive users, are not mailed. Mails at once are sent
+  -- anyway: somebody who uses a stolen login must not be able to stop the warning about it.
   update notifications n set mail_at = null
   from users u
   where n.mail_at <= now() and n.mail_id is null and u.id = n.user_id
-    and (not u.is_active or n.read_at > n.created_at);
+    and (not u.is_active or n.read_at > n.created_at and n.mail_at > n.created_at);
   for v_user_id in select distinct n.user_id from notifications n where n.mail_at <= now() and n.mail_id is null loop
     v_mail_id := uuidv7();
     update notifications n set mail_id = v_mail_id where n.user_id = v_user_id and n.mail_at <= now() and n.mail_id is null;

@@ -164,7 +164,9 @@ begin
   -- A type whose rows refer to rows of another type is retried after the others.
   loop
     v_left := '{}';
-    for v_type in select jsonb_object_keys(v_rows) loop
+    v_message := null;
+    -- The requested row comes last, because its reason is the one to tell: other rows may refer to it.
+    for v_type in select k.key from jsonb_object_keys(v_rows) as k(key) order by k.key = v_audit.entity_type loop
       begin
         v_count := v_count + restore_rows(v_type, v_rows -> v_type);
       exception

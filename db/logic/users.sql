@@ -41,6 +41,8 @@ begin
   select * into v_user from users where users.id = update_user.id for update;
   if not found then
     perform fail('OF404', 'There is no user with this id', '{"path": ["id"]}');
+  elsif v_user.erased_at is not null then
+    perform fail('OF409', 'The user is anonymised and cannot be changed', '{"path": ["id"]}');
   end if;
   if 'role_ids' = any (given) then
     if update_user.input.role_ids is null then

@@ -258,7 +258,7 @@ describe("an absence", () => {
       "Missing required permission: absences.update",
     );
     expect(refusal(await enter(randomUUID(), {}, boss.token)).message).toBe(
-      "There is no user with this id",
+      "There is no active user with this id",
     );
   });
 });

@@ -172,6 +172,22 @@ describe("anonymiseCustomer", () => {
     expect(states.map(({ state }) => state)).toEqual(["expired", "failed", "completed"]);
   });
 
+  test("removes quoted notes from notifications of search watches", async () => {
+    const id = await makeCustomer("Poulsen");
+    const body = `Call back on +45 ${Date.now()} (private)`;
+    const [note] = await sql<{ id: string }>(
+      "insert into customer_notes (customer_id, body) values ($1, $2) returning id",
+      [id, body],
+    );
+    const { userId } = await service.login([]);
+    await sql(
+      "select notify_users(array[$1::uuid], 'WATCH_MATCHED', '“Notes”: 1 row', $2, 'SearchWatch', $3)",
+      [userId, `New: ${body}`, note!.id],
+    );
+    await anonymiseCustomer(id);
+    expect(await tablesWith(body)).toEqual([]);
+  });
+
   test("leaves no note that could be restored", async () => {
     const id = await makeCustomer("Thomsen");
     const notes = '{ deletions(entityType: "CustomerNote", limit: 200) { label } }';
@@ -376,6 +392,14 @@ describe("anonymiseUser", () => {
     expect(refusal(activated)).toEqual({
       code: "CONFLICT",
       message: "The user is anonymised and cannot be activated",
+    });
+    const renamed = await service.ask(
+      `mutation ($id: ID!) { updateUser(id: $id, input: { name: "Asger" }) { id } }`,
+      { token: boss, variables: { id: userId } },
+    );
+    expect(refusal(renamed)).toEqual({
+      code: "CONFLICT",
+      message: "The user is anonymised and cannot be changed",
     });
     const again = await service.login([], "asger@example.com");
     expect(again.userId).not.toBe(userId);

@@ -567,6 +567,15 @@ describe("mails", () => {
     );
     expect(jobs).toEqual([{ count: 1 }]);
   });
+
+  test("at once are sent even if somebody has read the notification", async () => {
+    const { token, userId } = await person();
+    await setPreference(token, "JOB_FAILED", { mail: "AT_ONCE" });
+    await notify(userId, "Urgent");
+    await ask("mutation { markNotificationsRead(all: true) }", {}, token);
+    await schedule();
+    expect(await due(userId)).toMatchObject([{ title: "Urgent", mail: true }]);
+  });
 });
 
 test("a repetition after the daily mail is in the next one", async () => {

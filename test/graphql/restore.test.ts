@@ -87,6 +87,17 @@ describe("restore", () => {
     ]);
   });
 
+  test("names the reason of the requested row, not that of rows which refer to it", async () => {
+    const title = `Page ${randomUUID()}`;
+    const id = await make("DocumentationPage", { title, body: "Text" });
+    await remove("DocumentationPage", id);
+    const deletion = await deletionOf(id);
+    await make("DocumentationPage", { title, body: "Another" });
+    expect((await restore(deletion)).errors?.[0]?.message).toBe(
+      "The DocumentationPage cannot be restored: another row has the same unique value",
+    );
+  });
+
   test("rejects a row whose unique value is taken", async () => {
     const name = `Room ${randomUUID()}`;
     const id = await resource(name);
