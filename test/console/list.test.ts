@@ -273,6 +273,46 @@ describe("a list in other environments", () => {
   });
 });
 
+test("a list takes the keys when it opens, and Back returns to its row", async () => {
+  await withJourney({ browser, service }, { token }, async ({ page, open }) => {
+    await open("/products");
+    await page.locator("[role='grid']:focus").waitFor();
+    await page.keyboard.press("PageDown");
+    await page.keyboard.press("PageDown");
+    for (let n = 0; n < 3; n++) await page.keyboard.press("j");
+    const current = page.locator("[role='row'].is-current");
+    const row = await current.getAttribute("aria-rowindex");
+    expect(Number(row)).toBeGreaterThan(20);
+    await page.keyboard.press("Enter");
+    await page.getByRole("tab", { name: "Fields" }).waitFor();
+    await page.goBack();
+    await grid(page).waitFor();
+    await page.locator(`[role='row'].is-current[aria-rowindex='${row}']`).waitFor();
+    await page.keyboard.press("Enter");
+    await page.getByRole("tab", { name: "Fields" }).waitFor();
+    // A list that is opened anew begins at its first row.
+    await page.getByRole("link", { name: "Products" }).first().click();
+    await page.locator("[role='row'].is-current[aria-rowindex='2']").waitFor();
+  });
+});
+
+test("rows of every list are found by name, and users without a name by their address", async () => {
+  await service.login([], "quist@wine.example");
+  await service.database.pool.query(
+    "insert into resources (name, kind) values ('Quist tasting set', 'TASTING_SET')",
+  );
+  await withJourney({ browser, service }, { token }, async ({ page, open }) => {
+    await open("/users?q=quist");
+    await page.getByRole("gridcell", { name: "quist@wine.example" }).first().waitFor();
+    expect(await page.getByRole("gridcell", { name: "quist@wine.example" }).count()).toBe(2);
+    await page.keyboard.press("ControlOrMeta+k");
+    await page.getByRole("dialog").waitFor();
+    await page.keyboard.type("quist");
+    await page.getByRole("option", { name: /quist@wine.example/ }).waitFor();
+    await page.getByRole("option", { name: /Quist tasting set/ }).waitFor();
+  });
+});
+
 test("a list is exported with its query, its order and its columns", async () => {
   await withJourney(
     { browser, service },

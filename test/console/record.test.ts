@@ -201,6 +201,8 @@ describe("unsaved edits", () => {
       await question.getByRole("button", { name: "Stay" }).click();
       expect(await region.inputValue()).toBe("Veneto");
 
+      // The focus returns to the drawer after the question has closed.
+      await drawer.and(page.locator(":focus-within")).waitFor();
       await page.keyboard.press("Escape");
       await question.getByRole("button", { name: "Save" }).click();
       await drawer.waitFor({ state: "detached" });
@@ -233,6 +235,8 @@ describe("unsaved edits", () => {
         expect(await field(page, "Name").inputValue()).toBe(name);
         await show("away");
         await context.setOffline(false);
+        // The console notices by itself that the server is back.
+        await page.locator(".bar").waitFor({ state: "detached" });
 
         // The server runs the mutation, but the response is lost.
         let isLost = false;

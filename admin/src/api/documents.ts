@@ -79,6 +79,15 @@ export const suggestionsDocument = `query Suggestions($entity: String!, $text: S
   suggestions(entity: $entity, text: $text, first: 8) { id name detail color }
 }`;
 
+/** The suggestions of several lists, each under the name of its list. */
+export function suggestionsOfListsDocument(lists: readonly string[]): string {
+  const fields = lists.map(
+    (list) =>
+      `${name(list)}: suggestions(entity: "${name(list)}", text: $text, first: 5) { id name detail color }`,
+  );
+  return `query Suggestions($text: String!) { ${fields.join(" ")} }`;
+}
+
 /** Selects rows by key, at most 50. */
 export const suggestionsByKeyDocument = `query Referred($entity: String!, $query: String!) {
   suggestions(entity: $entity, text: "", query: $query, first: 50) { id name detail color }

@@ -9,7 +9,7 @@ import {
   useSyncExternalStore,
 } from "react";
 import { Dialog, Modal, ModalOverlay } from "react-aria-components";
-import { currentReachability, onReachability } from "../api/ask.ts";
+import { ask, currentReachability, onReachability } from "../api/ask.ts";
 import { LoginForm } from "../pages/LoginPage.tsx";
 import { useEntities } from "../meta/EntitiesContext.ts";
 import { queryClient, useSession } from "../session.ts";
@@ -141,9 +141,18 @@ export function Frame(): ReactNode {
   );
 }
 
+/** How often the console asks whether the server is back. */
+const probeMs = 3_000;
+
 /** Warns above the content that the server does not respond. */
 export function OfflineBar(): ReactNode {
   const state = useSyncExternalStore(onReachability, currentReachability);
+  // A response of any kind ends the warning.
+  useEffect(() => {
+    if (state !== "away") return;
+    const timer = setInterval(() => void ask("{ __typename }").catch(() => undefined), probeMs);
+    return () => clearInterval(timer);
+  }, [state]);
   return (
     state === "away" && (
       <div className="bar" role="alert">

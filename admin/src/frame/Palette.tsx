@@ -14,13 +14,13 @@ import {
   TextField,
 } from "react-aria-components";
 import { ask } from "../api/ask.ts";
-import { suggestionsDocument } from "../api/documents.ts";
+import { suggestionsOfListsDocument } from "../api/documents.ts";
 import type { Suggestion } from "../api/suggestion.ts";
 import { useEntities } from "../meta/EntitiesContext.ts";
 import { en } from "../text/en.ts";
 
-/** The maximum number of lists searched for a text; each needs a request. */
-const maxSearchedLists = 6;
+/** The number of lists that one request searches; the server allows 20 root fields. */
+const listsPerRequest = 20;
 
 /** The command palette (Ctrl K): opens a list, or a row of any list by name. */
 export function Palette({ onOpenChange }: { onOpenChange: (isOpen: boolean) => void }): ReactNode {
@@ -44,18 +44,26 @@ function PaletteContent({ onClose }: { onClose: () => void }): ReactNode {
     () => listed.filter(({ title }) => title.toLowerCase().includes(wanted.toLowerCase())),
     [listed, wanted],
   );
-  const searched = wanted.length < 2 ? [] : listed.slice(0, maxSearchedLists);
+  const searched = wanted.length < 2 ? [] : listed;
+  const requests = Array.from(
+    { length: Math.ceil(searched.length / listsPerRequest) },
+    (_, place) =>
+      searched
+        .slice(place * listsPerRequest, (place + 1) * listsPerRequest)
+        .map(({ name }) => name),
+  );
   const found = useQueries({
-    queries: searched.map(({ name }) => ({
-      queryKey: ["suggestions", name, wanted],
+    queries: requests.map((names) => ({
+      queryKey: ["suggestions", names, wanted],
       queryFn: ({ signal }: { signal: AbortSignal }) =>
-        ask<{ suggestions: Suggestion[] }>(
-          suggestionsDocument,
-          { entity: name, text: wanted },
+        ask<Record<string, Suggestion[]>>(
+          suggestionsOfListsDocument(names),
+          { text: wanted },
           { signal },
         ),
     })),
   });
+  const suggestionsOf = (list: string) => found.flatMap(({ data }) => data?.[list] ?? []);
   const go = (key: string) => {
     const [entity = "", id] = key.split("/");
     if (id === undefined) void navigate({ to: "/$entity", params: { entity }, search: {} });
@@ -90,8 +98,8 @@ function PaletteContent({ onClose }: { onClose: () => void }): ReactNode {
             ))}
           </ListBoxSection>
         )}
-        {searched.map((entity, index) => {
-          const rows = found[index]?.data?.suggestions ?? [];
+        {searched.map((entity) => {
+          const rows = suggestionsOf(entity.name);
           return (
             rows.length > 0 && (
               <ListBoxSection key={entity.name} id={`rows-${entity.name}`}>

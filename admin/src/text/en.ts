@@ -22,7 +22,7 @@ export const en = {
     search: "Search",
     keys: "Keyboard",
     skip: "Skip to the content",
-    away: "The server does not answer. What you typed is kept; nothing is sent until it is back.",
+    away: "The server does not answer. What you typed is kept: save it when the server is back.",
     unread: (count: number) => `${count} unread`,
     selected: (count: number) => (count === 1 ? "1 row selected" : `${count} rows selected`),
   },

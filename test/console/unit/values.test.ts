@@ -164,3 +164,14 @@ describe("values in the locale of the user", () => {
     expect(() => toInputValue(price, text)).toThrow(ValueError);
   });
 });
+
+test("the form of a new row has no value for an optional boolean without a default", () => {
+  const optional = field("isPublic", "BOOLEAN");
+  const required = field("isActive", "BOOLEAN", { isNullable: false });
+  const withDefault = field("isListed", "BOOLEAN", { defaultValue: "true" });
+  expect(defaultValues([optional, required, withDefault])).toEqual({
+    isPublic: "",
+    isActive: false,
+    isListed: "true",
+  });
+});

@@ -17,6 +17,7 @@ import { en } from "../../text/en.ts";
 import { currentPreferences } from "../../preferences.ts";
 import { Icon } from "../../ui/icons.tsx";
 import { directionOf, nextOrder } from "./order.ts";
+import { type Place, placeAt, rememberPlace } from "./places.ts";
 import type { Rows } from "./useRows.ts";
 
 /** Rows rendered above and below the visible ones: fewer than 80 rows in all, even in the tallest window. */
@@ -29,9 +30,15 @@ export interface GridHandle {
 
 interface GridProps {
   label: string;
+  /** The entry of the browser's history, by which Back finds the place in the list again; absent inside a record. */
+  placeKey?: string | undefined;
+  /** Whether the grid takes the keys when it opens and nothing has the focus. */
+  takesFocus?: boolean;
   columns: readonly EntityField[];
   widths: Readonly<Record<string, number>>;
   nameField: string;
+  /** Shown in place of a missing name. */
+  detailField?: EntityField | undefined;
   rows: Rows;
   order: readonly string[];
   selection: Selection;
@@ -63,7 +70,11 @@ export function Grid(props: GridProps): ReactNode {
   const scroller = useRef<HTMLDivElement>(null);
   const id = useId();
   const [height] = useState(rowHeight);
-  const [current, setCurrent] = useState({ row: 0, column: 0 });
+  const [current, setCurrentCell] = useState(() => placeAt(props.placeKey));
+  const setCurrent = (next: Place) => {
+    setCurrentCell(next);
+    rememberPlace(props.placeKey, next);
+  };
   const currentRow = Math.min(current.row, Math.max(0, total - 1));
   const currentColumn = Math.min(current.column, columns.length);
   const anchor = useRef<number | null>(null);
@@ -118,6 +129,18 @@ export function Grid(props: GridProps): ReactNode {
     setCurrent(next);
     virtualizer.scrollToIndex(next.row, { align });
   };
+
+  // A list that opens, or that Back returns to, takes the keys unless something else has the focus.
+  const hasRows = total > 0;
+  const restoredRow = useRef(current.row);
+  useEffect(() => {
+    if (!hasRows) return;
+    if (restoredRow.current > 0)
+      virtualizer.scrollToIndex(restoredRow.current, { align: "center" });
+    if (props.takesFocus === true && document.activeElement === document.body)
+      scroller.current?.focus({ preventScroll: true });
+    // Only when the rows are there for the first time.
+  }, [hasRows]);
 
   // Scrolls horizontally only, so that the rows do not move.
   useLayoutEffect(() => {
@@ -246,7 +269,16 @@ export function Grid(props: GridProps): ReactNode {
                 >
                   <span className="text">
                     {row ? (
-                      <CellOrLink field={field} row={row} openedBy={openedBy} onOpen={onOpen} />
+                      <CellOrLink
+                        field={
+                          field.name === props.nameField && row[field.name] === null
+                            ? (props.detailField ?? field)
+                            : field
+                        }
+                        row={row}
+                        isLink={field.name === openedBy}
+                        onOpen={onOpen}
+                      />
                     ) : (
                       <span className="ghost" />
                     )}
@@ -271,12 +303,12 @@ function defaultWidth(field: EntityField, nameField: string): number {
 interface CellOrLinkProps extends Pick<GridProps, "onOpen"> {
   field: EntityField;
   row: Row;
-  openedBy: string | undefined;
+  isLink: boolean;
 }
 
 /** A cell; the name of a row is a link that opens the row. */
-function CellOrLink({ field, row, openedBy, onOpen }: CellOrLinkProps): ReactNode {
-  if (field.name !== openedBy || !onOpen) return <Cell field={field} row={row} />;
+function CellOrLink({ field, row, isLink, onOpen }: CellOrLinkProps): ReactNode {
+  if (!isLink || !onOpen) return <Cell field={field} row={row} />;
   return (
     <span
       className="row-link"

@@ -1,4 +1,4 @@
-import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import { useLocation, useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { Button } from "react-aria-components";
 import { ApiError } from "../../api/errors.ts";
@@ -54,6 +54,7 @@ function columnsOf(entity: Entity, names: readonly string[]): EntityField[] {
 function List({ entity }: { entity: Entity }): ReactNode {
   const search = useSearch({ from: "/$entity" });
   const navigate = useNavigate({ from: "/$entity" });
+  const placeKey = useLocation({ select: ({ state }) => state.__TSR_key });
   const frame = useFrame();
   const { permissions } = useEntities().metadata.me;
   const preference = usePreferences().lists[entity.name];
@@ -192,10 +193,15 @@ function List({ entity }: { entity: Entity }): ReactNode {
         ) : (
           <Grid
             handle={grid}
+            placeKey={placeKey}
+            takesFocus={search.open === undefined}
             label={entity.title}
             columns={columns}
             widths={preference?.widths ?? {}}
             nameField={entity.nameField}
+            detailField={
+              entity.detailField === null ? undefined : fieldOf(entity, entity.detailField)
+            }
             rows={rows}
             order={order}
             selection={selection}

@@ -4,6 +4,7 @@ import type { Row } from "../../meta/rows.ts";
 import { en } from "../../text/en.ts";
 import { Drawer, DrawerPage } from "../../ui/Drawer.tsx";
 import { useKeys } from "../../ui/keys.ts";
+import { FormProblem } from "./FormProblem.tsx";
 import { FormFields } from "./FormFields.tsx";
 import { LeaveDialog, LeaveGuard, SaveButton } from "./leaving.tsx";
 import { type RecordForm, focusField, useRecordForm } from "./useRecordForm.ts";
@@ -86,11 +87,7 @@ export function NewRowForm({ entity, form, drawer }: NewRowFormProps): ReactNode
   return (
     <>
       <LeaveGuard form={form} drawer={drawer} />
-      {form.problem && (
-        <p className="error" role="alert">
-          {form.problem.message}
-        </p>
-      )}
+      {form.problem && <FormProblem message={form.problem.message} />}
       <FormFields entity={entity} row={null} form={form} onNew={makeRow} />
       {newRowDrawer}
     </>

@@ -20,6 +20,7 @@ import { ActionsMenu } from "./ActionsMenu.tsx";
 import { deleteLater } from "./deleteLater.ts";
 import { DeletedRow } from "./DeletedRow.tsx";
 import { FormFields, showFormValue } from "./FormFields.tsx";
+import { FormProblem } from "./FormProblem.tsx";
 import { LeaveGuard, SaveButton } from "./leaving.tsx";
 import { useNewRow } from "./NewRow.tsx";
 import { RelatedList } from "./RelatedList.tsx";
@@ -214,11 +215,7 @@ function LoadedRecord({
             onCancel={form.cancelConflict}
           />
         )}
-        {form.problem && (
-          <p className="error" role="alert">
-            {form.problem.message}
-          </p>
-        )}
+        {form.problem && <FormProblem message={form.problem.message} />}
         <Tabs
           className="tabs"
           selectedKey={selected}

@@ -55,7 +55,7 @@ async function executeDeletion(deletion: Deletion): Promise<void> {
     const reason = error instanceof Error ? error.message : String(error);
     const isConflict = error instanceof ApiError && error.code === "CONFLICT";
     const referring = isConflict ? await findReferringRows(deletion) : null;
-    const message = referring === null ? reason : `${reason} ${referring.text}`;
+    const message = referring === null ? reason : referring.text;
     showToast(`${en.record.deleteFailed(name)}: ${message}`, {
       tone: "bad",
       ...(referring && { action: { label: en.record.show, run: referring.show } }),

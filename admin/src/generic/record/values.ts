@@ -45,11 +45,10 @@ export function toFormValues(fields: readonly EntityField[], row: Row): FormValu
 export function defaultValues(fields: readonly EntityField[]): FormValues {
   return Object.fromEntries(
     fields.map((field) => {
-      const { kind, defaultValue } = field;
-      return [
-        field.name,
-        toFormValue(field, kind === "BOOLEAN" ? defaultValue === "true" : defaultValue),
-      ];
+      const { kind, isNullable, defaultValue } = field;
+      // An optional boolean without a default has no value yet; it is neither yes nor no.
+      const isSwitch = kind === "BOOLEAN" && !isNullable;
+      return [field.name, toFormValue(field, isSwitch ? defaultValue === "true" : defaultValue)];
     }),
   );
 }
