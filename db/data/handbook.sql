@@ -626,7 +626,7 @@ outages are not merged. Notifications are kept for 60 days.
 ## Settings
 
 `notificationPreferences` has one row for each kind except `WATCH_MATCHED`, because each search watch has its own channels. `inInbox`: whether notifications of the kind are unread at first.
-`mail`: `OFF`, `AT_ONCE` (within a minute) or `DAILY`, which sends one mail at 08:00 in the user''s time zone with the
+`mail`: `OFF`, `AT_ONCE` (within a minute, even if it was read meanwhile) or `DAILY`, which sends one mail at 08:00 in the user''s time zone with the
 notifications that are still unread. `updateNotificationPreference` changes a row. By default `NEW_LOGIN_ADDRESS` is sent
 at once, `EXPORT_COMPLETED` is not sent, and the other kinds are sent daily. A changed setting applies to later
 notifications. A repetition after the daily mail is in the next one.

@@ -185,7 +185,7 @@ declare
   v_absence absences := absence_to_change(cancel_absence.id, false);
 begin
   if v_absence.status = 'APPROVED' and v_absence.user_id = current_user_id() then
-    perform fail('OF409', 'The absence is approved: somebody with absences.update cancels it', '{"path": ["id"]}');
+    perform fail('OF409', 'The absence is approved: somebody else with absences.update can cancel it', '{"path": ["id"]}');
   elsif v_absence.status not in ('REQUESTED', 'APPROVED') then
     perform fail('OF409', format('The absence is %s already', lower(v_absence.status::text)), '{"path": ["id"]}');
   end if;

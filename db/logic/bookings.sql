@@ -32,8 +32,8 @@ begin
   if v_in_way is not null then
     perform fail('OF409',
       format(case when cardinality(times) = 1 then '%1$s is booked from %3$s to %4$s: %5$s'
-          else '%1$s is booked at some of these times by %2$s bookings, the first from %3$s to %4$s: %5$s' end,
-        v_resource.name, jsonb_array_length(v_in_way), local_text((v_in_way -> 0 ->> 'startsAt')::timestamptz, v_zone),
+          else '%1$s is booked at some of these times by %2$s, the first from %3$s to %4$s: %5$s' end,
+        v_resource.name, case jsonb_array_length(v_in_way) when 1 then '1 booking' else jsonb_array_length(v_in_way) || ' bookings' end, local_text((v_in_way -> 0 ->> 'startsAt')::timestamptz, v_zone),
         local_text((v_in_way -> 0 ->> 'endsAt')::timestamptz, v_zone), v_in_way -> 0 ->> 'title'),
       jsonb_build_object('path', array['input', 'startsAt'], 'booking', v_in_way -> 0, 'bookings', v_in_way));
   end if;
@@ -69,6 +69,7 @@ declare
   v_zone text := office_time_zone();
   v_starts timestamp := booking.starts_at at time zone v_zone;
   v_ends timestamp := booking.ends_at at time zone v_zone;
+  v_duration interval;
   v_repeats integer;
 begin
   if booking.repeat_weeks is null and booking.repeat_until is null then
@@ -86,8 +87,11 @@ begin
   elsif v_repeats > 103 then
     perform fail('OF400', 'repeatUntil must be earlier: a series has 104 bookings at most', '{"path": ["input", "repeatUntil"]}');
   end if;
+  -- In the hour that a clock change repeats, a local end can be at its start or before it.
+  v_duration := case when v_ends > v_starts then v_ends - v_starts else booking.ends_at - booking.starts_at end;
   return array(
-    select local_range(v_starts + make_interval(weeks => n * booking.repeat_weeks), v_ends - v_starts, v_zone)
+    select case when n = 0 then tstzrange(booking.starts_at, booking.ends_at)
+      else local_range(v_starts + make_interval(weeks => n * booking.repeat_weeks), v_duration, v_zone) end
     from generate_series(0, v_repeats) as n
     order by n
   );

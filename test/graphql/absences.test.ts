@@ -199,7 +199,7 @@ describe("an absence", () => {
     });
     expect(refusal(await act("cancelAbsence", id, anna.token))).toEqual({
       code: "CONFLICT",
-      message: "The absence is approved: somebody with absences.update cancels it",
+      message: "The absence is approved: somebody else with absences.update can cancel it",
     });
     expect((await act("cancelAbsence", id, boss.token)).data.cancelAbsence.status).toBe(
       "CANCELLED",

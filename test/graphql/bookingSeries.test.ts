@@ -140,6 +140,24 @@ describe("a series", () => {
       },
       ["2040-10-21T00:30", "2040-10-28T01:30"],
     ],
+    [
+      "back in the first booking, which keeps its given time",
+      {
+        startsAt: "2040-10-28T00:30:00Z",
+        endsAt: "2040-10-28T00:45:00Z",
+        repeatUntil: "2040-11-04",
+      },
+      ["2040-10-28T00:30", "2040-11-04T01:30"],
+    ],
+    [
+      "back in the first booking, which ends at the local time of its start",
+      {
+        startsAt: "2040-10-28T00:30:00Z",
+        endsAt: "2040-10-28T01:30:00Z",
+        repeatUntil: "2040-11-04",
+      },
+      ["2040-10-28T00:30", "2040-11-04T01:30"],
+    ],
   ])("keeps its local time when clocks go %s", async (_name, input, expected) => {
     const resourceId = await makeResource();
     await booked(resourceId, input);
