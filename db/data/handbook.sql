@@ -681,8 +681,9 @@ mutation { createSearchWatch(input: { name: "Cheap Barolo", entity: "products",
 
 - A watch reads with the current permissions of its owner, again at delivery. Invisible rows are neither shown nor
   counted. Deleted rows cause no event. Deliveries of lists whose reads are audited, such as users, are in the audit log.
-- Events are not recorded while a watch is paused (`isPaused`) or its owner is inactive. After a pause, or a change of
-  `query`, the first evaluation creates a new baseline without events.
+- Events are not recorded while a watch is paused (`isPaused`) or its owner is inactive. The first evaluation after the
+  watch was created, its `query` changed or its pause ended is the baseline: rows that match by then cause no event. It
+  runs within a second or two while a worker is free, and within a minute after the owner was activated.
 - A change of a related row is detected when the search engine shows it in a field of the list
   (`@searchFrom`, or `@searchIndex` on a foreign key). For products these are all prices, and the name and color of the
   wine type; for campaigns the names of the product and the author. Otherwise a row is compared only when the row itself changes: a search of orders by the name of the customer
