@@ -290,7 +290,7 @@ test("a list takes the keys when it opens, and Back returns to its row", async (
     await page.locator(`[role='row'].is-current[aria-rowindex='${row}']`).waitFor();
     await page.keyboard.press("Enter");
     await page.getByRole("tab", { name: "Fields" }).waitFor();
-    // A list that is opened anew begins at its first row.
+    // A new visit to the list starts at its first row.
     await page.getByRole("link", { name: "Products" }).first().click();
     await page.locator("[role='row'].is-current[aria-rowindex='2']").waitFor();
   });
