@@ -5800,7 +5800,7 @@ begin
     perform fail('OF409', 'The customer is anonymised already', '{"path": ["id"]}');
   end if;
   -- Watches quote the beginning of a note as its name.
-  perform replace_in_notifications(left(n.body, 200), 'Erased') from customer_notes n where n.customer_id = anonymise_customer.id;
+  perform replace_in_notifications(watched_row_text(n.body), 'Erased') from customer_notes n where n.customer_id = anonymise_customer.id;
   delete from search_watch_notices x
   where x.row_id = anonymise_customer.id or x.row_id in (select n.id from customer_notes n where n.customer_id = anonymise_customer.id);
   delete from customer_notes n where n.customer_id = anonymise_customer.id;
@@ -11711,7 +11711,7 @@ begin
     select count(*), array_agg(t.line order by t.id) filter (where t.place <= 10) into v_number, v_lines
     from (
       select t.id, row_number() over (order by t.id) as place,
-        format('%s: %s', case t.event when 'CREATED' then 'New' when 'MATCHES' then 'Matches' when 'LEAVES' then 'No longer matches' else 'Changed' end, t.name) as line
+        format('%s: %s', case t.event when 'CREATED' then 'New' when 'MATCHES' then 'Matches' when 'LEAVES' then 'No longer matches' else 'Changed' end, watched_row_text(t.name)) as line
       from delivered t where (checked -> v_watch.id::text ->> t.row_id::text)::boolean
     ) as t;
     update search_watches w set due_at = null
@@ -18084,6 +18084,15 @@ AS $function$
   select md5(concat_ws(' ', watch.user_id, watch.statement, watch.statement_values))
 $function$;
 comment on function watch_version(search_watches) is 'Changes with the search and the owner of a watch.';
+
+CREATE OR REPLACE FUNCTION watched_row_text(name text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select btrim(left(regexp_replace(watched_row_text.name, '\s+', ' ', 'g'), 150))
+$function$;
+comment on function watched_row_text(text) is 'The name of a row as notifications of search watches quote it.';
 
 CREATE OR REPLACE FUNCTION without_code(markdown text)
  RETURNS text

@@ -133,7 +133,7 @@ begin
     perform fail('OF409', 'The customer is anonymised already', '{"path": ["id"]}');
   end if;
   -- Watches quote the beginning of a note as its name.
-  perform replace_in_notifications(left(n.body, 200), 'Erased') from customer_notes n where n.customer_id = anonymise_customer.id;
+  perform replace_in_notifications(watched_row_text(n.body), 'Erased') from customer_notes n where n.customer_id = anonymise_customer.id;
   delete from search_watch_notices x
   where x.row_id = anonymise_customer.id or x.row_id in (select n.id from customer_notes n where n.customer_id = anonymise_customer.id);
   delete from customer_notes n where n.customer_id = anonymise_customer.id;

@@ -291,6 +291,12 @@ create or replace function due_watches(row_limit integer) returns jsonb as $$
 $$ language sql volatile security definer set search_path from current;
 comment on function due_watches is 'The watches with events to deliver, with the ids of the rows.';
 
+-- One line, short enough that ten fit into a notification uncut: an erasure finds a quoted note by this text.
+create or replace function watched_row_text(name text) returns text as $$
+  select btrim(left(regexp_replace(watched_row_text.name, '\s+', ' ', 'g'), 150))
+$$ language sql immutable;
+comment on function watched_row_text is 'The name of a row as notifications of search watches quote it.';
+
 -- `checked` holds for the rows of each watch whether the owner can still read them: `{watchId: {rowId: true}}`. Events of
 -- other rows were recorded meanwhile and wait for the next call.
 create or replace function notify_watch_owners(checked jsonb) returns integer as $$
@@ -314,7 +320,7 @@ begin
     select count(*), array_agg(t.line order by t.id) filter (where t.place <= 10) into v_number, v_lines
     from (
       select t.id, row_number() over (order by t.id) as place,
-        format('%s: %s', case t.event when 'CREATED' then 'New' when 'MATCHES' then 'Matches' when 'LEAVES' then 'No longer matches' else 'Changed' end, t.name) as line
+        format('%s: %s', case t.event when 'CREATED' then 'New' when 'MATCHES' then 'Matches' when 'LEAVES' then 'No longer matches' else 'Changed' end, watched_row_text(t.name)) as line
       from delivered t where (checked -> v_watch.id::text ->> t.row_id::text)::boolean
     ) as t;
     update search_watches w set due_at = null

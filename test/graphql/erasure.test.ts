@@ -174,18 +174,21 @@ describe("anonymiseCustomer", () => {
 
   test("removes quoted notes from notifications of search watches", async () => {
     const id = await makeCustomer("Poulsen");
-    const body = `Call back on +45 ${Date.now()} (private)`;
+    const secret = `+45 ${Date.now()}`;
+    const body = `Call back\n\non ${secret} (private). ${"Ask about the magnums. ".repeat(20)}`;
     const [note] = await sql<{ id: string }>(
       "insert into customer_notes (customer_id, body) values ($1, $2) returning id",
       [id, body],
     );
     const { userId } = await service.login([]);
     await sql(
-      "select notify_users(array[$1::uuid], 'WATCH_MATCHED', '“Notes”: 1 row', $2, 'SearchWatch', $3)",
-      [userId, `New: ${body}`, note!.id],
+      `select add_notifications(array[$1::uuid], 'WATCH_MATCHED', '“Notes”: 1 row', 'New: ' || watched_row_text(left($2, 200)),
+         'SearchWatch', $3, $3, true, 'OFF')`,
+      [userId, body, note!.id],
     );
+    expect(await tablesWith(secret)).toContain("notifications");
     await anonymiseCustomer(id);
-    expect(await tablesWith(body)).toEqual([]);
+    expect(await tablesWith(secret)).toEqual([]);
   });
 
   test("leaves no note that could be restored", async () => {
