@@ -203,6 +203,9 @@ declare
 begin
   if v_absence.status <> 'REQUESTED' then
     perform fail('OF409', format('The absence is %s already', lower(v_absence.status::text)), '{"path": ["id"]}');
+  elsif char_length(trim_to_null(decide_absence.note)) > 5000 then
+    -- The constraint would name the column, which is no argument.
+    perform fail('OF400', 'note must be 5000 characters at most', '{"path": ["note"]}');
   end if;
   update absences a set
     status = decide_absence.status, decided_by_user_id = current_user_id(), decided_at = now(),

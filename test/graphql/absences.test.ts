@@ -263,6 +263,18 @@ describe("an absence", () => {
   });
 });
 
+test("an error about the note of a decision names the argument", async () => {
+  const anna = await person();
+  const { id } = await requested({}, anna.token);
+  for (const name of ["approveAbsence", "declineAbsence"]) {
+    const { errors } = await act(name, id, boss.token, `, note: "${"x".repeat(5001)}"`);
+    expect(errors?.[0]).toMatchObject({
+      message: "note must be 5000 characters at most",
+      extensions: { code: "BAD_USER_INPUT", path: ["note"] },
+    });
+  }
+});
+
 describe("readers of absences without `users.read`", () => {
   const find = async (token: string, args: string) => {
     const { data, errors } = await ask(
