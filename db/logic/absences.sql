@@ -257,6 +257,15 @@ comment on function away_days is '@guard login
 @argument ends_on The last day, within a year.
 The people who are away on each working day.';
 
+-- Readers of absences need not be able to read users.
+create or replace function is_user(id uuid) returns boolean as $$
+  select exists (select from users u where u.id = is_user.id) and is_login()
+    and has_any_permission('absences.read', 'absences.update')
+$$ language sql stable security definer set search_path from current;
+comment on function is_user is '@behavior -*
+Whether this id is one of a user, for callers who see the absences of everybody; false for others.';
+grant execute on function is_user to office_api;
+
 create or replace function absence_balances(year integer, user_id uuid default null) returns setof absence_balance as $$
 declare
   v_user_id uuid := coalesce(absence_balances.user_id, current_user_id());
@@ -267,6 +276,8 @@ begin
   end if;
   if absence_balances.year not between 1900 and 2200 then
     perform fail('OF400', 'year must be 1900 to 2200', '{"path": ["year"]}');
+  elsif v_user_id <> current_user_id() and not is_user(v_user_id) then
+    perform fail('OF404', 'There is no user with this id', '{"path": ["userId"]}');
   end if;
   return query
   select t.type,

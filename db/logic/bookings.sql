@@ -249,6 +249,8 @@ begin
   perform require_full_login();
   if free_resources."to" <= free_resources."from" then
     perform fail('OF400', 'to must be after from', '{"path": ["to"]}');
+  elsif free_resources.capacity < 1 then
+    perform fail('OF400', 'capacity must be 1 at least', '{"path": ["capacity"]}');
   end if;
   return query
   select r.* from resources r

@@ -53,7 +53,8 @@ begin
       ids_at, events, delivery, channels, is_paused)
     select current_user_id(), coalesce(trim_to_null(n.name), ''), n.entity, n.query, n.table_name, n.statement, n.statement_values, n.seen_statement,
       n.ids_at,
-      coalesce(n.events, '{CREATED,MATCHES}'), coalesce(n.delivery, 'AT_ONCE'), coalesce(n.channels, '{INBOX}'), coalesce(n.is_paused, false)
+      array(select distinct unnest(coalesce(n.events, '{CREATED,MATCHES}')) order by 1), coalesce(n.delivery, 'AT_ONCE'),
+      array(select distinct unnest(coalesce(n.channels, '{INBOX}')) order by 1), coalesce(n.is_paused, false)
     from jsonb_populate_record(null::search_watches, save_search_watch.input) as n
     returning * into v_watch;
     perform queue_watches('saved');
@@ -68,7 +69,8 @@ begin
   update search_watches w set
     name = coalesce(trim_to_null(v_watch.name), ''), query = v_watch.query, table_name = v_watch.table_name, statement = v_watch.statement,
     statement_values = v_watch.statement_values, seen_statement = v_watch.seen_statement, ids_at = v_watch.ids_at,
-    events = v_watch.events, delivery = v_watch.delivery, channels = v_watch.channels, is_paused = v_watch.is_paused,
+    events = array(select distinct unnest(v_watch.events) order by 1), delivery = v_watch.delivery,
+    channels = array(select distinct unnest(v_watch.channels) order by 1), is_paused = v_watch.is_paused,
     problem = case when v_watch.query <> v_old.query or not v_watch.is_paused then null else v_old.problem end,
     is_ready = w.is_ready and v_watch.query = v_old.query and not v_watch.is_paused, ready_after = null
   where w.id = v_old.id;

@@ -398,6 +398,13 @@ comment on constraint calendar_feeds_name_check on calendar_feeds is
   'must be 1 to 100 visible characters without spaces at its ends';
 
 -- The handbook: pages in a tree, with all their versions.
+-- lint: allow function-in-migration because a check constraint of the table calls it
+create function are_tags(value text[]) returns boolean as $$
+  select count(*) = count(distinct name_key(t)) and coalesce(bool_and(is_label(t, 1000)), true) from unnest(value) as t
+$$ language sql immutable parallel safe;
+comment on function are_tags is 'Whether all tags are visible words and none is repeated, ignoring case.';
+grant execute on function are_tags to office_api;
+
 create table documentation_pages (
   id uuid primary key default uuidv7(),
   title text collate display_order not null,
@@ -417,7 +424,8 @@ create table documentation_pages (
   constraint documentation_pages_slug_check check (slug ~ '^[a-z0-9]+(-[a-z0-9]+)*$' and char_length(slug) <= 100),
   constraint documentation_pages_title_check check (is_label(title, 200)),
   constraint documentation_pages_body_check check (octet_length(body) <= 200000),
-  constraint documentation_pages_tags_check check (cardinality(tags) <= 20 and char_length(array_to_string(tags, '')) <= 1000)
+  constraint documentation_pages_tags_check check (cardinality(tags) <= 20 and char_length(array_to_string(tags, '')) <= 1000),
+  constraint documentation_pages_tags_words_check check (are_tags(tags))
 );
 create unique index documentation_pages_slug_key on documentation_pages (slug);
 create index documentation_pages_parent_id_idx on documentation_pages (parent_id, position, title, id);
@@ -488,6 +496,8 @@ comment on constraint documentation_pages_title_check on documentation_pages is
   'must be 1 to 200 visible characters without spaces at its ends';
 comment on constraint documentation_pages_body_check on documentation_pages is 'must be 200 kB at most';
 comment on constraint documentation_pages_tags_check on documentation_pages is 'must be 20 words at most, of 1000 characters together';
+comment on constraint documentation_pages_tags_words_check on documentation_pages is
+  'must be different words of visible characters without spaces at their ends';
 comment on index documentation_pages_slug_key is 'A page with this address exists already.';
 comment on constraint documentation_pages_parent_id_fkey on documentation_pages is '@forwardBehavior +singularRelation:resource:single
 @fieldName parent

@@ -60,11 +60,21 @@ export function searchOfArguments(
   const { query, queryValues } = args;
   if (query == null) requireQueryForValues(queryValues);
   const fromQuery = query == null ? [] : [searchOf(table)(query as string, queryValues)];
+  checkPeriod(table, args);
   const filters = [...table.filters.keys()].flatMap((argument) => {
     const node = parseFilter(table, argument, args[argument]);
     return node === null ? [] : [atArgument(argument, () => compileSearch(node, table))];
   });
   return allOf([...fromQuery, ...filters]);
+}
+
+/** Rejects a list's arguments `from` and `to` in the wrong order, which would return no rows. */
+function checkPeriod({ filters }: SearchTable, args: Readonly<Record<string, unknown>>): void {
+  const { from, to } = args;
+  if (!filters.has("from") || !filters.has("to")) return;
+  // Dates and times in ISO 8601, parsed before.
+  if (typeof from === "string" && typeof to === "string" && Date.parse(to) < Date.parse(from))
+    throw badUserInput("to must not be before from", { path: ["to"] });
 }
 
 function compileSearch(node: QueryNode, table: SearchTable): CompiledSearch {

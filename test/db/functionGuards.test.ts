@@ -70,6 +70,8 @@ const guardsOfPlugins: Record<string, string> = {
 
 /** Security definer functions without a permission check, with the reason. */
 const unguarded: Record<string, string> = {
+  is_user: "tells whether an id is one of a user, to callers who see the absences of everybody",
+  absence_time_zone: "returns only a time zone",
   absent_department_id: "checks that the caller sees the absences of the user",
   awaits_first_user: "tells login pages whether anybody is there",
   conflicting_change: "locks a row that the caller sees",

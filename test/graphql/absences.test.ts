@@ -378,6 +378,18 @@ test("absenceBalances counts the working days of a year, for other users with ei
   });
 });
 
+test("absenceBalances rejects an unknown user", async () => {
+  const { errors } = await ask(
+    `{ absenceBalances(year: 2027, userId: "${randomUUID()}") { type } }`,
+    {},
+    reader.token,
+  );
+  expect(errors?.[0]).toMatchObject({
+    message: "There is no user with this id",
+    extensions: { code: "NOT_FOUND", path: ["userId"] },
+  });
+});
+
 test("scoped tokens are rejected by every field", async () => {
   const { token } = await insertApiToken(service.database, boss.userId, ["absences.update"]);
   const message = "This needs a full login: a scoped token is not enough";

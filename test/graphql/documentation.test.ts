@@ -69,6 +69,8 @@ const find = async (text: string, token = reader.token) => {
   return data.searchDocumentation as { pageId: string; title: string; excerpt: string }[];
 };
 
+const tagsRule = "tags must be different words of visible characters without spaces at their ends";
+
 describe("a page", () => {
   test("needs documentation.update to create and is audited", async () => {
     const page = await made({ title: "Leave rules", body: "Ask *early*.", tags: ["staff"] });
@@ -173,6 +175,8 @@ describe("a page", () => {
       { tags: Array.from({ length: 21 }, String) },
       "tags must be 20 words at most, of 1000 characters together",
     ],
+    ["tags", { tags: ["staff", ""] }, tagsRule],
+    ["tags", { tags: ["staff", "Staff"] }, tagsRule],
   ])("rejects an invalid %s", async (field, input, message) => {
     expect(refusal(await create(input))).toEqual({
       code: "BAD_USER_INPUT",

@@ -106,6 +106,18 @@ describe("the arguments of @filter", () => {
     });
   });
 
+  test.each(["absences", "resourceBookings"])("reject a reversed period of %s", async (list) => {
+    const time = list === "absences" ? "" : "T00:00:00Z";
+    const { errors } = await service.ask(
+      `{ ${list}(from: "2027-07-02${time}", to: "2027-07-01${time}") { nodes { id } } }`,
+      { token: reader.token },
+    );
+    expect(errors?.[0]).toMatchObject({
+      message: "to must not be before from",
+      extensions: { code: "BAD_USER_INPUT", path: ["to"] },
+    });
+  });
+
   test("enable a condition without a value", async () => {
     const { token, userId } = await service.login([], `${randomUUID()}@example.com`);
     await service.database.pool.query(

@@ -337,3 +337,16 @@ test("scoped tokens are rejected, unscoped ones accepted", async () => {
   expect(refusal(await book(resourceId, {}, scoped))).toMatchObject({ code: "FORBIDDEN", message });
   expect((await book(resourceId, {}, unscoped)).errors).toBeUndefined();
 });
+
+test("freeResources rejects a capacity below 1", async () => {
+  for (const capacity of [0, -1]) {
+    const { errors } = await ask(
+      `{ freeResources(from: "${at("10:00")}", to: "${at("11:00")}", capacity: ${capacity}) { id } }`,
+      {},
+    );
+    expect(errors?.[0]).toMatchObject({
+      message: "capacity must be 1 at least",
+      extensions: { code: "BAD_USER_INPUT", path: ["capacity"] },
+    });
+  }
+});
