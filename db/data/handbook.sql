@@ -510,7 +510,7 @@ days; `awayDays` lists who is away on each working day:
 The names are those at the time of the decision.
 
 `User.awayUntil` is the last day of an absence that a person has today, `Campaign.isAuthorAway` says whether the author
-is away on the day of the campaign, both in the office''s time zone.
+is away on the day of the campaign, both in that person''s time zone.
 
 ## Working days
 

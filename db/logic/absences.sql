@@ -302,21 +302,29 @@ grant execute on function create_absence, enter_absence, update_absence, cancel_
   away_days, absence_balances
 to office_api;
 
+-- Readers of a campaign need not be able to read its author.
+create or replace function absence_time_zone(user_id uuid) returns text as $$
+  select time_zone_of(absence_time_zone.user_id)
+$$ language sql stable security definer set search_path from current;
+comment on function absence_time_zone is '@behavior -*
+The time zone in which the days of the absences of a user begin and end.';
+grant execute on function absence_time_zone to office_api;
+
 create or replace function users_away_until(person users) returns date as $$
   select max(w.ends_on) from away_periods w
-  where w.user_id = users_away_until.person.id and (now() at time zone office_time_zone())::date between w.starts_on and w.ends_on
+  where w.user_id = users_away_until.person.id and (now() at time zone absence_time_zone(users_away_until.person.id))::date between w.starts_on and w.ends_on
 $$ language sql stable;
 comment on function users_away_until is '@computed
-The last day of the user''s current absence; null without an absence today.';
+The last day of the user''s current absence; null without an absence today, in the user''s time zone.';
 
 create or replace function campaigns_is_author_away(campaign campaigns) returns boolean as $$
   select exists (
     select from away_periods w
     where w.user_id = campaign.author_user_id
-      and (campaign.scheduled_at at time zone office_time_zone())::date between w.starts_on and w.ends_on
+      and (campaign.scheduled_at at time zone absence_time_zone(campaign.author_user_id))::date between w.starts_on and w.ends_on
   )
   where is_login()
 $$ language sql stable;
 comment on function campaigns_is_author_away is '@computed
-Whether the author is away on the day of the campaign; null for scoped tokens, which cannot read absences.';
+Whether the author is away on the day of the campaign in the author''s time zone; null for scoped tokens, which cannot read absences.';
 grant execute on function users_away_until, campaigns_is_author_away to office_api;

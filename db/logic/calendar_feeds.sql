@@ -52,7 +52,8 @@ create or replace function calendar_events(user_id uuid) returns table (
     null, a.note, a.updated_at
   from absences a
   where a.user_id = calendar_events.user_id and a.status in ('REQUESTED', 'APPROVED')
-    and a.ends_on > now() - interval '90 days' and a.starts_on < now() + interval '2 years'
+    and a.ends_on > (now() at time zone time_zone_of(calendar_events.user_id))::date - 90
+    and a.starts_on < (now() at time zone time_zone_of(calendar_events.user_id))::date + interval '2 years'
   union all
   select 'campaigns', c.id, c.scheduled_at, c.scheduled_at, null, null, c.title, null, c.note, c.updated_at
   from campaigns c

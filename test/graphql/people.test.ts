@@ -113,6 +113,33 @@ describe("who is away", () => {
   });
 });
 
+test("a person is away by the calendar of the person's own time zone", async () => {
+  const reader = await person(["users.read", "campaigns.read"], "reader");
+  // Their dates always differ.
+  for (const timeZone of ["Pacific/Kiritimati", "Pacific/Pago_Pago"]) {
+    const { userId } = await person();
+    const today = new Intl.DateTimeFormat("en-CA", { timeZone }).format();
+    await sql("update users set time_zone = $2 where id = $1", [userId, timeZone]);
+    await sql(
+      `insert into absences (user_id, type, starts_on, ends_on, status) values ($1, 'VACATION', $2, $2, 'APPROVED')`,
+      [userId, today],
+    );
+    await sql(
+      "insert into campaigns (title, price, author_user_id, medium, scheduled_at) values ('Now', '1', $1, 'EMAIL', now())",
+      [userId],
+    );
+    const { data } = await ask(
+      `query ($id: ID!) { user(id: $id) { awayUntil campaigns { nodes { isAuthorAway } } } }`,
+      { id: userId },
+      reader.token,
+    );
+    expect(data.user).toEqual({
+      awayUntil: today,
+      campaigns: { nodes: [{ isAuthorAway: true }] },
+    });
+  }
+});
+
 describe("handOver", () => {
   const handOver = (fromUserId: string, toUserId: string, token: string) =>
     ask(
