@@ -80,16 +80,19 @@ const MAX_LISTED_RELATIONS = 2;
 
 /**
  * Resolves a dotted name to a field and the relations before it, `crossed` of which were crossed already. Throws a
- * `QuerySyntaxError` at the name, with the nearest known ones.
+ * `QuerySyntaxError` at the name, with the nearest known ones;
+ * `unknownMessage` words it for another use than a search.
  */
 export function resolveField(
   table: SearchTable,
   path: FieldPath,
   crossed = 0,
+  unknownMessage?: (name: string) => string,
 ): { relations: SearchRelation[]; field: SearchField; name: string } {
   const name = path.path.join(".");
   const steps = path.path.slice(0, -1);
-  const missing = () => unknownNameMessage(name, "field", fieldNames(table));
+  const missing = () =>
+    unknownMessage?.(name) ?? unknownNameMessage(name, "field", fieldNames(table));
   const { relations, at } = followRelations(table, name, steps, crossed, (reason) =>
     refuse(path, reason ?? missing()),
   );

@@ -3,6 +3,8 @@ import { type SQL, sql } from "postgraphile/pg-sql2";
 import { badUserInput } from "../errors/PublicError.ts";
 import { type SearchField, type SearchRelation, resolveField } from "../query/searchTable.ts";
 import { QuerySyntaxError } from "../query/QuerySyntaxError.ts";
+import { excerpt } from "../query/excerpt.ts";
+import { didYouMean } from "../text/suggest.ts";
 import { isHidden } from "./columns.ts";
 import { tagText, titleOf } from "./labels.ts";
 
@@ -102,7 +104,10 @@ function isJson(build: GraphileBuild.Build, codec: unknown): boolean {
 function relatedColumn(build: GraphileBuild.Build, table: PgResource, name: string): ListColumn {
   const path = name.split(".");
   const asked = { path, position: 0, end: name.length };
-  const { relations, field } = resolveField(build.searchTable(table), asked);
+  const { relations, field } = resolveField(build.searchTable(table), asked, 0, () => {
+    const known = exportedColumns(build, table).map((column) => column.field);
+    return `${excerpt(name)} is not a column that can be exported${didYouMean(name, known)}`;
+  });
   if (relations.length === 0 || relations.some(({ many }) => many))
     throw new QuerySyntaxError(`\`${name}\` is not one value of a row`, 0, name.length);
   return {

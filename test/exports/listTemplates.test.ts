@@ -156,7 +156,7 @@ describe("a template with columns of orders", () => {
     ]);
     expect(refusal(await change([{ field: "totalAmout" }]))).toEqual({
       message:
-        "field: `totalAmout` is not a field that can be searched (did you mean `totalAmount`?)",
+        "field: `totalAmout` is not a column that can be exported (did you mean `totalAmount`?)",
       path: ["input", "columns", 0, "field"],
     });
   });
@@ -294,7 +294,7 @@ describe("createExportTemplate", () => {
     [
       "an unknown field",
       { entity: "orders", columns: [...orderColumns, { field: "customer.nmae" }] },
-      "field: `customer.nmae` is not a field that can be searched (did you mean `customer.name`",
+      "field: `customer.nmae` is not a column that can be exported (did you mean `customer.name`",
       ["input", "columns", 3, "field"],
     ],
     [

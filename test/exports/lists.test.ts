@@ -156,7 +156,7 @@ describe("createListExport", () => {
     [
       "an unknown column",
       { entity: "orders", columns: ["erpOrderNumbr"] },
-      "columns: `erpOrderNumbr` is not a field that can be searched (did you mean `erpOrderNumber`?)",
+      "columns: `erpOrderNumbr` is not a column that can be exported (did you mean `erpOrderNumber`?)",
     ],
     [
       "a column of many rows",
