@@ -676,7 +676,8 @@ mutation { createSearchWatch(input: { name: "Cheap Barolo", entity: "products",
 | `delivery` | `AT_ONCE`: within seconds; `DAILY`: at 08:00; `WEEKLY`: on Mondays at 08:00, in the user''s time zone |
 | `channels` | `INBOX`, `EMAIL`: a [notification](notifications) of the kind `WATCH_MATCHED`, with up to ten names |
 
-`searchWatches` lists the watches of the caller, at most 50, with `matchCount` (events) and `lastMatchAt`.
+`searchWatches` lists the watches of the caller with `matchCount` (events) and `lastMatchAt`. A user creates at most 50;
+a handover (`handOver`) can add to them.
 `updateSearchWatch` changes and `deleteSearchWatch` deletes a watch.
 
 - A watch reads with the current permissions of its owner, again at delivery. Invisible rows are neither shown nor

@@ -15,10 +15,16 @@ $$ language plpgsql volatile;
 comment on function drop_watch_notices is 'Discards the pending events of a watch.';
 
 create or replace function require_watch_limit() returns void as $$
+declare
+  v_count bigint;
 begin
   perform from users u where u.id = current_user_id() for no key update;
-  if 50 <= (select count(*) from search_watches w where w.user_id = current_user_id()) then
+  select count(*) into v_count from search_watches w where w.user_id = current_user_id();
+  if v_count = 50 then
     perform fail('OF409', 'You have 50 search watches: delete one first');
+  elsif v_count > 50 then
+    -- After a handover.
+    perform fail('OF409', format('You have %s search watches: delete %s first, because new ones need to be among 50', v_count, v_count - 49));
   end if;
 end;
 $$ language plpgsql volatile;

@@ -204,6 +204,27 @@ describe("handOver", () => {
     expect(watches).toEqual([{ is_ready: false }]);
   });
 
+  test("transfers all watches, also beyond the limit for new ones", async () => {
+    const boss = await person(["users.update"], "boss");
+    const [from, to] = [await person([], "leaver"), await person(["products.read"], "heir")];
+    await sql(
+      `insert into search_watches (user_id, name, entity, query, table_name, statement, statement_values, seen_statement, ids_at)
+       select u, n::text, 'products', 'barolo', 'products', 'select 1', '[]', 'select 1', 0
+       from unnest($1::uuid[]) u, generate_series(1, 30) n`,
+      [[from.userId, to.userId]],
+    );
+    expect((await handOver(from.userId, to.userId, boss.token)).data.handOver.watches).toBe(30);
+    const answer = await ask(
+      "mutation ($input: CreateSearchWatchInput!) { createSearchWatch(input: $input) { id } }",
+      { input: { name: "One more", entity: "products", query: "barolo" } },
+      to.token,
+    );
+    expect(refusal(answer)).toMatchObject({
+      code: "CONFLICT",
+      message: expect.stringMatching(/^You have 60 search watches: delete 11 first/),
+    });
+  });
+
   test("rejects callers without users.update and unknown or inactive users", async () => {
     const boss = await person(["users.update"], "boss");
     const { userId, token } = await person();
