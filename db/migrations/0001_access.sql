@@ -179,6 +179,8 @@ create index users_department_id_idx on users (department_id);
 create index users_name_idx on users (name, id);
 create index users_email_idx on users (email, id);
 create index users_created_at_idx on users (created_at, id);
+create index users_updated_at_idx on users (updated_at, id);
+create index users_is_active_idx on users (is_active, id);
 create index users_words_idx on users using gin (search_text(name) extensions.gin_trgm_ops, search_text(email) extensions.gin_trgm_ops);
 comment on table users is '@group People 50
 @label name email

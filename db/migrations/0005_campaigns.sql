@@ -33,6 +33,7 @@ create index campaigns_title_idx on campaigns (title, id);
 create index campaigns_status_idx on campaigns (status, id);
 create index campaigns_medium_idx on campaigns (medium, id);
 create index campaigns_created_at_idx on campaigns (created_at, id);
+create index campaigns_updated_at_idx on campaigns (updated_at, id);
 create index campaigns_words_idx on campaigns using gin (search_text(title) extensions.gin_trgm_ops);
 comment on table campaigns is '@group Marketing 30
 @searchCollection campaigns

@@ -241,6 +241,7 @@ create index orders_status_idx on orders (status, placed_at desc, id desc);
 create index orders_total_amount_idx on orders (total_amount, id);
 create index orders_created_at_idx on orders (created_at, id);
 create index orders_updated_at_idx on orders (updated_at, id);
+create index orders_status_order_idx on orders (status, id);
 create index orders_superseded_by_order_id_idx on orders (superseded_by_order_id) where superseded_by_order_id is not null;
 create index orders_has_import_mapping_issue_idx on orders (has_import_mapping_issue, placed_at desc, id desc);
 create index orders_has_import_data_issue_idx on orders (has_import_data_issue, placed_at desc, id desc);

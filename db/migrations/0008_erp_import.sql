@@ -248,6 +248,8 @@ create table erp_sync_runs (
   open_issue_orders integer,
   constraint erp_sync_runs_error_check check (char_length(error) <= 2000)
 );
+create index erp_sync_runs_kind_order_idx on erp_sync_runs (kind, id);
+create index erp_sync_runs_status_order_idx on erp_sync_runs (status, id);
 create index erp_sync_runs_queued_at_idx on erp_sync_runs (queued_at, id);
 create index erp_sync_runs_status_idx on erp_sync_runs (status, queued_at desc);
 create index erp_sync_runs_kind_idx on erp_sync_runs (kind, queued_at desc);

@@ -22,6 +22,11 @@ create table resources (
   constraint resources_description_check check (char_length(description) <= 5000)
 );
 create unique index resources_name_key on resources (name_key(name));
+create index resources_name_idx on resources (name, id);
+create index resources_kind_idx on resources (kind, id);
+create index resources_location_idx on resources (location, id);
+create index resources_capacity_idx on resources (capacity, id);
+create index resources_is_active_idx on resources (is_active, id);
 create index resources_words_idx on resources using gin (search_text(name) extensions.gin_trgm_ops);
 comment on table resources is '@group Office 55
 @read login
@@ -85,6 +90,12 @@ create table resource_bookings (
     exclude using gist (resource_id with =, tstzrange(starts_at, ends_at) with &&) where (status = 'BOOKED') deferrable
 );
 create index resource_bookings_starts_at_idx on resource_bookings (starts_at desc, id desc);
+create index resource_bookings_ends_at_idx on resource_bookings (ends_at, id);
+create index resource_bookings_title_order_idx on resource_bookings (title, id);
+create index resource_bookings_status_idx on resource_bookings (status, id);
+create index resource_bookings_booked_by_name_idx on resource_bookings (booked_by_name, id);
+create index resource_bookings_created_at_idx on resource_bookings (created_at, id);
+create index resource_bookings_updated_at_idx on resource_bookings (updated_at, id);
 create index resource_bookings_resource_id_idx on resource_bookings (resource_id, starts_at desc);
 create index resource_bookings_booked_by_user_id_idx on resource_bookings (booked_by_user_id);
 create index resource_bookings_title_idx on resource_bookings using gin (search_text(title) extensions.gin_trgm_ops);
@@ -227,6 +238,12 @@ create table absences (
   ) where (status in ('REQUESTED', 'APPROVED'))
 );
 create index absences_starts_on_idx on absences (starts_on desc, id desc);
+create index absences_ends_on_idx on absences (ends_on, id);
+create index absences_type_idx on absences (type, id);
+create index absences_status_idx on absences (status, id);
+create index absences_decided_at_idx on absences (decided_at, id);
+create index absences_created_at_idx on absences (created_at, id);
+create index absences_updated_at_idx on absences (updated_at, id);
 create index absences_user_id_idx on absences (user_id, starts_on desc);
 create index absences_decided_by_user_id_idx on absences (decided_by_user_id);
 comment on table absences is '@group Office 57
@@ -297,6 +314,7 @@ create table away_periods (
 );
 create index away_periods_starts_on_idx on away_periods (starts_on desc, id desc);
 create index away_periods_ends_on_idx on away_periods (ends_on);
+create index away_periods_name_order_idx on away_periods (name, id);
 create index away_periods_user_id_idx on away_periods (user_id);
 create index away_periods_name_idx on away_periods using gin (search_text(name) extensions.gin_trgm_ops);
 comment on table away_periods is '@group Office 58
@@ -430,6 +448,9 @@ create table documentation_pages (
 create unique index documentation_pages_slug_key on documentation_pages (slug);
 create index documentation_pages_parent_id_idx on documentation_pages (parent_id, position, title, id);
 create index documentation_pages_order_idx on documentation_pages (title, id);
+create index documentation_pages_is_published_idx on documentation_pages (is_published, id);
+create index documentation_pages_created_at_idx on documentation_pages (created_at, id);
+create index documentation_pages_updated_at_idx on documentation_pages (updated_at, id);
 create index documentation_pages_position_idx on documentation_pages (position, title, id);
 create index documentation_pages_author_user_id_idx on documentation_pages (author_user_id);
 create index documentation_pages_updated_by_user_id_idx on documentation_pages (updated_by_user_id);

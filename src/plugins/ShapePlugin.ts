@@ -1,4 +1,5 @@
-import type { PgResource } from "postgraphile/@dataplan/pg";
+import { type PgResource, isEnumCodec } from "postgraphile/@dataplan/pg";
+import { innerCodec } from "../schema/columns.ts";
 import { lookUpKey } from "../schema/lookUpKey.ts";
 import { hasPages, isConnection } from "../schema/listedTables.ts";
 import { literal, otherScalars, parseId, parseInstant, specifications } from "../schema/scalars.ts";
@@ -108,6 +109,20 @@ export const ShapePlugin: GraphileConfig.Plugin = {
         },
       },
       pgCodecAttribute: {
+        // The library gives enumerations no order. In lists, their values have a sensible one, such as that of a status.
+        inferred: {
+          after: ["default"],
+          before: ["postInferred"],
+          provides: ["shapeOrders"],
+          callback(behavior, [codec, name]) {
+            const attribute = codec.attributes[name];
+            const isOrdered =
+              attribute !== undefined &&
+              isEnumCodec(innerCodec(attribute.codec)) &&
+              attribute.extensions?.isIndexed !== false;
+            return isOrdered ? [behavior, "attribute:orderBy"] : behavior;
+          },
+        },
         override: {
           after: ["override"],
           provides: ["shape"],

@@ -143,9 +143,11 @@ async function queriesOf(table: SearchTable, name: string, field: SearchField): 
   const serves = (column !== null && served.get(`${table.name}.${column}`)) || new Set();
   if (column === null || serves.size === 0) return [];
   const one = field.list ? `("${column}")[1]` : `"${column}"`;
-  const { rows: found } = await database.pool.query<Record<"low" | "high" | "rare", string>>(
+  const { rows: found } = await database.pool.query<
+    Record<"low" | "high" | "rare", string> & { isCommon: boolean }
+  >(
     `select (array_agg(v order by place))[1] as low, (array_agg(v order by place desc))[1] as high,
-       (array_agg(v order by n, place desc))[1] as rare
+       (array_agg(v order by n, place desc))[1] as rare, min(n) >= 0.01 * sum(n) as "isCommon"
      from (select v, n, row_number() over (order by o) as place
        from (select ${one}::text as v, ${one} as o, count(*) as n from ${table.name}
          where ${one} is not null group by 1, 2) as g) as p having count(*) > 0`,
@@ -153,6 +155,8 @@ async function queriesOf(table: SearchTable, name: string, field: SearchField): 
   const [values] = found;
   // Without a value in any row there is nothing to search for.
   if (!values) return [];
+  // To find the rows that refer to a hundredth of another table, reading the whole table can be cheaper.
+  if (name.includes(".") && values.isCommon) return [];
   const shown = (value: string) =>
     quoted([...(field.values ?? [])].find(([, stored]) => stored === value)?.[0] ?? value);
   const time = (value: string) =>

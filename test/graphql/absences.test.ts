@@ -348,6 +348,63 @@ test("every logged-in user sees the person and the period of approved absences o
   });
 });
 
+test("absences are ordered by their status and type, also over pages", async () => {
+  const anna = await person();
+  for (const [index, type] of ["OTHER", "SICK", "VACATION", "SICK"].entries())
+    await enter(
+      anna.userId,
+      { type, startsOn: `2029-01-0${index + 1}`, endsOn: `2029-01-0${index + 1}` },
+      boss.token,
+    );
+  await requested({ type: "OTHER", startsOn: "2029-02-01", endsOn: "2029-02-01" }, anna.token);
+  const types: string[] = [];
+  for (let after: string | null = null, more = true; more;) {
+    const { data, errors } = await ask(
+      `query ($after: Cursor) { absences(first: 2, after: $after, orderBy: [STATUS_DESC, TYPE_ASC]) {
+         nodes { type status } pageInfo { endCursor hasNextPage } } }`,
+      { after },
+      anna.token,
+    );
+    expect(errors).toBeUndefined();
+    types.push(
+      ...data.absences.nodes.map(
+        (one: { type: string; status: string }) => `${one.status} ${one.type}`,
+      ),
+    );
+    ({ endCursor: after, hasNextPage: more } = data.absences.pageInfo);
+  }
+  // Values have the order of their enumeration.
+  expect(types).toEqual([
+    "APPROVED VACATION",
+    "APPROVED SICK",
+    "APPROVED SICK",
+    "APPROVED OTHER",
+    "REQUESTED OTHER",
+  ]);
+});
+
+test.each([
+  ["users", "UPDATED_AT IS_ACTIVE CREATED_AT"],
+  ["campaigns", "STATUS MEDIUM CREATED_AT UPDATED_AT"],
+  ["absences", "STATUS TYPE STARTS_ON ENDS_ON DECIDED_AT CREATED_AT UPDATED_AT"],
+  ["resourceBookings", "STATUS TITLE STARTS_AT ENDS_AT BOOKED_BY_NAME CREATED_AT UPDATED_AT"],
+  ["awayPeriods", "NAME STARTS_ON ENDS_ON"],
+  ["documentationPages", "TITLE IS_PUBLISHED CREATED_AT UPDATED_AT"],
+  ["orders", "STATUS"],
+  ["resources", "NAME KIND LOCATION CAPACITY IS_ACTIVE"],
+])("%s can be ordered by %s", async (list, orders) => {
+  const { data } = await ask(
+    `{ __schema { queryType { fields { name args { name type { ofType { ofType { enumValues { name } } } } } } } } }`,
+    {},
+    boss.token,
+  );
+  const field = data.__schema.queryType.fields.find(({ name }: { name: string }) => name === list);
+  const { type } = field.args.find(({ name }: { name: string }) => name === "orderBy");
+  const known = type.ofType.ofType.enumValues.map(({ name }: { name: string }) => name);
+  for (const order of orders.split(" "))
+    expect(known).toEqual(expect.arrayContaining([`${order}_ASC`, `${order}_DESC`]));
+});
+
 test("absenceBalances counts the working days of a year, for other users with either permission", async () => {
   const anna = await person();
   await requested({ startsOn: "2027-12-27", endsOn: "2028-01-07", endsHalfDay: true }, anna.token);
