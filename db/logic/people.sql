@@ -65,7 +65,8 @@ begin
   -- The limit of 50 watches is for new ones: a transfer adds none to the service.
   -- The watches lose their baseline, because they read with the permissions of the new owner.
   perform drop_watch_notices(w.id) from search_watches w where w.user_id = hand_over.from_user_id;
-  update search_watches w set user_id = hand_over.to_user_id, is_ready = false, ready_after = null
+  update search_watches w set user_id = hand_over.to_user_id, is_ready = false, ready_after = null, is_settled = false,
+    baseline_ids = null, baseline_snapshot = null
   where w.user_id = hand_over.from_user_id;
   get diagnostics v_handed.watches = row_count;
   return v_handed;

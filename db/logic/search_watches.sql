@@ -38,6 +38,9 @@ begin
   new.statement_values := '[]';
   new.seen_statement := '';
   new.ids_at := 0;
+  new.is_settled := false;
+  new.baseline_ids := null;
+  new.baseline_snapshot := null;
   new.is_paused := true;
   new.problem := 'Restored, and not evaluated until you resume it';
   return new;
@@ -47,20 +50,32 @@ comment on function tg_search_watches__restore is 'Pauses a restored watch. Resu
 select ensure_trigger('search_watches', '_400_restore',
   'before insert on %TABLE% for each row when (is_restoring()) execute function tg_search_watches__restore()');
 
-create or replace function save_search_watch(id uuid, input jsonb) returns uuid as $$
+-- Schemas from before the baseline was a parameter.
+drop function if exists save_search_watch(uuid, jsonb);
+-- `baseline_ids` are the rows that match in `baseline_snapshot`, the snapshot of the calling statement. Storing them in
+-- one value takes a few milliseconds; the job writes the rows of `search_watch_rows`.
+create or replace function save_search_watch(id uuid, input jsonb, baseline_ids uuid[] default null, baseline_snapshot text default null)
+returns uuid as $$
 declare
   v_watch search_watches;
   v_old search_watches;
+  v_is_restarted boolean;
+  v_baseline_ids uuid[];
+  v_baseline_snapshot text;
 begin
   perform require_full_login();
+  if cardinality(save_search_watch.baseline_ids) > 10000 then
+    perform fail('OF400', 'query matches more than 10000 rows: narrow it', '{"path": ["input", "query"]}');
+  end if;
   if save_search_watch.id is null then
     perform require_watch_limit();
     insert into search_watches (user_id, name, entity, query, table_name, statement, statement_values, seen_statement,
-      ids_at, events, delivery, channels, is_paused)
+      ids_at, events, delivery, channels, is_paused, baseline_ids, baseline_snapshot)
     select current_user_id(), coalesce(trim_to_null(n.name), ''), n.entity, n.query, n.table_name, n.statement, n.statement_values, n.seen_statement,
       n.ids_at,
       array(select distinct unnest(coalesce(n.events, '{CREATED,MATCHES}')) order by 1), coalesce(n.delivery, 'AT_ONCE'),
-      array(select distinct unnest(coalesce(n.channels, '{INBOX}')) order by 1), coalesce(n.is_paused, false)
+      array(select distinct unnest(coalesce(n.channels, '{INBOX}')) order by 1), coalesce(n.is_paused, false),
+      save_search_watch.baseline_ids, save_search_watch.baseline_snapshot
     from jsonb_populate_record(null::search_watches, save_search_watch.input) as n
     returning * into v_watch;
     perform queue_watches('saved');
@@ -72,13 +87,22 @@ begin
   end if;
   v_watch := jsonb_populate_record(v_old, given_values(save_search_watch.input, array(select jsonb_object_keys(save_search_watch.input)),
     array['name', 'query', 'events', 'delivery', 'channels', 'is_paused']));
+  v_is_restarted := v_watch.is_paused or v_watch.query <> v_old.query or v_old.is_paused
+    or v_old.baseline_ids is null and not v_old.is_ready;
+  if not v_watch.is_paused then
+    v_baseline_ids := save_search_watch.baseline_ids;
+    v_baseline_snapshot := save_search_watch.baseline_snapshot;
+  end if;
   update search_watches w set
     name = coalesce(trim_to_null(v_watch.name), ''), query = v_watch.query, table_name = v_watch.table_name, statement = v_watch.statement,
     statement_values = v_watch.statement_values, seen_statement = v_watch.seen_statement, ids_at = v_watch.ids_at,
     events = array(select distinct unnest(v_watch.events) order by 1), delivery = v_watch.delivery,
     channels = array(select distinct unnest(v_watch.channels) order by 1), is_paused = v_watch.is_paused,
     problem = case when v_watch.query <> v_old.query or not v_watch.is_paused then null else v_old.problem end,
-    is_ready = w.is_ready and v_watch.query = v_old.query and not v_watch.is_paused, ready_after = null
+    is_ready = w.is_ready and not v_is_restarted, ready_after = case when v_is_restarted then null else w.ready_after end,
+    is_settled = w.is_settled and not v_is_restarted,
+    baseline_ids = case when v_is_restarted then v_baseline_ids else w.baseline_ids end,
+    baseline_snapshot = case when v_is_restarted then v_baseline_snapshot else w.baseline_snapshot end
   where w.id = v_old.id;
   if v_watch.is_paused or v_watch.query <> v_old.query then
     perform drop_watch_notices(v_old.id);
@@ -113,10 +137,31 @@ create or replace function is_watched(table_name text) returns boolean as $$
   select exists (select from search_watches w where w.table_name = is_watched.table_name)
 $$ language sql stable;
 
--- Returns the watches of the changed tables and some watches without a baseline. Paused watches, and those of inactive
--- owners, lose their baseline; the first evaluation afterwards creates it again without events.
--- A transaction that began before a watch was visible does not write its changes to `watched_changes`. Therefore the
--- baseline is created when all transactions have ended that ran when the worker first saw the watch: it marks the watch
+-- Writes the rows that matched when a watch was saved. They are read after the changes: whoever wrote a change saw the
+-- watch, so that no change is handled without it.
+create or replace function load_watch_baselines() returns void as $$
+declare
+  v_ids uuid[];
+begin
+  -- After a restore to another cluster the snapshot means other transactions.
+  update search_watches w set baseline_snapshot = null
+  where pg_snapshot_xmax(w.baseline_snapshot::pg_snapshot) > pg_snapshot_xmax(pg_current_snapshot());
+  v_ids := array(
+    select w.id from search_watches w join users u on u.id = w.user_id
+    where w.baseline_ids is not null and not w.is_paused and u.is_active for no key update of w
+  );
+  delete from search_watch_rows o where o.watch_id = any (v_ids);
+  insert into search_watch_rows (watch_id, row_id)
+  select w.id, i from search_watches w, unnest(w.baseline_ids) as i where w.id = any (v_ids);
+  update search_watches w set is_ready = true, baseline_ids = null where w.id = any (v_ids);
+end;
+$$ language plpgsql volatile;
+
+-- Returns the watches of the changed tables, and some of those that need an evaluation of all rows. Paused watches, and
+-- those of inactive owners, lose their baseline. Without one from a save, such as after an activation, the first
+-- evaluation creates it without events.
+-- A transaction that began before a watch was visible does not write its changes to `watched_changes`. Therefore all rows
+-- are evaluated once when all transactions have ended that ran when the worker first saw the watch: it marks the watch
 -- with 0, and in its next transaction, whose id is higher than theirs, with that id. An id of another cluster, such as
 -- after a restore, is set again.
 create or replace function next_watched_changes(row_limit integer, is_first boolean) returns jsonb as $$
@@ -127,14 +172,14 @@ declare
   v_is_marked boolean;
 begin
   if next_watched_changes.is_first then
-    update search_watches w set is_ready = false, ready_after = null
+    update search_watches w set is_ready = false, ready_after = null, is_settled = false, baseline_ids = null, baseline_snapshot = null
     from users u
-    where u.id = w.user_id and w.is_ready and (w.is_paused or not u.is_active);
+    where u.id = w.user_id and (w.is_ready or w.baseline_ids is not null) and (w.is_paused or not u.is_active);
     -- A call of `is_watched` would be one statement for each row.
     delete from watched_changes c where not exists (select from search_watches w where w.table_name = c.table_name);
   end if;
   update search_watches w set ready_after = case when w.ready_after = '0' then pg_current_xact_id()::text else '0' end
-  where not w.is_ready and not w.is_paused
+  where not (w.is_ready and w.is_settled) and not w.is_paused
     and (w.ready_after is null or w.ready_after = '0' or w.ready_after::xid8 > pg_snapshot_xmax(pg_current_snapshot()));
   v_is_marked := found;
   select jsonb_agg(to_jsonb(c) order by c.id), array_agg(distinct c.table_name), count(*) into v_changes, v_changed, v_count
@@ -145,29 +190,28 @@ begin
       select w.table_name, w.row_id from watched_changes w order by w.id limit next_watched_changes.row_limit
     ) as f
   );
+  perform load_watch_baselines();
   return jsonb_build_object(
     'changes', coalesce(v_changes, '[]'),
     'isMarked', v_is_marked,
     'hasMore', v_count >= next_watched_changes.row_limit
       and v_count < (select count(*) from (select from watched_changes limit v_count + 1) as c),
     'watches', (
-      select coalesce(jsonb_agg(watch_to_run(w) order by w.user_id, w.table_name, w.id), '[]')
-      from (
-        select w.* from search_watches w join users u on u.id = w.user_id
-        where u.is_active and not w.is_paused and w.is_ready and w.table_name = any (v_changed)
-        union all
-        (
-          select w.* from search_watches w join users u on u.id = w.user_id
-          where u.is_active and not w.is_paused and not w.is_ready
-            and w.ready_after <> '0' and w.ready_after::xid8 < pg_snapshot_xmin(pg_current_snapshot())
-          order by w.id limit 50
-        )
-      ) as w
+      with whole as materialized (
+        select w.id from search_watches w join users u on u.id = w.user_id
+        where u.is_active and not w.is_paused and not (w.is_ready and w.is_settled)
+          and w.ready_after <> '0' and w.ready_after::xid8 < pg_snapshot_xmin(pg_current_snapshot())
+        order by w.id limit 50
+      )
+      select coalesce(jsonb_agg(watch_to_run(w) || jsonb_build_object('isWhole', h.id is not null)
+        order by w.user_id, w.table_name, w.id), '[]')
+      from search_watches w join users u on u.id = w.user_id left join whole h on h.id = w.id
+      where h.id is not null or u.is_active and not w.is_paused and w.is_ready and w.table_name = any (v_changed)
     )
   );
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function next_watched_changes is 'The next changed rows and the watches to evaluate, 50 of them without a baseline at most.';
+comment on function next_watched_changes is 'The next changed rows and the watches to evaluate, 50 of them for all rows at most.';
 
 create or replace function watch_version(watch search_watches) returns text as $$
   select md5(concat_ws(' ', watch.user_id, watch.statement, watch.statement_values))
@@ -190,6 +234,8 @@ declare
   v_changed jsonb;
   v_current jsonb;
   v_ids uuid[];
+  v_whole_ids uuid[];
+  v_has_snapshots boolean;
   v_count integer;
 begin
   -- A concurrent job may have recorded these changes and removed them.
@@ -201,7 +247,7 @@ begin
     return 0;
   end if;
 
-  update search_watches w set is_paused = true, is_ready = false, problem = left(r ->> 'problem', 1000)
+  update search_watches w set is_paused = true, is_ready = false, is_settled = false, baseline_snapshot = null, problem = left(r ->> 'problem', 1000)
   from jsonb_array_elements(results) as r
   where w.id = (r ->> 'id')::uuid and r ? 'problem' and watch_version(w) = r ->> 'version';
   -- The baseline of an earlier search, or of the time before a pause.
@@ -209,17 +255,23 @@ begin
   using search_watches w, jsonb_array_elements(results) as r
   where w.id = (r ->> 'id')::uuid and o.watch_id = w.id and not w.is_ready;
 
-  select coalesce(jsonb_object_agg(c.table_name || '.' || c.row_id, jsonb_build_object('isNew', c.is_new, 'place', c.place)), '{}'),
+  v_has_snapshots := exists (
+    select from jsonb_array_elements(results) as r join search_watches w on w.id = (r ->> 'id')::uuid where w.baseline_snapshot is not null
+  );
+  select coalesce(jsonb_object_agg(c.table_name || '.' || c.row_id,
+      jsonb_build_object('isNew', c.is_new, 'place', c.place, 'parts', c.parts)), '{}'),
     array_agg(distinct c.row_id)
   into v_changed, v_ids
   from (
-    select c.table_name, c.row_id, bool_or(c.is_new) as is_new, min(c.id) as place
+    select c.table_name, c.row_id, bool_or(c.is_new) as is_new, min(c.id) as place,
+      case when v_has_snapshots then jsonb_agg(jsonb_build_array(c.changed_in, c.is_new)) end as parts
     from jsonb_populate_recordset(null::watched_changes, changes) as c group by 1, 2
   ) as c;
   -- Skips watches that changed since `next_watched_changes`.
-  select coalesce(jsonb_object_agg(c.id, to_jsonb(c)), '{}') into v_current
+  select coalesce(jsonb_object_agg(c.id, to_jsonb(c)), '{}'), array_agg(c.id) filter (where c.is_whole and c.is_ready)
+  into v_current, v_whole_ids
   from (
-    select w.id, w.is_ready, w.events, w.table_name, w.user_id || '.' || w.table_name as seen_key
+    select w.id, w.is_ready, (r ->> 'isWhole')::boolean as is_whole, w.baseline_snapshot, w.events, w.table_name, w.user_id || '.' || w.table_name as seen_key
     from jsonb_array_elements(results) as r join search_watches w on w.id = (r ->> 'id')::uuid
     where not r ? 'problem' and not w.is_paused and w.is_ready = (r ->> 'isReady')::boolean
       and watch_version(w) = r ->> 'version'
@@ -236,11 +288,13 @@ begin
     on conflict do nothing
   ),
   made_ready as (
-    update search_watches w set is_ready = true
-    from jsonb_each(v_current) as c where w.id = c.key::uuid and not (c.value ->> 'is_ready')::boolean
+    update search_watches w set is_ready = true, is_settled = true, baseline_snapshot = null
+    from jsonb_each(v_current) as c where w.id = c.key::uuid and (c.value ->> 'is_whole')::boolean
   ),
   known as materialized (
     select o.watch_id, o.row_id from search_watch_rows o where o.row_id = any (v_ids)
+    union
+    select o.watch_id, o.row_id from search_watch_rows o where o.watch_id = any (v_whole_ids)
   ),
   compared as materialized (
     select p.*, w.watch, h.change ->> 'place' as place, h.change -> 'isNew' = 'true' as is_new,
@@ -250,8 +304,24 @@ begin
       from (select m.* from matching m where m.is_ready) as m full join known k using (watch_id, row_id)
     ) as p,
       lateral (select v_current -> p.watch_id::text) as w(watch),
-      lateral (select v_changed -> ((w.watch ->> 'table_name') || '.' || p.row_id)) as h(change)
-    where (w.watch ->> 'is_ready')::boolean and h.change is not null
+      lateral (select v_changed -> ((w.watch ->> 'table_name') || '.' || p.row_id)) as b(change),
+      -- Changes that the baseline holds are skipped.
+      lateral (
+        select case when w.watch ->> 'baseline_snapshot' is null then b.change else (
+          select b.change || jsonb_build_object('isNew', bool_or((e ->> 1)::boolean))
+          from jsonb_array_elements(b.change -> 'parts') as e
+          where not pg_visible_in_snapshot((e ->> 0)::xid8, (w.watch ->> 'baseline_snapshot')::pg_snapshot)
+          having count(*) > 0
+        ) end
+      ) as h(change)
+    where (w.watch ->> 'is_ready')::boolean and (
+      h.change is not null
+      -- Of a transaction that ran while the watch was saved, and is over. Changes since the evaluation are in the queue.
+      or (w.watch ->> 'is_whole')::boolean and p.matches <> p.matched and not exists (
+        select from watched_changes c
+        where c.table_name = w.watch ->> 'table_name' and c.row_id = p.row_id and v_changed -> (c.table_name || '.' || c.row_id) is null
+      )
+    )
   ),
   added as (
     insert into search_watch_rows (watch_id, row_id) select p.watch_id, p.row_id from compared p where p.matches and not p.matched
@@ -264,9 +334,10 @@ begin
     select p.watch_id, e.event::search_watch_event, p.row_id, left(coalesce(p.name, p.seen_name, p.row_id::text), 200)
     from compared p, lateral (
       select case
-        when p.matches and not p.matched and p.is_new and p.watch -> 'events' ? 'CREATED' then 'CREATED'
+        -- Without a queued change it is not known whether the row is new.
+        when p.matches and not p.matched and coalesce(p.is_new, not p.watch -> 'events' ? 'MATCHES') and p.watch -> 'events' ? 'CREATED' then 'CREATED'
         when p.matches and not p.matched then 'MATCHES'
-        when p.matches then 'CHANGED'
+        when p.matches and p.is_new is not null then 'CHANGED'
         -- Invisible and deleted rows cause no event.
         when p.seen_name is not null then 'LEAVES'
       end as event

@@ -75,19 +75,15 @@ export const SearchWatchesPlugin: GraphileConfig.Plugin = extendSchema((build) =
 
   async function save(client: PgClient, { id, input, requestContext }: Request): Promise<string> {
     const compiled = await compiledInput(client, { id, input, requestContext });
-    if (compiled) await checkSize(client, compiled);
-    const { rows } = await client.query<{ id: string }>({
-      text: "select save_search_watch($1, $2) as id",
-      values: [
-        id,
-        JSON.stringify({
-          ...Object.fromEntries(
-            Object.entries(input).map(([field, value]) => [snakeCase(field), value]),
-          ),
-          ...compiled,
-        }),
-      ],
-    });
+    const columns = Object.fromEntries(
+      Object.entries(input).map(([field, value]) => [snakeCase(field), value]),
+    );
+    const values = [id, JSON.stringify({ ...columns, ...compiled })];
+    const { rows } = await client.query<{ id: string }>(
+      compiled
+        ? saveWithBaseline(compiled, values)
+        : { text: "select save_search_watch($1, $2) as id", values },
+    );
     return rows[0]?.id ?? "";
   }
 
@@ -249,18 +245,19 @@ async function watchOf(
   return rows[0];
 }
 
-async function checkSize(
-  client: PgClient,
+/**
+ * One statement saves a watch with the rows that match at that moment, read as the caller. Its snapshot tells later
+ * changes from those that the rows hold.
+ */
+function saveWithBaseline(
   { statement, statement_values: values }: Compiled,
-): Promise<void> {
-  const { rows } = await client.query<{ count: number }>({
-    text: `select count(*)::integer as count from (${statement}) as found`,
-    values,
-  });
-  if ((rows[0]?.count ?? 0) > maxWatchedRows)
-    throw badUserInput(`query matches more than ${maxWatchedRows} rows: narrow it`, {
-      path: ["input", "query"],
-    });
+  saved: unknown[],
+): { text: string; values: unknown[] } {
+  const at = values.length;
+  return {
+    text: `select save_search_watch($${at + 1}, $${at + 2}, array(select found.id from (${statement}) as found), pg_current_snapshot()::text) as id`,
+    values: [...values, ...saved],
+  };
 }
 
 const snakeCase = (name: string): string =>

@@ -448,6 +448,107 @@ describe("a watch", () => {
   });
 });
 
+describe("the baseline of a watch", () => {
+  const allEvents = ["CREATED", "MATCHES", "LEAVES", "CHANGED"];
+  const saved = async (input: Record<string, unknown>) => {
+    const { data, errors } = await create(input);
+    expect(errors).toBeUndefined();
+    return data.createSearchWatch.id as string;
+  };
+  const runTwice = async (id: string) => {
+    await run();
+    await baseline(id);
+    await run();
+  };
+
+  test("is that of the save: rows created before the first evaluation are reported once", async () => {
+    const region = randomUUID();
+    await makeProducts(region, "Known");
+    const id = await saved({ query: `region:"${region}"`, events: allEvents });
+    await makeProducts(region, "Fresh");
+    await runTwice(id);
+    expect(await delivered(id)).toEqual([["“Cheap”: 1 row", "New: Fresh"]]);
+  });
+
+  test("is that of the save when another watch of the list is evaluated first", async () => {
+    const region = randomUUID();
+    await watching({ query: `region:"${randomUUID()}"` });
+    const id = await saved({ query: `region:"${region}"`, events: ["CREATED"] });
+    await makeProducts(region, "Fresh");
+    await runTwice(id);
+    expect(await delivered(id)).toEqual([["“Cheap”: 1 row", "New: Fresh"]]);
+  });
+
+  test("tells changes after the save from earlier ones that no job has handled", async () => {
+    const region = randomUUID();
+    await watching({ query: `region:"${randomUUID()}"` });
+    const [, changes, leaves] = await makeProducts(region, "Known", "Changes", "Leaves");
+    const id = await saved({ query: `region:"${region}"`, events: allEvents });
+    await sql("update products set vintage = 2001 where id = $1", [changes]);
+    await move(leaves!, "elsewhere");
+    await runTwice(id);
+    const [[title, ...lines] = []] = await delivered(id);
+    expect(title).toBe("“Cheap”: 2 rows");
+    expect(lines.toSorted()).toEqual(["Changed: Changes", "No longer matches: Leaves"]);
+  });
+
+  test.each<[string, Record<string, unknown>]>([
+    ["a new query", { query: "new" }],
+    ["the end of a pause", { isPaused: false }],
+  ])("is that of the save of %s", async (_title, input) => {
+    const region = randomUUID();
+    await makeProducts(region, "Known");
+    const query = `region:"${region}"`;
+    const id = await watching({ query: input["query"] ? "region:nowhere" : query });
+    if (!input["query"]) {
+      await update(id, { isPaused: true });
+      await makeProducts(region, "While asleep");
+    }
+    const { errors } = await update(id, input["query"] ? { query } : input);
+    expect(errors).toBeUndefined();
+    await makeProducts(region, "Fresh");
+    await runTwice(id);
+    expect(await delivered(id)).toEqual([["“Cheap”: 1 row", "New: Fresh"]]);
+  });
+
+  test("lacks rows of a transaction that runs during the save, which are reported after its end", async () => {
+    const owner = await person(["reviewers.read"]);
+    const name = `Reviewer ${randomUUID()}`;
+    const client = await service.database.pool.connect();
+    // No watch of the list exists yet, so that the change is not queued.
+    await client.query("begin");
+    await client.query("insert into reviewers (name) values ($1)", [`${name} Late`]);
+    const { data } = await create({ entity: "reviewers", query: `"${name}"` }, owner.token);
+    const { id } = data.createSearchWatch;
+    await sql("insert into reviewers (name) values ($1)", [`${name} Fresh`]);
+    await run();
+    expect(await delivered(id)).toEqual([["“Cheap”: 1 row", `New: ${name} Fresh`]]);
+    await client.query("commit");
+    client.release();
+    await runTwice(id);
+    await runTwice(id);
+    expect(await delivered(id)).toEqual([
+      ["“Cheap”: 2 rows", `Matches: ${name} Late`, `New: ${name} Fresh`],
+    ]);
+  });
+
+  test("is saved as one value, and written as rows by the job", async () => {
+    const region = randomUUID();
+    await makeProducts(region, "Known", "Other");
+    const id = await saved({ query: `region:"${region}"` });
+    const state = () =>
+      sql(
+        `select cardinality(baseline_ids) as kept,
+           (select count(*)::integer from search_watch_rows r where r.watch_id = w.id) as written
+         from search_watches w where id = $1`,
+        [id],
+      );
+    expect(await state()).toEqual([{ kept: 2, written: 0 }]);
+    await run();
+    expect(await state()).toEqual([{ kept: null, written: 2 }]);
+  });
+});
+
 describe("saving a watch", () => {
   test.each<[string, Record<string, unknown>, Record<string, unknown>]>([
     [

@@ -26,19 +26,21 @@ interface Watch {
   idsAt: number;
   /** Whether the database holds the rows that matched before. */
   isReady: boolean;
+  /** Whether to evaluate all rows, not only the changed ones. */
+  isWhole: boolean;
   /** Whether the names of rows that stop matching are needed. */
   needsNames: boolean;
   version: string;
 }
 
-interface DueWatch extends Watch {
+interface DueWatch extends Omit<Watch, "isWhole"> {
   rowIds: string[];
 }
 
 interface Batch {
   changes: { id: string; table_name: string; row_id: string }[];
   watches: Watch[];
-  /** Whether watches without a baseline were registered, which are evaluated in the next batch. */
+  /** Whether watches were marked whose rows are all evaluated in the next batch. */
   isMarked: boolean;
   /** Whether the batch is full and does not hold all changes. */
   hasMore: boolean;
@@ -47,7 +49,7 @@ interface Batch {
 /** An id and a name. */
 type Row = [id: string, name?: string | null];
 
-type Result = Pick<Watch, "id" | "isReady" | "version"> &
+type Result = Pick<Watch, "id" | "isReady" | "isWhole" | "version"> &
   ({ matches: Row[] } | { problem: string });
 
 /**
@@ -77,7 +79,7 @@ export const runWatches = defineTask(z.strictObject({}), async (context) => {
       );
       log.info({ changes: changes.length, watches: watches.length }, "search watches compared");
     }
-    if (!hasMore && !isMarked && watches.every(({ isReady }) => isReady)) break;
+    if (!hasMore && !isMarked && watches.every(({ isWhole }) => !isWhole)) break;
   }
   await notifyOwners(context);
 });
@@ -169,7 +171,7 @@ async function notifyOwners(context: Context): Promise<void> {
 /** The rows that the owner of a watch can read; none where the table no longer has them or its label. */
 async function seenRows(
   { queryAsPrincipal, signal, log }: Context,
-  watch: Watch,
+  watch: Omit<Watch, "isWhole">,
   ids: readonly string[],
 ): Promise<Row[]> {
   try {
@@ -195,29 +197,32 @@ function isFaultOf(error: unknown, codes: RegExp): boolean {
 /** Invalid data, invalid names, too complex, and longer than the statement timeout of the worker. */
 const faultsOfSearch = /^(?:22|42|54|57014)/;
 
-const principalOf = ({ userId, permissions }: Watch): JobPrincipal => ({
+const principalOf = ({
+  userId,
+  permissions,
+}: Pick<Watch, "userId" | "permissions">): JobPrincipal => ({
   userId,
   permissions,
   tokenId: null,
   scoped: false,
 });
 const tableOf = ({ tableName }: Watch) => tableName;
-const known = ({ id, isReady, version }: Watch) => ({ id, isReady, version });
+const known = ({ id, isReady, isWhole, version }: Watch) => ({ id, isReady, isWhole, version });
 
 async function resultOf(
   client: pg.ClientBase,
   watch: Watch,
   idsOf: (table: string) => string[],
 ): Promise<Result> {
-  const { statement, values, idsAt, isReady, tableName } = watch;
+  const { statement, values, idsAt, isReady, isWhole, tableName } = watch;
   const { rows } = await client.query<Row>({
     text: statement,
     values: values.map((value, index) =>
-      index === idsAt ? (isReady ? idsOf(tableName) : null) : value,
+      index === idsAt ? (isWhole ? null : idsOf(tableName)) : value,
     ),
     rowMode: "array",
   });
-  if (!isReady && rows.length > maxWatchedRows)
+  if (isWhole && rows.length > maxWatchedRows)
     return { ...known(watch), problem: `The search matches more than ${maxWatchedRows} rows` };
   return { ...known(watch), matches: isReady ? rows : rows.map(([id]) => [id]) };
 }
