@@ -455,6 +455,7 @@ create index documentation_pages_position_idx on documentation_pages (position, 
 create index documentation_pages_author_user_id_idx on documentation_pages (author_user_id);
 create index documentation_pages_updated_by_user_id_idx on documentation_pages (updated_by_user_id);
 create index documentation_pages_title_idx on documentation_pages using gin (search_text(title) extensions.gin_trgm_ops);
+create index documentation_pages_body_idx on documentation_pages using gin (search_text(body) extensions.gin_trgm_ops);
 create index documentation_pages_search_idx on documentation_pages using gin (search_vector);
 comment on table documentation_pages is '@group Office 53
 @title Handbook
@@ -482,6 +483,7 @@ comment on column documentation_pages.title is '@list 1
 @search word
 The heading of the page.';
 comment on column documentation_pages.body is '@list off
+@search word
 @searchIndex searchable
 @widget markdown
 The text in Markdown, at most 200 kB. HTML is shown as text. A link to another page is `[text](leave-rules)`.';

@@ -424,6 +424,24 @@ describe("the search", () => {
     expect((await find(word))[0]?.excerpt).toBe("Glasses are in the cupboard.");
   });
 
+  test("by the query of the list matches title and body of the pages that the caller can read", async () => {
+    const word = `zz${randomUUID().replaceAll("-", "")}`;
+    const inBody = await made({ body: `Leave **${word}** early.`, isPublished: true });
+    const inTitle = await made({ title: `About ${word}`, isPublished: true });
+    const draft = await made({ body: `A draft of ${word}.`, isPublished: false });
+    const found = async (token: string) => {
+      const { data, errors } = await ask(
+        "query ($query: String!) { documentationPages(query: $query) { nodes { id } } }",
+        { query: word.toUpperCase() },
+        token,
+      );
+      expect(errors).toBeUndefined();
+      return data.documentationPages.nodes.map(({ id }: { id: string }) => id).toSorted();
+    };
+    expect(await found(reader.token)).toEqual([inBody.id, inTitle.id].toSorted());
+    expect(await found(writer.token)).toEqual([inBody.id, inTitle.id, draft.id].toSorted());
+  });
+
   test("takes bounded time for long pages", async () => {
     const word = `zz${randomUUID().replaceAll("-", "").replace(/\d/g, "x")}`;
     const beginnings = Array.from({ length: 12 }, (_, index) => word.slice(0, 30 - index));
