@@ -2,10 +2,10 @@ import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
 import type { QueryValue, TermNode } from "./ast.ts";
 import type { Bind, Test } from "./bind.ts";
-import { addUnits, startOfDay } from "./calendar.ts";
+import { type CalendarUnit, addUnits, startOfDay } from "./calendar.ts";
 import type { FieldKind } from "./searchTable.ts";
 import { rejectReversedRange } from "./rejectTerm.ts";
-import type { Interval } from "./values.ts";
+import type { Interval, RelativeDay } from "./values.ts";
 import { parseInstantValue } from "./values.ts";
 
 const RELATIVE = /^(?:now|today|yesterday|tomorrow)/;
@@ -17,7 +17,10 @@ export function isTime(kind: FieldKind): kind is TimeKind {
   return kind === "instant" || kind === "timestamp" || kind === "date";
 }
 
-/** The condition of a term on a time, or on a date as midnight UTC. */
+/**
+ * The condition of a term on a time, or on a date as midnight UTC. A date has no time zone: `today` is that of the
+ * caller's calendar.
+ */
 export function timeCondition(term: TermNode, kind: TimeKind, clock: () => Date): Test {
   const read = (value: QueryValue) =>
     parseInstantValue(value, RELATIVE.test(value.text) ? clock() : UNUSED);
@@ -29,30 +32,43 @@ export function timeCondition(term: TermNode, kind: TimeKind, clock: () => Date)
     );
 }
 
+/** The start or end of a range; of a date relative to today, `day` and the whole days after it. */
+type End = { time: Date; day?: RelativeDay; daysAfter: number };
 /** A range of time, `from` inclusive and `to` exclusive; null is open. */
-type TimeRange = { from: Date | null; to: Date | null };
+type TimeRange = { from: End | null; to: End | null };
+
+const startOf = ({ from, relativeDay }: Interval): End => ({
+  time: from,
+  ...(relativeDay && { day: relativeDay }),
+  daysAfter: 0,
+});
+const endOf = ({ to, relativeDay }: Interval): End => ({
+  time: to,
+  ...(relativeDay && { day: relativeDay }),
+  daysAfter: 1,
+});
 
 function intervalsOf(term: TermNode, read: (value: QueryValue) => Interval): TimeRange[] {
   switch (term.operator) {
     case "eq":
     case "in":
-      return term.values.map(read);
+      return term.values.map(read).map((value) => ({ from: startOf(value), to: endOf(value) }));
     case "gt":
-      return [{ from: read(term.values[0]).to, to: null }];
+      return [{ from: endOf(read(term.values[0])), to: null }];
     case "gte":
-      return [{ from: read(term.values[0]).from, to: null }];
+      return [{ from: startOf(read(term.values[0])), to: null }];
     case "lt":
-      return [{ from: null, to: read(term.values[0]).from }];
+      return [{ from: null, to: startOf(read(term.values[0])) }];
     case "lte":
-      return [{ from: null, to: read(term.values[0]).to }];
+      return [{ from: null, to: endOf(read(term.values[0])) }];
     case "range": {
       const [lower, upper] = term.values.map((value) => value && read(value));
       const [lowerIncluded, upperIncluded] = term.inclusive;
       if (lower && upper && lower.from >= upper.to) rejectReversedRange(term);
       return [
         {
-          from: (lowerIncluded ? lower?.from : lower?.to) ?? null,
-          to: (upperIncluded ? upper?.to : upper?.from) ?? null,
+          from: lower ? (lowerIncluded ? startOf(lower) : endOf(lower)) : null,
+          to: upper ? (upperIncluded ? endOf(upper) : startOf(upper)) : null,
         },
       ];
     }
@@ -69,7 +85,8 @@ function within(column: SQL, kind: TimeKind, { from, to }: TimeRange, bind: Bind
   return sql`(${sql.join(ends, " and ")})`;
 }
 
-function boundTime(kind: TimeKind, time: Date, bind: Bind): SQL {
+function boundTime(kind: TimeKind, { time, day: relative, daysAfter }: End, bind: Bind): SQL {
+  if (kind === "date" && relative) return boundDay(relative, daysAfter, bind);
   if (kind === "date") {
     // A date is compared with a date: under row-level security an index serves no comparison with a timestamp.
     const day = startOfDay(time);
@@ -83,4 +100,17 @@ function boundTime(kind: TimeKind, time: Date, bind: Bind): SQL {
 /** ISO 8601 writes the year 10000 as `+010000`, which PostgreSQL does not parse. */
 function isoText(time: Date): string {
   return time.toISOString().replace(/^\+0*/, "");
+}
+
+/** PostgreSQL's names of the units of whole days. */
+const dayUnits: Partial<Record<CalendarUnit, string>> = {
+  d: "day",
+  w: "week",
+  M: "month",
+  y: "year",
+};
+
+function boundDay({ days, count, unit }: RelativeDay, daysAfter: number, bind: Bind): SQL {
+  const moved = bind(`${count} ${dayUnits[unit] ?? "day"}`);
+  return sql`(((now() at time zone own_time_zone())::date + ${sql.literal(days)} + ${moved}::interval)::date + ${sql.literal(daysAfter)})`;
 }

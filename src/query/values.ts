@@ -7,7 +7,15 @@ import { excerpt } from "./excerpt.ts";
 import { didYouMean } from "../text/suggest.ts";
 
 /** The time of a value: `from` inclusive, `to` exclusive, never empty. */
-export type Interval = { from: Date; to: Date };
+export type Interval = {
+  from: Date;
+  to: Date;
+  /** Of a whole day relative to today: what is added to today. */
+  relativeDay?: RelativeDay;
+};
+
+/** A number of days, and then of calendar units, after today. */
+export type RelativeDay = { days: number; count: number; unit: CalendarUnit };
 
 const INTEGER = /^-?\d+$/;
 const DECIMAL = /^(-?)(\d+(?:\.\d+)?|\.\d+)(?:[eE]([+-]?\d{1,4}))?$/;
@@ -95,10 +103,10 @@ export function parseInstantValue(value: QueryValue, now: Date): Interval {
   if (interval === null) {
     refuse(value, "is not a date (such as 2026-01-31, 2026-01-31T12:00:00Z or now-7d)");
   }
-  const { from, to } = interval;
+  const { from } = interval;
   const beyond = from.getUTCFullYear() < 1 || from.getUTCFullYear() > 9999;
   if (Number.isNaN(from.getTime()) || beyond) refuse(value, "is beyond the years 1 to 9999");
-  return { from, to };
+  return interval;
 }
 
 function dateInterval(value: QueryValue): Interval | null {
@@ -136,9 +144,12 @@ function relativeInterval(value: QueryValue, now: Date): Interval | null {
   const count = Number(digits ?? 0) * (sign === "-" ? -1 : 1);
   const move = (start: Date) => addUnits(start, count, (unit ?? "d") as CalendarUnit);
   if (name === "now") return intervalOf(move(now), "ms");
-  const day = addUnits(startOfDay(now), DAY_OFFSETS[name as keyof typeof DAY_OFFSETS], "d");
+  const days = DAY_OFFSETS[name as keyof typeof DAY_OFFSETS];
+  const day = addUnits(startOfDay(now), days, "d");
   const staysMidnight = unit === undefined || "dwMy".includes(unit);
-  return intervalOf(move(day), staysMidnight ? "d" : "ms");
+  if (!staysMidnight) return intervalOf(move(day), "ms");
+  const relativeDay = { days, count, unit: (unit ?? "d") as CalendarUnit };
+  return { ...intervalOf(move(day), "d"), relativeDay };
 }
 
 function intervalOf(from: Date, unit: CalendarUnit): Interval {

@@ -405,6 +405,39 @@ test.each([
     expect(known).toEqual(expect.arrayContaining([`${order}_ASC`, `${order}_DESC`]));
 });
 
+test("today in a query is the day in the caller's time zone", async () => {
+  // Their dates always differ.
+  for (const timeZone of ["Pacific/Kiritimati", "Pacific/Pago_Pago"]) {
+    const anna = await person();
+    await service.database.pool.query("update users set time_zone = $2 where id = $1", [
+      anna.userId,
+      timeZone,
+    ]);
+    const today = new Intl.DateTimeFormat("en-CA", { timeZone }).format();
+    const { id } = await requested({ startsOn: today, endsOn: today }, anna.token);
+    const found = async (query: string) => {
+      const { data, errors } = await ask(
+        "query ($query: String!) { absences(query: $query) { nodes { id } } }",
+        { query },
+        anna.token,
+      );
+      expect(errors).toBeUndefined();
+      return data.absences.nodes.map((one: { id: string }) => one.id);
+    };
+    for (const query of [
+      "startsOn:today",
+      "endsOn:>=today",
+      "startsOn:<tomorrow",
+      "startsOn:>yesterday",
+      "startsOn:[today-1M TO today+1d}",
+      "-startsOn:tomorrow",
+    ])
+      expect([query, await found(query)]).toEqual([query, [id]]);
+    for (const query of ["startsOn:>today", "endsOn:<today", "startsOn:today-1w"])
+      expect([query, await found(query)]).toEqual([query, []]);
+  }
+});
+
 test("absenceBalances counts the working days of a year, for other users with either permission", async () => {
   const anna = await person();
   await requested({ startsOn: "2027-12-27", endsOn: "2028-01-07", endsHalfDay: true }, anna.token);
