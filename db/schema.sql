@@ -617,8 +617,14 @@ END) WITH &&) WHERE (status = ANY (ARRAY['REQUESTED'::absence_status, 'APPROVED'
   constraint absences_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE RESTRICT
 );
 alter table absences enable row level security, force row level security;
+CREATE INDEX absences_created_at_idx ON absences USING btree (created_at, id);
+CREATE INDEX absences_decided_at_idx ON absences USING btree (decided_at, id);
 CREATE INDEX absences_decided_by_user_id_idx ON absences USING btree (decided_by_user_id);
+CREATE INDEX absences_ends_on_idx ON absences USING btree (ends_on, id);
 CREATE INDEX absences_starts_on_idx ON absences USING btree (starts_on DESC, id DESC);
+CREATE INDEX absences_status_idx ON absences USING btree (status, id);
+CREATE INDEX absences_type_idx ON absences USING btree (type, id);
+CREATE INDEX absences_updated_at_idx ON absences USING btree (updated_at, id);
 CREATE INDEX absences_user_id_idx ON absences USING btree (user_id, starts_on DESC);
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON absences FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
 CREATE TRIGGER _500_away AFTER INSERT OR UPDATE ON absences FOR EACH ROW EXECUTE FUNCTION tg_absences__away();
@@ -1249,6 +1255,7 @@ create table away_periods (
 alter table away_periods enable row level security, force row level security;
 CREATE INDEX away_periods_ends_on_idx ON away_periods USING btree (ends_on);
 CREATE INDEX away_periods_name_idx ON away_periods USING gin (search_text(name) gin_trgm_ops);
+CREATE INDEX away_periods_name_order_idx ON away_periods USING btree (name, id);
 CREATE INDEX away_periods_starts_on_idx ON away_periods USING btree (starts_on DESC, id DESC);
 CREATE INDEX away_periods_user_id_idx ON away_periods USING btree (user_id);
 
@@ -1415,6 +1422,7 @@ CREATE INDEX campaigns_product_id_idx ON campaigns USING btree (product_id);
 CREATE INDEX campaigns_scheduled_at_idx ON campaigns USING btree (scheduled_at DESC, id);
 CREATE INDEX campaigns_status_idx ON campaigns USING btree (status, id);
 CREATE INDEX campaigns_title_idx ON campaigns USING btree (title, id);
+CREATE INDEX campaigns_updated_at_idx ON campaigns USING btree (updated_at, id);
 CREATE INDEX campaigns_words_idx ON campaigns USING gin (search_text(title) gin_trgm_ops);
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON campaigns FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
 CREATE TRIGGER _200_check BEFORE UPDATE ON campaigns FOR EACH ROW EXECUTE FUNCTION tg_campaigns__check();
@@ -1860,16 +1868,21 @@ create table documentation_pages (
   constraint documentation_pages_pkey PRIMARY KEY (id),
   constraint documentation_pages_slug_check CHECK (slug ~ '^[a-z0-9]+(-[a-z0-9]+)*$'::text AND char_length(slug) <= 100),
   constraint documentation_pages_tags_check CHECK (cardinality(tags) <= 20 AND char_length(array_to_string(tags, ''::text)) <= 1000),
+  constraint documentation_pages_tags_words_check CHECK (are_tags(tags)),
   constraint documentation_pages_title_check CHECK (is_label(title, 200)),
   constraint documentation_pages_updated_by_user_id_fkey FOREIGN KEY (updated_by_user_id) REFERENCES users(id) ON DELETE SET NULL
 );
 alter table documentation_pages enable row level security, force row level security;
 CREATE INDEX documentation_pages_author_user_id_idx ON documentation_pages USING btree (author_user_id);
+CREATE INDEX documentation_pages_body_idx ON documentation_pages USING gin (search_text(body) gin_trgm_ops);
+CREATE INDEX documentation_pages_created_at_idx ON documentation_pages USING btree (created_at, id);
+CREATE INDEX documentation_pages_is_published_idx ON documentation_pages USING btree (is_published, id);
 CREATE INDEX documentation_pages_order_idx ON documentation_pages USING btree (title, id);
 CREATE INDEX documentation_pages_parent_id_idx ON documentation_pages USING btree (parent_id, "position", title, id);
 CREATE INDEX documentation_pages_position_idx ON documentation_pages USING btree ("position", title, id);
 CREATE INDEX documentation_pages_search_idx ON documentation_pages USING gin (search_vector);
 CREATE INDEX documentation_pages_title_idx ON documentation_pages USING gin (search_text(title) gin_trgm_ops);
+CREATE INDEX documentation_pages_updated_at_idx ON documentation_pages USING btree (updated_at, id);
 CREATE INDEX documentation_pages_updated_by_user_id_idx ON documentation_pages USING btree (updated_by_user_id);
 CREATE UNIQUE INDEX documentation_pages_slug_key ON documentation_pages USING btree (slug);
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON documentation_pages FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
@@ -1937,6 +1950,7 @@ comment on column documentation_pages.slug is '@title Address
 The page''s name in links, such as `leave-rules`. By default, it is derived from the title. Earlier addresses redirect to the page.';
 
 comment on column documentation_pages.body is '@list off
+@search word
 @searchIndex searchable
 @widget markdown
 The text in Markdown, at most 200 kB. HTML is shown as text. A link to another page is `[text](leave-rules)`.';
@@ -1985,6 +1999,7 @@ comment on constraint documentation_pages_parent_id_fkey on documentation_pages 
 @foreignConnectionFieldName children';
 comment on constraint documentation_pages_slug_check on documentation_pages is 'must be 1 to 100 lowercase letters and digits, with single hyphens between them';
 comment on constraint documentation_pages_tags_check on documentation_pages is 'must be 20 words at most, of 1000 characters together';
+comment on constraint documentation_pages_tags_words_check on documentation_pages is 'must be different words of visible characters without spaces at their ends';
 comment on constraint documentation_pages_title_check on documentation_pages is 'must be 1 to 200 visible characters without spaces at its ends';
 
 comment on constraint documentation_pages_updated_by_user_id_fkey on documentation_pages is '@forwardBehavior +singularRelation:resource:single
@@ -2373,10 +2388,12 @@ CREATE INDEX erp_sync_runs_cancelled_by_user_id_idx ON erp_sync_runs USING btree
 CREATE INDEX erp_sync_runs_created_at_idx ON erp_sync_runs USING btree (created_at, id);
 CREATE INDEX erp_sync_runs_erp_order_number_idx ON erp_sync_runs USING btree (erp_order_number);
 CREATE INDEX erp_sync_runs_kind_idx ON erp_sync_runs USING btree (kind, queued_at DESC);
+CREATE INDEX erp_sync_runs_kind_order_idx ON erp_sync_runs USING btree (kind, id);
 CREATE INDEX erp_sync_runs_open_issue_groups_idx ON erp_sync_runs USING btree (finished_at DESC, id DESC) WHERE open_issue_groups IS NOT NULL;
 CREATE INDEX erp_sync_runs_queued_at_idx ON erp_sync_runs USING btree (queued_at, id);
 CREATE INDEX erp_sync_runs_requested_by_user_id_idx ON erp_sync_runs USING btree (requested_by_user_id);
 CREATE INDEX erp_sync_runs_status_idx ON erp_sync_runs USING btree (status, queued_at DESC);
+CREATE INDEX erp_sync_runs_status_order_idx ON erp_sync_runs USING btree (status, id);
 CREATE UNIQUE INDEX erp_sync_runs_waiting_key ON erp_sync_runs USING btree (kind, erp_order_number) NULLS NOT DISTINCT WHERE status = 'QUEUED'::erp_sync_run_status;
 CREATE UNIQUE INDEX erp_sync_runs_working_key ON erp_sync_runs USING btree (kind, erp_order_number) NULLS NOT DISTINCT WHERE status = ANY (ARRAY['RUNNING'::erp_sync_run_status, 'RETRYING'::erp_sync_run_status]);
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON erp_sync_runs FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
@@ -3614,6 +3631,7 @@ CREATE INDEX orders_placed_at_idx ON orders USING btree (placed_at DESC, id DESC
 CREATE INDEX orders_search_idx ON orders USING gin (search_words gin_trgm_ops);
 CREATE INDEX orders_shipping_method_search_idx ON orders USING btree (search_text(shipping_method) text_pattern_ops);
 CREATE INDEX orders_status_idx ON orders USING btree (status, placed_at DESC, id DESC);
+CREATE INDEX orders_status_order_idx ON orders USING btree (status, id);
 CREATE INDEX orders_superseded_by_order_id_idx ON orders USING btree (superseded_by_order_id) WHERE superseded_by_order_id IS NOT NULL;
 CREATE INDEX orders_total_amount_idx ON orders USING btree (total_amount, id);
 CREATE INDEX orders_updated_at_idx ON orders USING btree (updated_at, id);
@@ -4367,11 +4385,17 @@ create table resource_bookings (
   constraint resource_bookings_title_check CHECK (is_label(title, 200))
 );
 alter table resource_bookings enable row level security, force row level security;
+CREATE INDEX resource_bookings_booked_by_name_idx ON resource_bookings USING btree (booked_by_name, id);
 CREATE INDEX resource_bookings_booked_by_user_id_idx ON resource_bookings USING btree (booked_by_user_id);
+CREATE INDEX resource_bookings_created_at_idx ON resource_bookings USING btree (created_at, id);
+CREATE INDEX resource_bookings_ends_at_idx ON resource_bookings USING btree (ends_at, id);
 CREATE INDEX resource_bookings_resource_id_idx ON resource_bookings USING btree (resource_id, starts_at DESC);
 CREATE INDEX resource_bookings_series_id_idx ON resource_bookings USING btree (series_id, starts_at);
 CREATE INDEX resource_bookings_starts_at_idx ON resource_bookings USING btree (starts_at DESC, id DESC);
+CREATE INDEX resource_bookings_status_idx ON resource_bookings USING btree (status, id);
 CREATE INDEX resource_bookings_title_idx ON resource_bookings USING gin (search_text(title) gin_trgm_ops);
+CREATE INDEX resource_bookings_title_order_idx ON resource_bookings USING btree (title, id);
+CREATE INDEX resource_bookings_updated_at_idx ON resource_bookings USING btree (updated_at, id);
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON resource_bookings FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
 CREATE TRIGGER _500_notify AFTER UPDATE ON resource_bookings FOR EACH ROW WHEN (new.resource_id IS DISTINCT FROM old.resource_id OR new.starts_at IS DISTINCT FROM old.starts_at OR new.ends_at IS DISTINCT FROM old.ends_at OR new.status IS DISTINCT FROM old.status) EXECUTE FUNCTION tg_resource_bookings__notify();
 CREATE TRIGGER _700_search_bookings_delete AFTER DELETE ON resource_bookings REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_own('bookings');
@@ -4494,6 +4518,11 @@ create table resources (
   constraint resources_pkey PRIMARY KEY (id)
 );
 alter table resources enable row level security, force row level security;
+CREATE INDEX resources_capacity_idx ON resources USING btree (capacity, id);
+CREATE INDEX resources_is_active_idx ON resources USING btree (is_active, id);
+CREATE INDEX resources_kind_idx ON resources USING btree (kind, id);
+CREATE INDEX resources_location_idx ON resources USING btree (location, id);
+CREATE INDEX resources_name_idx ON resources USING btree (name, id);
 CREATE INDEX resources_words_idx ON resources USING gin (search_text(name) gin_trgm_ops);
 CREATE UNIQUE INDEX resources_name_key ON resources USING btree (name_key(name));
 CREATE TRIGGER _050_normalize_names BEFORE INSERT OR UPDATE ON resources FOR EACH ROW EXECUTE FUNCTION tg__normalize_names('name');
@@ -4929,6 +4958,9 @@ create table search_watches (
   ids_at integer not null,
   is_ready boolean not null default false,
   ready_after text,
+  is_settled boolean not null default false,
+  baseline_ids uuid[],
+  baseline_snapshot text,
   due_at timestamp with time zone,
   created_at timestamp with time zone not null default now(),
   updated_at timestamp with time zone not null default now(),
@@ -4946,9 +4978,9 @@ CREATE INDEX search_watches_user_id_idx ON search_watches USING btree (user_id, 
 CREATE INDEX search_watches_words_idx ON search_watches USING gin (search_text(name) gin_trgm_ops);
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON search_watches FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
 CREATE TRIGGER _400_restore BEFORE INSERT ON search_watches FOR EACH ROW WHEN (is_restoring()) EXECUTE FUNCTION tg_search_watches__restore();
-CREATE TRIGGER _800_audit_delete AFTER DELETE ON search_watches REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('SearchWatch', 'id', 'match_count', 'statement_values', 'table_name', 'ids_at', 'last_match_at', 'seen_statement', 'due_at', 'statement', 'is_ready', 'ready_after');
-CREATE TRIGGER _800_audit_insert AFTER INSERT ON search_watches REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('SearchWatch', 'id', 'match_count', 'statement_values', 'table_name', 'ids_at', 'last_match_at', 'seen_statement', 'due_at', 'statement', 'is_ready', 'ready_after');
-CREATE TRIGGER _800_audit_update AFTER UPDATE ON search_watches REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('SearchWatch', 'id', 'match_count', 'statement_values', 'table_name', 'ids_at', 'last_match_at', 'seen_statement', 'due_at', 'statement', 'is_ready', 'ready_after');
+CREATE TRIGGER _800_audit_delete AFTER DELETE ON search_watches REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('SearchWatch', 'id', 'baseline_ids', 'baseline_snapshot', 'match_count', 'statement_values', 'table_name', 'ids_at', 'last_match_at', 'seen_statement', 'due_at', 'statement', 'is_ready', 'is_settled', 'ready_after');
+CREATE TRIGGER _800_audit_insert AFTER INSERT ON search_watches REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('SearchWatch', 'id', 'baseline_ids', 'baseline_snapshot', 'match_count', 'statement_values', 'table_name', 'ids_at', 'last_match_at', 'seen_statement', 'due_at', 'statement', 'is_ready', 'is_settled', 'ready_after');
+CREATE TRIGGER _800_audit_update AFTER UPDATE ON search_watches REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('SearchWatch', 'id', 'baseline_ids', 'baseline_snapshot', 'match_count', 'statement_values', 'table_name', 'ids_at', 'last_match_at', 'seen_statement', 'due_at', 'statement', 'is_ready', 'is_settled', 'ready_after');
 
 create policy search_watches_owner on search_watches for all to office_owner
   using (true)
@@ -4956,13 +4988,13 @@ create policy search_watches_owner on search_watches for all to office_owner
 
 create policy search_watches_read on search_watches for select to office_api
   using ((( SELECT is_login() AS is_login) AND (user_id = ( SELECT current_user_id() AS current_user_id))));
-grant select (xmin, id, user_id, name, entity, query, events, delivery, channels, is_paused, last_match_at, match_count, problem, table_name, statement, statement_values, seen_statement, ids_at, is_ready, ready_after, due_at, created_at, updated_at) on search_watches to office_api;
+grant select (xmin, id, user_id, name, entity, query, events, delivery, channels, is_paused, last_match_at, match_count, problem, table_name, statement, statement_values, seen_statement, ids_at, is_ready, ready_after, is_settled, baseline_ids, baseline_snapshot, due_at, created_at, updated_at) on search_watches to office_api;
 
 comment on table search_watches is '@group Office 54
 @read login
 @create login
 @owner user_id
-@audit SearchWatch id except table_name statement statement_values seen_statement ids_at is_ready ready_after due_at last_match_at match_count
+@audit SearchWatch id except table_name statement statement_values seen_statement ids_at is_ready ready_after is_settled baseline_ids baseline_snapshot due_at last_match_at match_count
 @defaultOrder name, id
 @label name entity
 A saved search that notifies its owner when rows start or stop matching.';
@@ -5025,6 +5057,15 @@ Whether `search_watch_rows` holds the matching rows.';
 
 comment on column search_watches.ready_after is '@internal
 The transaction id that all earlier transactions must end before, so that the baseline is complete.';
+
+comment on column search_watches.is_settled is '@internal
+Whether all rows were evaluated after the transactions ended that ran while the watch was saved.';
+
+comment on column search_watches.baseline_ids is '@internal
+The rows that matched when the watch was saved, until they are in `search_watch_rows`.';
+
+comment on column search_watches.baseline_snapshot is '@internal
+The transactions whose changes are part of the baseline; null when it is settled.';
 
 comment on column search_watches.due_at is '@internal
 When its pending events are delivered; null without pending events.';
@@ -5240,7 +5281,9 @@ alter table users enable row level security, force row level security;
 CREATE INDEX users_created_at_idx ON users USING btree (created_at, id);
 CREATE INDEX users_department_id_idx ON users USING btree (department_id);
 CREATE INDEX users_email_idx ON users USING btree (email, id);
+CREATE INDEX users_is_active_idx ON users USING btree (is_active, id);
 CREATE INDEX users_name_idx ON users USING btree (name, id);
+CREATE INDEX users_updated_at_idx ON users USING btree (updated_at, id);
 CREATE INDEX users_words_idx ON users USING gin (search_text(name) gin_trgm_ops, search_text(email) gin_trgm_ops);
 CREATE UNIQUE INDEX users_email_key ON users USING btree (name_key(email));
 CREATE TRIGGER _050_normalize_names BEFORE INSERT OR UPDATE ON users FOR EACH ROW EXECUTE FUNCTION tg__normalize_names('email');
@@ -5339,6 +5382,7 @@ create table watched_changes (
   table_name text not null,
   row_id uuid not null,
   is_new boolean not null,
+  changed_in text not null default pg_current_xact_id()::text,
   constraint watched_changes_pkey PRIMARY KEY (id)
 );
 alter table watched_changes enable row level security, force row level security;
@@ -5442,6 +5486,8 @@ begin
   end if;
   if absence_balances.year not between 1900 and 2200 then
     perform fail('OF400', 'year must be 1900 to 2200', '{"path": ["year"]}');
+  elsif v_user_id <> current_user_id() and not is_user(v_user_id) then
+    perform fail('OF404', 'There is no user with this id', '{"path": ["userId"]}');
   end if;
   return query
   select t.type,
@@ -5463,6 +5509,19 @@ comment on function absence_balances(integer,uuid) is '@guard login
 @argument year The calendar year.
 @argument user_id The user whose balances to read; the caller by default. Other users need `absences.read` or `absences.update`.
 The working days of a year on which a user is absent, by reason.';
+
+CREATE OR REPLACE FUNCTION absence_time_zone(user_id uuid)
+ RETURNS text
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+  select time_zone_of(absence_time_zone.user_id)
+$function$;
+grant execute on function absence_time_zone(uuid) to office_api;
+
+comment on function absence_time_zone(uuid) is '@behavior -*
+The time zone in which the days of the absences of a user begin and end.';
 
 CREATE OR REPLACE FUNCTION absence_to_change(id uuid, is_decision boolean)
  RETURNS absences
@@ -5963,6 +6022,16 @@ comment on function approve_absence(uuid,text) is '@guard login absences.update
 @action
 @argument note A note about the decision, for the person.
 Approves the requested absence of a colleague. All colleagues then see the period as away.';
+
+CREATE OR REPLACE FUNCTION are_tags(value text[])
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  select count(*) = count(distinct name_key(t)) and coalesce(bool_and(is_label(t, 1000)), true) from unnest(value) as t
+$function$;
+grant execute on function are_tags(text[]) to office_api;
+comment on function are_tags(text[]) is 'Whether all tags are visible words and none is repeated, ignoring case.';
 
 CREATE OR REPLACE FUNCTION as_decimal(value text, digits integer)
  RETURNS numeric
@@ -6621,7 +6690,8 @@ AS $function$
     null, a.note, a.updated_at
   from absences a
   where a.user_id = calendar_events.user_id and a.status in ('REQUESTED', 'APPROVED')
-    and a.ends_on > now() - interval '90 days' and a.starts_on < now() + interval '2 years'
+    and a.ends_on > (now() at time zone time_zone_of(calendar_events.user_id))::date - 90
+    and a.starts_on < (now() at time zone time_zone_of(calendar_events.user_id))::date + interval '2 years'
   union all
   select 'campaigns', c.id, c.scheduled_at, c.scheduled_at, null, null, c.title, null, c.note, c.updated_at
   from campaigns c
@@ -6650,14 +6720,14 @@ AS $function$
   select exists (
     select from away_periods w
     where w.user_id = campaign.author_user_id
-      and (campaign.scheduled_at at time zone office_time_zone())::date between w.starts_on and w.ends_on
+      and (campaign.scheduled_at at time zone absence_time_zone(campaign.author_user_id))::date between w.starts_on and w.ends_on
   )
   where is_login()
 $function$;
 grant execute on function campaigns_is_author_away(campaigns) to office_api;
 
 comment on function campaigns_is_author_away(campaigns) is '@computed
-Whether the author is away on the day of the campaign; null for scoped tokens, which cannot read absences.';
+Whether the author is away on the day of the campaign in the author''s time zone; null for scoped tokens, which cannot read absences.';
 
 CREATE OR REPLACE FUNCTION cancel_absence(id uuid)
  RETURNS absences
@@ -7792,6 +7862,9 @@ declare
 begin
   if v_absence.status <> 'REQUESTED' then
     perform fail('OF409', format('The absence is %s already', lower(v_absence.status::text)), '{"path": ["id"]}');
+  elsif char_length(trim_to_null(decide_absence.note)) > 5000 then
+    -- The constraint would name the column, which is no argument.
+    perform fail('OF400', 'note must be 5000 characters at most', '{"path": ["note"]}');
   end if;
   update absences a set
     status = decide_absence.status, decided_by_user_id = current_user_id(), decided_at = now(),
@@ -10049,6 +10122,8 @@ begin
   perform require_full_login();
   if free_resources."to" <= free_resources."from" then
     perform fail('OF400', 'to must be after from', '{"path": ["to"]}');
+  elsif free_resources.capacity < 1 then
+    perform fail('OF400', 'capacity must be 1 at least', '{"path": ["capacity"]}');
   end if;
   return query
   select r.* from resources r
@@ -10132,12 +10207,11 @@ begin
   get diagnostics v_handed.bookings = row_count;
   update export_templates t set owner_user_id = hand_over.to_user_id where t.owner_user_id = hand_over.from_user_id;
   get diagnostics v_handed.templates = row_count;
-  if 50 < (select count(*) from search_watches w where w.user_id in (hand_over.from_user_id, hand_over.to_user_id)) then
-    perform fail('OF409', 'They would have more than 50 search watches: some must be deleted first', '{"path": ["toUserId"]}');
-  end if;
+  -- The limit of 50 watches is for new ones: a transfer adds none to the service.
   -- The watches lose their baseline, because they read with the permissions of the new owner.
   perform drop_watch_notices(w.id) from search_watches w where w.user_id = hand_over.from_user_id;
-  update search_watches w set user_id = hand_over.to_user_id, is_ready = false, ready_after = null
+  update search_watches w set user_id = hand_over.to_user_id, is_ready = false, ready_after = null, is_settled = false,
+    baseline_ids = null, baseline_snapshot = null
   where w.user_id = hand_over.from_user_id;
   get diagnostics v_handed.watches = row_count;
   return v_handed;
@@ -10148,7 +10222,7 @@ grant execute on function hand_over(uuid,uuid) to office_api;
 comment on function hand_over(uuid,uuid) is '@guard login users.update
 @argument from_user_id The user who leaves.
 @argument to_user_id The active user who takes over.
-Transfers the open campaigns, future bookings, export templates and search watches of one user to another, for example before a deactivation.';
+Transfers the open campaigns, future bookings, export templates and search watches of one user to another, for example before a deactivation. Watches are transferred also when the new owner then has more than 50.';
 
 CREATE OR REPLACE FUNCTION has_any_permission(VARIADIC keys text[])
  RETURNS boolean
@@ -10713,6 +10787,20 @@ $function$;
 grant execute on function is_time_zone(text) to office_api;
 comment on function is_time_zone(text) is 'Whether a text is the name of a time zone, such as Europe/Copenhagen.';
 
+CREATE OR REPLACE FUNCTION is_user(id uuid)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+  select exists (select from users u where u.id = is_user.id) and is_login()
+    and has_any_permission('absences.read', 'absences.update')
+$function$;
+grant execute on function is_user(uuid) to office_api;
+
+comment on function is_user(uuid) is '@behavior -*
+Whether this id is one of a user, for callers who see the absences of everybody; false for others.';
+
 CREATE OR REPLACE FUNCTION is_watched(table_name text)
  RETURNS boolean
  LANGUAGE sql
@@ -11083,6 +11171,27 @@ AS $function$
   where s.user_id = live_sessions.user_id
     and s.ended_at is null and s.expires_at > now() and s.idle_expires_at > now() and u.is_active
   order by s.created_at desc, s.id desc
+$function$;
+
+CREATE OR REPLACE FUNCTION load_watch_baselines()
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  v_ids uuid[];
+begin
+  -- After a restore to another cluster the snapshot means other transactions.
+  update search_watches w set baseline_snapshot = null
+  where pg_snapshot_xmax(w.baseline_snapshot::pg_snapshot) > pg_snapshot_xmax(pg_current_snapshot());
+  v_ids := array(
+    select w.id from search_watches w join users u on u.id = w.user_id
+    where w.baseline_ids is not null and not w.is_paused and u.is_active for no key update of w
+  );
+  delete from search_watch_rows o where o.watch_id = any (v_ids);
+  insert into search_watch_rows (watch_id, row_id)
+  select w.id, i from search_watches w, unnest(w.baseline_ids) as i where w.id = any (v_ids);
+  update search_watches w set is_ready = true, baseline_ids = null where w.id = any (v_ids);
+end;
 $function$;
 
 CREATE OR REPLACE FUNCTION local_range(starts timestamp without time zone, duration interval, time_zone text)
@@ -11525,14 +11634,14 @@ declare
   v_is_marked boolean;
 begin
   if next_watched_changes.is_first then
-    update search_watches w set is_ready = false, ready_after = null
+    update search_watches w set is_ready = false, ready_after = null, is_settled = false, baseline_ids = null, baseline_snapshot = null
     from users u
-    where u.id = w.user_id and w.is_ready and (w.is_paused or not u.is_active);
+    where u.id = w.user_id and (w.is_ready or w.baseline_ids is not null) and (w.is_paused or not u.is_active);
     -- A call of `is_watched` would be one statement for each row.
     delete from watched_changes c where not exists (select from search_watches w where w.table_name = c.table_name);
   end if;
   update search_watches w set ready_after = case when w.ready_after = '0' then pg_current_xact_id()::text else '0' end
-  where not w.is_ready and not w.is_paused
+  where not (w.is_ready and w.is_settled) and not w.is_paused
     and (w.ready_after is null or w.ready_after = '0' or w.ready_after::xid8 > pg_snapshot_xmax(pg_current_snapshot()));
   v_is_marked := found;
   select jsonb_agg(to_jsonb(c) order by c.id), array_agg(distinct c.table_name), count(*) into v_changes, v_changed, v_count
@@ -11543,30 +11652,29 @@ begin
       select w.table_name, w.row_id from watched_changes w order by w.id limit next_watched_changes.row_limit
     ) as f
   );
+  perform load_watch_baselines();
   return jsonb_build_object(
     'changes', coalesce(v_changes, '[]'),
     'isMarked', v_is_marked,
     'hasMore', v_count >= next_watched_changes.row_limit
       and v_count < (select count(*) from (select from watched_changes limit v_count + 1) as c),
     'watches', (
-      select coalesce(jsonb_agg(watch_to_run(w) order by w.user_id, w.table_name, w.id), '[]')
-      from (
-        select w.* from search_watches w join users u on u.id = w.user_id
-        where u.is_active and not w.is_paused and w.is_ready and w.table_name = any (v_changed)
-        union all
-        (
-          select w.* from search_watches w join users u on u.id = w.user_id
-          where u.is_active and not w.is_paused and not w.is_ready
-            and w.ready_after <> '0' and w.ready_after::xid8 < pg_snapshot_xmin(pg_current_snapshot())
-          order by w.id limit 50
-        )
-      ) as w
+      with whole as materialized (
+        select w.id from search_watches w join users u on u.id = w.user_id
+        where u.is_active and not w.is_paused and not (w.is_ready and w.is_settled)
+          and w.ready_after <> '0' and w.ready_after::xid8 < pg_snapshot_xmin(pg_current_snapshot())
+        order by w.id limit 50
+      )
+      select coalesce(jsonb_agg(watch_to_run(w) || jsonb_build_object('isWhole', h.id is not null)
+        order by w.user_id, w.table_name, w.id), '[]')
+      from search_watches w join users u on u.id = w.user_id left join whole h on h.id = w.id
+      where h.id is not null or u.is_active and not w.is_paused and w.is_ready and w.table_name = any (v_changed)
     )
   );
 end;
 $function$;
 grant execute on function next_watched_changes(integer,boolean) to office_worker;
-comment on function next_watched_changes(integer,boolean) is 'The next changed rows and the watches to evaluate, 50 of them without a baseline at most.';
+comment on function next_watched_changes(integer,boolean) is 'The next changed rows and the watches to evaluate, 50 of them for all rows at most.';
 
 CREATE OR REPLACE FUNCTION nightly_moment(day date, time_zone text)
  RETURNS timestamp with time zone
@@ -12883,6 +12991,8 @@ declare
   v_changed jsonb;
   v_current jsonb;
   v_ids uuid[];
+  v_whole_ids uuid[];
+  v_has_snapshots boolean;
   v_count integer;
 begin
   -- A concurrent job may have recorded these changes and removed them.
@@ -12894,7 +13004,7 @@ begin
     return 0;
   end if;
 
-  update search_watches w set is_paused = true, is_ready = false, problem = left(r ->> 'problem', 1000)
+  update search_watches w set is_paused = true, is_ready = false, is_settled = false, baseline_snapshot = null, problem = left(r ->> 'problem', 1000)
   from jsonb_array_elements(results) as r
   where w.id = (r ->> 'id')::uuid and r ? 'problem' and watch_version(w) = r ->> 'version';
   -- The baseline of an earlier search, or of the time before a pause.
@@ -12902,17 +13012,23 @@ begin
   using search_watches w, jsonb_array_elements(results) as r
   where w.id = (r ->> 'id')::uuid and o.watch_id = w.id and not w.is_ready;
 
-  select coalesce(jsonb_object_agg(c.table_name || '.' || c.row_id, jsonb_build_object('isNew', c.is_new, 'place', c.place)), '{}'),
+  v_has_snapshots := exists (
+    select from jsonb_array_elements(results) as r join search_watches w on w.id = (r ->> 'id')::uuid where w.baseline_snapshot is not null
+  );
+  select coalesce(jsonb_object_agg(c.table_name || '.' || c.row_id,
+      jsonb_build_object('isNew', c.is_new, 'place', c.place, 'parts', c.parts)), '{}'),
     array_agg(distinct c.row_id)
   into v_changed, v_ids
   from (
-    select c.table_name, c.row_id, bool_or(c.is_new) as is_new, min(c.id) as place
+    select c.table_name, c.row_id, bool_or(c.is_new) as is_new, min(c.id) as place,
+      case when v_has_snapshots then jsonb_agg(jsonb_build_array(c.changed_in, c.is_new)) end as parts
     from jsonb_populate_recordset(null::watched_changes, changes) as c group by 1, 2
   ) as c;
   -- Skips watches that changed since `next_watched_changes`.
-  select coalesce(jsonb_object_agg(c.id, to_jsonb(c)), '{}') into v_current
+  select coalesce(jsonb_object_agg(c.id, to_jsonb(c)), '{}'), array_agg(c.id) filter (where c.is_whole and c.is_ready)
+  into v_current, v_whole_ids
   from (
-    select w.id, w.is_ready, w.events, w.table_name, w.user_id || '.' || w.table_name as seen_key
+    select w.id, w.is_ready, (r ->> 'isWhole')::boolean as is_whole, w.baseline_snapshot, w.events, w.table_name, w.user_id || '.' || w.table_name as seen_key
     from jsonb_array_elements(results) as r join search_watches w on w.id = (r ->> 'id')::uuid
     where not r ? 'problem' and not w.is_paused and w.is_ready = (r ->> 'isReady')::boolean
       and watch_version(w) = r ->> 'version'
@@ -12929,11 +13045,13 @@ begin
     on conflict do nothing
   ),
   made_ready as (
-    update search_watches w set is_ready = true
-    from jsonb_each(v_current) as c where w.id = c.key::uuid and not (c.value ->> 'is_ready')::boolean
+    update search_watches w set is_ready = true, is_settled = true, baseline_snapshot = null
+    from jsonb_each(v_current) as c where w.id = c.key::uuid and (c.value ->> 'is_whole')::boolean
   ),
   known as materialized (
     select o.watch_id, o.row_id from search_watch_rows o where o.row_id = any (v_ids)
+    union
+    select o.watch_id, o.row_id from search_watch_rows o where o.watch_id = any (v_whole_ids)
   ),
   compared as materialized (
     select p.*, w.watch, h.change ->> 'place' as place, h.change -> 'isNew' = 'true' as is_new,
@@ -12943,8 +13061,24 @@ begin
       from (select m.* from matching m where m.is_ready) as m full join known k using (watch_id, row_id)
     ) as p,
       lateral (select v_current -> p.watch_id::text) as w(watch),
-      lateral (select v_changed -> ((w.watch ->> 'table_name') || '.' || p.row_id)) as h(change)
-    where (w.watch ->> 'is_ready')::boolean and h.change is not null
+      lateral (select v_changed -> ((w.watch ->> 'table_name') || '.' || p.row_id)) as b(change),
+      -- Changes that the baseline holds are skipped.
+      lateral (
+        select case when w.watch ->> 'baseline_snapshot' is null then b.change else (
+          select b.change || jsonb_build_object('isNew', bool_or((e ->> 1)::boolean))
+          from jsonb_array_elements(b.change -> 'parts') as e
+          where not pg_visible_in_snapshot((e ->> 0)::xid8, (w.watch ->> 'baseline_snapshot')::pg_snapshot)
+          having count(*) > 0
+        ) end
+      ) as h(change)
+    where (w.watch ->> 'is_ready')::boolean and (
+      h.change is not null
+      -- Of a transaction that ran while the watch was saved, and is over. Changes since the evaluation are in the queue.
+      or (w.watch ->> 'is_whole')::boolean and p.matches <> p.matched and not exists (
+        select from watched_changes c
+        where c.table_name = w.watch ->> 'table_name' and c.row_id = p.row_id and v_changed -> (c.table_name || '.' || c.row_id) is null
+      )
+    )
   ),
   added as (
     insert into search_watch_rows (watch_id, row_id) select p.watch_id, p.row_id from compared p where p.matches and not p.matched
@@ -12957,9 +13091,10 @@ begin
     select p.watch_id, e.event::search_watch_event, p.row_id, left(coalesce(p.name, p.seen_name, p.row_id::text), 200)
     from compared p, lateral (
       select case
-        when p.matches and not p.matched and p.is_new and p.watch -> 'events' ? 'CREATED' then 'CREATED'
+        -- Without a queued change it is not known whether the row is new.
+        when p.matches and not p.matched and coalesce(p.is_new, not p.watch -> 'events' ? 'MATCHES') and p.watch -> 'events' ? 'CREATED' then 'CREATED'
         when p.matches and not p.matched then 'MATCHES'
-        when p.matches then 'CHANGED'
+        when p.matches and p.is_new is not null then 'CHANGED'
         -- Invisible and deleted rows cause no event.
         when p.seen_name is not null then 'LEAVES'
       end as event
@@ -13463,10 +13598,16 @@ CREATE OR REPLACE FUNCTION require_watch_limit()
  RETURNS void
  LANGUAGE plpgsql
 AS $function$
+declare
+  v_count bigint;
 begin
   perform from users u where u.id = current_user_id() for no key update;
-  if 50 <= (select count(*) from search_watches w where w.user_id = current_user_id()) then
+  select count(*) into v_count from search_watches w where w.user_id = current_user_id();
+  if v_count = 50 then
     perform fail('OF409', 'You have 50 search watches: delete one first');
+  elsif v_count > 50 then
+    -- After a handover.
+    perform fail('OF409', format('You have %s search watches: delete %s first, because new ones need to be among 50', v_count, v_count - 49));
   end if;
 end;
 $function$;
@@ -14083,7 +14224,7 @@ $function$;
 grant execute on function sample_orders(uuid[]) to office_api;
 comment on function sample_orders(uuid[]) is 'The orders of import issues. Without `orders.read`, all columns except the table''s `@summary` are null.';
 
-CREATE OR REPLACE FUNCTION save_search_watch(id uuid, input jsonb)
+CREATE OR REPLACE FUNCTION save_search_watch(id uuid, input jsonb, baseline_ids uuid[] DEFAULT NULL::uuid[], baseline_snapshot text DEFAULT NULL::text)
  RETURNS uuid
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -14092,15 +14233,23 @@ AS $function$
 declare
   v_watch search_watches;
   v_old search_watches;
+  v_is_restarted boolean;
+  v_baseline_ids uuid[];
+  v_baseline_snapshot text;
 begin
   perform require_full_login();
+  if cardinality(save_search_watch.baseline_ids) > 10000 then
+    perform fail('OF400', 'query matches more than 10000 rows: narrow it', '{"path": ["input", "query"]}');
+  end if;
   if save_search_watch.id is null then
     perform require_watch_limit();
     insert into search_watches (user_id, name, entity, query, table_name, statement, statement_values, seen_statement,
-      ids_at, events, delivery, channels, is_paused)
+      ids_at, events, delivery, channels, is_paused, baseline_ids, baseline_snapshot)
     select current_user_id(), coalesce(trim_to_null(n.name), ''), n.entity, n.query, n.table_name, n.statement, n.statement_values, n.seen_statement,
       n.ids_at,
-      coalesce(n.events, '{CREATED,MATCHES}'), coalesce(n.delivery, 'AT_ONCE'), coalesce(n.channels, '{INBOX}'), coalesce(n.is_paused, false)
+      array(select distinct unnest(coalesce(n.events, '{CREATED,MATCHES}')) order by 1), coalesce(n.delivery, 'AT_ONCE'),
+      array(select distinct unnest(coalesce(n.channels, '{INBOX}')) order by 1), coalesce(n.is_paused, false),
+      save_search_watch.baseline_ids, save_search_watch.baseline_snapshot
     from jsonb_populate_record(null::search_watches, save_search_watch.input) as n
     returning * into v_watch;
     perform queue_watches('saved');
@@ -14112,12 +14261,22 @@ begin
   end if;
   v_watch := jsonb_populate_record(v_old, given_values(save_search_watch.input, array(select jsonb_object_keys(save_search_watch.input)),
     array['name', 'query', 'events', 'delivery', 'channels', 'is_paused']));
+  v_is_restarted := v_watch.is_paused or v_watch.query <> v_old.query or v_old.is_paused
+    or v_old.baseline_ids is null and not v_old.is_ready;
+  if not v_watch.is_paused then
+    v_baseline_ids := save_search_watch.baseline_ids;
+    v_baseline_snapshot := save_search_watch.baseline_snapshot;
+  end if;
   update search_watches w set
     name = coalesce(trim_to_null(v_watch.name), ''), query = v_watch.query, table_name = v_watch.table_name, statement = v_watch.statement,
     statement_values = v_watch.statement_values, seen_statement = v_watch.seen_statement, ids_at = v_watch.ids_at,
-    events = v_watch.events, delivery = v_watch.delivery, channels = v_watch.channels, is_paused = v_watch.is_paused,
+    events = array(select distinct unnest(v_watch.events) order by 1), delivery = v_watch.delivery,
+    channels = array(select distinct unnest(v_watch.channels) order by 1), is_paused = v_watch.is_paused,
     problem = case when v_watch.query <> v_old.query or not v_watch.is_paused then null else v_old.problem end,
-    is_ready = w.is_ready and v_watch.query = v_old.query and not v_watch.is_paused, ready_after = null
+    is_ready = w.is_ready and not v_is_restarted, ready_after = case when v_is_restarted then null else w.ready_after end,
+    is_settled = w.is_settled and not v_is_restarted,
+    baseline_ids = case when v_is_restarted then v_baseline_ids else w.baseline_ids end,
+    baseline_snapshot = case when v_is_restarted then v_baseline_snapshot else w.baseline_snapshot end
   where w.id = v_old.id;
   if v_watch.is_paused or v_watch.query <> v_old.query then
     perform drop_watch_notices(v_old.id);
@@ -14126,8 +14285,8 @@ begin
   return v_old.id;
 end;
 $function$;
-grant execute on function save_search_watch(uuid,jsonb) to office_api;
-comment on function save_search_watch(uuid,jsonb) is 'Creates or changes a watch of the caller. The server compiles the search before the call.';
+grant execute on function save_search_watch(uuid,jsonb,uuid[],text) to office_api;
+comment on function save_search_watch(uuid,jsonb,uuid[],text) is 'Creates or changes a watch of the caller. The server compiles the search before the call.';
 
 CREATE OR REPLACE FUNCTION schedule_file_deletion(keys text[])
  RETURNS void
@@ -16834,6 +16993,9 @@ begin
   new.statement_values := '[]';
   new.seen_statement := '';
   new.ids_at := 0;
+  new.is_settled := false;
+  new.baseline_ids := null;
+  new.baseline_snapshot := null;
   new.is_paused := true;
   new.problem := 'Restored, and not evaluated until you resume it';
   return new;
@@ -17644,12 +17806,12 @@ CREATE OR REPLACE FUNCTION users_away_until(person users)
  STABLE
 AS $function$
   select max(w.ends_on) from away_periods w
-  where w.user_id = users_away_until.person.id and (now() at time zone office_time_zone())::date between w.starts_on and w.ends_on
+  where w.user_id = users_away_until.person.id and (now() at time zone absence_time_zone(users_away_until.person.id))::date between w.starts_on and w.ends_on
 $function$;
 grant execute on function users_away_until(users) to office_api;
 
 comment on function users_away_until(users) is '@computed
-The last day of the user''s current absence; null without an absence today.';
+The last day of the user''s current absence; null without an absence today, in the user''s time zone.';
 
 CREATE OR REPLACE FUNCTION users_colleagues(person users)
  RETURNS SETOF users

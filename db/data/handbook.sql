@@ -263,10 +263,11 @@ not have them.
 - A time needs `Z` or an offset such as `+02:00`. Years are 1 to 9999. A date or time without a zone in the database
   counts as UTC.
 
-**Relative dates.** `now` (the millisecond), `today`, `yesterday` and `tomorrow` (days in UTC), each with one `+` or
+**Relative dates.** `now` (the millisecond), `today`, `yesterday` and `tomorrow`, each with one `+` or
 `-`, a number of up to six digits and a unit: `s` seconds, `m` minutes, `h` hours, `d` days, `w` weeks, `M` months, `y`
 years. A day moved by days or longer units remains a whole day; moved by hours, minutes or seconds it is a millisecond.
-Where a month is too short, its last day is used.
+Where a month is too short, its last day is used. Days are in UTC; compared with a field that is a day without a time,
+such as `startsOn` of an absence, `today` is the day in the caller''s time zone, by default that of the office.
 
 **Lists.** Each condition may match a different element: `scores:(>80 <90)` also finds a list with 70 and 95, and
 `scores:[80 TO 90]` one with an element between. `*` requires an element; an empty list has none. Only `field:value` and
@@ -682,9 +683,11 @@ a handover (`handOver`) can add to them.
 
 - A watch reads with the current permissions of its owner, again at delivery. Invisible rows are neither shown nor
   counted. Deleted rows cause no event. Deliveries of lists whose reads are audited, such as users, are in the audit log.
-- Events are not recorded while a watch is paused (`isPaused`) or its owner is inactive. The first evaluation after the
-  watch was created, its `query` changed or its pause ended is the baseline: rows that match by then cause no event. It
-  runs within a second or two while a worker is free, and within a minute after the owner was activated.
+- The rows that match when a watch is created, its `query` changed or its pause ended are the baseline: they cause no
+  event. Each later change is compared with it, also before the first evaluation. A row that another transaction
+  writes during the save is reported when that transaction has ended, as `MATCHES` where the watch has this event.
+- Events are not recorded while a watch is paused (`isPaused`) or its owner is inactive. After the owner was activated,
+  or got the watch by a handover, the next evaluation is the baseline; it runs within a minute.
 - A change of a related row is detected when the search engine shows it in a field of the list
   (`@searchFrom`, or `@searchIndex` on a foreign key). For products these are all prices, and the name and color of the
   wine type; for campaigns the names of the product and the author. Otherwise a row is compared only when the row itself changes: a search of orders by the name of the customer
@@ -702,6 +705,11 @@ workers poll this table five times a second and queue the job `run_watches` when
 each minute as well, for daily and weekly deliveries. These jobs run one at a time. The job reads a batch of changes, runs the compiled search of each
 affected watch as its owner, and compares the matching rows with those of the last evaluation. One transaction records the
 events and removes the changes from the queue, so no event is lost or repeated when a worker dies.
+
+The statement that saves a watch runs the search and stores the ids of the matching rows as one value with its
+transaction snapshot. The next job writes these rows to `search_watch_rows` and skips the changes that the snapshot
+sees. A transaction that does not see the new watch does not queue its changes. Therefore a job evaluates all rows once
+more when the transactions have ended that ran during the save.
 
 `npm run bench -- watches` measures the cost: 1,000 watches slow down a write of 1,000 products by about 5 %, and their
 evaluation takes about 7 seconds.', 5),
@@ -723,8 +731,9 @@ login can read published pages. Drafts are visible to their author and to holder
 
 `documentationPageBySlug` also accepts an earlier address; the `slug` of the result is the current one.
 `searchDocumentation` searches title, tags and body with Danish and English word forms, best match first. It accepts
-`"a phrase"`, `-word` for pages without the word, and `or`. `excerpt` is the text around the words. Words in the `query` of the list search titles only. Published
-pages are also in the search engine, as the collection `documentation`.
+`"a phrase"`, `-word` for pages without the word, and `or`. `excerpt` is the text around the words. Words in the `query`
+of the list `documentationPages` search titles and bodies for the letters themselves, without word forms. Published pages
+are also in the search engine, as the collection `documentation`.
 
 The pages about the product are read-only.
 
