@@ -1,5 +1,6 @@
-import type { PgClass } from "pg-introspection";
+import type { PgAttribute, PgClass } from "pg-introspection";
 import { withPgClientFromPgService } from "postgraphile/@dataplan/pg";
+import type { NumericDigits } from "../schema/columns.ts";
 
 declare global {
   namespace DataplanPg {
@@ -8,6 +9,8 @@ declare global {
       maxLength?: number;
       /** The constant default in PostgreSQL's text format. */
       defaultText?: string;
+      /** The total digits and the decimal places of a `numeric` column. */
+      digits?: NumericDigits;
     }
   }
 }
@@ -68,14 +71,24 @@ export const ColumnRulesPlugin: GraphileConfig.Plugin = {
       pgCodecs_attribute(_info, { pgAttribute, attribute }) {
         const pgClass = pgAttribute.getClass();
         const rules = pgClass && rulesOf.get(pgClass)?.get(pgAttribute.attname);
-        if (!rules) return;
-        const { maxLength, defaultText } = rules;
+        const { maxLength = null, defaultText = null } = rules ?? {};
+        const digits = digitsOf(pgAttribute);
         attribute.extensions = {
           ...attribute.extensions,
           ...(maxLength === null ? {} : { maxLength }),
           ...(defaultText === null ? {} : { defaultText }),
+          ...(digits === null ? {} : { digits }),
         };
       },
     },
   },
 };
+
+/** Decodes the type modifier of a `numeric` column; null for other types and for `numeric` without a precision. */
+function digitsOf(pgAttribute: PgAttribute): NumericDigits | null {
+  const modifier = (pgAttribute.atttypmod ?? -1) - 4;
+  if (pgAttribute.getType()?.typname !== "numeric" || modifier < 0) return null;
+  const scale = modifier & 0x7ff;
+  // A negative scale rounds before the decimal point.
+  return scale > 1000 ? null : { precision: modifier >> 16, scale };
+}

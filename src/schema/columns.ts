@@ -16,3 +16,9 @@ export function isHidden(column: Pick<Column, "extensions"> | undefined): boolea
   const { tags, canSelect } = column?.extensions ?? {};
   return tags?.internal !== undefined || tags?.secret !== undefined || canSelect === false;
 }
+
+/** The declaration `numeric(precision, scale)` of a column. */
+export interface NumericDigits {
+  precision: number;
+  scale: number;
+}

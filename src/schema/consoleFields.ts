@@ -16,7 +16,7 @@ import {
 } from "graphql";
 import type { PgResource } from "postgraphile/@dataplan/pg";
 import { type Guard, guardOf } from "../auth/guards.ts";
-import { isHidden } from "./columns.ts";
+import { type NumericDigits, innerCodec, isHidden } from "./columns.ts";
 import type { ConsoleField, ConsoleMutation, Verb } from "./consoleEntity.ts";
 import type { EntityField, FieldKind, FieldUse } from "./entityDescription.ts";
 import { type Named, referenceByName, referencesOf } from "./consoleReferences.ts";
@@ -93,6 +93,7 @@ export function fieldsOf(
         reference,
         isInputOnly: false,
         maxLength: attribute.extensions?.maxLength ?? null,
+        ...boundsOf(field.type, innerCodec(attribute.codec).name, attribute.extensions?.digits),
         defaultValue: defaultOf(field, attribute.extensions?.defaultText),
         onCreate,
         onUpdate,
@@ -119,6 +120,7 @@ export function fieldsOf(
         ...rowGuard(field),
         isInputOnly: false,
         maxLength: null,
+        ...boundsOf(field.type),
         defaultValue: null,
         onCreate: useOf(inputs.create[name]),
         onUpdate: useOf(inputs.update[name]),
@@ -144,6 +146,7 @@ export function fieldsOf(
         ...rowGuard(reference?.field == null ? undefined : shown[reference.field]),
         isInputOnly: true,
         maxLength: null,
+        ...boundsOf(input.type),
         defaultValue: null,
         onCreate: useOf(inputs.create[input.name]),
         onUpdate: useOf(inputs.update[input.name]),
@@ -190,6 +193,30 @@ function kindOf(type: GraphQLType): FieldKind {
   // For example the columns of an export template.
   if (isInputObjectType(named)) return "JSON";
   return scalarKinds[named.name] ?? "TEXT";
+}
+
+/** The bounds of the whole numbers by GraphQL type. */
+const integerBounds: Readonly<Record<string, readonly [string, string] | undefined>> = {
+  Int: ["-2147483648", "2147483647"],
+  BigInt: ["-9223372036854775808", "9223372036854775807"],
+};
+
+/** The numbers that the type of a field can hold. */
+function boundsOf(
+  type: GraphQLType,
+  codecName = "",
+  digits?: NumericDigits,
+): Pick<EntityField, "minimum" | "maximum" | "decimals"> {
+  if (digits) {
+    const whole = "9".repeat(digits.precision - digits.scale) || "0";
+    const maximum = digits.scale === 0 ? whole : `${whole}.${"9".repeat(digits.scale)}`;
+    return { minimum: `-${maximum}`, maximum, decimals: digits.scale };
+  }
+  const [minimum, maximum] =
+    codecName === "int2"
+      ? ["-32768", "32767"]
+      : (integerBounds[getNamedType(type).name] ?? [null, null]);
+  return { minimum, maximum, decimals: null };
 }
 
 /** Converts a column's constant default to its form in the API. */

@@ -387,6 +387,18 @@ export const consoleTypeDefs = gql`
     """
     maxLength: Int
     """
+    The smallest number that the field can hold, as text.
+    """
+    minimum: String
+    """
+    The largest number that the field can hold, as text.
+    """
+    maximum: String
+    """
+    The number of decimal places of a decimal number; null if it is not fixed.
+    """
+    decimals: Int
+    """
     The default value of a new row, as text; null without a default value or with a computed one.
     """
     defaultValue: String

@@ -62,6 +62,11 @@ export interface EntityField {
   onCreate: FieldUse;
   onUpdate: FieldUse;
   maxLength: number | null;
+  /** The bounds of a number as text, because they can exceed a JavaScript number; null without bounds. */
+  minimum: string | null;
+  maximum: string | null;
+  /** The number of decimal places of a `DECIMAL`; null if it is not fixed. */
+  decimals: number | null;
   /** The constant default as text; null if there is none or it is computed. */
   defaultValue: string | null;
   orderBy: string[];

@@ -47,7 +47,7 @@ const document = `query ($ifNot: String) { console(ifNot: $ifNot) {
     listField pagesField recordField defaultOrder hasHistory
     canCreate { field inputType takesVersion } canUpdate { field inputType takesVersion } canDelete { field takesVersion }
     missing { verb permission description }
-    fields { name title description kind widget unit isList isNullable isInputOnly onCreate onUpdate maxLength orderBy searchName place section
+    fields { name title description kind widget unit isList isNullable isInputOnly onCreate onUpdate maxLength minimum maximum decimals orderBy searchName place section
       values { value title tone } reference { entity field nameField detailField colorField } }
     relations { field title entity by } parents { entity field isConnection by }
     actions { field argument title description isHarmful onlyIf unless } } } }`;
@@ -59,6 +59,9 @@ interface Field {
   orderBy: string[];
   searchName: string | null;
   maxLength: number | null;
+  minimum: string | null;
+  maximum: string | null;
+  decimals: number | null;
   reference: { entity: string; field: string | null; nameField: string } | null;
 }
 
@@ -197,6 +200,25 @@ describe("the catalogue of the console", () => {
       kind: "REFERENCE",
       reference: { entity: "roles", field: "role", nameField: "name" },
     });
+  });
+
+  test("describes the bounds of numbers", async () => {
+    const { entities } = await catalogueFor(["products.read", "products.update"]);
+    const boundsOf = (entity: string, name: string) => {
+      const field = named(entities, entity)?.fields.find((found) => found.name === name);
+      return { minimum: field?.minimum, maximum: field?.maximum, decimals: field?.decimals };
+    };
+    expect(boundsOf("productPrices", "amount")).toEqual({
+      minimum: "-999999999999.99",
+      maximum: "999999999999.99",
+      decimals: 2,
+    });
+    expect(boundsOf("products", "bottleSizeMl")).toEqual({
+      minimum: "-2147483648",
+      maximum: "2147483647",
+      decimals: null,
+    });
+    expect(boundsOf("products", "name")).toEqual({ minimum: null, maximum: null, decimals: null });
   });
 
   test("includes mutations that are functions", async () => {

@@ -134,8 +134,8 @@ export const metadataDocument = `query Console($ifNot: String) {
       canDelete { field inputType takesVersion }
       missing { verb permission description }
       fields {
-        name title description kind widget unit isList isNullable isInputOnly onCreate onUpdate maxLength defaultValue
-        orderBy searchName place section
+        name title description kind widget unit isList isNullable isInputOnly onCreate onUpdate maxLength minimum maximum decimals
+        defaultValue orderBy searchName place section
         values { value title tone }
         reference { entity field keyField nameField detailField colorField }
       }

@@ -26,6 +26,9 @@ const field = (name: string, kind: EntityField["kind"], more: Partial<EntityFiel
   onCreate: "OPTIONAL" as const,
   onUpdate: "OPTIONAL" as const,
   maxLength: null,
+  minimum: null,
+  maximum: null,
+  decimals: null,
   defaultValue: null,
   orderBy: [],
   searchName: null,
@@ -51,6 +54,13 @@ const fields: [EntityField, unknown][] = [
   [field("years", "INTEGER", { isList: true }), [2015, 2016]],
 ];
 
+const int = field("vintage", "INTEGER", { minimum: "-2147483648", maximum: "2147483647" });
+const money = field("amount", "DECIMAL", {
+  minimum: "-999.99",
+  maximum: "999.99",
+  decimals: 2,
+});
+
 describe("form values", () => {
   test.each(fields)("of kind %j are unchanged after a round trip: %j", (one, value) => {
     expect(toInputValue(one, toFormValue(one, value))).toEqual(value);
@@ -72,9 +82,30 @@ describe("form values", () => {
     [field("score", "FLOAT"), "four", "A number"],
     [field("at", "TIME"), "yesterday", "date and a time"],
     [field("years", "INTEGER", { isList: true }), "2015\nx", "whole number"],
+    [int, "3000000000", "between -2,147,483,648 and 2,147,483,647"],
+    [int, "12.5", "whole number"],
+    [money, "123456", "between -999.99 and 999.99"],
+    [money, "12.505", "At most 2 decimal places"],
+    [field("date", "DATE"), "2026-02-30", "A date that exists"],
+    [field("dates", "DATE", { isList: true }), "2026-02-28\n2026-13-01", "A date that exists"],
+    [field("name", "TEXT", { maxLength: 3 }), "Barolo", "At most 3 characters; these are 6"],
+    [field("email", "TEXT", { widget: "email" }), "anna at example.com", "An e-mail address"],
   ])("that are invalid for their kind are rejected with a message: %j %j", (one, text, words) => {
     expect(() => toInputValue(one, text)).toThrow(ValueError);
     expect(() => toInputValue(one, text)).toThrow(words);
+  });
+
+  test.each([
+    [int, "2147483647", 2147483647],
+    [int, "-2147483648", -2147483648],
+    [money, "999.99", "999.99"],
+    [money, "0.500", "0.500"],
+    // Code points are counted, as in the database.
+    [field("name", "TEXT", { maxLength: 3 }), "🍷🍷🍷", "🍷🍷🍷"],
+    [field("email", "TEXT", { widget: "email" }), "anna@example.com", "anna@example.com"],
+    [field("date", "DATE"), "2028-02-29", "2028-02-29"],
+  ])("at the bounds of their field are sent: %j %j", (one, text, sent) => {
+    expect(toInputValue(one, text)).toBe(sent);
   });
 
   test("of a new row are the defaults of the table", () => {

@@ -1,7 +1,8 @@
 import type { EntityField } from "../../meta/entities.ts";
 import { textOf } from "../../meta/format.ts";
 import { type Row, listedRows } from "../../meta/rows.ts";
-import { withDecimalPoint } from "../../text/locale.ts";
+import { enRecord } from "../../text/enRecord.ts";
+import { formatDecimal, formatNumber, withDecimalPoint } from "../../text/locale.ts";
 
 /** The value in an editor: a boolean for switches, otherwise a text. An empty text means null. */
 export type FormValue = string | boolean;
@@ -67,29 +68,23 @@ export function toInputValue(field: EntityField, value: FormValue): unknown {
   if (text === "") return null;
   switch (field.kind) {
     case "INTEGER":
-      if (!/^\s*[-+]?\d+\s*$/.test(text)) throw new ValueError("A whole number, such as 12");
-      if (!Number.isSafeInteger(Number(text)))
-        throw new ValueError(
-          `A whole number between ${Number.MIN_SAFE_INTEGER} and ${Number.MAX_SAFE_INTEGER}`,
-        );
-      return Number(text);
+      return toInteger(field, text);
     case "FLOAT": {
       const number = withDecimalPoint(text);
       if (number.trim() === "" || !Number.isFinite(Number(number)))
-        throw new ValueError("A number, such as 12.5");
+        throw new ValueError(enRecord.number);
       return Number(number);
     }
-    case "DECIMAL": {
-      const decimal = withDecimalPoint(text).trim();
-      if (!/^[-+]?\d+(\.\d+)?$/.test(decimal))
-        throw new ValueError("A decimal number, such as 12.50");
-      return decimal;
-    }
+    case "DECIMAL":
+      return toDecimal(field, text);
     case "BOOLEAN":
       return text === "true";
+    case "DATE":
+      if (!isCalendarDate(text)) throw new ValueError(enRecord.date);
+      return text;
     case "TIME": {
       const time = new Date(text);
-      if (Number.isNaN(time.getTime())) throw new ValueError("A date and a time");
+      if (Number.isNaN(time.getTime())) throw new ValueError(enRecord.dateAndTime);
       return time.toISOString();
     }
     case "JSON":
@@ -97,12 +92,59 @@ export function toInputValue(field: EntityField, value: FormValue): unknown {
         return JSON.parse(text) as unknown;
       } catch (error) {
         throw new ValueError(
-          `This is not valid JSON: ${error instanceof Error ? error.message : String(error)}`,
+          enRecord.invalidJson(error instanceof Error ? error.message : String(error)),
         );
       }
     default:
+      checkText(field, text);
       return text;
   }
+}
+
+function toInteger({ minimum, maximum }: EntityField, text: string): number {
+  if (!/^\s*[-+]?\d+\s*$/.test(text)) throw new ValueError(enRecord.wholeNumber);
+  const value = BigInt(text.trim().replace(/^\+/, ""));
+  const [least, most] = [
+    BigInt(minimum ?? Number.MIN_SAFE_INTEGER),
+    BigInt(maximum ?? Number.MAX_SAFE_INTEGER),
+  ];
+  if (value < least || value > most || !Number.isSafeInteger(Number(value)))
+    // A JavaScript number holds fewer digits than a bigint of the database.
+    throw new ValueError(
+      enRecord.wholeNumberBetween(
+        formatNumber(Math.max(Number(least), Number.MIN_SAFE_INTEGER)),
+        formatNumber(Math.min(Number(most), Number.MAX_SAFE_INTEGER)),
+      ),
+    );
+  return Number(value);
+}
+
+function toDecimal({ minimum, maximum, decimals }: EntityField, text: string): string {
+  const decimal = withDecimalPoint(text).trim();
+  const [, whole, fraction = ""] = /^[-+]?(\d+)(?:\.(\d+))?$/.exec(decimal) ?? [];
+  if (whole === undefined) throw new ValueError(enRecord.decimal);
+  // Compares digits, because a JavaScript number would round them. Bounds of a decimal have all digits 9.
+  const wholeDigits = (number: string) => number.replace(/\..*$/, "").replace(/^-?0*/, "").length;
+  if (minimum !== null && maximum !== null && wholeDigits(whole) > wholeDigits(maximum))
+    throw new ValueError(enRecord.numberBetween(formatDecimal(minimum), formatDecimal(maximum)));
+  // The database would round further digits without a message.
+  if (decimals !== null && fraction.replace(/0+$/, "").length > decimals)
+    throw new ValueError(enRecord.decimals(decimals));
+  return decimal;
+}
+
+function isCalendarDate(text: string): boolean {
+  const date = new Date(`${text}T00:00:00Z`);
+  return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text);
+}
+
+function checkText({ maxLength, widget, kind }: EntityField, text: string): void {
+  if (kind !== "TEXT") return;
+  const { length } = [...text];
+  if (maxLength !== null && length > maxLength)
+    throw new ValueError(enRecord.tooLong(maxLength, length));
+  if (widget === "email" && !/^[^\s@]+@[^\s@]+$/.test(text.trim()))
+    throw new ValueError(enRecord.email);
 }
 
 /** The names of the fields whose values differ from `base`. */
