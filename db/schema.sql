@@ -8897,6 +8897,7 @@ $function$;
 grant execute on function enter_absence(uuid,absences) to office_api;
 
 comment on function enter_absence(uuid,absences) is '@guard login absences.update
+@action
 Creates an approved absence of another user.';
 
 CREATE OR REPLACE FUNCTION enter_with_api_token(token_hash bytea)
@@ -10220,6 +10221,7 @@ $function$;
 grant execute on function hand_over(uuid,uuid) to office_api;
 
 comment on function hand_over(uuid,uuid) is '@guard login users.update
+@action bad of users
 @argument from_user_id The user who leaves.
 @argument to_user_id The active user who takes over.
 Transfers the open campaigns, future bookings, export templates and search watches of one user to another, for example before a deactivation. Watches are transferred also when the new owner then has more than 50.';
@@ -11053,7 +11055,7 @@ AS $function$
     ('foreign-key', 'foreignSingleFieldName', '<name>', p.name, false, null),
     ('foreign-key', 'foreignConnectionFieldName', '<name>', p.name, false, null),
     ('function', 'guard', '<permission>', p.keys, false, null),
-    ('function', 'action', '[bad] [if <field>|unless <field>]', '^(bad)?(\s*\m(if|unless)\s+\w+)?$', false, null),
+    ('function', 'action', '[bad] [of <list>] [if <field>|unless <field>]', '^(bad)?(\s*\mof\s+\w+)?(\s*\m(if|unless)\s+\w+)?$', false, null),
     ('function', 'auditReads', '<EntityType>` or `@auditReads unless own', '^([A-Z]\w*|own|unless own)$', false, null),
     ('function', 'follows', 'own', '^own$', false, null),
     ('function', 'reads', '<table> ...', p.keys, false, null),
@@ -17641,6 +17643,7 @@ $function$;
 grant execute on function update_resource_booking_series(uuid,resource_bookings,text[]) to office_api;
 
 comment on function update_resource_booking_series(uuid,resource_bookings,text[]) is '@guard login
+@action if series_id
 Changes a booking and all later bookings of its series. All of them get the same resource, title, attendees and note, and are moved by the same amount of time in the office''s time zone. If one booking cannot be changed, none is.';
 
 CREATE OR REPLACE FUNCTION update_role(id uuid, input role_changes, given text[])

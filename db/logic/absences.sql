@@ -134,6 +134,7 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function enter_absence is '@guard login absences.update
+@action
 Creates an approved absence of another user.';
 
 -- The absence to change, locked; others' absences exist only for those who decide on them.

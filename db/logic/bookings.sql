@@ -215,6 +215,7 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function update_resource_booking_series is '@guard login
+@action if series_id
 Changes a booking and all later bookings of its series. All of them get the same resource, title, attendees and note, and are moved by the same amount of time in the office''s time zone. If one booking cannot be changed, none is.';
 
 create or replace function cancel_resource_booking_series(id uuid) returns resource_bookings as $$

@@ -73,6 +73,7 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function hand_over is '@guard login users.update
+@action bad of users
 @argument from_user_id The user who leaves.
 @argument to_user_id The active user who takes over.
 Transfers the open campaigns, future bookings, export templates and search watches of one user to another, for example before a deactivation. Watches are transferred also when the new owner then has more than 50.';

@@ -1,68 +1,139 @@
 import {
+  type GraphQLArgument,
   type GraphQLObjectType,
   type GraphQLSchema,
   getNamedType,
   getNullableType,
+  isInputObjectType,
   isLeafType,
+  isListType,
   isNonNullType,
-  isRequiredArgument,
 } from "graphql";
 import type { PgCodecWithAttributes, PgResource } from "postgraphile/@dataplan/pg";
 import { guardOf } from "../auth/guards.ts";
 import type { ConsoleAction } from "./consoleEntity.ts";
+import { fieldOfInput, useOf } from "./consoleFields.ts";
+import type { Named } from "./consoleReferences.ts";
+import type { ActionArgument, EntityField } from "./entityDescription.ts";
 import { titleOf } from "./labels.ts";
 
+/** An action before its arguments are described. */
+export type FoundAction = Omit<ConsoleAction, "arguments"> & {
+  args: readonly GraphQLArgument[];
+};
+
 /**
- * The mutations with the tag `@action`, by the type of the row that they change, in the order of their names.
- * @throws Error when a tagged function does not change one row
+ * The mutations with the tag `@action`, by the type of the rows in whose list they are offered, in the order of their
+ * names.
+ * @throws Error when a tagged function cannot be an action
  */
 export function actionsByType(
   build: GraphileBuild.Build,
   schema: GraphQLSchema,
-): Map<string, ConsoleAction[]> {
-  const found = new Map<string, ConsoleAction[]>();
+  listed: Named,
+): Map<string, FoundAction[]> {
+  const found = new Map<string, FoundAction[]>();
   const resources = Object.values(build.pgResources as Record<string, PgResource>);
   for (const resource of resources.toSorted((a, b) => a.name.localeCompare(b.name, "en"))) {
     const tag = resource.parameters && resource.extensions?.tags?.action;
     if (tag === undefined) continue;
-    const { typeName, action } = actionOf(build, schema, resource, String(tag));
+    const { typeName, action } = actionOf(build, schema, { resource, tag: String(tag), listed });
     found.set(typeName, [...(found.get(typeName) ?? []), action]);
   }
   return found;
 }
 
+interface TaggedFunction {
+  resource: PgResource;
+  tag: string;
+  listed: Named;
+}
+
 function actionOf(
   build: GraphileBuild.Build,
   schema: GraphQLSchema,
-  resource: PgResource,
-  tag: string,
-): { typeName: string; action: ConsoleAction } {
+  { resource, tag, listed }: TaggedFunction,
+): { typeName: string; action: FoundAction } {
   const refuse = (why: string) =>
     new Error(`The tag @action of the function ${resource.name}: ${why}`);
   const field = schema.getMutationType()?.getFields()[build.inflection.camelCase(resource.name)];
   if (!field) throw refuse("it is not a mutation; an action is `volatile` and has a `@guard`");
-  const { attributes } = resource.codec;
-  if (!attributes || !resource.isUnique)
-    throw refuse("an action returns the row that it changes, such as `returns suppliers`");
-  const [argument, ...others] = field.args;
-  const isOfRow = argument && getNamedType(argument.type).name === "ID";
-  if (!isOfRow || others.some(isRequiredArgument))
-    throw refuse("an action takes the id of the row, a uuid, and nothing else that is required");
-  const row = getNamedType(field.type) as GraphQLObjectType;
-  const condition = conditionOf(build, resource.codec as PgCodecWithAttributes, row, tag);
+  const codec = codecOf(resource, tag, listed);
+  if (codec === undefined)
+    throw refuse(
+      "an action returns rows of a list, such as `returns suppliers`, or names the list, such as `@action of suppliers`",
+    );
+  const typeName = build.inflection.tableType(codec);
+  const row = schema.getType(typeName) as GraphQLObjectType;
+  const rowArgument = field.args.find(
+    ({ name, type }) =>
+      getNamedType(type).name === "ID" &&
+      (name === "id" || name.toLowerCase().endsWith(`${typeName.toLowerCase()}id`)),
+  );
+  const condition = conditionOf(build, codec, row, tag);
   if (typeof condition === "string") throw refuse(condition);
+  if (!rowArgument && (condition.onlyIf ?? condition.unless) !== null)
+    throw refuse("`if` and `unless` need an argument with the id of the row");
+  const args = field.args.filter((argument) => argument !== rowArgument);
+  if (!rowArgument && args.length === 0)
+    throw refuse("an action takes the id of the row, a uuid, or arguments of its own");
   return {
-    typeName: getNamedType(field.type).name,
+    typeName,
     action: {
       field: field.name,
-      argument: argument.name,
+      argument: rowArgument?.name ?? null,
       title: titleOf(field.name),
       description: firstSentence(field.description ?? ""),
       isHarmful: /^bad\b/.test(tag),
       ...condition,
+      args,
       guard: guardOf(field as { extensions: object }),
     },
   };
+}
+
+/** The rows in whose list the action is offered: those named after `of` in the tag, otherwise those it returns. */
+function codecOf(
+  resource: PgResource,
+  tag: string,
+  listed: Named,
+): PgCodecWithAttributes | undefined {
+  const [, list] = /\bof\s+(\w+)/.exec(tag) ?? [];
+  if (list === undefined)
+    return resource.codec.attributes && (resource.codec as PgCodecWithAttributes);
+  return [...listed].find(([, { name }]) => name === list)?.[0].codec;
+}
+
+/**
+ * Describes the arguments of an action for its form. An argument, or a field of an input object, with the name of a
+ * field of the row is edited like that field.
+ */
+export function describeArguments(
+  build: GraphileBuild.Build,
+  args: readonly GraphQLArgument[],
+  fields: readonly EntityField[],
+  listed: Named,
+): ActionArgument[] {
+  return args.map((argument) => {
+    const named = getNamedType(argument.type);
+    const isObject = isInputObjectType(named) && !isListType(getNullableType(argument.type));
+    const inputs = isObject ? Object.values(named.getFields()) : [argument];
+    return {
+      name: argument.name,
+      type: String(argument.type),
+      isObject,
+      fields: inputs.map((input) => ({
+        ...(fields.find(({ name }) => name === input.name) ?? fieldOfInput(build, input, listed)),
+        description: firstSentence(input.description ?? "") || null,
+        isNullable: !isNonNullType(input.type),
+        isInputOnly: true,
+        // The function decides what an omitted argument means; the column's default does not count.
+        defaultValue: null,
+        onCreate: useOf(input),
+        onUpdate: "NO" as const,
+      })),
+    };
+  });
 }
 
 /** The fields named after `if` and `unless` in the tag; an error message when the row has no such field. */

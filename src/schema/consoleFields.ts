@@ -1,4 +1,5 @@
 import {
+  type GraphQLArgument,
   type GraphQLEnumType,
   type GraphQLField,
   type GraphQLInputField,
@@ -18,8 +19,13 @@ import type { PgResource } from "postgraphile/@dataplan/pg";
 import { type Guard, guardOf } from "../auth/guards.ts";
 import { type NumericDigits, innerCodec, isHidden } from "./columns.ts";
 import type { ConsoleField, ConsoleMutation, Verb } from "./consoleEntity.ts";
-import type { EntityField, FieldKind, FieldUse } from "./entityDescription.ts";
-import { type Named, referenceByName, referencesOf } from "./consoleReferences.ts";
+import type { EntityField, EntityReference, FieldKind, FieldUse } from "./entityDescription.ts";
+import {
+  type Named,
+  referenceByName,
+  referenceBySuffix,
+  referencesOf,
+} from "./consoleReferences.ts";
 import { type Table, type Tags, tagText, titleOf } from "./labels.ts";
 
 /** Kinds of the scalars; others are shown as text. */
@@ -137,25 +143,43 @@ export function fieldsOf(
     .map((input) => {
       const reference = referenceByName(build, type, input.name, listed);
       return {
-        ...typed(input, undefined),
-        ...(isInputObjectType(getNamedType(input.type)) ? { isList: false } : {}),
-        name: input.name,
-        title: titleOf(reference?.field ?? input.name),
-        kind: reference ? ("REFERENCE" as const) : kindOf(input.type),
-        reference,
+        ...describeInput(input, reference),
         ...rowGuard(reference?.field == null ? undefined : shown[reference.field]),
-        isInputOnly: true,
-        maxLength: null,
-        ...boundsOf(input.type),
-        defaultValue: null,
         onCreate: useOf(inputs.create[input.name]),
         onUpdate: useOf(inputs.update[input.name]),
-        orderBy: [],
-        searchName: null,
-        place: reference ? null : 0,
       };
     });
   return [...columns, ...computed, ...others];
+}
+
+/** A field of an input object, or an argument. */
+type Input = GraphQLInputField | GraphQLArgument;
+
+/** An input without a column. */
+function describeInput(input: Input, reference: EntityReference | null): EntityField {
+  return {
+    ...typed(input, undefined),
+    ...(isInputObjectType(getNamedType(input.type)) ? { isList: false } : {}),
+    name: input.name,
+    title: titleOf(reference?.field ?? (reference ? input.name.replace(/Id$/, "") : input.name)),
+    kind: reference ? ("REFERENCE" as const) : kindOf(input.type),
+    reference,
+    isInputOnly: true,
+    maxLength: null,
+    ...boundsOf(input.type),
+    defaultValue: null,
+    onCreate: "NO",
+    onUpdate: "NO",
+    orderBy: [],
+    searchName: null,
+    place: reference ? null : 0,
+  };
+}
+
+/** An argument of an action, or a field of its input object, which no field of the row describes. */
+export function fieldOfInput(build: GraphileBuild.Build, input: Input, listed: Named): EntityField {
+  const isList = isListType(getNullableType(input.type));
+  return describeInput(input, isList ? null : referenceBySuffix(build, input.name, listed));
 }
 
 /** The names of the computed fields of a table with the tags of their functions. */
@@ -174,7 +198,7 @@ function rowGuard(field: GraphQLField<unknown, unknown> | undefined): { guard?: 
 }
 
 /** The properties that follow from the type and the tags of a field. */
-function typed(field: GraphQLField<unknown, unknown> | GraphQLInputField, tags: Tags | undefined) {
+function typed(field: GraphQLField<unknown, unknown> | Input, tags: Tags | undefined) {
   const named = getNamedType(field.type);
   return {
     description: firstParagraph(field.description),
@@ -256,7 +280,7 @@ function placeInList(tags: Tags | undefined, column: string): number | null {
   return column === "created_at" ? 0 : null;
 }
 
-function useOf(input: GraphQLInputField | undefined): FieldUse {
+export function useOf(input: Input | undefined): FieldUse {
   if (!input) return "NO";
   return isNonNullType(input.type) && input.defaultValue === undefined ? "REQUIRED" : "OPTIONAL";
 }

@@ -8,7 +8,7 @@ import {
 } from "graphql";
 import type { PgResource } from "postgraphile/@dataplan/pg";
 import { guardOf } from "../auth/guards.ts";
-import { actionsByType } from "./consoleActions.ts";
+import { actionsByType, describeArguments } from "./consoleActions.ts";
 import type { ConsoleEntity, ConsoleMutation, Verb } from "./consoleEntity.ts";
 import { fieldsOf, orderValues } from "./consoleFields.ts";
 import { type Parent, parentsOf, relationsOf } from "./consoleReferences.ts";
@@ -24,7 +24,7 @@ export function buildConsoleMetadata(
   schema: GraphQLSchema,
 ): ConsoleEntity[] {
   const places = placesOf(build, schema);
-  const actions = actionsByType(build, schema);
+  const actions = actionsByType(build, schema, places.listed);
   const typeNames = new Set(
     [...places.all.keys()].map(({ codec }) => build.inflection.tableType(codec)),
   );
@@ -32,13 +32,20 @@ export function buildConsoleMetadata(
     if (!typeNames.has(typeName))
       throw new Error(`The tag @action of ${first?.field}: ${typeName} has no list`);
   return [...places.all]
-    .map(([table, place]) => ({
-      entity: {
-        ...entityOf(build, schema, { table, place, places }),
-        actions: actions.get(build.inflection.tableType(table.codec)) ?? [],
-      },
-      place: placeInNavigation(table.extensions?.tags),
-    }))
+    .map(([table, place]) => {
+      const entity = entityOf(build, schema, { table, place, places });
+      const found = actions.get(build.inflection.tableType(table.codec)) ?? [];
+      return {
+        entity: {
+          ...entity,
+          actions: found.map(({ args, ...action }) => ({
+            ...action,
+            arguments: describeArguments(build, args, entity.fields, places.listed),
+          })),
+        },
+        place: placeInNavigation(table.extensions?.tags),
+      };
+    })
     .toSorted((a, b) => a.place - b.place || a.entity.title.localeCompare(b.entity.title, "en"))
     .map(({ entity }) => entity);
 }

@@ -81,6 +81,29 @@ export function referenceByName(
   return null;
 }
 
+/** The reference of an argument that ends with a type's name and `Id`, such as `toUserId`; null without such a list. */
+export function referenceBySuffix(
+  build: GraphileBuild.Build,
+  name: string,
+  listed: Named,
+): EntityReference | null {
+  for (const [resource, { name: entity }] of listed) {
+    const typeName = build.inflection.tableType(resource.codec);
+    const { keyField, ...label } = labelFields(build, resource);
+    const isNamed = name.toLowerCase().endsWith(`${typeName.toLowerCase()}id`);
+    if (isNamed && keyField === "id")
+      return {
+        entity,
+        field: null,
+        keyField,
+        nameField: label.nameField,
+        detailField: label.detailField,
+        colorField: label.colorField,
+      };
+  }
+  return null;
+}
+
 /** The relations of a table in both directions, by name. */
 export function relations(
   build: GraphileBuild.Build,

@@ -161,7 +161,7 @@ export const consoleTypeDefs = gql`
     """
     parents: [EntityParent!]!
     """
-    Further mutations of a row that the caller may execute.
+    Further mutations of a row or of the list that the caller may execute.
     """
     actions: [EntityAction!]!
   }
@@ -189,7 +189,8 @@ export const consoleTypeDefs = gql`
   }
 
   """
-  A mutation of one row other than create, update and delete, such as \`activateUser\`.
+  A mutation other than create, update and delete: of one row, such as \`activateUser\`, or of the list, such as
+  \`enterAbsence\`.
   """
   type EntityAction {
     """
@@ -197,9 +198,9 @@ export const consoleTypeDefs = gql`
     """
     field: String!
     """
-    The argument for the id of the row.
+    The argument for the id of the row; null for a mutation of the list.
     """
-    argument: String!
+    argument: String
     """
     The label of a button.
     """
@@ -220,6 +221,32 @@ export const consoleTypeDefs = gql`
     The field that must be false for the action to be available.
     """
     unless: String
+    """
+    The other arguments, in the order of a form.
+    """
+    arguments: [ActionArgument!]!
+  }
+
+  """
+  An argument of an action.
+  """
+  type ActionArgument {
+    """
+    The name of the argument.
+    """
+    name: String!
+    """
+    The GraphQL type of the argument, such as \`String\` or \`EnterAbsenceInput!\`.
+    """
+    type: String!
+    """
+    Whether the argument is an object with \`fields\`. Otherwise \`fields\` describes the argument itself.
+    """
+    isObject: Boolean!
+    """
+    The fields to fill in. \`onCreate\` says whether a field is required.
+    """
+    fields: [EntityField!]!
   }
 
   """

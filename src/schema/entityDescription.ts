@@ -113,11 +113,11 @@ export interface EntityParent {
   by: string;
 }
 
-/** A mutation of one row other than create, update and delete, such as `activateUser`. */
+/** A mutation other than create, update and delete, of one row, such as `activateUser`, or of a list, such as `enterAbsence`. */
 export interface EntityAction {
   field: string;
-  /** The argument that takes the id of the row. */
-  argument: string;
+  /** The argument that takes the id of the row; null for an action that is not about an existing row. */
+  argument: string | null;
   title: string;
   description: string;
   /** Whether the user must confirm the action. */
@@ -126,4 +126,16 @@ export interface EntityAction {
   onlyIf: string | null;
   /** The field that must be false or empty for the action to be offered. */
   unless: string | null;
+  /** The other arguments, in the order of the form. */
+  arguments: ActionArgument[];
+}
+
+/** An argument of an action. */
+export interface ActionArgument {
+  name: string;
+  /** Its GraphQL type, such as `String` or `EnterAbsenceInput!`. */
+  type: string;
+  /** Whether the argument is an object of `fields`; otherwise `fields` describes the argument itself. */
+  isObject: boolean;
+  fields: EntityField[];
 }

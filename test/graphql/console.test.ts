@@ -50,7 +50,8 @@ const document = `query ($ifNot: String) { console(ifNot: $ifNot) {
     fields { name title description kind widget unit isList isNullable isInputOnly onCreate onUpdate maxLength minimum maximum decimals orderBy searchName place section
       values { value title tone } reference { entity field nameField detailField colorField } }
     relations { field title entity by } parents { entity field isConnection by }
-    actions { field argument title description isHarmful onlyIf unless } } } }`;
+    actions { field argument title description isHarmful onlyIf unless
+        arguments { name type isObject fields { name title kind onCreate reference { entity } } } } } } }`;
 
 interface Field {
   name: string;
@@ -76,7 +77,10 @@ interface Entity {
   fields: Field[];
   relations: { entity: string; by: string }[];
   parents: { entity: string; field: string; isConnection: boolean; by: string }[];
-  actions: { field: string }[];
+  actions: {
+    field: string;
+    arguments: { name: string; isObject: boolean; fields: { name: string }[] }[];
+  }[];
   canCreate: { field: string } | null;
   canUpdate: { field: string } | null;
   canDelete: { field: string } | null;
@@ -156,6 +160,7 @@ describe("the catalogue of the console", () => {
         isHarmful: false,
         onlyIf: null,
         unless: "isActive",
+        arguments: [],
       },
       {
         field: "anonymiseUser",
@@ -167,6 +172,7 @@ describe("the catalogue of the console", () => {
         isHarmful: true,
         onlyIf: null,
         unless: "isActive",
+        arguments: [],
       },
       {
         field: "deactivateUser",
@@ -177,10 +183,53 @@ describe("the catalogue of the console", () => {
         isHarmful: true,
         onlyIf: "isActive",
         unless: null,
+        arguments: [],
+      },
+      {
+        field: "handOver",
+        argument: "fromUserId",
+        title: "Hand over",
+        description: expect.stringMatching(/^Transfers the open campaigns, /),
+        isHarmful: true,
+        onlyIf: null,
+        unless: null,
+        arguments: [
+          {
+            name: "toUserId",
+            type: "ID!",
+            isObject: false,
+            fields: [
+              {
+                name: "toUserId",
+                title: "To user",
+                kind: "REFERENCE",
+                onCreate: "REQUIRED",
+                reference: { entity: "users" },
+              },
+            ],
+          },
+        ],
       },
     ]);
     const reader = await catalogueFor(["users.read"]);
     expect(named(reader.entities, "users")?.actions).toEqual([]);
+  });
+
+  test("offers a mutation without a row above the list, with its arguments", async () => {
+    const { entities } = await catalogueFor(["absences.update"]);
+    const enter = named(entities, "absences")?.actions.find(
+      ({ field }) => field === "enterAbsence",
+    );
+    expect(enter).toMatchObject({ argument: null });
+    expect(enter?.arguments.map(({ name, isObject }) => [name, isObject])).toEqual([
+      ["userId", false],
+      ["input", true],
+    ]);
+    const input = enter?.arguments[1]?.fields ?? [];
+    expect(input.find(({ name }) => name === "startsOn")).toMatchObject({
+      kind: "DATE",
+      onCreate: "REQUIRED",
+    });
   });
 
   test("leaves out ids of rows that no list shows, unless they can be written", async () => {

@@ -142,19 +142,25 @@ const refusals: Refused[] = [
     ],
   },
   {
-    what: "offers an action that takes more than the id of its row",
+    what: "offers an action without arguments",
     sql: sound,
-    logic: action("id uuid, reason text", "cellars", "@action"),
+    logic: action("", "cellars", "@action"),
     says: [
       "No API can be built from this schema",
-      "The tag @action of the function close_cellar: an action takes the id of the row, a uuid, and nothing else that is required",
+      "The tag @action of the function close_cellar: an action takes the id of the row, a uuid, or arguments of its own",
     ],
   },
   {
     what: "offers an action that returns no row",
     sql: sound,
     logic: action("id uuid", "boolean", "@action bad"),
-    says: ["The tag @action of the function close_cellar: an action returns the row"],
+    says: ["The tag @action of the function close_cellar: an action returns rows of a list"],
+  },
+  {
+    what: "offers an action in a list that does not exist",
+    sql: sound,
+    logic: action("id uuid", "boolean", "@action of cellarRows"),
+    says: ["or names the list, such as `@action of suppliers`"],
   },
   {
     what: "offers an action under a condition that no column is",

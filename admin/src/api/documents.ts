@@ -133,15 +133,19 @@ export const metadataDocument = `query Console($ifNot: String) {
       canUpdate { field inputType takesVersion }
       canDelete { field inputType takesVersion }
       missing { verb permission description }
-      fields {
-        name title description kind widget unit isList isNullable isInputOnly onCreate onUpdate maxLength minimum maximum decimals
-        defaultValue orderBy searchName place section
-        values { value title tone }
-        reference { entity field keyField nameField detailField colorField }
-      }
+      fields { ...field }
       relations { field title entity by }
       parents { entity field isConnection by }
-      actions { field argument title description isHarmful onlyIf unless }
+      actions {
+        field argument title description isHarmful onlyIf unless
+        arguments { name type isObject fields { ...field } }
+      }
     }
   }
+}
+fragment field on EntityField {
+  name title description kind widget unit isList isNullable isInputOnly onCreate onUpdate maxLength minimum maximum decimals
+  defaultValue orderBy searchName place section
+  values { value title tone }
+  reference { entity field keyField nameField detailField colorField }
 }`;

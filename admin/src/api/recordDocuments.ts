@@ -1,4 +1,4 @@
-import type { Entity, EntityAction, EntityParent } from "../meta/entities.ts";
+import type { ActionArgument, Entity, EntityAction, EntityParent } from "../meta/entities.ts";
 import { name, pagesOf, selections } from "./documents.ts";
 
 // GraphQL documents that only the page of a record needs: a separate script that is loaded after the first list.
@@ -42,8 +42,21 @@ export function deleteDocument(entity: Entity): string {
   return `mutation Delete($id: ID!${variable}) { done: ${name(mutation.field)}(id: $id${argument}) }`;
 }
 
-export function actionDocument({ field, argument }: EntityAction): string {
-  return `mutation Act($id: ID!) { row: ${name(field)}(${name(argument)}: $id) { __typename } }`;
+/** The document of an action with those of its arguments that have values; `$id` is the row. */
+export function actionDocument(
+  { field, argument }: EntityAction,
+  given: readonly ActionArgument[],
+): string {
+  const row = argument === null ? [] : [{ name: argument, variable: "id", type: "ID!" }];
+  const passed = [...row, ...given.map((one) => ({ ...one, variable: `arg_${one.name}` }))];
+  const variables = passed.map(({ variable, type }) => `$${name(variable)}: ${typeText(type)}`);
+  const args = passed.map((one) => `${name(one.name)}: $${name(one.variable)}`);
+  return `mutation Act(${variables.join(", ")}) { done: ${name(field)}(${args.join(", ")}) { __typename } }`;
+}
+
+function typeText(text: string): string {
+  if (!/^[[\]!\w]+$/.test(text)) throw new Error(`"${text}" is no GraphQL type`);
+  return text;
 }
 
 function mutationOf(entity: Entity, verb: "canCreate" | "canUpdate") {

@@ -1,6 +1,7 @@
 import type { EntityDescription, EntityField } from "../../../src/schema/entityDescription.ts";
 
 export type {
+  ActionArgument,
   EntityAction,
   EntityField,
   EntityParent,

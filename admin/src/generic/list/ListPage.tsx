@@ -30,6 +30,7 @@ import { ChildTableNotice, UnknownList } from "./UnknownList.tsx";
 import { QueryField, type QueryFieldHandle } from "./QueryField.tsx";
 import { useRows } from "./useRows.ts";
 
+const loadActionsMenu = async () => (await import("../record/ActionsMenu.tsx")).ActionsMenu;
 const loadExportMenu = async () => (await import("./ExportMenu.tsx")).ExportMenu;
 const loadRecordDrawers = async () => (await import("../record/RecordDrawer.tsx")).RecordDrawers;
 
@@ -79,6 +80,8 @@ function List({ entity }: { entity: Entity }): ReactNode {
   const mayExport =
     permissions.includes("exports.create") && entity.keyField !== null && (rows.total ?? 0) > 0;
   const ExportMenu = useLoaded(loadExportMenu, mayExport);
+  const hasActions = entity.actions.some(({ argument }) => argument === null);
+  const ActionsMenu = useLoaded(loadActionsMenu, hasActions);
   const RecordDrawers = useLoaded(loadRecordDrawers, search.open !== undefined);
   const hasRows = rows.total !== undefined;
   // Preloads the drawer, since users usually open a row next.
@@ -157,6 +160,9 @@ function List({ entity }: { entity: Entity }): ReactNode {
               order={order}
               isOneRow={rows.total === 1}
             />
+          )}
+          {hasActions && ActionsMenu && (
+            <ActionsMenu entity={entity} row={null} name={entity.title} />
           )}
           {entity.canCreate && (
             <Button className="button button-primary" onPress={create}>

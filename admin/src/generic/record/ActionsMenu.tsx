@@ -20,28 +20,38 @@ import { en } from "../../text/en.ts";
 import { Description } from "../../ui/Description.tsx";
 import { showToast } from "../../ui/Toasts.tsx";
 import { useKeys } from "../../ui/keys.ts";
+import { useLoaded } from "../../ui/useLoaded.ts";
+
+const loadActionDrawer = async () => (await import("./ActionDrawer.tsx")).ActionDrawer;
 
 interface ActionsMenuProps {
   entity: Entity;
-  row: Row;
-  /** The displayed name of the row. */
+  /** The row whose actions are offered; null for the actions of the list. */
+  row: Row | null;
+  /** The displayed name of the row, or of the list. */
   name: string;
 }
 
-/** The menu of the actions on a row that the caller may run, such as activating a user. */
+/** The menu of the actions that the caller may run on a row, such as activating a user, or on a list. */
 export function ActionsMenu({ entity, row, name }: ActionsMenuProps): ReactNode {
   const [isOpen, setOpen] = useState(false);
   const [asked, setAsked] = useState<EntityAction | null>(null);
   const mutation = useMutation({
     mutationFn: (action: EntityAction) =>
-      ask(actionDocument(action), { id: row.id }, { idempotencyKey: crypto.randomUUID() }),
+      ask(actionDocument(action, []), row === null ? {} : { id: row.id }, {
+        idempotencyKey: crypto.randomUUID(),
+      }),
     onSuccess: (_answer, { title }) => showToast(en.record.done(title, name)),
     onError: (error, { title }) =>
       showToast(`${en.record.notDone(title, name)}. ${error.message}`, { tone: "bad" }),
     // Also after an error, since its cause may be that the row has changed.
     onSettled: refetchRows,
   });
-  const offered = entity.actions.filter((action) => isOffered(entity, action, row));
+  const [filledIn, setFilledIn] = useState<EntityAction | null>(null);
+  const ActionDrawer = useLoaded(loadActionDrawer, filledIn !== null);
+  const offered = entity.actions.filter((action) =>
+    row === null ? action.argument === null : isOffered(entity, action, row),
+  );
   useKeys(
     useMemo(
       () => ({
@@ -55,7 +65,9 @@ export function ActionsMenu({ entity, row, name }: ActionsMenuProps): ReactNode 
     ),
   );
   const start = (action: EntityAction) => {
-    if (action.isHarmful) setAsked(action);
+    // The form of an action with arguments is also the question before a harmful one.
+    if (action.arguments.length > 0) setFilledIn(action);
+    else if (action.isHarmful) setAsked(action);
     else mutation.mutate(action);
   };
   return (
@@ -84,6 +96,15 @@ export function ActionsMenu({ entity, row, name }: ActionsMenuProps): ReactNode 
             </Menu>
           </Popover>
         </MenuTrigger>
+      )}
+      {filledIn && ActionDrawer && (
+        <ActionDrawer
+          entity={entity}
+          action={filledIn}
+          id={row?.id ?? null}
+          name={name}
+          onClose={() => setFilledIn(null)}
+        />
       )}
       <ModalOverlay
         className="overlay"
@@ -120,7 +141,8 @@ export function ActionsMenu({ entity, row, name }: ActionsMenuProps): ReactNode 
  * Whether the action applies to the row in its present state. A null boolean, or a field that the caller may not see,
  * does not hide the action; any other empty field counts as false.
  */
-function isOffered(entity: Entity, { onlyIf, unless }: EntityAction, row: Row): boolean {
+function isOffered(entity: Entity, { argument, onlyIf, unless }: EntityAction, row: Row): boolean {
+  if (argument === null) return false;
   const isSet = (name: string): boolean | null => {
     const value = row[name] ?? null;
     if (value !== null) return value !== false;

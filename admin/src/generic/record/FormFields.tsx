@@ -12,7 +12,7 @@ import type { FormValue } from "./values.ts";
 interface FormFieldsProps {
   entity: Entity;
   row: Row | null;
-  form: RecordForm;
+  form: Pick<RecordForm, "values" | "dirty" | "errors" | "set" | "revert" | "before">;
   onOpenReference?: (entity: string, id: string) => void;
   onNew: (wanted: NewRow) => void;
 }
@@ -70,7 +70,7 @@ export function FormFields({
   ));
 }
 
-function beforeText(field: EntityField, row: Row | null, form: RecordForm): string {
+function beforeText(field: EntityField, row: Row | null, form: FormFieldsProps["form"]): string {
   if (row && field.kind === "REFERENCE" && field.isList) return cellText(field, row);
   const referenced = row && referencedRow(field, row);
   return referenced ? referenced.name : showFormValue(field, form.before(field));

@@ -1,0 +1,171 @@
+import { useMutation } from "@tanstack/react-query";
+import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
+import { Button } from "react-aria-components";
+import { ask } from "../../api/ask.ts";
+import { ApiError, UnreachableError, isUnauthenticated } from "../../api/errors.ts";
+import { actionDocument } from "../../api/recordDocuments.ts";
+import { refetchRows } from "../../api/refetchRows.ts";
+import type { ActionArgument, Entity, EntityAction, EntityField } from "../../meta/entities.ts";
+import { en } from "../../text/en.ts";
+import { Description } from "../../ui/Description.tsx";
+import { Drawer, DrawerPage } from "../../ui/Drawer.tsx";
+import { showToast } from "../../ui/Toasts.tsx";
+import { useKeys } from "../../ui/keys.ts";
+import { FormFields } from "./FormFields.tsx";
+import { FormProblem } from "./FormProblem.tsx";
+import { useNewRow } from "./NewRow.tsx";
+import { focusField } from "./useRecordForm.ts";
+import { type FormValues, ValueError, toInputValue } from "./values.ts";
+
+interface ActionDrawerProps {
+  entity: Entity;
+  action: EntityAction;
+  /** The row that the action changes; null for an action of the list. */
+  id: string | null;
+  /** The displayed name of the row, or of the list. */
+  name: string;
+  onClose: () => void;
+}
+
+/** The form of an action that has arguments, such as a note for a declined absence. */
+export function ActionDrawer({ entity, action, id, name, onClose }: ActionDrawerProps): ReactNode {
+  const fields = action.arguments.flatMap((argument) => argument.fields);
+  const [values, setValues] = useState<FormValues>({});
+  const [errors, setErrors] = useState<Record<string, string>>({});
+  const { makeRow, newRowDrawer } = useNewRow(undefined);
+  // A request without a response may have succeeded; the same input is sent again with the same key.
+  const unanswered = useRef<{ body: string; key: string } | null>(null);
+
+  const showErrors = (byField: Record<string, string>) => {
+    setErrors(byField);
+    const first = fields.find((field) => byField[field.name] !== undefined);
+    if (first) focusField(first.name);
+  };
+
+  const mutation = useMutation({
+    mutationFn: async (variables: Record<string, unknown>) => {
+      const given = action.arguments.filter((argument) => `arg_${argument.name}` in variables);
+      const body = JSON.stringify(variables);
+      const key = unanswered.current?.body === body ? unanswered.current.key : crypto.randomUUID();
+      unanswered.current = { body, key };
+      try {
+        await ask(actionDocument(action, given), variables, { idempotencyKey: key });
+        unanswered.current = null;
+      } catch (error) {
+        if (!(error instanceof UnreachableError)) unanswered.current = null;
+        throw error;
+      }
+    },
+    onSuccess: () => {
+      showToast(en.record.done(action.title, name));
+      onClose();
+    },
+    onError: (error) => {
+      if (!(error instanceof ApiError)) return;
+      const byField: Record<string, string> = {};
+      for (const { path, message } of error.errors) {
+        const field = fields.find((one) => path.includes(one.name));
+        if (field) byField[field.name] ??= message;
+      }
+      showErrors(byField);
+    },
+    // Also after an error, since its cause may be that the row has changed.
+    onSettled: refetchRows,
+  });
+
+  const run = () => {
+    if (mutation.isPending) return;
+    const { variables, found } = variablesOf(action.arguments, values);
+    showErrors(found);
+    if (Object.keys(found).length > 0) return;
+    mutation.mutate(id === null ? variables : { id, ...variables });
+  };
+  useEffect(() => {
+    const [first] = fields;
+    if (first) focusField(first.name);
+    // Only when the form opens.
+  }, [action]);
+
+  const title = id === null ? action.title : `${action.title}: ${name}`;
+  const hasProblem =
+    mutation.error !== null &&
+    Object.keys(errors).length === 0 &&
+    !isUnauthenticated(mutation.error);
+  return (
+    <Drawer label={title} onClose={onClose}>
+      <DrawerPage
+        title={title}
+        onClose={onClose}
+        actions={
+          <Button
+            className={`button ${action.isHarmful ? "button-danger" : "button-primary"}`}
+            isDisabled={mutation.isPending}
+            onPress={run}
+          >
+            {action.title}
+          </Button>
+        }
+      >
+        <SaveKey onSave={run} />
+        <p className="hint">
+          <Description text={action.description} />
+        </p>
+        {hasProblem && <FormProblem message={mutation.error?.message ?? ""} />}
+        <FormFields
+          entity={{ ...entity, fields, missing: [] }}
+          row={null}
+          form={{
+            values,
+            errors,
+            dirty: [],
+            set: (field, value) => {
+              setValues((current) => ({ ...current, [field]: value }));
+              setErrors(({ [field]: _fixed, ...rest }) => rest);
+            },
+            revert: () => undefined,
+            before: () => undefined,
+          }}
+          onNew={makeRow}
+        />
+        {newRowDrawer}
+      </DrawerPage>
+    </Drawer>
+  );
+}
+
+/** The shortcut Ctrl S, registered inside the drawer, so that it works while the drawer is the topmost one. */
+function SaveKey({ onSave }: { onSave: () => void }): ReactNode {
+  useKeys(useMemo(() => ({ "Mod+s": () => onSave() }), [onSave]));
+  return null;
+}
+
+/** The variables of the action's document, without empty arguments; errors by field where a value is missing or wrong. */
+function variablesOf(
+  args: readonly ActionArgument[],
+  values: FormValues,
+): { variables: Record<string, unknown>; found: Record<string, string> } {
+  const found: Record<string, string> = {};
+  const inputOf = (fields: readonly EntityField[]) => {
+    const input: Record<string, unknown> = {};
+    for (const field of fields) {
+      const value = values[field.name] ?? "";
+      if (value === "") {
+        if (field.onCreate === "REQUIRED") found[field.name] = `${field.title} is needed`;
+        continue;
+      }
+      try {
+        input[field.name] = toInputValue(field, value);
+      } catch (error) {
+        if (!(error instanceof ValueError)) throw error;
+        found[field.name] = error.message;
+      }
+    }
+    return input;
+  };
+  const variables = args.flatMap(({ name, type, isObject, fields }) => {
+    const input = inputOf(fields);
+    const isGiven = Object.keys(input).length > 0 || type.endsWith("!");
+    return isGiven ? [[`arg_${name}`, isObject ? input : input[name]]] : [];
+  });
+  return { variables: Object.fromEntries(variables) as Record<string, unknown>, found };
+}

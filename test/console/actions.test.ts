@@ -1,0 +1,90 @@
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import type { Browser } from "playwright-core";
+import { launchBrowser } from "../helpers/console/browser.ts";
+import { withJourney } from "../helpers/console/journey.ts";
+import { type Service, startService } from "../helpers/service.ts";
+
+let browser: Browser;
+let service: Service;
+
+beforeAll(async () => {
+  [browser, service] = await Promise.all([launchBrowser(), startService()]);
+});
+afterAll(async () => {
+  await browser.close();
+  await service.stop();
+});
+
+async function absences(userId: string): Promise<unknown[]> {
+  const { rows } = await service.database.pool.query(
+    `select type::text, starts_on::text, ends_on::text, status::text, decision_note from absences
+     where user_id = $1 order by starts_on`,
+    [userId],
+  );
+  return rows;
+}
+
+describe("actions with arguments", () => {
+  test("above a list ask for what they need, and name what is missing at its field", async () => {
+    const office = await service.login(["absences.read", "absences.update", "users.read"]);
+    const carla = await service.login([], "carla@example.com");
+    await withJourney(
+      { browser, service },
+      { token: office.token },
+      async ({ page, open, show, expectAccessible }) => {
+        await open("/absences");
+        await page.getByRole("button", { name: "Actions" }).click();
+        await page.getByRole("menuitem", { name: "Enter absence" }).click();
+        const form = page.getByRole("dialog", { name: "Enter absence" });
+        // The first field has the focus.
+        await page.keyboard.type("carla");
+        await page.getByRole("option", { name: /carla/ }).click();
+        await form.getByRole("button", { name: "Enter absence" }).click();
+        await form.getByText("From is needed").waitFor();
+        await form.locator("[data-field=type] select").selectOption("Sick");
+        await form.locator("[data-field=startsOn] input").fill("2027-03-03");
+        await form.locator("[data-field=endsOn] input").fill("2027-03-01");
+        await page.keyboard.press("ControlOrMeta+s");
+        // The refusal of the service stands at the field that it names.
+        await form.getByText(/must not be before/).waitFor();
+        await show("action-form");
+        await expectAccessible("[role=dialog]");
+        await form.locator("[data-field=endsOn] input").fill("2027-03-05");
+        await page.keyboard.press("ControlOrMeta+s");
+        await page.getByText("Enter absence: Absences, done").waitFor({ timeout: 20_000 });
+        await form.waitFor({ state: "detached" });
+        expect(await absences(carla.userId)).toEqual([
+          {
+            type: "SICK",
+            starts_on: "2027-03-03",
+            ends_on: "2027-03-05",
+            status: "APPROVED",
+            decision_note: null,
+          },
+        ]);
+      },
+    );
+  });
+
+  test("of a row take optional arguments, such as the note of a decision", async () => {
+    const office = await service.login(["absences.read", "absences.update"]);
+    const dora = await service.login([], "dora@example.com");
+    const { rows } = await service.database.pool.query<{ id: string }>(
+      `insert into absences (user_id, type, starts_on, ends_on)
+       values ($1, 'VACATION', '2027-04-05', '2027-04-06') returning id`,
+      [dora.userId],
+    );
+    await withJourney({ browser, service }, { token: office.token }, async ({ page, open }) => {
+      await open(`/absences/${rows[0]?.id}`);
+      await page.getByRole("button", { name: "Actions" }).click();
+      await page.getByRole("menuitem", { name: "Decline absence" }).click();
+      const form = page.getByRole("dialog", { name: /^Decline absence/ });
+      await form.getByLabel("Note").fill("The fair is that week.");
+      await form.getByRole("button", { name: "Decline absence" }).click();
+      await page.getByText(/^Decline absence: .*, done/).waitFor();
+      expect(await absences(dora.userId)).toMatchObject([
+        { status: "DECLINED", decision_note: "The fair is that week." },
+      ]);
+    });
+  });
+});
