@@ -6027,6 +6027,7 @@ CREATE OR REPLACE FUNCTION are_tags(value text[])
  RETURNS boolean
  LANGUAGE sql
  IMMUTABLE PARALLEL SAFE
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
   select count(*) = count(distinct name_key(t)) and coalesce(bool_and(is_label(t, 1000)), true) from unnest(value) as t
 $function$;

@@ -419,7 +419,7 @@ comment on constraint calendar_feeds_name_check on calendar_feeds is
 -- lint: allow function-in-migration because a check constraint of the table calls it
 create function are_tags(value text[]) returns boolean as $$
   select count(*) = count(distinct name_key(t)) and coalesce(bool_and(is_label(t, 1000)), true) from unnest(value) as t
-$$ language sql immutable parallel safe;
+$$ language sql immutable parallel safe set search_path from current;
 comment on function are_tags is 'Whether all tags are visible words and none is repeated, ignoring case.';
 grant execute on function are_tags to office_api;
 
