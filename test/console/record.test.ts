@@ -312,7 +312,8 @@ describe("the actions of a row", () => {
         // By keyboard: the menu and its first action.
         await page.keyboard.press(".");
         await page.getByRole("menuitem", { name: "Deactivate user" }).waitFor();
-        expect(await page.getByRole("menuitem").count()).toBe(1);
+        await page.getByRole("menuitem", { name: "Hand over" }).waitFor();
+        expect(await page.getByRole("menuitem").count()).toBe(2);
         await show("record-actions");
         await page.keyboard.press("Enter");
         const question = page.getByRole("alertdialog", { name: "Deactivate user: Carla?" });
