@@ -13,7 +13,7 @@ import type { PgCodecWithAttributes, PgResource } from "postgraphile/@dataplan/p
 import { guardOf } from "../auth/guards.ts";
 import type { ConsoleAction } from "./consoleEntity.ts";
 import { fieldOfInput, useOf } from "./consoleFields.ts";
-import type { Named } from "./consoleReferences.ts";
+import { type Named, isIdOf } from "./consoleReferences.ts";
 import type { ActionArgument, EntityField } from "./entityDescription.ts";
 import { titleOf } from "./labels.ts";
 
@@ -67,8 +67,7 @@ function actionOf(
   const row = schema.getType(typeName) as GraphQLObjectType;
   const rowArgument = field.args.find(
     ({ name, type }) =>
-      getNamedType(type).name === "ID" &&
-      (name === "id" || name.toLowerCase().endsWith(`${typeName.toLowerCase()}id`)),
+      getNamedType(type).name === "ID" && (name === "id" || isIdOf(typeName, name)),
   );
   const condition = conditionOf(build, codec, row, tag);
   if (typeof condition === "string") throw refuse(condition);

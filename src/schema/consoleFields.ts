@@ -23,7 +23,7 @@ import type { EntityField, EntityReference, FieldKind, FieldUse } from "./entity
 import {
   type Named,
   referenceByName,
-  referenceBySuffix,
+  referenceOfArgument,
   referencesOf,
 } from "./consoleReferences.ts";
 import { type Table, type Tags, tagText, titleOf } from "./labels.ts";
@@ -179,7 +179,7 @@ function describeInput(input: Input, reference: EntityReference | null): EntityF
 /** An argument of an action, or a field of its input object, which no field of the row describes. */
 export function fieldOfInput(build: GraphileBuild.Build, input: Input, listed: Named): EntityField {
   const isList = isListType(getNullableType(input.type));
-  return describeInput(input, isList ? null : referenceBySuffix(build, input.name, listed));
+  return describeInput(input, isList ? null : referenceOfArgument(build, input.name, listed));
 }
 
 /** The names of the computed fields of a table with the tags of their functions. */

@@ -81,27 +81,32 @@ export function referenceByName(
   return null;
 }
 
-/** The reference of an argument that ends with a type's name and `Id`, such as `toUserId`; null without such a list. */
-export function referenceBySuffix(
+/** Whether an argument is named after a type and `Id`, such as `userId` or `toUserId` after `User`. */
+export function isIdOf(typeName: string, argumentName: string): boolean {
+  const name = `${typeName}Id`;
+  return (
+    argumentName.endsWith(name) || argumentName === name.charAt(0).toLowerCase() + name.slice(1)
+  );
+}
+
+/** The reference of an argument to the listed table that its name names; null without one. */
+export function referenceOfArgument(
   build: GraphileBuild.Build,
-  name: string,
+  argumentName: string,
   listed: Named,
 ): EntityReference | null {
-  for (const [resource, { name: entity }] of listed) {
-    const typeName = build.inflection.tableType(resource.codec);
-    const { keyField, ...label } = labelFields(build, resource);
-    const isNamed = name.toLowerCase().endsWith(`${typeName.toLowerCase()}id`);
-    if (isNamed && keyField === "id")
-      return {
-        entity,
-        field: null,
-        keyField,
-        nameField: label.nameField,
-        detailField: label.detailField,
-        colorField: label.colorField,
-      };
-  }
-  return null;
+  const [found] = [...listed]
+    .filter(([table]) => isIdOf(build.inflection.tableType(table.codec), argumentName))
+    // Of `OrderLine` and `Line`, the longer name is meant.
+    .toSorted(
+      ([a], [b]) =>
+        build.inflection.tableType(b.codec).length - build.inflection.tableType(a.codec).length,
+    );
+  if (!found) return null;
+  const [table, { name: entity }] = found;
+  const { keyField, nameField, detailField, colorField } = labelFields(build, table);
+  if (keyField !== "id") return null;
+  return { entity, field: null, keyField, nameField, detailField, colorField };
 }
 
 /** The relations of a table in both directions, by name. */
