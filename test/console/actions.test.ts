@@ -49,6 +49,12 @@ describe("actions with arguments", () => {
         await form.getByText(/must not be before/).waitFor();
         await show("action-form");
         await expectAccessible("[role=dialog]");
+        // Closing asks before what was filled in is lost.
+        await form.getByRole("button", { name: "Close" }).click();
+        const question = page.getByRole("alertdialog", { name: /without running it/ });
+        await show("action-form-close");
+        await question.getByRole("button", { name: "Stay" }).click();
+        await question.waitFor({ state: "detached" });
         await form.locator("[data-field=endsOn] input").fill("2027-03-05");
         await page.keyboard.press("ControlOrMeta+s");
         await page.getByText("Enter absence: Absences, done").waitFor({ timeout: 20_000 });

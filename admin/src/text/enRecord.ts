@@ -1,5 +1,6 @@
 /** The texts of records and their forms. Not in `en.ts`, because the script of the first list does not need them. */
 export const enRecord = {
+  needed: (title: string) => `${title} is needed`,
   wholeNumber: "A whole number, such as 12",
   wholeNumberBetween: (minimum: string, maximum: string) =>
     `A whole number between ${minimum} and ${maximum}`,
@@ -17,4 +18,6 @@ export const enRecord = {
   tooLong: (maximum: number, length: number) =>
     `At most ${maximum} characters; these are ${length}`,
   invalidJson: (reason: string) => `This is not valid JSON: ${reason}`,
+  discardTitle: (title: string) => `Close “${title}” without running it?`,
+  discardHint: "What you filled in is lost.",
 };

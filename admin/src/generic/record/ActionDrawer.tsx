@@ -1,12 +1,13 @@
 import { useMutation } from "@tanstack/react-query";
-import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
-import { Button } from "react-aria-components";
-import { ask } from "../../api/ask.ts";
-import { ApiError, UnreachableError, isUnauthenticated } from "../../api/errors.ts";
+import { type ReactNode, useEffect, useMemo, useState } from "react";
+import { Button, Dialog, Heading, Modal, ModalOverlay } from "react-aria-components";
+import { ApiError, isUnauthenticated } from "../../api/errors.ts";
 import { actionDocument } from "../../api/recordDocuments.ts";
+import { useAskOnce } from "../../api/useAskOnce.ts";
 import { refetchRows } from "../../api/refetchRows.ts";
 import type { ActionArgument, Entity, EntityAction, EntityField } from "../../meta/entities.ts";
 import { en } from "../../text/en.ts";
+import { enRecord } from "../../text/enRecord.ts";
 import { Description } from "../../ui/Description.tsx";
 import { Drawer, DrawerPage } from "../../ui/Drawer.tsx";
 import { showToast } from "../../ui/Toasts.tsx";
@@ -33,8 +34,8 @@ export function ActionDrawer({ entity, action, id, name, onClose }: ActionDrawer
   const [values, setValues] = useState<FormValues>({});
   const [errors, setErrors] = useState<Record<string, string>>({});
   const { makeRow, newRowDrawer } = useNewRow(undefined);
-  // A request without a response may have succeeded; the same input is sent again with the same key.
-  const unanswered = useRef<{ body: string; key: string } | null>(null);
+  const [isAsked, setAsked] = useState(false);
+  const askOnce = useAskOnce();
 
   const showErrors = (byField: Record<string, string>) => {
     setErrors(byField);
@@ -43,18 +44,9 @@ export function ActionDrawer({ entity, action, id, name, onClose }: ActionDrawer
   };
 
   const mutation = useMutation({
-    mutationFn: async (variables: Record<string, unknown>) => {
+    mutationFn: (variables: Record<string, unknown>) => {
       const given = action.arguments.filter((argument) => `arg_${argument.name}` in variables);
-      const body = JSON.stringify(variables);
-      const key = unanswered.current?.body === body ? unanswered.current.key : crypto.randomUUID();
-      unanswered.current = { body, key };
-      try {
-        await ask(actionDocument(action, given), variables, { idempotencyKey: key });
-        unanswered.current = null;
-      } catch (error) {
-        if (!(error instanceof UnreachableError)) unanswered.current = null;
-        throw error;
-      }
+      return askOnce(actionDocument(action, given), variables);
     },
     onSuccess: () => {
       showToast(en.record.done(action.title, name));
@@ -86,16 +78,21 @@ export function ActionDrawer({ entity, action, id, name, onClose }: ActionDrawer
     // Only when the form opens.
   }, [action]);
 
+  const close = () => {
+    if (Object.values(values).some((value) => value !== "")) setAsked(true);
+    else onClose();
+  };
+
   const title = id === null ? action.title : `${action.title}: ${name}`;
   const hasProblem =
     mutation.error !== null &&
     Object.keys(errors).length === 0 &&
     !isUnauthenticated(mutation.error);
   return (
-    <Drawer label={title} onClose={onClose}>
+    <Drawer label={title} onClose={close}>
       <DrawerPage
         title={title}
-        onClose={onClose}
+        onClose={close}
         actions={
           <Button
             className={`button ${action.isHarmful ? "button-danger" : "button-primary"}`}
@@ -129,6 +126,24 @@ export function ActionDrawer({ entity, action, id, name, onClose }: ActionDrawer
         />
         {newRowDrawer}
       </DrawerPage>
+      {isAsked && (
+        <ModalOverlay className="overlay" isOpen isDismissable onOpenChange={setAsked}>
+          <Modal className="dialog">
+            <Dialog role="alertdialog">
+              <Heading slot="title">{enRecord.discardTitle(action.title)}</Heading>
+              <p>{enRecord.discardHint}</p>
+              <div className="actions">
+                <Button className="button" autoFocus onPress={() => setAsked(false)}>
+                  {en.record.stay}
+                </Button>
+                <Button className="button button-danger" onPress={onClose}>
+                  {en.record.discard}
+                </Button>
+              </div>
+            </Dialog>
+          </Modal>
+        </ModalOverlay>
+      )}
     </Drawer>
   );
 }
@@ -150,7 +165,7 @@ function variablesOf(
     for (const field of fields) {
       const value = values[field.name] ?? "";
       if (value === "") {
-        if (field.onCreate === "REQUIRED") found[field.name] = `${field.title} is needed`;
+        if (field.onCreate === "REQUIRED") found[field.name] = enRecord.needed(field.title);
         continue;
       }
       try {

@@ -38,9 +38,13 @@ export function ActionsMenu({ entity, row, name }: ActionsMenuProps): ReactNode 
   const [asked, setAsked] = useState<EntityAction | null>(null);
   const mutation = useMutation({
     mutationFn: (action: EntityAction) =>
-      ask(actionDocument(action, []), row === null ? {} : { id: row.id }, {
-        idempotencyKey: crypto.randomUUID(),
-      }),
+      ask(
+        actionDocument(action, []),
+        { id: row?.id },
+        {
+          idempotencyKey: crypto.randomUUID(),
+        },
+      ),
     onSuccess: (_answer, { title }) => showToast(en.record.done(title, name)),
     onError: (error, { title }) =>
       showToast(`${en.record.notDone(title, name)}. ${error.message}`, { tone: "bad" }),

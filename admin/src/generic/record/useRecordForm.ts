@@ -1,14 +1,15 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { useRef, useState } from "react";
-import { ask } from "../../api/ask.ts";
+import { useState } from "react";
 import { createDocument, updateDocument } from "../../api/recordDocuments.ts";
-import { ApiError, UnreachableError, isUnauthenticated } from "../../api/errors.ts";
+import { ApiError, isUnauthenticated } from "../../api/errors.ts";
 import { addReferencedRows } from "../../api/referencedRows.ts";
 import { fetchRecord } from "../../api/record.ts";
+import { useAskOnce } from "../../api/useAskOnce.ts";
 import { type Entity, type EntityField, fieldOf } from "../../meta/entities.ts";
 import { useEntities } from "../../meta/EntitiesContext.ts";
 import type { Row } from "../../meta/rows.ts";
 import { en } from "../../text/en.ts";
+import { enRecord } from "../../text/enRecord.ts";
 import { showSecret } from "../../ui/SecretDialog.tsx";
 import { showToast } from "../../ui/Toasts.tsx";
 import type { ConflictState } from "../conflict/ConflictDialog.tsx";
@@ -79,8 +80,7 @@ export function useRecordForm({ entity, row, initial, onSaved }: FormOptions): R
   const [problem, setProblem] = useState<Error | null>(null);
   const [conflict, setConflict] = useState<OpenConflict | null>(null);
   const dirty = dirtyNames(fields, base.values, values);
-  // A request without a response may have succeeded. Its idempotency key is reused if the same input is sent again.
-  const unanswered = useRef<{ body: string; key: string } | null>(null);
+  const askOnce = useAskOnce();
 
   // After a refetch, fields without edits take the new values.
   if (row !== null && row !== base.row && conflict === null) {
@@ -124,19 +124,10 @@ export function useRecordForm({ entity, row, initial, onSaved }: FormOptions): R
             updateDocument(entity),
             { id: from.row.id, input, ifVersion: from.row.rowVersion ?? null },
           ];
-    const body = JSON.stringify(variables);
-    const key = unanswered.current?.body === body ? unanswered.current.key : crypto.randomUUID();
-    unanswered.current = { body, key };
-    try {
-      const { row: saved } = await ask<{ row: Row }>(query, variables, { idempotencyKey: key });
-      unanswered.current = null;
-      // The row is saved, so a failed look-up of names is ignored.
-      await addReferencedRows(entities, entity.fields, [saved]).catch(() => undefined);
-      return withoutSecret(entity, saved);
-    } catch (error) {
-      if (!(error instanceof UnreachableError)) unanswered.current = null;
-      throw error;
-    }
+    const { row: saved } = await askOnce<{ row: Row }>(query, variables);
+    // The row is saved, so a failed look-up of names is ignored.
+    await addReferencedRows(entities, entity.fields, [saved]).catch(() => undefined);
+    return withoutSecret(entity, saved);
   };
 
   const mutation = useMutation({
@@ -259,7 +250,7 @@ export function useRecordForm({ entity, row, initial, onSaved }: FormOptions): R
       );
       if (missing.length > 0)
         return showErrors(
-          Object.fromEntries(missing.map(({ name, title }) => [name, `${title} is needed`])),
+          Object.fromEntries(missing.map(({ name, title }) => [name, enRecord.needed(title)])),
         );
       mutation.mutate({ from: base, edited: values });
     },

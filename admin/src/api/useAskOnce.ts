@@ -1,0 +1,24 @@
+import { useRef } from "react";
+import { ask } from "./ask.ts";
+import { UnreachableError } from "./errors.ts";
+
+/**
+ * Returns a function that sends a mutation. A request without a response may have succeeded, so the same variables are
+ * sent again with the same idempotency key.
+ */
+export function useAskOnce(): <T>(query: string, variables: Record<string, unknown>) => Promise<T> {
+  const unanswered = useRef<{ body: string; key: string } | null>(null);
+  return async <T>(query: string, variables: Record<string, unknown>): Promise<T> => {
+    const body = JSON.stringify(variables);
+    const key = unanswered.current?.body === body ? unanswered.current.key : crypto.randomUUID();
+    unanswered.current = { body, key };
+    try {
+      const answer = await ask<T>(query, variables, { idempotencyKey: key });
+      unanswered.current = null;
+      return answer;
+    } catch (error) {
+      if (!(error instanceof UnreachableError)) unanswered.current = null;
+      throw error;
+    }
+  };
+}
