@@ -8899,6 +8899,7 @@ grant execute on function enter_absence(uuid,absences) to office_api;
 
 comment on function enter_absence(uuid,absences) is '@guard login absences.update
 @action
+@argument user_id The user who is absent.
 Creates an approved absence of another user.';
 
 CREATE OR REPLACE FUNCTION enter_with_api_token(token_hash bytea)
@@ -10209,7 +10210,7 @@ begin
   get diagnostics v_handed.bookings = row_count;
   update export_templates t set owner_user_id = hand_over.to_user_id where t.owner_user_id = hand_over.from_user_id;
   get diagnostics v_handed.templates = row_count;
-  -- The limit of 50 watches is for new ones: a transfer adds none to the service.
+  -- The limit of 50 search watches applies to new ones only, so that a leaver's watches can always be transferred.
   -- The watches lose their baseline, because they read with the permissions of the new owner.
   perform drop_watch_notices(w.id) from search_watches w where w.user_id = hand_over.from_user_id;
   update search_watches w set user_id = hand_over.to_user_id, is_ready = false, ready_after = null, is_settled = false,
@@ -11183,7 +11184,7 @@ AS $function$
 declare
   v_ids uuid[];
 begin
-  -- After a restore to another cluster the snapshot means other transactions.
+  -- After a restore to another cluster, the snapshot refers to other transactions.
   update search_watches w set baseline_snapshot = null
   where pg_snapshot_xmax(w.baseline_snapshot::pg_snapshot) > pg_snapshot_xmax(pg_current_snapshot());
   v_ids := array(
@@ -13606,11 +13607,9 @@ declare
 begin
   perform from users u where u.id = current_user_id() for no key update;
   select count(*) into v_count from search_watches w where w.user_id = current_user_id();
-  if v_count = 50 then
-    perform fail('OF409', 'You have 50 search watches: delete one first');
-  elsif v_count > 50 then
-    -- After a handover.
-    perform fail('OF409', format('You have %s search watches: delete %s first, because new ones need to be among 50', v_count, v_count - 49));
+  -- A handover can give a user more than 50.
+  if v_count >= 50 then
+    perform fail('OF409', format('You have %s search watches: delete %s first', v_count, case v_count when 50 then 'one' else (v_count - 49)::text end));
   end if;
 end;
 $function$;

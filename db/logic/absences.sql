@@ -135,6 +135,7 @@ end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function enter_absence is '@guard login absences.update
 @action
+@argument user_id The user who is absent.
 Creates an approved absence of another user.';
 
 -- The absence to change, locked; others' absences exist only for those who decide on them.

@@ -62,7 +62,7 @@ begin
   get diagnostics v_handed.bookings = row_count;
   update export_templates t set owner_user_id = hand_over.to_user_id where t.owner_user_id = hand_over.from_user_id;
   get diagnostics v_handed.templates = row_count;
-  -- The limit of 50 watches is for new ones: a transfer adds none to the service.
+  -- The limit of 50 search watches applies to new ones only, so that a leaver's watches can always be transferred.
   -- The watches lose their baseline, because they read with the permissions of the new owner.
   perform drop_watch_notices(w.id) from search_watches w where w.user_id = hand_over.from_user_id;
   update search_watches w set user_id = hand_over.to_user_id, is_ready = false, ready_after = null, is_settled = false,
