@@ -140,7 +140,7 @@ function isCalendarDate(text: string): boolean {
 
 function checkText({ maxLength, widget, kind }: EntityField, text: string): void {
   if (kind !== "TEXT") return;
-  const { length } = [...text];
+  const { length } = Array.from(text);
   if (maxLength !== null && length > maxLength)
     throw new ValueError(enRecord.tooLong(maxLength, length));
   if (widget === "email" && !/^[^\s@]+@[^\s@]+$/.test(text.trim()))
