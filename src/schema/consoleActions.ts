@@ -121,16 +121,22 @@ export function describeArguments(
       name: argument.name,
       type: String(argument.type),
       isObject,
-      fields: inputs.map((input) => ({
-        ...(fields.find(({ name }) => name === input.name) ?? fieldOfInput(build, input, listed)),
-        description: firstSentence(input.description ?? "") || null,
-        isNullable: !isNonNullType(input.type),
-        isInputOnly: true,
-        // The function decides what an omitted argument means; the column's default does not count.
-        defaultValue: null,
-        onCreate: useOf(input),
-        onUpdate: "NO" as const,
-      })),
+      fields: inputs.map((input) => {
+        const known = fields.find(({ name }) => name === input.name);
+        return {
+          ...(known ?? fieldOfInput(build, input, listed)),
+          // The generated description of a reference, "The id of the resource", says nothing beside its title.
+          ...(isObject && known
+            ? {}
+            : { description: firstSentence(input.description ?? "") || null }),
+          isNullable: !isNonNullType(input.type),
+          isInputOnly: true,
+          // The function decides what an omitted argument means; the column's default does not count.
+          defaultValue: null,
+          onCreate: useOf(input),
+          onUpdate: "NO" as const,
+        };
+      }),
     };
   });
 }

@@ -18,6 +18,7 @@ export const enRecord = {
   tooLong: (maximum: number, length: number) =>
     `At most ${maximum} characters; these are ${length}`,
   invalidJson: (reason: string) => `This is not valid JSON: ${reason}`,
+  emptyFields: "Empty fields are left out.",
   discardTitle: (title: string) => `Close “${title}” without running it?`,
   discardHint: "What you filled in is lost.",
 };

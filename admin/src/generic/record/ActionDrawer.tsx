@@ -104,8 +104,9 @@ export function ActionDrawer({ entity, action, id, name, onClose }: ActionDrawer
         }
       >
         <SaveKey onSave={run} />
-        <p className="hint">
-          <Description text={action.description} />
+        <p className="hint action-description">
+          <Description text={action.description} />{" "}
+          {fields.some(({ onCreate }) => onCreate === "OPTIONAL") && enRecord.emptyFields}
         </p>
         {hasProblem && <FormProblem message={mutation.error?.message ?? ""} />}
         <FormFields
