@@ -36,7 +36,8 @@ describe("actions with arguments", () => {
         await page.getByRole("button", { name: "Actions" }).click();
         await page.getByRole("menuitem", { name: "Enter absence" }).click();
         const form = page.getByRole("dialog", { name: "Enter absence" });
-        // The first field has the focus.
+        // The first field has the focus, once the form has been loaded.
+        await form.locator("[data-field=userId] input:focus").waitFor();
         await page.keyboard.type("carla");
         await page.getByRole("option", { name: /carla/ }).click();
         await form.getByRole("button", { name: "Enter absence" }).click();
