@@ -367,6 +367,98 @@ test("an absence is requested without a permission, rejected at its field when i
   });
 });
 
+test("a rule about two fields names them by their titles", async () => {
+  const { token } = await service.login(["resources.manage"]);
+  const { rows } = await service.database.pool.query<{ id: string }>(
+    "insert into resources (name, kind) values ('Cellar room', 'ROOM') returning id",
+  );
+  await withJourney({ browser, service }, { token }, async (journey) => {
+    const { page, open, expectProblem } = journey;
+    // A rejected row returns an error.
+    expectProblem("createResourceBooking");
+    await open(`/resourceBookings/new?resourceId=${rows[0]?.id}`);
+    await field(page, "Title").fill("Tasting");
+    const [from, until] = [page.getByLabel("From *"), page.getByLabel("Until *")];
+    await from.fill("2027-07-05T12:00:00");
+    await until.fill("2027-07-05T10:00:00");
+    await save(page);
+    await page.locator("[data-field=endsAt]").getByText("Until must be after From").waitFor();
+    expect(await until.getAttribute("aria-invalid")).toBe("true");
+    await until.fill("2027-07-05T13:00:00");
+    await save(page);
+    await page.getByRole("heading", { name: "Tasting", level: 1 }).waitFor();
+  });
+});
+
+test("values beyond the bounds of their field are rejected before they are sent", async () => {
+  const id = await makeProduct("Barbaresco");
+  await withJourney({ browser, service }, { token: anna.token }, async ({ page, open }) => {
+    await open(`/products/${id}`);
+    await field(page, "Vintage").fill("3000000000");
+    await save(page);
+    await page
+      .locator("[data-field=vintage]")
+      .getByText("A whole number between -2,147,483,648 and 2,147,483,647")
+      .waitFor();
+    expect(await columnsOf(id)).toMatchObject({ vintage: 2016 });
+  });
+  const { token } = await service.login([]);
+  await withJourney({ browser, service }, { token }, async ({ page, open }) => {
+    await open("/absences/new");
+    await page.getByLabel("Type").selectOption({ label: "Vacation" });
+    await page.getByLabel("From *").focus();
+    // The browser has no value for this date.
+    await page.keyboard.type("02312027");
+    await save(page);
+    await page.locator("[data-field=startsOn]").getByText("A date that exists").waitFor();
+  });
+});
+
+describe("a row that is deleted while it is edited", () => {
+  const restorable = [...buyer, "audit.read"];
+
+  test("is restored, and the edits are saved in it", async () => {
+    const id = await makeProduct("Ghemme");
+    const { token } = await service.login(restorable);
+    await withJourney({ browser, service }, { token }, async (journey) => {
+      const { page, open, expectProblem, expectAccessible } = journey;
+      expectProblem("mutation Update");
+      await open(`/products/${id}`);
+      await field(page, "Region").fill("Ghemme DOCG");
+      await service.database.pool.query("delete from products where id = $1", [id]);
+      await save(page);
+      await page.getByText(/Somebody deleted Ghemme .* What you typed is kept/).waitFor();
+      expect(await field(page, "Region").inputValue()).toBe("Ghemme DOCG");
+      await expectAccessible();
+      await page.getByRole("button", { name: "Restore and save" }).click();
+      await saved(page).waitFor();
+      expect(await columnsOf(id)).toMatchObject({ name: "Ghemme", region: "Ghemme DOCG" });
+      await page.getByRole("tab", { name: "History" }).click();
+      await page.getByText("restored it").waitFor();
+      expect(await page.getByText("created it").count()).toBe(1);
+    });
+  });
+
+  test("keeps the edits of a caller who cannot restore it", async () => {
+    const id = await makeProduct("Lessona");
+    const { token } = await service.login(["products.read", "products.update"]);
+    await withJourney({ browser, service }, { token }, async (journey) => {
+      const { page, open, expectProblem } = journey;
+      expectProblem("mutation Update");
+      await open(`/products/${id}`);
+      await field(page, "Region").fill("Lessona DOC");
+      await service.database.pool.query("delete from products where id = $1", [id]);
+      await save(page);
+      await page.getByText("or your permissions no longer show it").waitFor();
+      expect(await field(page, "Region").inputValue()).toBe("Lessona DOC");
+      expect(await page.getByRole("button", { name: /Restore/ }).count()).toBe(0);
+      // Without edits, the page says that the row does not exist.
+      await page.getByRole("button", { name: "Discard" }).click();
+      await page.getByText("Row not found").waitFor();
+    });
+  });
+});
+
 test("a notification links to its row and counts as unread until it is read", async () => {
   const email = `${randomUUID()}@example.com`;
   const { token, userId } = await service.login(buyer, email);

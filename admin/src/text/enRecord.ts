@@ -17,6 +17,11 @@ export const enRecord = {
   email: "An e-mail address, such as anna@example.com",
   tooLong: (maximum: number, length: number) =>
     `At most ${maximum} characters; these are ${length}`,
+  needed: (title: string) => `${title} is needed`,
+  gone: "The row was deleted, or your permissions no longer show it.",
+  goneEditsKept: "What you typed is kept.",
+  restoreAndSave: "Restore and save",
+  restored: "restored it",
   invalidJson: (reason: string) => `This is not valid JSON: ${reason}`,
   emptyFields: "Empty fields are left out.",
   discardTitle: (title: string) => `Close “${title}” without running it?`,

@@ -7,6 +7,7 @@ import { type Entity, type EntityField, fieldOf } from "../../meta/entities.ts";
 import { formatAgo, formatWithUnit, textOf } from "../../meta/format.ts";
 import { formatTime } from "../../text/locale.ts";
 import { en } from "../../text/en.ts";
+import { enRecord } from "../../text/enRecord.ts";
 import { Failure } from "../../ui/Failure.tsx";
 import { Icon } from "../../ui/icons.tsx";
 import { diffWords } from "./diffWords.ts";
@@ -29,7 +30,7 @@ interface RecordChange {
   changes: FieldChange[];
 }
 
-interface HistoryPage {
+export interface HistoryPage {
   history: {
     nodes: RecordChange[];
     hasNextPage: boolean;
@@ -66,13 +67,13 @@ export function History({ entity, id, isOptional = false, onRestore }: HistoryPr
   return (
     <>
       <ol className="history">
-        {changes.map((change) => (
+        {changes.map((change, index) => (
           <li key={change.id}>
             <p>
               <time dateTime={change.at} title={formatTime(change.at)} className="dim">
                 {formatAgo(change.at)}
               </time>{" "}
-              {describeChange(change)}
+              {describeChange(change, index < changes.length - 1 || history.hasNextPage)}
               {change.alsoChanged > 0 && (
                 <span className="dim"> {en.history.also(change.alsoChanged)}</span>
               )}
@@ -101,18 +102,23 @@ const sources: Record<string, string> = {
   db: en.history.database,
 };
 
-const isDeletion = ({ operation }: Pick<RecordChange, "operation">): boolean =>
+export const isDeletion = ({ operation }: Pick<RecordChange, "operation">): boolean =>
   operation.toUpperCase().startsWith("DELETE");
 
-/** Describes a change in one sentence. */
-function describeChange({ by, source, operation }: RecordChange): string {
+/** Describes a change in one sentence. A row with earlier changes is not created but restored. */
+function describeChange(
+  { by, source, operation }: RecordChange,
+  hasEarlierChanges: boolean,
+): string {
   const nobody = source === "db" ? en.conflict.somebody : en.history.service;
   const who = by === null ? nobody : (by.name ?? en.history.nameless);
   const how = sources[source.toLowerCase()] ?? "";
   const verb = operation.toUpperCase();
   const did =
     verb.startsWith("INSERT") || verb.startsWith("CREATE")
-      ? en.history.created
+      ? hasEarlierChanges
+        ? enRecord.restored
+        : en.history.created
       : isDeletion({ operation })
         ? en.history.deleted
         : en.history.changedIt;

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { type ReactNode, useCallback, useMemo } from "react";
+import { type ReactNode, useCallback, useMemo, useState } from "react";
 import { Button, Tab, TabList, TabPanel, Tabs } from "react-aria-components";
 import { fetchRecord } from "../../api/record.ts";
 import { useFrame } from "../../frame/FrameContext.ts";
@@ -18,7 +18,7 @@ import { ConflictDialog } from "../conflict/ConflictDialog.tsx";
 import { History } from "../history/History.tsx";
 import { ActionsMenu } from "./ActionsMenu.tsx";
 import { deleteLater } from "./deleteLater.ts";
-import { DeletedRow } from "./DeletedRow.tsx";
+import { DeletedRow, DeletedWhileEdited } from "./DeletedRow.tsx";
 import { FormFields, showFormValue } from "./FormFields.tsx";
 import { FormProblem } from "./FormProblem.tsx";
 import { LeaveGuard, SaveButton } from "./leaving.tsx";
@@ -60,7 +60,11 @@ export function RecordView(props: RecordViewProps): ReactNode {
     queryFn: ({ signal }) => fetchRecord(entities, entity, id, signal),
     staleTime: 0,
   });
-  if (record.isError)
+  const [last, setLast] = useState<Row | null>(null);
+  if (record.data && record.data !== last) setLast(record.data);
+  // The form keeps its edits when its row is deleted or cannot be fetched again.
+  const row = record.data ?? (last?.id === id ? last : null);
+  if (record.isError && row === null)
     return frame({
       title: entity.titleOne,
       content: (
@@ -71,21 +75,22 @@ export function RecordView(props: RecordViewProps): ReactNode {
         />
       ),
     });
+  if (row !== null)
+    return <LoadedRecord key={id} {...props} row={row} isGone={record.data === null} />;
   if (record.data === undefined) return frame({ title: entity.titleOne, content: null });
-  if (record.data === null)
-    return frame({
-      title: entity.titleOne,
-      content: (
-        <div className="empty">
-          <div role="alert">
-            <h2>{en.record.notFound}</h2>
-            <p>{en.record.notFoundHint}</p>
-          </div>
-          <DeletedRow entity={entity} id={id} />
-        </div>
-      ),
-    });
-  return <LoadedRecord key={id} {...props} row={record.data} />;
+  return frame({ title: entity.titleOne, content: <NotFound entity={entity} id={id} /> });
+}
+
+function NotFound({ entity, id }: Pick<RecordViewProps, "entity" | "id">): ReactNode {
+  return (
+    <div className="empty">
+      <div role="alert">
+        <h2>{en.record.notFound}</h2>
+        <p>{en.record.notFoundHint}</p>
+      </div>
+      <DeletedRow entity={entity} id={id} />
+    </div>
+  );
 }
 
 export function nameOf(entity: Entity, row: Row): string {
@@ -105,6 +110,7 @@ function labelText(entity: Entity, row: Row, name: string): string {
 function LoadedRecord({
   entity,
   row,
+  isGone,
   tab,
   drawer,
   onTab,
@@ -112,7 +118,7 @@ function LoadedRecord({
   onStep,
   onGone,
   frame,
-}: RecordViewProps & { row: Row }): ReactNode {
+}: RecordViewProps & { row: Row; isGone: boolean }): ReactNode {
   const entities = useEntities();
   const navigate = useNavigate();
   const form = useRecordForm({ entity, row, onSaved: () => undefined });
@@ -152,7 +158,7 @@ function LoadedRecord({
     () => ({
       "Mod+s": () => save(),
       Delete: () => {
-        if (!entity.canDelete) return false;
+        if (!entity.canDelete || isGone) return false;
         remove();
         return true;
       },
@@ -172,19 +178,21 @@ function LoadedRecord({
         return true;
       },
     }),
-    [save, onTab, entity, isGoing, step, remove],
+    [save, onTab, entity, isGoing, isGone, step, remove],
   );
   useKeys(keys);
 
   const detail = entity.detailField === null ? null : labelText(entity, row, entity.detailField);
+  if (isGone && form.edits.length === 0 && !form.isSaving)
+    return frame({ title: name, content: <NotFound entity={entity} id={row.id} /> });
   return frame({
     title: name,
     // Not repeated when the detail is already the title.
     detail: detail === name ? null : detail,
     actions: (
       <>
-        <ActionsMenu entity={entity} row={row} name={name} />
-        {entity.canDelete && (
+        {!isGone && <ActionsMenu entity={entity} row={row} name={name} />}
+        {entity.canDelete && !isGone && (
           <Button className="button button-danger" onPress={remove}>
             {en.record.delete}
           </Button>
@@ -194,7 +202,7 @@ function LoadedRecord({
             {en.record.discard}
           </Button>
         )}
-        {entity.canUpdate && <SaveButton form={form} />}
+        {entity.canUpdate && !isGone && <SaveButton form={form} />}
       </>
     ),
     content: (
@@ -216,6 +224,9 @@ function LoadedRecord({
           />
         )}
         {form.problem && <FormProblem message={form.problem.message} />}
+        {isGone && (
+          <DeletedWhileEdited entity={entity} id={row.id} onRestored={form.saveRestored} />
+        )}
         <Tabs
           className="tabs"
           selectedKey={selected}

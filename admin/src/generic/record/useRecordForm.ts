@@ -14,6 +14,7 @@ import { showSecret } from "../../ui/SecretDialog.tsx";
 import { showToast } from "../../ui/Toasts.tsx";
 import type { ConflictState } from "../conflict/ConflictDialog.tsx";
 import { merge } from "../conflict/merge.ts";
+import { errorsByField } from "./errorsByField.ts";
 import {
   type FormValue,
   type FormValues,
@@ -41,6 +42,8 @@ export interface RecordForm {
   save: () => void;
   resolve: (choices: ReadonlyMap<string, "mine" | "theirs">) => void;
   cancelConflict: () => void;
+  /** Saves the edits in a row that was deleted and restored. */
+  saveRestored: () => Promise<void>;
   before: (field: EntityField) => FormValue | undefined;
 }
 
@@ -205,13 +208,17 @@ export function useRecordForm({ entity, row, initial, onSaved }: FormOptions): R
       setConflict({ clashes, changedBy, changedAt: detail.conflict.changedAt, theirs, merged });
       return;
     }
-    const byField: Record<string, string> = {};
-    for (const { path, message } of error.errors) {
-      const name = path.findLast((part) => typeof part === "string" && fieldOf(entity, part));
-      if (typeof name === "string") byField[name] ??= message;
+    if (error.code === "NOT_FOUND" && from.row !== null) {
+      const { id } = from.row;
+      const stored = await fetchRecord(entities, entity, id).catch(() => undefined);
+      if (stored === null) {
+        queryClient.setQueryData(recordKey(entity.name, id), null);
+        return;
+      }
     }
+    const { byField, problem: rest } = errorsByField(error, entity, fields);
     showErrors(byField);
-    if (Object.keys(byField).length === 0) setProblem(error);
+    if (rest !== null) setProblem(rest);
   };
 
   const showErrors = (byField: Record<string, string>) => {
@@ -230,7 +237,12 @@ export function useRecordForm({ entity, row, initial, onSaved }: FormOptions): R
     conflict,
     set: (field, value) => {
       setValues((current) => ({ ...current, [field]: value }));
-      setErrors(({ [field]: _fixed, ...rest }) => rest);
+      // A message about several fields is shown at each of them.
+      setErrors((current) =>
+        Object.fromEntries(
+          Object.entries(current).filter(([, message]) => message !== current[field]),
+        ),
+      );
     },
     revert: (field) => {
       setValues((current) =>
@@ -248,6 +260,12 @@ export function useRecordForm({ entity, row, initial, onSaved }: FormOptions): R
           // A list can be empty.
           !field.isList,
       );
+      // The browser returns no value for a date that does not exist.
+      const partial = fields.filter(({ name }) => editorOf(name)?.validity?.badInput === true);
+      if (partial.length > 0)
+        return showErrors(
+          Object.fromEntries(partial.map((field) => [field.name, badInput(field)])),
+        );
       if (missing.length > 0)
         return showErrors(
           Object.fromEntries(missing.map(({ name, title }) => [name, enRecord.needed(title)])),
@@ -268,6 +286,17 @@ export function useRecordForm({ entity, row, initial, onSaved }: FormOptions): R
       if (dirtyNames(fields, from.values, edited).length > 0) mutation.mutate({ from, edited });
     },
     cancelConflict: () => setConflict(null),
+    saveRestored: async () => {
+      if (base.row === null) return;
+      const stored = await fetchRecord(entities, entity, base.row.id);
+      if (stored === null) return;
+      const from = loadedState(stored);
+      const { values: edited } = merge(base.values, values, from.values);
+      setBase(from);
+      setValues(edited);
+      queryClient.setQueryData(recordKey(entity.name, stored.id), stored);
+      mutation.mutate({ from, edited });
+    },
     before: (field) => base.values[field.name],
   };
 }
@@ -289,14 +318,25 @@ export function focusField(name: string): void {
 
 /** Focuses the field at once, so that it receives the next key press. Returns whether the field exists. */
 export function focusFieldNow(name: string): boolean {
+  const editor = editorOf(name);
+  editor?.focus();
+  return editor !== null;
+}
+
+type EditorElement = HTMLElement & Partial<Pick<HTMLInputElement, "validity">>;
+
+function editorOf(name: string): EditorElement | null {
   const editors = document.querySelectorAll<HTMLElement>(
     `[data-field="${CSS.escape(name)}"] :is(input, select, textarea)`,
   );
   // The form of the topmost drawer is the last one in the document.
   const top = [...editors].at(-1)?.closest("[data-field]");
-  const editor = top?.querySelector<HTMLElement>("input, select, textarea");
-  editor?.focus();
-  return editor != null;
+  return top?.querySelector<EditorElement>("input, select, textarea") ?? null;
+}
+
+function badInput({ kind }: EntityField): string {
+  if (kind === "CLOCK") return enRecord.timeOfDay;
+  return kind === "TIME" ? enRecord.dateAndTime : enRecord.date;
 }
 
 /** Shows the secret of a new row in a dialog and removes it from the row, so that it is not cached. */
