@@ -1,5 +1,5 @@
 import type { PgCodecWithAttributes, PgResource } from "postgraphile/@dataplan/pg";
-import { isHidden } from "./columns.ts";
+import { innerCodec, isHidden } from "./columns.ts";
 
 /** Smart tags of a table or a column. */
 export type Tags = Readonly<Record<string, unknown>>;
@@ -31,7 +31,7 @@ export function titleOf(name: string): string {
 export interface LabelColumns {
   /** `id`, or the column of another key with one column; null without one. */
   key: string | null;
-  /** The tag `@label`, or a column with a usual name. */
+  /** The tag `@label`, a column with a usual name, or the first column of text. */
   name: string;
   detail: string | null;
   color: string | null;
@@ -52,6 +52,8 @@ export function labelColumns(resource: PgResource): LabelColumns {
     first ??
     usualNames.find((usual) => columns.includes(usual)) ??
     columns.find((column) => usualNames.some((usual) => column.endsWith(`_${usual}`))) ??
+    // People can neither read nor type an id.
+    textColumn(attributes, columns) ??
     (columns.includes("id") ? "id" : columns[0]);
   if (name === undefined) throw new Error(`${resource.name} has no column that the API shows`);
   const keys = resource.uniques.filter(({ attributes: key }) => key.length === 1);
@@ -66,6 +68,18 @@ export function labelColumns(resource: PgResource): LabelColumns {
     detail: second ?? null,
     color: color ?? null,
   };
+}
+
+/** The first column of text, preferably one that is always set. */
+function textColumn(
+  attributes: PgCodecWithAttributes["attributes"],
+  columns: readonly string[],
+): string | undefined {
+  const texts = columns.filter((column) => {
+    const attribute = attributes[column];
+    return attribute !== undefined && innerCodec(attribute.codec).name === "text";
+  });
+  return texts.find((column) => attributes[column]?.notNull) ?? texts[0];
 }
 
 /** The same columns as fields of the API. */

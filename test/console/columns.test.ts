@@ -111,6 +111,48 @@ describe("a table without console tags", () => {
     ]);
   });
 
+  test("explains a rule about several columns at each of them by its title", async () => {
+    await withJourney({ browser, service }, { token }, async ({ page, open, expectProblem }) => {
+      expectProblem("mutation Update");
+      await open("/tastings");
+      await page.locator("[role=gridcell]").getByText("Autumn evening").click();
+      const record = page.getByRole("main");
+      await record.getByRole("textbox", { name: "Guest count" }).fill("2000");
+      await record.getByRole("textbox", { name: "Fee" }).fill("5");
+      await page.keyboard.press("ControlOrMeta+s");
+      const message = record.getByText("Fee and Guest count must be at least 10 for 1000 guests");
+      await message.nth(1).waitFor();
+      expect(
+        await record.getByRole("textbox", { name: "Guest count" }).getAttribute("aria-invalid"),
+      ).toBe("true");
+      expect(await record.getByText("guestCount").count()).toBe(0);
+      // A correction of one field removes the message at both.
+      await record.getByRole("textbox", { name: "Fee" }).fill("249.50");
+      expect(await message.count()).toBe(0);
+      await record.getByRole("button", { name: "Discard" }).click();
+    });
+  });
+
+  test("is found by the text that its rows are named by", async () => {
+    for (const shape of ["Burgundy", "Flute", "Large tulip"])
+      await service.ask(
+        `mutation ($shape: String!) { createGlass(input: { shape: $shape, volumeMl: 500 }) { id } }`,
+        { token, variables: { shape } },
+      );
+    await withJourney({ browser, service }, { token }, async ({ page, open }) => {
+      await open("/tastings");
+      await page.locator("[role=gridcell]").getByText("Autumn evening").click();
+      const record = page.getByRole("main");
+      const glass = record.getByRole("combobox", { name: "Glass" });
+      await glass.focus();
+      await page.keyboard.type("tul");
+      await page.getByRole("option", { name: "Large tulip" }).click();
+      await page.keyboard.press("ControlOrMeta+s");
+      await page.getByText("Saved").waitFor();
+      expect(await glass.inputValue()).toBe("Large tulip");
+    });
+  });
+
   test("is listed below the rows that it refers to, with a key of two columns too", async () => {
     await database.pool.query(
       `with made as (insert into products (erp_product_number, name) values ('1', 'Barolo'), ('2', 'Chianti') returning id)
