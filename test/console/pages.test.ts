@@ -180,6 +180,11 @@ describe("every page", () => {
         await page.keyboard.press("Enter");
         await page.getByRole("button", { name: "Actions" }).click();
         await look(page.getByRole("menu"));
+        // On a page, the list of choices is not modal.
+        await open("/campaigns/new");
+        await page.getByRole("heading", { level: 1 }).waitFor();
+        await page.getByRole("combobox", { expanded: false }).first().focus();
+        await look(page.getByRole("listbox").getByRole("option"));
       });
     }
   });

@@ -75,8 +75,8 @@ export function childRowsDocument(
   return `query Below($query: String!${variables}) { upper: ${pagesOf(upper)}(query: $query, first: 1) { nodes { rows: ${list} } } }`;
 }
 
-export const suggestionsDocument = `query Suggestions($entity: String!, $text: String!) {
-  suggestions(entity: $entity, text: $text, first: 8) { id name detail color }
+export const suggestionsDocument = `query Suggestions($entity: String!, $text: String!, $first: Int! = 8) {
+  suggestions(entity: $entity, text: $text, first: $first) { id name detail color }
 }`;
 
 /** The suggestions of several lists, each under the name of its list. */

@@ -22,6 +22,7 @@ export const enRecord = {
   goneEditsKept: "What you typed is kept.",
   restoreAndSave: "Restore and save",
   restored: "restored it",
+  firstChoices: (count: number) => `The first ${count} rows. Type more to find others.`,
   invalidJson: (reason: string) => `This is not valid JSON: ${reason}`,
   emptyFields: "Empty fields are left out.",
   discardTitle: (title: string) => `Close “${title}” without running it?`,

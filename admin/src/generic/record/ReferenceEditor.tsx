@@ -1,5 +1,12 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import { type KeyboardEvent, type ReactNode, useContext, useEffect, useState } from "react";
+import {
+  type KeyboardEvent,
+  type ReactNode,
+  useContext,
+  useEffect,
+  useLayoutEffect,
+  useState,
+} from "react";
 import {
   Button,
   ComboBox,
@@ -19,6 +26,7 @@ import { textOf } from "../../meta/format.ts";
 import { ColorDot } from "../../meta/kinds.tsx";
 import { referencedRow } from "../../meta/rows.ts";
 import { en } from "../../text/en.ts";
+import { enRecord } from "../../text/enRecord.ts";
 import { Icon } from "../../ui/icons.tsx";
 import type { EditorProps } from "./Editor.tsx";
 
@@ -44,6 +52,28 @@ function FocusFirst({ first }: { first: string | null }): null {
   });
   return null;
 }
+
+/**
+ * Keeps the page visible to assistive technology while the choices are open. The library would set `aria-hidden` on
+ * everything else, whose controls remain focusable. It spares elements with this attribute.
+ */
+function KeepPageVisible(): null {
+  const isOpen = useContext(ComboBoxStateContext)?.isOpen === true;
+  useLayoutEffect(() => {
+    if (!isOpen) return;
+    const attribute = "data-react-aria-top-layer";
+    const marked = [...document.body.children].filter((part) => !part.hasAttribute(attribute));
+    for (const part of marked) part.setAttribute(attribute, "true");
+    // The library reads the attribute in an effect that runs before the timer. Later it would change other overlays.
+    setTimeout(() => {
+      for (const part of marked) part.removeAttribute(attribute);
+    });
+  }, [isOpen]);
+  return null;
+}
+
+/** The number of choices; more for rows without a name, which typing does not find. */
+const choiceCount = (isNamed: boolean): number => (isNamed ? 8 : 50);
 
 /** A combobox for a row of another table. The service searches for the typed text. */
 export function ReferenceEditor({
@@ -89,13 +119,14 @@ export function ReferenceEditor({
   const [isOpen, setOpen] = useState(false);
   // The text for which Enter was pressed before its choices were loaded; the first of them is selected.
   const [taken, setTaken] = useState<string | null>(null);
+  const first = choiceCount(reference.nameField !== "id");
   const wanted = text === nameOf(selected) ? "" : text.trim();
   const found = useQuery({
     queryKey: ["suggestions", reference.entity, wanted],
     queryFn: ({ signal }) =>
       ask<{ suggestions: Suggestion[] }>(
         suggestionsDocument,
-        { entity: reference.entity, text: wanted },
+        { entity: reference.entity, text: wanted, first },
         { signal },
       ),
     enabled: isOpen || taken !== null,
@@ -153,11 +184,11 @@ export function ReferenceEditor({
             color: null,
           },
         ];
-  const first = choices[0]?.id;
+  const best = choices[0]?.id;
   useEffect(() => {
     if (taken === null || !isSettled) return;
     setTaken(null);
-    if (taken === wanted && first !== undefined) choose(first);
+    if (taken === wanted && best !== undefined) choose(best);
     else setText(nameOf(selected));
   });
   const onKeyDownCapture = (event: KeyboardEvent) => {
@@ -205,6 +236,7 @@ export function ReferenceEditor({
           // Typing replaces the name of the selected row, but not a text typed earlier.
           onFocus={(event) => text === nameOf(selected) && event.target.select()}
         />
+        <KeepPageVisible />
         {wanted !== "" && isSettled && <FocusFirst first={offered[0]?.id ?? null} />}
         <Popover className="popover">
           <ListBox<Suggestion>
@@ -220,6 +252,9 @@ export function ReferenceEditor({
               </ListBoxItem>
             )}
           </ListBox>
+          {isSettled && choices.length === first && (
+            <p className="hint option">{enRecord.firstChoices(first)}</p>
+          )}
         </Popover>
       </ComboBox>
       {selected !== null && onOpenReference && (
