@@ -123,6 +123,7 @@ export const RecordHistoryPlugin: GraphileConfig.Plugin = extendSchema((build) =
     resource: PgResource,
     ids: readonly string[],
     column: string,
+    otherwise: string | null = null,
   ) => {
     const { key } = labelColumns(resource);
     if (key === null) return [];
@@ -132,8 +133,11 @@ export const RecordHistoryPlugin: GraphileConfig.Plugin = extendSchema((build) =
     const [relation, type] = [resource.codec, codec].map(
       ({ sqlType }) => build.sql.compile(sqlType).text,
     );
+    const texts = [column, ...(otherwise === null ? [] : [otherwise])].map(
+      (name) => `${pg.escapeIdentifier(name)}::text`,
+    );
     const { rows } = await client.query<{ id: string; name: string | null }>({
-      text: `select ${pg.escapeIdentifier(key)}::text as id, ${pg.escapeIdentifier(column)}::text as name from ${relation} where ${pg.escapeIdentifier(key)} = any ($1::${type}[])`,
+      text: `select ${pg.escapeIdentifier(key)}::text as id, coalesce(${texts.join(", ")}) as name from ${relation} where ${pg.escapeIdentifier(key)} = any ($1::${type}[])`,
       values: [values],
     });
     return rows;
@@ -153,8 +157,9 @@ export const RecordHistoryPlugin: GraphileConfig.Plugin = extendSchema((build) =
       }
     const names = new Map<string, string>();
     for (const [resource, ids] of wanted) {
-      const { name } = labelColumns(resource);
-      const found = await rowsByKey(client, resource, [...ids].slice(0, maxNames), name);
+      const { name, detail } = labelColumns(resource);
+      // A row without a name, such as a user who has not entered one, is named by its detail.
+      const found = await rowsByKey(client, resource, [...ids].slice(0, maxNames), name, detail);
       for (const row of found) if (row.name !== null) names.set(row.id, row.name);
     }
     return names;

@@ -153,6 +153,39 @@ describe("a table without console tags", () => {
     });
   });
 
+  test("shows no id of a row that the caller may not see", async () => {
+    const clerk = await loginWith(service.database, ["tastings.read", "tastings.update"]);
+    const { rows } = await database.pool.query<{ id: string; host: string }>(
+      "select id, host_user_id as host from tastings",
+    );
+    const { id = "", host = "" } = rows[0] ?? {};
+    await database.pool.query("update tastings set host_user_id = $1", [clerk.userId]);
+    await database.pool.query("update tastings set host_user_id = $1", [host]);
+    await withJourney(
+      { browser, service },
+      { token: clerk.token },
+      async ({ page, open, show }) => {
+        const hidden = page.getByText("not visible to you", { exact: true });
+        const expectNoId = async () => expect(await page.content()).not.toContain(host);
+        await open("/tastings");
+        await page.getByRole("gridcell").filter({ has: hidden }).waitFor();
+        const hint = page.getByTitle("That needs the permission users.read.");
+        expect(await hint.count()).toBe(1);
+        await expectNoId();
+        await open(`/tastings/${id}`);
+        const field = page.locator("[data-field=hostUserId]");
+        await field.filter({ has: hidden }).waitFor();
+        await field.getByText("That needs the permission users.read.").waitFor();
+        expect(await field.getByRole("combobox").count()).toBe(0);
+        await expectNoId();
+        await show("reference-hidden");
+        await page.getByRole("tab", { name: "History" }).click();
+        await page.getByText("a deleted row, or one that is not visible to you").first().waitFor();
+        await expectNoId();
+      },
+    );
+  });
+
   test("is listed below the rows that it refers to, with a key of two columns too", async () => {
     await database.pool.query(
       `with made as (insert into products (erp_product_number, name) values ('1', 'Barolo'), ('2', 'Chianti') returning id)

@@ -1,7 +1,8 @@
 import type { ReactNode } from "react";
 import { formatTime } from "../text/locale.ts";
 import { formatAgo, formatValue, formatWithUnit } from "./format.ts";
-import type { EntityField } from "./entities.ts";
+import { en } from "../text/en.ts";
+import type { Entities, EntityField } from "./entities.ts";
 import { type Row, listedRows, referencedRow } from "./rows.ts";
 
 /** The layout of a kind of field in lists: its width in pixels; numbers are aligned right. */
@@ -43,12 +44,7 @@ export function cellText(field: EntityField, row: Row): string {
         .map(({ name }) => name)
         .join(", ") || "—"
     );
-  if (field.kind === "REFERENCE") {
-    const { reference } = field;
-    // Does not show the id of a row that the caller may not see.
-    if (reference?.field != null && row[reference.field] === null) return "—";
-    return referencedRow(field, row)?.name ?? "—";
-  }
+  if (field.kind === "REFERENCE") return referencedRow(field, row)?.name ?? "—";
   if (field.kind === "TIME") {
     const value = row[field.name];
     if (typeof value !== "string") return "—";
@@ -59,12 +55,23 @@ export function cellText(field: EntityField, row: Row): string {
 }
 
 /** The full text of a shortened cell. */
-export function cellTitle(field: EntityField, row: Row): string | undefined {
+export function cellTitle(entities: Entities, field: EntityField, row: Row): string | undefined {
   const value = row[field.name];
+  if (field.kind === "REFERENCE" && !field.isList && referencedRow(field, row)?.isVisible === false)
+    return missingPermission(entities, field);
   if (field.kind === "TIME" && typeof value === "string") return formatTime(value);
   if (field.kind === "TEXT" && typeof value === "string" && value.length > 20) return value;
   if (field.isList) return cellText(field, row);
   return undefined;
+}
+
+/** Names the permission to read the table that `field` refers to; undefined if the caller has it or none is known. */
+export function missingPermission(
+  entities: Entities,
+  { reference }: EntityField,
+): string | undefined {
+  const closed = reference === null ? undefined : entities.closed(reference.entity);
+  return closed?.permission == null ? undefined : en.needsPermission(closed.permission);
 }
 
 export function Cell({ field, row }: { field: EntityField; row: Row }): ReactNode {
@@ -91,7 +98,11 @@ export function Cell({ field, row }: { field: EntityField; row: Row }): ReactNod
       </span>
     );
   const text = cellText(field, row);
-  return text === "—" ? <span className="dim">{text}</span> : text;
+  return text === "—" || referenced?.isVisible === false ? (
+    <span className="dim">{text}</span>
+  ) : (
+    text
+  );
 }
 
 /** A dot in a colour from the data. Decorative: the same information is always shown as text. */

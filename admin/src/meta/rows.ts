@@ -1,5 +1,6 @@
 import type { Suggestion } from "../api/suggestion.ts";
 import type { Entities, EntityField, EntityReference } from "./entities.ts";
+import { en } from "../text/en.ts";
 import { textOf } from "./format.ts";
 
 /** A row in a response of the service. */
@@ -8,15 +9,21 @@ export type Row = Record<string, unknown> & { id: string; rowVersion?: string };
 /** The property with the looked-up row of a reference for which the API has no field. */
 export const referencedRowKey = (field: EntityField): string => `${field.name} row`;
 
-/** The row that `field` refers to. Its name is the id when the caller may not see that row; null without a reference. */
-export function referencedRow(
-  field: EntityField,
-  row: Row,
-): { id: string; name: string; color: string | null } | null {
+/** The row that a field refers to. */
+export interface ReferencedRow {
+  id: string;
+  /** The name, or a text in place of the name of a row that the caller may not see. */
+  name: string;
+  color: string | null;
+  isVisible: boolean;
+}
+
+/** The row that `field` refers to; null without a reference. */
+export function referencedRow(field: EntityField, row: Row): ReferencedRow | null {
   const { reference } = field;
   if (reference === null) return null;
   const looked = row[referencedRowKey(field)] as Suggestion | undefined;
-  if (looked) return looked;
+  if (looked) return { ...looked, isVisible: true };
   const referenced = reference.field === null ? null : row[reference.field];
   if (typeof referenced === "object" && referenced !== null && "id" in referenced) {
     const named: Record<string, unknown> = { ...referenced };
@@ -24,10 +31,14 @@ export function referencedRow(
       id: textOf(named["id"]),
       name: nameIn(reference, named) || textOf(named["id"]),
       color: reference.colorField === null ? null : textOf(named[reference.colorField]) || null,
+      isVisible: true,
     };
   }
   const id = row[field.name];
-  return typeof id === "string" ? { id, name: id, color: null } : null;
+  if (typeof id !== "string" || id === "") return null;
+  // A key that is also the name, such as a colour, needs no other row.
+  const isName = reference.keyField === reference.nameField;
+  return { id, name: isName ? id : en.notVisible, color: null, isVisible: isName };
 }
 
 /** The name of a row, or else its detail; empty without both. */

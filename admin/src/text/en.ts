@@ -11,6 +11,9 @@ export const en = {
   yes: "Yes",
   no: "No",
   none: "—",
+  /** In place of the name of a row that the caller may not see. */
+  notVisible: "not visible to you",
+  needsPermission: (permission: string) => `That needs the permission ${permission}.`,
   frame: {
     navigation: "Navigation",
     menu: "Menu",

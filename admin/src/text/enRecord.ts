@@ -23,6 +23,7 @@ export const enRecord = {
   restoreAndSave: "Restore and save",
   restored: "restored it",
   firstChoices: (count: number) => `The first ${count} rows. Type more to find others.`,
+  notVisibleOrDeleted: "a deleted row, or one that is not visible to you",
   invalidJson: (reason: string) => `This is not valid JSON: ${reason}`,
   emptyFields: "Empty fields are left out.",
   discardTitle: (title: string) => `Close “${title}” without running it?`,

@@ -18,7 +18,7 @@ interface ConflictDialogProps {
   entity: Entity;
   conflict: ConflictState;
   /** Formats a value, such as an id as the name of its row. */
-  show: (field: string, value: FormValue | undefined) => string;
+  show: (field: string, value: FormValue | undefined) => ReactNode;
   onChoose: (choices: ReadonlyMap<string, Side>) => void;
   onCancel: () => void;
 }

@@ -4,7 +4,9 @@ import { Button } from "react-aria-components";
 import { ask } from "../../api/ask.ts";
 import { historyDocument } from "../../api/recordDocuments.ts";
 import { type Entity, type EntityField, fieldOf } from "../../meta/entities.ts";
+import { useEntities } from "../../meta/EntitiesContext.ts";
 import { formatAgo, formatWithUnit, textOf } from "../../meta/format.ts";
+import { missingPermission } from "../../meta/kinds.tsx";
 import { formatTime } from "../../text/locale.ts";
 import { en } from "../../text/en.ts";
 import { enRecord } from "../../text/enRecord.ts";
@@ -97,6 +99,12 @@ export function History({ entity, id, isOptional = false, onRestore }: HistoryPr
   );
 }
 
+/** The title of a field without metadata: `searchWords` becomes "Search words". */
+function titleOf(name: string): string {
+  const words = name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
 const sources: Record<string, string> = {
   job: en.history.job,
   db: en.history.database,
@@ -135,7 +143,7 @@ function Change({
   onRestore: HistoryProps["onRestore"];
 }): ReactNode {
   const field = fieldOf(entity, name);
-  const title = field?.title ?? name;
+  const title = field?.title ?? titleOf(name);
   return (
     <li>
       <span className="label">{title}</span> <Values field={field} before={before} after={after} />
@@ -161,6 +169,8 @@ function Values({
   before: unknown;
   after: unknown;
 }): ReactNode {
+  const entities = useEntities();
+  const hint = field && missingPermission(entities, field);
   const isText = typeof before === "string" && typeof after === "string";
   if (isText && (field === undefined || field.kind === "TEXT") && /\s/.test(before + after))
     return diffWords(before, after).map(({ kind, text }, index) =>
@@ -174,14 +184,15 @@ function Values({
     );
   return (
     <>
-      <del>{formatShown(field, before)}</del> → <ins>{formatShown(field, after)}</ins>
+      <del title={hint}>{formatShown(field, before)}</del> →{" "}
+      <ins title={hint}>{formatShown(field, after)}</ins>
     </>
   );
 }
 
 function formatShown(field: EntityField | undefined, value: unknown): string {
-  // A reference has the name of its row.
+  // A reference has the name of its row. There is no name of a row that was deleted or that the caller may not see.
   if (typeof value === "object" && value !== null && "name" in value && "id" in value)
-    return textOf(value.name) || textOf(value.id);
+    return textOf(value.name) || enRecord.notVisibleOrDeleted;
   return field ? formatWithUnit(field, value) : textOf(value) || en.none;
 }

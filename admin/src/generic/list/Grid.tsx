@@ -11,6 +11,7 @@ import {
   useState,
 } from "react";
 import type { EntityField } from "../../meta/entities.ts";
+import { useEntities } from "../../meta/EntitiesContext.ts";
 import { Cell, cellTitle, layoutOf } from "../../meta/kinds.tsx";
 import type { Row } from "../../meta/rows.ts";
 import { en } from "../../text/en.ts";
@@ -66,6 +67,7 @@ export function Grid(props: GridProps): ReactNode {
   const { label, columns, widths, rows, order, selection, onSelection, onRange, onOpen } = props;
   // The name column opens the row; without one, the first column does.
   const openedBy = (columns.find(({ name }) => name === props.nameField) ?? columns[0])?.name;
+  const entities = useEntities();
   const total = rows.total ?? 0;
   const scroller = useRef<HTMLDivElement>(null);
   const id = useId();
@@ -265,7 +267,7 @@ export function Grid(props: GridProps): ReactNode {
                   role="gridcell"
                   aria-colindex={place + 2}
                   data-column={place + 1}
-                  title={row && cellTitle(field, row)}
+                  title={row && cellTitle(entities, field, row)}
                 >
                   <span className="text">
                     {row ? (

@@ -3,7 +3,7 @@ import { Input, TextArea } from "react-aria-components";
 import type { EntityField } from "../../meta/entities.ts";
 import { useEntities } from "../../meta/EntitiesContext.ts";
 import { formatWithUnit } from "../../meta/format.ts";
-import { ColorDot, cellText, layoutOf } from "../../meta/kinds.tsx";
+import { ColorDot, cellText, layoutOf, missingPermission } from "../../meta/kinds.tsx";
 import { type Row, targetRow, referencedRow } from "../../meta/rows.ts";
 import { en } from "../../text/en.ts";
 import { Description } from "../../ui/Description.tsx";
@@ -33,8 +33,14 @@ export interface EditorProps {
 
 /** A field of a form: label, editor, unit, hint and error. */
 export function Editor(props: EditorProps): ReactNode {
-  const { field, use, error, before } = props;
+  const { field, error, before } = props;
   const id = useId();
+  const entities = useEntities();
+  const { reference } = field;
+  // The caller may not list the rows to choose from.
+  const isClosed = reference !== null && !field.isList && !entities.get(reference.entity);
+  const use = isClosed ? "NO" : props.use;
+  const needed = isClosed ? missingPermission(entities, field) : undefined;
   const describedBy = [
     field.description !== null && `${id}-hint`,
     error !== undefined && `${id}-error`,
@@ -82,6 +88,7 @@ export function Editor(props: EditorProps): ReactNode {
           {error}
         </p>
       )}
+      {needed !== undefined && <p className="hint">{needed}</p>}
       {field.description !== null && (
         <p className="hint" id={`${id}-hint`}>
           <Description text={field.description} />
@@ -103,7 +110,8 @@ function ReadOnly({
   const entities = useEntities();
   const pointed =
     referenced && field.reference
-      ? { entity: field.reference.entity, id: referenced.id }
+      ? entities.get(field.reference.entity) &&
+        referenced.isVisible && { entity: field.reference.entity, id: referenced.id }
       : row && targetRow(entities, field, row);
   if (field.widget === "file" && text !== en.none)
     return (
@@ -122,7 +130,7 @@ function ReadOnly({
   return (
     <p className="read-only" aria-labelledby={labelId} title={readOnlyReason} role="group">
       {field.widget === "color" && text !== en.none && <ColorDot color={text} />}
-      <span>{text}</span>
+      <span className={referenced?.isVisible === false ? "dim" : undefined}>{text}</span>
       {pointed && onOpenReference && (
         <button
           type="button"

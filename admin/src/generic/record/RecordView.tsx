@@ -3,12 +3,14 @@ import { useNavigate } from "@tanstack/react-router";
 import { type ReactNode, useCallback, useMemo, useState } from "react";
 import { Button, Tab, TabList, TabPanel, Tabs } from "react-aria-components";
 import { fetchRecord } from "../../api/record.ts";
+import { suggestionsByKey } from "../../api/referencedRows.ts";
 import { useFrame } from "../../frame/FrameContext.ts";
-import type { Entity, EntityRelation } from "../../meta/entities.ts";
+import type { Entity, EntityReference, EntityRelation } from "../../meta/entities.ts";
 import { fieldOf } from "../../meta/entities.ts";
 import { useEntities } from "../../meta/EntitiesContext.ts";
 import { formatValue, textOf } from "../../meta/format.ts";
-import { type Row, referencedRow } from "../../meta/rows.ts";
+import { cellText } from "../../meta/kinds.tsx";
+import type { Row } from "../../meta/rows.ts";
 import { en } from "../../text/en.ts";
 import { Failure } from "../../ui/Failure.tsx";
 import { showToast } from "../../ui/Toasts.tsx";
@@ -81,6 +83,15 @@ export function RecordView(props: RecordViewProps): ReactNode {
   return frame({ title: entity.titleOne, content: <NotFound entity={entity} id={id} /> });
 }
 
+/** The name of a row. */
+function RowName({ reference, id }: { reference: EntityReference; id: string }): ReactNode {
+  const { data } = useQuery({
+    queryKey: ["referred", reference.entity, id],
+    queryFn: ({ signal }) => suggestionsByKey(reference, [id], signal),
+  });
+  return data ? (data.get(id)?.name ?? en.notVisible) : en.loading;
+}
+
 function NotFound({ entity, id }: Pick<RecordViewProps, "entity" | "id">): ReactNode {
   return (
     <div className="empty">
@@ -104,6 +115,7 @@ export function nameOf(entity: Entity, row: Row): string {
 function labelText(entity: Entity, row: Row, name: string): string {
   const value = row[name];
   const field = entity.fields.find((one) => one.name === name);
+  if (field?.kind === "REFERENCE" && textOf(value) !== "") return cellText(field, row);
   return field === undefined || textOf(value) === "" ? textOf(value) : formatValue(field, value);
 }
 
@@ -215,8 +227,8 @@ function LoadedRecord({
             show={(fieldName, value) => {
               const field = fieldOf(entity, fieldName);
               if (!field) return textOf(value);
-              const referenced = referencedRow(field, row);
-              if (referenced && referenced.id === value) return referenced.name;
+              if (field.reference && !field.isList && typeof value === "string" && value !== "")
+                return <RowName reference={field.reference} id={value} />;
               return showFormValue(field, value);
             }}
             onChoose={form.resolve}

@@ -106,16 +106,19 @@ export function ReferenceEditor({
     key === null
       ? ""
       : (names.get(key) ??
-        (current?.id === key ? current.name : (looked.data?.get(key)?.name ?? key)));
-  const [text, setText] = useState(nameOf(selected));
-  const [shownFor, setShownFor] = useState(selected);
-  // The form changes the value when it is reverted or merged with another user's change.
-  if (shownFor !== selected) {
-    setShownFor(selected);
-    setText(nameOf(selected));
+        (current?.id === key
+          ? current.name
+          : looked.data
+            ? (looked.data.get(key)?.name ?? en.notVisible)
+            : ""));
+  const selectedName = nameOf(selected);
+  const [text, setText] = useState(selectedName);
+  const [shown, setShown] = useState({ selected, name: selectedName });
+  // The form changes the value when it is reverted or merged with another user's change. A name is loaded later.
+  if (shown.selected !== selected || shown.name !== selectedName) {
+    setShown({ selected, name: selectedName });
+    if (shown.selected !== selected || text === shown.name) setText(selectedName);
   }
-  if (selected !== null && text === selected && nameOf(selected) !== selected)
-    setText(nameOf(selected));
   const [isOpen, setOpen] = useState(false);
   // The text for which Enter was pressed before its choices were loaded; the first of them is selected.
   const [taken, setTaken] = useState<string | null>(null);
@@ -148,13 +151,11 @@ export function ReferenceEditor({
     const name = choices.find((choice) => choice.id === key)?.name;
     if (key !== null && name !== undefined) setNames(new Map([...names, [key, name]]));
     setText(key === null ? "" : (name ?? nameOf(key)));
-    setShownFor(key);
     onChange(key ?? "");
   };
   const chooseCreatedRow = (created: string, name: string) => {
     setNames(new Map([...names, [created, name]]));
     setText(name);
-    setShownFor(created);
     onChange(created);
   };
   const openNewRowForm = () => {
