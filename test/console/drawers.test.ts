@@ -67,6 +67,8 @@ describe("rows below another row", () => {
       await page.getByText("Saved").waitFor();
       await price.getByRole("tab", { name: "History" }).click();
       await price.getByText("created it").waitFor();
+      // The audit log holds JSON numbers.
+      expect(await price.locator(".history").innerText()).toMatch(/129\.50\s*→\s*135\.00/);
       await page.keyboard.press("Escape");
       await price.waitFor({ state: "detached" });
       await page.getByRole("gridcell", { name: "135.00" }).waitFor();

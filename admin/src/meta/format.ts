@@ -1,5 +1,5 @@
 import { en } from "../text/en.ts";
-import { formatDate, formatDecimal, formatNumber, formatTime } from "../text/locale.ts";
+import { formatDate, formatDecimal, formatTime } from "../text/locale.ts";
 import type { EntityField } from "./entities.ts";
 
 const relativeFormat = new Intl.RelativeTimeFormat("en-GB", { numeric: "auto" });
@@ -31,9 +31,10 @@ export function formatValue(field: EntityField, value: unknown): string {
     case "BOOLEAN":
       return value === true ? en.yes : en.no;
     case "INTEGER":
-      return plainNumber.test(field.name) ? textOf(value) : formatNumber(Number(value));
+      return plainNumber.test(field.name) ? textOf(value) : formatDecimal(textOf(value));
     case "DECIMAL":
-      return formatDecimal(textOf(value));
+      // Histories have JSON numbers, which lack the trailing zeros of an amount.
+      return formatDecimal(textOf(value), field.decimals ?? 0);
     case "DATE":
       return formatDate(textOf(value));
     case "TIME":

@@ -38,11 +38,11 @@ export function formatNumber(value: number): string {
   return formats.number.format(value);
 }
 
-/** Formats a decimal that the service sent as a string: with thousands separators and all digits. */
-export function formatDecimal(text: string): string {
+/** Formats a decimal as text: with thousands separators, all digits, and at least `least` decimal places. */
+export function formatDecimal(text: string, least = 0): string {
   const match = /^-?\d+(?:\.(\d+))?$/.exec(text);
   if (!match) return text;
-  const digits = match[1]?.length ?? 0;
+  const digits = Math.max(match[1]?.length ?? 0, least);
   let format = formats.decimals.get(digits);
   if (!format) {
     format = new Intl.NumberFormat(formats.locale, {
@@ -55,14 +55,21 @@ export function formatDecimal(text: string): string {
   return format.format(text as Intl.StringNumericLiteral);
 }
 
+const decimalSeparator = (): string =>
+  formats.number.formatToParts(0.5).find(({ type }) => type === "decimal")?.value ?? ".";
+
+/** Writes a number for an editor: with the decimal separator of the locale, without thousands separators. */
+export function withLocalSeparator(text: string): string {
+  return text.replace(".", decimalSeparator());
+}
+
 /**
  * Converts a typed number from the separators of the locale to a decimal point: `1.234,50` in Danish, `1,234.50` in English.
  * Other texts stay as they are, and are rejected later.
  */
 export function withDecimalPoint(text: string): string {
-  const separator = formats.number.formatToParts(0.5).find(({ type }) => type === "decimal")?.value;
   const typed = text.trim();
-  if (separator === ",") {
+  if (decimalSeparator() === ",") {
     const [, whole, decimals] = /^([^,]*),(\d*)$/.exec(typed) ?? [];
     if (whole === undefined) return text;
     const plain = /^-?[1-9]\d{0,2}(?:[.\s]\d{3})+$/.test(whole)

@@ -175,6 +175,27 @@ describe("values in the locale of the user", () => {
     expect(toInputValue(field("score", "FLOAT"), "4,25")).toBe(4.25);
   });
 
+  test("are edited with the locale's decimal separator", () => {
+    setLocale("da-DK");
+    const text = toFormValue(price, "1234.50");
+    expect(text).toBe("1234,50");
+    expect(toInputValue(price, text)).toBe("1234.50");
+    expect(toFormValue(field("score", "FLOAT"), 4.25)).toBe("4,25");
+  });
+
+  test.each([
+    ["en-GB", "1,234.50"],
+    ["da-DK", "1.234,50"],
+  ])("have all decimal places of an amount, as in %s", (locale, text) => {
+    setLocale(locale);
+    // As in a history, which has JSON numbers.
+    expect(formatValue({ ...price, decimals: 2 }, 1234.5)).toBe(text);
+  });
+
+  test("have all digits of a bigint", () => {
+    expect(formatValue(field("size", "INTEGER"), "9007199254740993")).toBe("9,007,199,254,740,993");
+  });
+
   test("accept the locale's group separators beside decimals", () => {
     setLocale("da-DK");
     expect(toInputValue(price, "12.345.678,50")).toBe("12345678.50");

@@ -3,6 +3,7 @@ import type { Entity, EntityField } from "../../meta/entities.ts";
 import { formatValue } from "../../meta/format.ts";
 import { cellText } from "../../meta/kinds.tsx";
 import { type Row, referencedRow } from "../../meta/rows.ts";
+import { withDecimalPoint } from "../../text/locale.ts";
 import { en } from "../../text/en.ts";
 import { Editor } from "./Editor.tsx";
 import type { NewRow } from "./NewRow.tsx";
@@ -21,7 +22,7 @@ interface FormFieldsProps {
 export function showFormValue(field: EntityField, value: FormValue | undefined): string {
   if (value === undefined || value === "") return en.record.empty;
   if (field.kind === "BOOLEAN") return String(value) === "true" ? en.yes : en.no;
-  return formatValue(field, value);
+  return formatValue(field, field.kind === "DECIMAL" ? withDecimalPoint(String(value)) : value);
 }
 
 /** The editors of all fields, grouped by section. */

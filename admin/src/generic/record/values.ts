@@ -2,7 +2,12 @@ import type { EntityField } from "../../meta/entities.ts";
 import { textOf } from "../../meta/format.ts";
 import { type Row, listedRows } from "../../meta/rows.ts";
 import { enRecord } from "../../text/enRecord.ts";
-import { formatDecimal, formatNumber, withDecimalPoint } from "../../text/locale.ts";
+import {
+  formatDecimal,
+  formatNumber,
+  withDecimalPoint,
+  withLocalSeparator,
+} from "../../text/locale.ts";
 
 /** The value in an editor: a boolean for switches, otherwise a text. An empty text means null. */
 export type FormValue = string | boolean;
@@ -18,6 +23,8 @@ function toLocalTime(text: string): string {
 /** Formats a time of day for `<input type="time">`, with seconds. */
 const toSeconds = (text: string): string => text.slice(0, "00:00:00".length);
 
+const isFraction = ({ kind }: EntityField): boolean => kind === "DECIMAL" || kind === "FLOAT";
+
 /** Converts a value of `field` for its editor. */
 export function toFormValue(field: EntityField, value: unknown): FormValue {
   if (field.kind === "BOOLEAN" && !field.isNullable) return value === true;
@@ -27,6 +34,7 @@ export function toFormValue(field: EntityField, value: unknown): FormValue {
     return textOf(value.id);
   if (field.kind === "TIME") return toLocalTime(textOf(value));
   if (field.kind === "CLOCK") return toSeconds(textOf(value));
+  if (isFraction(field) && !field.isList) return withLocalSeparator(textOf(value));
   if (field.kind === "JSON") return JSON.stringify(value, null, 2);
   if (field.isList && Array.isArray(value)) return value.map(textOf).join("\n");
   return textOf(value);
