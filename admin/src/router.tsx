@@ -1,11 +1,7 @@
-import {
-  createRootRoute,
-  createRoute,
-  createRouter,
-  lazyRouteComponent,
-} from "@tanstack/react-router";
+import { createRootRoute, createRoute, createRouter } from "@tanstack/react-router";
 import { Frame } from "./frame/Frame.tsx";
 import { ListPage } from "./generic/list/ListPage.tsx";
+import { CrashPage, NoPage, lazyPage } from "./ui/CrashPage.tsx";
 import { TodayPage } from "./pages/TodayPage.tsx";
 
 /** The state of a list; all of it is in the URL. */
@@ -52,20 +48,20 @@ export const newRoute = createRoute({
   // Initial values of the new row's fields, such as its parent row.
   validateSearch: (search: Record<string, unknown>): Record<string, string | undefined> =>
     only(Object.keys(search), search),
-  component: lazyRouteComponent(() => import("./generic/record/NewPage.tsx"), "NewPage"),
+  component: lazyPage(async () => (await import("./generic/record/NewPage.tsx")).NewPage),
 });
 
 export const recordRoute = createRoute({
   getParentRoute: () => root,
   path: "$entity/$id",
   validateSearch: (search: Record<string, unknown>): RecordSearch => only(["tab", "open"], search),
-  component: lazyRouteComponent(() => import("./generic/record/RecordPage.tsx"), "RecordPage"),
+  component: lazyPage(async () => (await import("./generic/record/RecordPage.tsx")).RecordPage),
 });
 
 const handbookRoute = createRoute({
   getParentRoute: () => root,
   path: "handbook/$slug",
-  component: lazyRouteComponent(() => import("./pages/HandbookPage.tsx"), "HandbookPage"),
+  component: lazyPage(async () => (await import("./pages/HandbookPage.tsx")).HandbookPage),
 });
 
 /** Parses and writes search parameters as plain strings; the router's default is JSON. */
@@ -86,6 +82,8 @@ export const router = createRouter({
   routeTree: root.addChildren([today, listRoute, newRoute, recordRoute, handbookRoute]),
   basepath: "/admin",
   defaultPreload: "intent",
+  defaultErrorComponent: CrashPage,
+  defaultNotFoundComponent: NoPage,
   parseSearch,
   stringifySearch,
 });

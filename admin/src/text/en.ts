@@ -14,6 +14,20 @@ export const en = {
   /** In place of the name of a row that the caller may not see. */
   notVisible: "not visible to you",
   needsPermission: (permission: string) => `That needs the permission ${permission}.`,
+  crash: {
+    title: "This page has failed",
+    hint: "The failure is in the console, not in your data. What was saved is kept.",
+    noPage: "There is no page at this address",
+    notLoaded: "This page could not be loaded",
+    notLoadedHint:
+      "A new version of the console may have been installed, or the server does not answer.",
+    partNotLoaded:
+      "A part of the console could not be loaded. A new version may have been installed.",
+    reload: "Reload",
+    today: "Go to Today",
+    copy: "Copy the details",
+    details: "Details",
+  },
   frame: {
     navigation: "Navigation",
     menu: "Menu",
@@ -157,41 +171,6 @@ export const en = {
     actions: "Actions",
     done: (title: string, name: string) => `${title}: ${name}, done`,
     notDone: (title: string, name: string) => `${title}: ${name}, not done`,
-  },
-  conflict: {
-    title: "Somebody else saved first",
-    hint: (who: string, when: string) =>
-      `${who} saved this row ${when}. Choose which value to keep for each field.`,
-    somebody: "Somebody",
-    merged: (titles: string, who: string) =>
-      `Saved. ${who} had changed ${titles} in the meantime; both are kept.`,
-    mine: "Mine",
-    theirs: "Theirs",
-    was: "Before",
-    saveMine: "Save mine",
-    takeTheirs: "Take theirs",
-    save: "Save this",
-  },
-  history: {
-    empty: "No changes since it was created.",
-    more: "Show older changes",
-    service: "the service",
-    nameless: "a user without a name",
-    database: "in the database",
-    job: "by a job",
-    created: "created it",
-    deleted: "deleted it",
-    changedIt: "changed",
-    putBack: (title: string) => `Copy the old value of ${title} into the form`,
-    deletedBy: (label: string | null, user: string | null) =>
-      `${user ?? "Somebody"} deleted ${label ?? "it"}`,
-    undelete: "Restore",
-    undeleted: (count: number) =>
-      count === 1
-        ? "The row was restored"
-        : `The row was restored, with ${count - 1} ${count === 2 ? "other" : "others"}`,
-    notUndeleted: "The row was not restored",
-    also: (count: number) => (count === 1 ? "and 1 other row" : `and ${count} other rows`),
   },
   palette: {
     title: "Go to, or search",

@@ -21,11 +21,46 @@ export const enRecord = {
   gone: "The row was deleted, or your permissions no longer show it.",
   goneEditsKept: "What you typed is kept.",
   restoreAndSave: "Restore and save",
-  restored: "restored it",
   firstChoices: (count: number) => `The first ${count} rows. Type more to find others.`,
   notVisibleOrDeleted: "a deleted row, or one that is not visible to you",
   invalidJson: (reason: string) => `This is not valid JSON: ${reason}`,
   emptyFields: "Empty fields are left out.",
   discardTitle: (title: string) => `Close “${title}” without running it?`,
   discardHint: "What you filled in is lost.",
+  conflict: {
+    title: "Somebody else saved first",
+    hint: (who: string, when: string) =>
+      `${who} saved this row ${when}. Choose which value to keep for each field.`,
+    somebody: "Somebody",
+    merged: (titles: string, who: string) =>
+      `Saved. ${who} had changed ${titles} in the meantime; both are kept.`,
+    mine: "Mine",
+    theirs: "Theirs",
+    was: "Before",
+    saveMine: "Save mine",
+    takeTheirs: "Take theirs",
+    save: "Save this",
+  },
+  history: {
+    empty: "No changes since it was created.",
+    more: "Show older changes",
+    service: "the service",
+    nameless: "a user without a name",
+    database: "in the database",
+    job: "by a job",
+    created: "created it",
+    restored: "restored it",
+    deleted: "deleted it",
+    changedIt: "changed",
+    putBack: (title: string) => `Copy the old value of ${title} into the form`,
+    deletedBy: (label: string | null, user: string | null) =>
+      `${user ?? "Somebody"} deleted ${label ?? "it"}`,
+    undelete: "Restore",
+    undeleted: (count: number) =>
+      count === 1
+        ? "The row was restored"
+        : `The row was restored, with ${count - 1} ${count === 2 ? "other" : "others"}`,
+    notUndeleted: "The row was not restored",
+    also: (count: number) => (count === 1 ? "and 1 other row" : `and ${count} other rows`),
+  },
 };

@@ -18,7 +18,11 @@ export function useLoaded<Component>(
       (component) => {
         if (isCurrent) setLoaded({ component });
       },
-      () => showToast(en.frame.away),
+      () =>
+        showToast(en.crash.partNotLoaded, {
+          tone: "bad",
+          action: { label: en.crash.reload, run: () => location.reload() },
+        }),
     );
     return () => {
       isCurrent = false;

@@ -3,6 +3,7 @@ import { Button, Dialog, Heading, Modal, ModalOverlay } from "react-aria-compone
 import { type Entity, fieldOf } from "../../meta/entities.ts";
 import { formatAgo } from "../../meta/format.ts";
 import { en } from "../../text/en.ts";
+import { enRecord } from "../../text/enRecord.ts";
 import type { FormValue } from "../record/values.ts";
 import type { Clash } from "./merge.ts";
 
@@ -33,7 +34,7 @@ export function ConflictDialog({
 }: ConflictDialogProps): ReactNode {
   const [choices, setChoices] = useState<ReadonlyMap<string, Side>>(new Map());
   const all = (side: Side) => onChoose(new Map(conflict.clashes.map(({ field }) => [field, side])));
-  const who = conflict.changedBy ?? en.conflict.somebody;
+  const who = conflict.changedBy ?? enRecord.conflict.somebody;
   const when = conflict.changedAt === null ? "" : formatAgo(conflict.changedAt);
   return (
     <ModalOverlay
@@ -46,8 +47,8 @@ export function ConflictDialog({
     >
       <Modal className="dialog conflict">
         <Dialog role="alertdialog">
-          <Heading slot="title">{en.conflict.title}</Heading>
-          <p>{en.conflict.hint(who, when)}</p>
+          <Heading slot="title">{enRecord.conflict.title}</Heading>
+          <p>{enRecord.conflict.hint(who, when)}</p>
           {conflict.clashes.map(({ field, base, mine, theirs }) => (
             <fieldset key={field} className="clash">
               <legend>{fieldOf(entity, field)?.title ?? field}</legend>
@@ -59,12 +60,12 @@ export function ConflictDialog({
                     checked={choices.get(field) === side}
                     onChange={() => setChoices(new Map([...choices, [field, side]]))}
                   />
-                  <span className="dim">{en.conflict[side]}</span>
+                  <span className="dim">{enRecord.conflict[side]}</span>
                   <span>{show(field, side === "mine" ? mine : theirs)}</span>
                 </label>
               ))}
               <p className="hint">
-                {en.conflict.was} {show(field, base)}
+                {enRecord.conflict.was} {show(field, base)}
               </p>
             </fieldset>
           ))}
@@ -73,17 +74,17 @@ export function ConflictDialog({
               {en.cancel}
             </Button>
             <Button className="button" onPress={() => all("theirs")}>
-              {en.conflict.takeTheirs}
+              {enRecord.conflict.takeTheirs}
             </Button>
             <Button className="button" onPress={() => all("mine")}>
-              {en.conflict.saveMine}
+              {enRecord.conflict.saveMine}
             </Button>
             <Button
               className="button button-primary"
               isDisabled={choices.size < conflict.clashes.length}
               onPress={() => onChoose(choices)}
             >
-              {en.conflict.save}
+              {enRecord.conflict.save}
             </Button>
           </div>
         </Dialog>

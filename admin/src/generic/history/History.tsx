@@ -65,7 +65,7 @@ export function History({ entity, id, isOptional = false, onRestore }: HistoryPr
     return <Failure error={history.error} onRetry={() => void history.refetch()} />;
   if (!history.data) return <p className="dim">{en.loading}</p>;
   const changes = history.data.pages.flatMap((page) => page.history.nodes);
-  if (changes.length === 0) return <p className="dim">{en.history.empty}</p>;
+  if (changes.length === 0) return <p className="dim">{enRecord.history.empty}</p>;
   return (
     <>
       <ol className="history">
@@ -77,7 +77,7 @@ export function History({ entity, id, isOptional = false, onRestore }: HistoryPr
               </time>{" "}
               {describeChange(change, index < changes.length - 1 || history.hasNextPage)}
               {change.alsoChanged > 0 && (
-                <span className="dim"> {en.history.also(change.alsoChanged)}</span>
+                <span className="dim"> {enRecord.history.also(change.alsoChanged)}</span>
               )}
             </p>
             {change.operation.toUpperCase().startsWith("UPDATE") && (
@@ -92,7 +92,7 @@ export function History({ entity, id, isOptional = false, onRestore }: HistoryPr
       </ol>
       {history.hasNextPage && (
         <Button className="button" onPress={() => void history.fetchNextPage()}>
-          {en.history.more}
+          {enRecord.history.more}
         </Button>
       )}
     </>
@@ -106,8 +106,8 @@ function titleOf(name: string): string {
 }
 
 const sources: Record<string, string> = {
-  job: en.history.job,
-  db: en.history.database,
+  job: enRecord.history.job,
+  db: enRecord.history.database,
 };
 
 export const isDeletion = ({ operation }: Pick<RecordChange, "operation">): boolean =>
@@ -118,18 +118,18 @@ function describeChange(
   { by, source, operation }: RecordChange,
   hasEarlierChanges: boolean,
 ): string {
-  const nobody = source === "db" ? en.conflict.somebody : en.history.service;
-  const who = by === null ? nobody : (by.name ?? en.history.nameless);
+  const nobody = source === "db" ? enRecord.conflict.somebody : enRecord.history.service;
+  const who = by === null ? nobody : (by.name ?? enRecord.history.nameless);
   const how = sources[source.toLowerCase()] ?? "";
   const verb = operation.toUpperCase();
   const did =
     verb.startsWith("INSERT") || verb.startsWith("CREATE")
       ? hasEarlierChanges
-        ? enRecord.restored
-        : en.history.created
+        ? enRecord.history.restored
+        : enRecord.history.created
       : isDeletion({ operation })
-        ? en.history.deleted
-        : en.history.changedIt;
+        ? enRecord.history.deleted
+        : enRecord.history.changedIt;
   return [who, did, how].filter((part) => part !== "").join(" ");
 }
 
@@ -150,7 +150,7 @@ function Change({
       {field && isRestorable && onRestore && field.onUpdate !== "NO" && (
         <Button
           className="button button-quiet icon-button"
-          aria-label={en.history.putBack(title)}
+          aria-label={enRecord.history.putBack(title)}
           onPress={() => onRestore(field, before)}
         >
           <Icon name="revert" />

@@ -8,7 +8,6 @@ import type { Entity } from "../../meta/entities.ts";
 import { useEntities } from "../../meta/EntitiesContext.ts";
 import { formatAgo } from "../../meta/format.ts";
 import { formatTime } from "../../text/locale.ts";
-import { en } from "../../text/en.ts";
 import { enRecord } from "../../text/enRecord.ts";
 import { showToast } from "../../ui/Toasts.tsx";
 import { History, type HistoryPage, isDeletion } from "../history/History.tsx";
@@ -42,7 +41,7 @@ export function DeletedRow({ entity, id }: { entity: Entity; id: string }): Reac
       {deletion && (
         <p>
           <DeletedBy {...deletion} />{" "}
-          <RestoreButton auditLogId={deletion.auditLogId} label={en.history.undelete} />
+          <RestoreButton auditLogId={deletion.auditLogId} label={enRecord.history.undelete} />
         </p>
       )}
       {entity.hasHistory && <History entity={entity} id={id} isOptional />}
@@ -95,7 +94,7 @@ export function DeletedWhileEdited({ entity, id, onRestored }: DeletedWhileEdite
 function DeletedBy({ label, userName, deletedAt }: Omit<Deletion, "auditLogId">): ReactNode {
   return (
     <>
-      {en.history.deletedBy(label, userName)}{" "}
+      {enRecord.history.deletedBy(label, userName)}{" "}
       <time dateTime={deletedAt} title={formatTime(deletedAt)} className="dim">
         {formatAgo(deletedAt)}
       </time>
@@ -117,10 +116,11 @@ function RestoreButton({ auditLogId, label, onRestored }: RestoreButtonProps): R
         { auditLogId },
         { idempotencyKey: crypto.randomUUID() },
       );
-      showToast(en.history.undeleted(restored));
+      showToast(enRecord.history.undeleted(restored));
       await onRestored?.();
     },
-    onError: (error) => showToast(`${en.history.notUndeleted}. ${error.message}`, { tone: "bad" }),
+    onError: (error) =>
+      showToast(`${enRecord.history.notUndeleted}. ${error.message}`, { tone: "bad" }),
     onSettled: refetchRows,
   });
   return (

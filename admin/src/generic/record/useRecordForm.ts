@@ -197,7 +197,7 @@ export function useRecordForm({ entity, row, initial, onSaved }: FormOptions): R
           return;
         }
         setValues((current) => merge(edited, current, merged).values);
-        const note = en.conflict.merged(titles, changedBy ?? en.conflict.somebody);
+        const note = enRecord.conflict.merged(titles, changedBy ?? enRecord.conflict.somebody);
         mutation.mutate({
           from: their,
           edited: merged,
