@@ -107,20 +107,20 @@ describe("every list", () => {
   });
 
   test("without rows explains its purpose", async () => {
-    await withJourney({ browser, service }, { token }, async ({ page, open, show }) => {
+    await withJourney({ browser, service }, { token }, async ({ page, open, expectAccessible }) => {
       await open("/reviewers");
       await page.getByText("No reviewers yet").waitFor();
-      await show("list-empty");
+      await expectAccessible();
     });
   });
 });
 
 describe("a long list", () => {
   test("reaches any row by keyboard, with few rows in the page and aligned columns", async () => {
-    await withJourney({ browser, service }, { token }, async ({ page, open, show }) => {
+    await withJourney({ browser, service }, { token }, async ({ page, open, expectAccessible }) => {
       await open("/products");
       await firstRow(page).getByText("Wine 000001").waitFor();
-      await show("list");
+      await expectAccessible();
       await grid(page).focus();
       await page.keyboard.press("ControlOrMeta+End");
       const last = page.locator(`[aria-rowindex='${productCount + 1}']`);
@@ -219,16 +219,16 @@ describe("a long list", () => {
 describe("a list in other environments", () => {
   test("has no accessibility violation in dark, narrow and enlarged windows", async () => {
     const dark = { token, colorScheme: "dark" as const };
-    await withJourney({ browser, service }, dark, async ({ page, open, show }) => {
+    await withJourney({ browser, service }, dark, async ({ page, open, expectAccessible }) => {
       await open("/products");
       await firstRow(page).getByText("Wine 000001").waitFor();
-      await show("list-dark");
+      await expectAccessible();
     });
     const narrow = { token, width: 360, height: 740 };
-    await withJourney({ browser, service }, narrow, async ({ page, open, show }) => {
+    await withJourney({ browser, service }, narrow, async ({ page, open, expectAccessible }) => {
       await open("/products");
       await firstRow(page).getByText("Wine 000001").waitFor();
-      await show("list-narrow");
+      await expectAccessible();
       const width = await page.evaluate<number>("document.documentElement.scrollWidth");
       expect(width).toBeLessThanOrEqual(360);
       await page.getByRole("button", { name: "Menu" }).click();
@@ -249,27 +249,31 @@ describe("a list in other environments", () => {
   });
 
   test("opens another list with Ctrl K and shows its keys with ?", async () => {
-    await withJourney({ browser, service }, { token }, async ({ page, open, show }) => {
-      await open("/products");
-      await firstRow(page).getByText("Wine 000001").waitFor();
-      await page.keyboard.press("?");
-      await page.getByRole("dialog").getByText("Keyboard").waitFor();
-      await show("keys");
-      await page.keyboard.press("Escape");
-      await page.keyboard.press("ControlOrMeta+k");
-      await page.getByRole("dialog").waitFor();
-      await page.keyboard.type("depart");
-      await page.getByRole("option", { name: /Departments/ }).waitFor();
-      await show("palette");
-      await page.keyboard.press("ControlOrMeta+a");
-      await page.keyboard.type("019999");
-      await page.getByRole("option", { name: /Wine 019999/ }).waitFor();
-      await page.keyboard.press("ControlOrMeta+a");
-      await page.keyboard.type("depart");
-      await page.getByRole("option", { name: /Departments/ }).waitFor();
-      await page.keyboard.press("Enter");
-      await heading(page, "Departments").waitFor();
-    });
+    await withJourney(
+      { browser, service },
+      { token },
+      async ({ page, open, show, expectAccessible }) => {
+        await open("/products");
+        await firstRow(page).getByText("Wine 000001").waitFor();
+        await page.keyboard.press("?");
+        await page.getByRole("dialog").getByText("Keyboard").waitFor();
+        await show("keys");
+        await page.keyboard.press("Escape");
+        await page.keyboard.press("ControlOrMeta+k");
+        await page.getByRole("dialog").waitFor();
+        await page.keyboard.type("depart");
+        await page.getByRole("option", { name: /Departments/ }).waitFor();
+        await expectAccessible();
+        await page.keyboard.press("ControlOrMeta+a");
+        await page.keyboard.type("019999");
+        await page.getByRole("option", { name: /Wine 019999/ }).waitFor();
+        await page.keyboard.press("ControlOrMeta+a");
+        await page.keyboard.type("depart");
+        await page.getByRole("option", { name: /Departments/ }).waitFor();
+        await page.keyboard.press("Enter");
+        await heading(page, "Departments").waitFor();
+      },
+    );
   });
 });
 

@@ -67,21 +67,25 @@ describe("the login", () => {
     const email = `${randomUUID()}@example.com`;
     await makeUser(service, email);
     const asked = "/campaigns?q=medium%3AEMAIL";
-    await withJourney({ browser, service }, {}, async ({ page, open, show, expectProblem }) => {
-      expectProblem("401 POST /graphql");
-      expectProblem(`another origin: GET ${provider.settings.issuer}`);
-      expectProblem(`another origin: POST ${provider.settings.issuer}`);
-      await open(asked);
-      const link = page.getByRole("link", { name: provider.settings.name });
-      await link.waitFor();
-      await show("login");
-      await link.click();
-      await page.getByLabel("E-mail address").fill(email);
-      await page.getByRole("button", { name: "Log in" }).click();
-      await page.waitForURL(`${service.url}/admin${asked}`);
-      await page.getByRole("navigation").waitFor();
-      expect(await readable(page)).not.toContain("bos_");
-    });
+    await withJourney(
+      { browser, service },
+      {},
+      async ({ page, open, expectAccessible, expectProblem }) => {
+        expectProblem("401 POST /graphql");
+        expectProblem(`another origin: GET ${provider.settings.issuer}`);
+        expectProblem(`another origin: POST ${provider.settings.issuer}`);
+        await open(asked);
+        const link = page.getByRole("link", { name: provider.settings.name });
+        await link.waitFor();
+        await expectAccessible();
+        await link.click();
+        await page.getByLabel("E-mail address").fill(email);
+        await page.getByRole("button", { name: "Log in" }).click();
+        await page.waitForURL(`${service.url}/admin${asked}`);
+        await page.getByRole("navigation").waitFor();
+        expect(await readable(page)).not.toContain("bos_");
+      },
+    );
   });
 
   test("asks for a login above the page when the session ends, and keeps the page", async () => {

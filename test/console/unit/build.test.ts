@@ -33,6 +33,16 @@ test("the other parts stay within their size budgets", () => {
   expect(styles.map(sizeOf).reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(12_000);
 });
 
+test("the pictures of the documentation show every page in three looks, in at most 1.5 MB", () => {
+  const folder = join(root, "docs/images");
+  const files = readdirSync(folder);
+  const pages = ["login", "today", "list", "list-empty", "record", "drawer", "history"];
+  for (const page of [...pages, "conflict", "palette", "new", "error"])
+    for (const look of ["", "-dark", "-narrow"]) expect(files).toContain(`${page}${look}.webp`);
+  const bytes = files.map((file) => statSync(join(folder, file)).size);
+  expect(bytes.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(1_500_000);
+});
+
 test("only files of pages name a list", () => {
   const schema = buildSchema(readFileSync(join(root, "schema.graphql"), "utf8"));
   const lists = Object.keys(schema.getQueryType()?.getFields() ?? {})

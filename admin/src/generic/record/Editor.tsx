@@ -40,7 +40,9 @@ export function Editor(props: EditorProps): ReactNode {
   // The caller may not list the rows to choose from.
   const isClosed = reference !== null && !field.isList && !entities.get(reference.entity);
   const use = isClosed ? "NO" : props.use;
-  const needed = isClosed ? missingPermission(entities, field) : undefined;
+  const isHidden = isClosed && props.row && referencedRow(field, props.row)?.isVisible === false;
+  const needed =
+    isHidden === true || use !== props.use ? missingPermission(entities, field) : undefined;
   const describedBy = [
     field.description !== null && `${id}-hint`,
     error !== undefined && `${id}-error`,
