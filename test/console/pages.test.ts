@@ -200,7 +200,8 @@ describe("every page", () => {
           await page.locator("h1").waitFor();
           await page.locator("[role=gridcell] .text, .card, .empty").first().waitFor();
           // The choices of the first field are open.
-          if (address.endsWith("/new")) await page.getByRole("option").first().waitFor();
+          if (address.endsWith("/new"))
+            await page.getByRole("listbox").getByRole("option").first().waitFor();
           expect(await page.evaluate<number>("document.documentElement.scrollWidth")).toBe(width);
           await page.keyboard.press("Escape");
           await page.getByRole("listbox").waitFor({ state: "detached" });
