@@ -47,7 +47,7 @@ describe("actions with arguments", () => {
         await form.locator("[data-field=endsOn] input").fill("2027-03-01");
         await page.keyboard.press("ControlOrMeta+s");
         // The refusal of the service stands at the field that it names.
-        await form.getByText(/must not be before/).waitFor();
+        await form.getByText(/Until must not be before From/).waitFor();
         await show("action-form");
         await expectAccessible("[role=dialog]");
         // Closing asks before what was filled in is lost.

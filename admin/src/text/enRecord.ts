@@ -17,7 +17,6 @@ export const enRecord = {
   email: "An e-mail address, such as anna@example.com",
   tooLong: (maximum: number, length: number) =>
     `At most ${maximum} characters; these are ${length}`,
-  needed: (title: string) => `${title} is needed`,
   gone: "The row was deleted, or your permissions no longer show it.",
   goneEditsKept: "What you typed is kept.",
   restoreAndSave: "Restore and save",

@@ -12,6 +12,7 @@ import { Description } from "../../ui/Description.tsx";
 import { Drawer, DrawerPage } from "../../ui/Drawer.tsx";
 import { showToast } from "../../ui/Toasts.tsx";
 import { useKeys } from "../../ui/keys.ts";
+import { errorsByField } from "./errorsByField.ts";
 import { FormFields } from "./FormFields.tsx";
 import { FormProblem } from "./FormProblem.tsx";
 import { useNewRow } from "./NewRow.tsx";
@@ -33,6 +34,7 @@ export function ActionDrawer({ entity, action, id, name, onClose }: ActionDrawer
   const fields = action.arguments.flatMap((argument) => argument.fields);
   const [values, setValues] = useState<FormValues>({});
   const [errors, setErrors] = useState<Record<string, string>>({});
+  const [problem, setProblem] = useState<Error | null>(null);
   const { makeRow, newRowDrawer } = useNewRow(undefined);
   const [isAsked, setAsked] = useState(false);
   const askOnce = useAskOnce();
@@ -53,13 +55,14 @@ export function ActionDrawer({ entity, action, id, name, onClose }: ActionDrawer
       onClose();
     },
     onError: (error) => {
-      if (!(error instanceof ApiError)) return;
-      const byField: Record<string, string> = {};
-      for (const { path, message } of error.errors) {
-        const field = fields.find((one) => path.includes(one.name));
-        if (field) byField[field.name] ??= message;
+      if (isUnauthenticated(error)) return;
+      if (!(error instanceof ApiError)) {
+        setProblem(error);
+        return;
       }
+      const { byField, problem: rest } = errorsByField(error, { fields }, fields);
       showErrors(byField);
+      setProblem(rest);
     },
     // Also after an error, since its cause may be that the row has changed.
     onSettled: refetchRows,
@@ -67,6 +70,7 @@ export function ActionDrawer({ entity, action, id, name, onClose }: ActionDrawer
 
   const run = () => {
     if (mutation.isPending) return;
+    setProblem(null);
     const { variables, found } = variablesOf(action.arguments, values);
     showErrors(found);
     if (Object.keys(found).length > 0) return;
@@ -84,10 +88,6 @@ export function ActionDrawer({ entity, action, id, name, onClose }: ActionDrawer
   };
 
   const title = id === null ? action.title : `${action.title}: ${name}`;
-  const hasProblem =
-    mutation.error !== null &&
-    Object.keys(errors).length === 0 &&
-    !isUnauthenticated(mutation.error);
   return (
     <Drawer label={title} onClose={close}>
       <DrawerPage
@@ -108,7 +108,7 @@ export function ActionDrawer({ entity, action, id, name, onClose }: ActionDrawer
           <Description text={action.description} />{" "}
           {fields.some(({ onCreate }) => onCreate === "OPTIONAL") && enRecord.emptyFields}
         </p>
-        {hasProblem && <FormProblem message={mutation.error?.message ?? ""} />}
+        {problem && <FormProblem message={problem.message} />}
         <FormFields
           entity={{ ...entity, fields, missing: [] }}
           row={null}
