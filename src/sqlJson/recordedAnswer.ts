@@ -61,11 +61,10 @@ export function recordedAnswer(
       throw new UnsupportedSelection(place.key);
     const isThere = sql`${rowsAt(path, null).found} <> '[]'`;
     if (!list) return { found: sql`'[]'::jsonb`, hasIds: true, isThere };
-    const keys = list.keys.map((key) => `${member(key)}[*]`);
-    return { ...rowsAt(path + keys.join(""), list.idKey), isThere };
+    return { ...rowsAt(path + list.keys.map(member).join(""), list.idKey), isThere };
   };
   const collect = (place: Place, above: string, recorded: boolean) => {
-    const rows = `${above}${member(place.key)}[*]`;
+    const rows = above + member(place.key);
     if (place.entityType !== null && !recorded) {
       const found = nestedReads.get(place.entityType) ?? [];
       nestedReads.set(place.entityType, found);
@@ -138,7 +137,7 @@ export function recordedAnswer(
   return { text, records: true };
 }
 
-/** A member of a JSON path. */
+/** A member of a JSON path. Paths are lax, so that a member of a list is the member of each of its items. */
 function member(key: string): string {
   return `.${JSON.stringify(key)}`;
 }
@@ -162,5 +161,5 @@ function rowsOf(value: SQL): SQL {
 
 /** The id in a list of equal ids; null where they differ. */
 function singleId(ids: SQL): SQL {
-  return sql`case when not jsonb_path_exists(${ids}, '$[*] ? (@ != $first)', jsonb_build_object('first', (${ids}) -> 0)) then (${ids}) ->> 0 end`;
+  return sql`case when (${ids}) <@ jsonb_build_array((${ids}) -> 0) then (${ids}) ->> 0 end`;
 }
