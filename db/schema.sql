@@ -67,13 +67,16 @@ The day.';
 comment on column absence_day.period_id is '@notNull
 The id of the away period.';
 
-comment on column absence_day.user_id is '@notNull
+comment on column absence_day.user_id is '@list off
+@notNull
 The id of the user who is away.';
 
-comment on column absence_day.name is '@notNull
+comment on column absence_day.name is '@title Person
+@notNull
 The name of the person.';
 
-comment on column absence_day.is_half is '@notNull
+comment on column absence_day.is_half is '@title Half day
+@notNull
 Whether the person is away for half of the day only.';
 
 create type absence_status as enum ('REQUESTED', 'APPROVED', 'DECLINED', 'CANCELLED');
@@ -5472,33 +5475,37 @@ AS $function$
         then format(' and %s more', cardinality(abbreviate_list.items) - abbreviate_list.at_most) else '' end
 $function$;
 
-CREATE OR REPLACE FUNCTION absence_balances(year integer, user_id uuid DEFAULT NULL::uuid)
+CREATE OR REPLACE FUNCTION absence_balances(year integer DEFAULT NULL::integer, user_id uuid DEFAULT NULL::uuid)
  RETURNS SETOF absence_balance
  LANGUAGE plpgsql
  STABLE
 AS $function$
 declare
   v_user_id uuid := coalesce(absence_balances.user_id, current_user_id());
+  v_year integer := coalesce(absence_balances.year, extract(year from now() at time zone own_time_zone()));
+  v_first_on date;
+  v_last_on date;
 begin
   perform require_full_login();
   if v_user_id <> current_user_id() and not has_any_permission('absences.read', 'absences.update') then
     perform require_permission('absences.read');
   end if;
-  if absence_balances.year not between 1900 and 2200 then
+  if v_year not between 1900 and 2200 then
     perform fail('OF400', 'year must be 1900 to 2200', '{"path": ["year"]}');
   elsif v_user_id <> current_user_id() and not is_user(v_user_id) then
     perform fail('OF404', 'There is no user with this id', '{"path": ["userId"]}');
   end if;
+  v_first_on := make_date(v_year, 1, 1);
+  v_last_on := make_date(v_year, 12, 31);
   return query
   select t.type,
     coalesce(sum(d.days) filter (where a.status = 'REQUESTED'), 0), coalesce(sum(d.days) filter (where a.status = 'APPROVED'), 0)
   from unnest(enum_range(null::absence_type)) as t(type)
     left join absences a on a.user_id = v_user_id and a.type = t.type and a.status in ('REQUESTED', 'APPROVED')
-      and a.starts_on < make_date(absence_balances.year + 1, 1, 1) and a.ends_on >= make_date(absence_balances.year, 1, 1)
+      and a.starts_on <= v_last_on and a.ends_on >= v_first_on
     left join lateral working_days(
-      greatest(a.starts_on, make_date(absence_balances.year, 1, 1)), least(a.ends_on, make_date(absence_balances.year, 12, 31)),
-      a.starts_half_day and extract(year from a.starts_on) = absence_balances.year,
-      a.ends_half_day and extract(year from a.ends_on) = absence_balances.year
+      greatest(a.starts_on, v_first_on), least(a.ends_on, v_last_on),
+      a.starts_half_day and a.starts_on >= v_first_on, a.ends_half_day and a.ends_on <= v_last_on
     ) as d(days) on a.id is not null
   group by t.type order by t.type;
 end;
@@ -5506,7 +5513,8 @@ $function$;
 grant execute on function absence_balances(integer,uuid) to office_api;
 
 comment on function absence_balances(integer,uuid) is '@guard login
-@argument year The calendar year.
+@report Office 30
+@argument year The calendar year; by default the present one in the time zone of the caller.
 @argument user_id The user whose balances to read; the caller by default. Other users need `absences.read` or `absences.update`.
 The working days of a year on which a user is absent, by reason.';
 
@@ -6293,21 +6301,24 @@ $function$;
 grant execute on function awaits_first_user() to office_api;
 comment on function awaits_first_user() is 'Whether there are no users yet, so that `bootstrapFirstUser` works.';
 
-CREATE OR REPLACE FUNCTION away_days(starts_on date, ends_on date)
+CREATE OR REPLACE FUNCTION away_days(starts_on date DEFAULT NULL::date, ends_on date DEFAULT NULL::date)
  RETURNS SETOF absence_day
  LANGUAGE plpgsql
  STABLE
 AS $function$
+declare
+  v_starts_on date := coalesce(away_days.starts_on, (now() at time zone own_time_zone())::date);
+  v_ends_on date := coalesce(away_days.ends_on, v_starts_on + 6);
 begin
   perform require_full_login();
-  if away_days.ends_on < away_days.starts_on then
+  if v_ends_on < v_starts_on then
     perform fail('OF400', 'endsOn must not be before startsOn', '{"path": ["endsOn"]}');
-  elsif away_days.ends_on - away_days.starts_on > 366 then
+  elsif v_ends_on - v_starts_on > 366 then
     perform fail('OF400', 'endsOn must be within a year of startsOn', '{"path": ["endsOn"]}');
   end if;
   return query
   select d.day, w.id, w.user_id, w.name, w.starts_half_day and d.day = w.starts_on or w.ends_half_day and d.day = w.ends_on
-  from (select away_days.starts_on + n as day from generate_series(0, away_days.ends_on - away_days.starts_on) as n) as d
+  from (select v_starts_on + n as day from generate_series(0, v_ends_on - v_starts_on) as n) as d
     join away_periods w on d.day between w.starts_on and w.ends_on
   where extract(isodow from d.day) < 6 and not exists (select from public_holidays h where h.holiday_on = d.day)
   order by d.day, w.name, w.id;
@@ -6316,8 +6327,10 @@ $function$;
 grant execute on function away_days(date,date) to office_api;
 
 comment on function away_days(date,date) is '@guard login
-@argument starts_on The first day.
-@argument ends_on The last day, within a year.
+@report Office 20
+@title Who is away
+@argument starts_on The first day; by default today in the time zone of the caller.
+@argument ends_on The last day, within a year; by default the sixth day after the first.
 The people who are away on each working day.';
 
 CREATE OR REPLACE FUNCTION begin_ai_answer(conversation_id text, message_id text)
@@ -10143,6 +10156,7 @@ $function$;
 grant execute on function free_resources(timestamp with time zone,timestamp with time zone,resource_kind,integer) to office_api;
 
 comment on function free_resources(timestamp with time zone,timestamp with time zone,resource_kind,integer) is '@guard login
+@report Office 10
 @argument from The start of the period.
 @argument to The end of the period.
 @argument kind Only resources of this kind.
@@ -11022,12 +11036,12 @@ AS $function$
     ('table view', 'group', '<heading> [<place>]', p.some, false, null),
     ('table view', 'icon', '<name>', p.name, false, null),
     ('table view', 'label', '<column> [<column>]', '^\w+([\s,]+\w+)?$', false, null),
-    ('column view-column function', 'title', '<title>', p.some, false, null),
-    ('column view-column function', 'widget', '<widget>', '^(color|url|email|image|long|markdown|code|money|percent|row|file)$', false, null),
-    ('column view-column function', 'unit', '<unit>', p.some, false, null),
-    ('column view-column function', 'list', '<place>` or `@list off', '^(off|[1-9]\d?)$', false, null),
+    ('column view-column attribute function', 'title', '<title>', p.some, false, null),
+    ('column view-column attribute function', 'widget', '<widget>', '^(color|url|email|image|long|markdown|code|money|percent|row|file)$', false, null),
+    ('column view-column attribute function', 'unit', '<unit>', p.some, false, null),
+    ('column view-column attribute function', 'list', '<place>` or `@list off', '^(off|[1-9]\d?)$', false, null),
     ('column view-column function', 'section', '<heading>', p.some, false, null),
-    ('column view-column function', 'tone', '<VALUE> ok`, `warn`, `bad` or `info', '^\w+ (ok|warn|bad|info)$', true, null),
+    ('column view-column attribute function', 'tone', '<VALUE> ok`, `warn`, `bad` or `info', '^\w+ (ok|warn|bad|info)$', true, null),
     ('table', 'searchCollection', '<name>', p.some, false, null),
     ('table', 'searchTitle', '<title>', p.some, false, null),
     ('table', 'searchSort', '<column> [desc]', p.some, false, null),
@@ -11058,6 +11072,7 @@ AS $function$
     ('foreign-key', 'foreignConnectionFieldName', '<name>', p.name, false, null),
     ('function', 'guard', '<permission>', p.keys, false, null),
     ('function', 'action', '[bad] [of <list>] [if <field>|unless <field>]', '^(bad)?(\s*\mof\s+\w+)?(\s*\m(if|unless)\s+\w+)?$', false, null),
+    ('function', 'report', '<heading> [<place>]', p.some, false, null),
     ('function', 'auditReads', '<EntityType>` or `@auditReads unless own', '^([A-Z]\w*|own|unless own)$', false, null),
     ('function', 'follows', 'own', '^own$', false, null),
     ('function', 'reads', '<table> ...', p.keys, false, null),

@@ -58,6 +58,16 @@ export const recordRoute = createRoute({
   component: lazyPage(async () => (await import("./generic/record/RecordPage.tsx")).RecordPage),
 });
 
+const reportRoute = createRoute({
+  getParentRoute: () => root,
+  // No list has this name, because names of lists are plural.
+  path: "report/$report",
+  // The values of the arguments.
+  validateSearch: (search: Record<string, unknown>): Record<string, string | undefined> =>
+    only(Object.keys(search), search),
+  component: lazyPage(async () => (await import("./generic/report/ReportPage.tsx")).ReportPage),
+});
+
 const handbookRoute = createRoute({
   getParentRoute: () => root,
   path: "handbook/$slug",
@@ -79,7 +89,14 @@ function stringifySearch(search: Record<string, unknown>): string {
 }
 
 export const router = createRouter({
-  routeTree: root.addChildren([today, listRoute, newRoute, recordRoute, handbookRoute]),
+  routeTree: root.addChildren([
+    today,
+    listRoute,
+    newRoute,
+    recordRoute,
+    reportRoute,
+    handbookRoute,
+  ]),
   basepath: "/admin",
   defaultPreload: "intent",
   defaultErrorComponent: CrashPage,

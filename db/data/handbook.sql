@@ -20,6 +20,11 @@ The address of the page holds the query, the order and the columns: send it to a
 
 `Columns` chooses the columns and their order; drag the edge of a title to change a width. Both are kept in your browser.
 
+## Reports
+
+Some questions have a page of their own in the navigation, below the lists of their heading, such as `Free resources`, `Who is away` and `Absence balances` under Office. Fill in the fields and choose `Show`, or press Enter. Where nothing is required, the page shows
+the usual answer at once. The address holds what you filled in, so that you can send it or keep it.
+
 ## Look at a row and change it
 
 Click a name, or press Enter; Space opens the row in a drawer over the list. Fields that you may change have a frame. `Save` sends only what you changed. An error stands at its field.
@@ -502,7 +507,8 @@ Nobody decides on an absence of their own. An absence is decided once; an approv
 `userName` is their name; `user`, with their address, needs `users.read`, except for the caller''s own absences.
 
 Colleagues without a permission see who is away and when, not why. `awayPeriods` lists approved absences by person and
-days; `awayDays` lists who is away on each working day:
+days; `awayDays` lists who is away on each working day, by default in the seven days from today. In the console it is the
+report `Who is away`:
 
 ```graphql
 { awayDays(startsOn: "2027-07-01", endsOn: "2027-07-31") { day name isHalf } }
@@ -517,8 +523,9 @@ is away on the day of the campaign, both in that person''s time zone.
 
 `workingDays` of an absence counts Monday to Friday without public holidays, half days as halves. `publicHolidays` are
 rows: those of Denmark from 2025 to 2030 come with a new database, `createPublicHoliday` and its companions need
-`absences.update`. `absenceBalances(year: 2027)` adds the working days of a year by type, requested and approved; those
-of another person (`userId`) need `absences.read` or `absences.update`.
+`absences.update`. `absenceBalances(year: 2027)`, in the console the report `Absence balances`, adds the working days of a
+year by type, requested and approved, by default of this year; those of another person (`userId`) need `absences.read` or
+`absences.update`.
 
 Days are dates without a time zone.', 2),
   ('bookings', 'Bookings', 'For callers of the API and office staff. After this page you can book a room, a vehicle or a tasting set, find a free
@@ -533,7 +540,8 @@ A resource is a `ROOM`, a `VEHICLE`, a piece of `EQUIPMENT` or a `TASTING_SET`. 
 `deleteResource` need `resources.update`. A resource that is not in use (`isActive: false`) cannot be booked; what is
 booked already stays. A resource with bookings cannot be deleted.
 
-`freeResources` lists the resources that nobody has booked in a time, by name:
+`freeResources` lists the resources that nobody has booked in a time, by name; in the console it is the report
+`Free resources`:
 
 ```graphql
 { freeResources(from: "2027-03-15T10:00:00Z", to: "2027-03-15T12:00:00Z", kind: ROOM, capacity: 6) { id name location } }

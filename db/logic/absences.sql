@@ -238,25 +238,30 @@ comment on function decline_absence is '@guard login absences.update
 @argument note A note about the decision, for the person.
 Declines the requested absence of a colleague.';
 
-create or replace function away_days(starts_on date, ends_on date) returns setof absence_day as $$
+create or replace function away_days(starts_on date default null, ends_on date default null) returns setof absence_day as $$
+declare
+  v_starts_on date := coalesce(away_days.starts_on, (now() at time zone own_time_zone())::date);
+  v_ends_on date := coalesce(away_days.ends_on, v_starts_on + 6);
 begin
   perform require_full_login();
-  if away_days.ends_on < away_days.starts_on then
+  if v_ends_on < v_starts_on then
     perform fail('OF400', 'endsOn must not be before startsOn', '{"path": ["endsOn"]}');
-  elsif away_days.ends_on - away_days.starts_on > 366 then
+  elsif v_ends_on - v_starts_on > 366 then
     perform fail('OF400', 'endsOn must be within a year of startsOn', '{"path": ["endsOn"]}');
   end if;
   return query
   select d.day, w.id, w.user_id, w.name, w.starts_half_day and d.day = w.starts_on or w.ends_half_day and d.day = w.ends_on
-  from (select away_days.starts_on + n as day from generate_series(0, away_days.ends_on - away_days.starts_on) as n) as d
+  from (select v_starts_on + n as day from generate_series(0, v_ends_on - v_starts_on) as n) as d
     join away_periods w on d.day between w.starts_on and w.ends_on
   where extract(isodow from d.day) < 6 and not exists (select from public_holidays h where h.holiday_on = d.day)
   order by d.day, w.name, w.id;
 end;
 $$ language plpgsql stable;
 comment on function away_days is '@guard login
-@argument starts_on The first day.
-@argument ends_on The last day, within a year.
+@report Office 20
+@title Who is away
+@argument starts_on The first day; by default today in the time zone of the caller.
+@argument ends_on The last day, within a year; by default the sixth day after the first.
 The people who are away on each working day.';
 
 -- Readers of absences need not be able to read users.
@@ -268,35 +273,40 @@ comment on function is_user is '@behavior -*
 Whether this id is one of a user, for callers who see the absences of everybody; false for others.';
 grant execute on function is_user to office_api;
 
-create or replace function absence_balances(year integer, user_id uuid default null) returns setof absence_balance as $$
+create or replace function absence_balances(year integer default null, user_id uuid default null) returns setof absence_balance as $$
 declare
   v_user_id uuid := coalesce(absence_balances.user_id, current_user_id());
+  v_year integer := coalesce(absence_balances.year, extract(year from now() at time zone own_time_zone()));
+  v_first_on date;
+  v_last_on date;
 begin
   perform require_full_login();
   if v_user_id <> current_user_id() and not has_any_permission('absences.read', 'absences.update') then
     perform require_permission('absences.read');
   end if;
-  if absence_balances.year not between 1900 and 2200 then
+  if v_year not between 1900 and 2200 then
     perform fail('OF400', 'year must be 1900 to 2200', '{"path": ["year"]}');
   elsif v_user_id <> current_user_id() and not is_user(v_user_id) then
     perform fail('OF404', 'There is no user with this id', '{"path": ["userId"]}');
   end if;
+  v_first_on := make_date(v_year, 1, 1);
+  v_last_on := make_date(v_year, 12, 31);
   return query
   select t.type,
     coalesce(sum(d.days) filter (where a.status = 'REQUESTED'), 0), coalesce(sum(d.days) filter (where a.status = 'APPROVED'), 0)
   from unnest(enum_range(null::absence_type)) as t(type)
     left join absences a on a.user_id = v_user_id and a.type = t.type and a.status in ('REQUESTED', 'APPROVED')
-      and a.starts_on < make_date(absence_balances.year + 1, 1, 1) and a.ends_on >= make_date(absence_balances.year, 1, 1)
+      and a.starts_on <= v_last_on and a.ends_on >= v_first_on
     left join lateral working_days(
-      greatest(a.starts_on, make_date(absence_balances.year, 1, 1)), least(a.ends_on, make_date(absence_balances.year, 12, 31)),
-      a.starts_half_day and extract(year from a.starts_on) = absence_balances.year,
-      a.ends_half_day and extract(year from a.ends_on) = absence_balances.year
+      greatest(a.starts_on, v_first_on), least(a.ends_on, v_last_on),
+      a.starts_half_day and a.starts_on >= v_first_on, a.ends_half_day and a.ends_on <= v_last_on
     ) as d(days) on a.id is not null
   group by t.type order by t.type;
 end;
 $$ language plpgsql stable;
 comment on function absence_balances is '@guard login
-@argument year The calendar year.
+@report Office 30
+@argument year The calendar year; by default the present one in the time zone of the caller.
 @argument user_id The user whose balances to read; the caller by default. Other users need `absences.read` or `absences.update`.
 The working days of a year on which a user is absent, by reason.';
 

@@ -359,11 +359,14 @@ comment on column absence_day.day is '@notNull
 The day.';
 comment on column absence_day.period_id is '@notNull
 The id of the away period.';
-comment on column absence_day.user_id is '@notNull
+comment on column absence_day.user_id is '@list off
+@notNull
 The id of the user who is away.';
-comment on column absence_day.name is '@notNull
+comment on column absence_day.name is '@title Person
+@notNull
 The name of the person.';
-comment on column absence_day.is_half is '@notNull
+comment on column absence_day.is_half is '@title Half day
+@notNull
 Whether the person is away for half of the day only.';
 
 create type absence_balance as (

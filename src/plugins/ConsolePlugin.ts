@@ -5,7 +5,7 @@ import type { FieldArgs, Step } from "postgraphile/grafast";
 import { extendSchema } from "postgraphile/utils";
 import type { RequestInfo } from "../auth/identity.ts";
 import { buildConsoleMetadata } from "../schema/consoleMetadata.ts";
-import type { ConsoleEntity } from "../schema/consoleEntity.ts";
+import type { ConsoleEntity, ConsoleReport } from "../schema/consoleEntity.ts";
 import { consoleTypeDefs } from "../schema/consoleTypeDefs.ts";
 import { filterConsoleMetadata } from "../schema/filterConsoleMetadata.ts";
 import { resource } from "../schema/resource.ts";
@@ -13,8 +13,8 @@ import { resource } from "../schema/resource.ts";
 declare global {
   namespace GraphileBuild {
     interface Build {
-      /** The tables with a list at the root; filled when the schema is complete. */
-      consoleMetadata: { entities: ConsoleEntity[]; version: string };
+      /** The tables with a list at the root, and the reports; filled when the schema is complete. */
+      consoleMetadata: { entities: ConsoleEntity[]; reports: ConsoleReport[]; version: string };
     }
   }
 }
@@ -31,14 +31,15 @@ export const ConsoleMetadataPlugin: GraphileConfig.Plugin = {
       build(build) {
         return build.extend(
           build,
-          { consoleMetadata: { entities: [], version: "" } },
+          { consoleMetadata: { entities: [], reports: [], version: "" } },
           "ConsoleMetadataPlugin: what `console` describes",
         );
       },
       finalize(schema, build) {
-        const entities = buildConsoleMetadata(build, schema);
+        const { entities, reports } = buildConsoleMetadata(build, schema);
         build.consoleMetadata.entities = entities;
-        build.consoleMetadata.version = digest(entities);
+        build.consoleMetadata.reports = reports;
+        build.consoleMetadata.version = digest([entities, reports]);
         return schema;
       },
     },
@@ -63,7 +64,7 @@ export function makeConsolePlugin({ title }: { title: string }): GraphileConfig.
       const content = {
         title,
         me: { permissions },
-        ...filterConsoleMetadata(build.consoleMetadata.entities, caller),
+        ...filterConsoleMetadata(build.consoleMetadata, caller),
       };
       return { ...content, version: digest(content) };
     };

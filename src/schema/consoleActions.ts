@@ -14,7 +14,7 @@ import { guardOf } from "../auth/guards.ts";
 import type { ConsoleAction } from "./consoleEntity.ts";
 import { fieldOfInput, useOf } from "./consoleFields.ts";
 import { type Named, isIdOf } from "./consoleReferences.ts";
-import type { ActionArgument, EntityField } from "./entityDescription.ts";
+import type { ConsoleArgument, EntityField } from "./entityDescription.ts";
 import { titleOf } from "./labels.ts";
 
 /** An action before its arguments are described. */
@@ -104,7 +104,7 @@ function codecOf(
 }
 
 /**
- * Describes the arguments of an action for its form. An argument, or a field of an input object, with the name of a
+ * Describes the arguments of an action or a report for its form. An argument, or a field of an input object, with the name of a
  * field of the row is edited like that field.
  */
 export function describeArguments(
@@ -112,7 +112,7 @@ export function describeArguments(
   args: readonly GraphQLArgument[],
   fields: readonly EntityField[],
   listed: Named,
-): ActionArgument[] {
+): ConsoleArgument[] {
   return args.map((argument) => {
     const named = getNamedType(argument.type);
     const isObject = isInputObjectType(named) && !isListType(getNullableType(argument.type));

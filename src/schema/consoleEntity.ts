@@ -1,5 +1,10 @@
 import type { Guard } from "../auth/guards.ts";
-import type { EntityAction, EntityDescription, EntityField } from "./entityDescription.ts";
+import type {
+  EntityAction,
+  EntityDescription,
+  EntityField,
+  ReportDescription,
+} from "./entityDescription.ts";
 
 /** A table with the guards of its reads, mutations and actions. */
 export interface ConsoleEntity extends EntityDescription {
@@ -13,6 +18,8 @@ export interface ConsoleEntity extends EntityDescription {
 export type ConsoleField = EntityField & { guard?: Guard };
 
 export type ConsoleAction = EntityAction & { guard: Guard };
+
+export type ConsoleReport = ReportDescription & { guard: Guard };
 
 export type Verb = "create" | "update" | "delete";
 

@@ -15,7 +15,7 @@ import {
   isNonNullType,
   isRequiredArgument,
 } from "graphql";
-import type { PgResource } from "postgraphile/@dataplan/pg";
+import type { PgCodecWithAttributes, PgResource } from "postgraphile/@dataplan/pg";
 import { type Guard, guardOf } from "../auth/guards.ts";
 import { type NumericDigits, innerCodec, isHidden } from "./columns.ts";
 import type { ConsoleField, ConsoleMutation, Verb } from "./consoleEntity.ts";
@@ -150,6 +150,45 @@ export function fieldsOf(
       };
     });
   return [...columns, ...computed, ...others];
+}
+
+/** Describes the fields of rows that belong to no table, such as those of a composite type. */
+export function fieldsOfRows(
+  build: GraphileBuild.Build,
+  codec: PgCodecWithAttributes,
+  type: GraphQLObjectType,
+  listed: Named,
+): EntityField[] {
+  return Object.entries(codec.attributes).flatMap(([attributeName, attribute]) => {
+    const name = build.inflection.attribute({ attributeName, codec });
+    const field = type.getFields()[name];
+    if (!field || !isLeafType(getNamedType(field.type))) return [];
+    const tags = attribute.extensions?.tags as Tags | undefined;
+    const isId = getNamedType(field.type).name === "ID";
+    const reference = isId
+      ? (referenceByName(build, type, name, listed) ?? referenceOfArgument(build, name, listed))
+      : null;
+    // People cannot read an id that is no link.
+    if (isId && !reference) return [];
+    return [
+      {
+        ...typed(field, tags),
+        name,
+        title: tagText(tags, "title") ?? titleOf(reference ? name.replace(/Id$/, "") : name),
+        kind: reference ? ("REFERENCE" as const) : kindOf(field.type),
+        reference,
+        isInputOnly: false,
+        maxLength: null,
+        ...boundsOf(field.type),
+        defaultValue: null,
+        onCreate: "NO" as const,
+        onUpdate: "NO" as const,
+        orderBy: [],
+        searchName: null,
+        place: placeInList(tags, attributeName),
+      },
+    ];
+  });
 }
 
 /** A field of an input object, or an argument. */

@@ -9,20 +9,21 @@ import {
 import type { PgResource } from "postgraphile/@dataplan/pg";
 import { guardOf } from "../auth/guards.ts";
 import { actionsByType, describeArguments } from "./consoleActions.ts";
-import type { ConsoleEntity, ConsoleMutation, Verb } from "./consoleEntity.ts";
+import type { ConsoleEntity, ConsoleMutation, ConsoleReport, Verb } from "./consoleEntity.ts";
 import { fieldsOf, orderValues } from "./consoleFields.ts";
 import { type Parent, parentsOf, relationsOf } from "./consoleReferences.ts";
-import { type Table, type Tags, labelFields, tagText, titleOf } from "./labels.ts";
+import { reportsOf } from "./consoleReports.ts";
+import { type Table, type Tags, headingAndPlace, labelFields, tagText, titleOf } from "./labels.ts";
 import { hasPages, tableGuard } from "./listedTables.ts";
 
-/** The position of a heading without a number: after all others. */
-const lastPlace = 10_000;
-
-/** The tables with a root list, in the order of the navigation, and their child tables without one, such as prices. */
+/**
+ * The tables with a root list, in the order of the navigation, and their child tables without one, such as prices; and
+ * the reports.
+ */
 export function buildConsoleMetadata(
   build: GraphileBuild.Build,
   schema: GraphQLSchema,
-): ConsoleEntity[] {
+): { entities: ConsoleEntity[]; reports: ConsoleReport[] } {
   const places = placesOf(build, schema);
   const actions = actionsByType(build, schema, places.listed);
   const typeNames = new Set(
@@ -31,7 +32,7 @@ export function buildConsoleMetadata(
   for (const [typeName, [first]] of actions)
     if (!typeNames.has(typeName))
       throw new Error(`The tag @action of ${first?.field}: ${typeName} has no list`);
-  return [...places.all]
+  const entities = [...places.all]
     .map(([table, place]) => {
       const entity = entityOf(build, schema, { table, place, places });
       const found = actions.get(build.inflection.tableType(table.codec)) ?? [];
@@ -43,27 +44,19 @@ export function buildConsoleMetadata(
             arguments: describeArguments(build, args, entity.fields, places.listed),
           })),
         },
-        place: placeInNavigation(table.extensions?.tags),
+        place: groupOf(table.extensions?.tags).place,
       };
     })
     .toSorted((a, b) => a.place - b.place || a.entity.title.localeCompare(b.entity.title, "en"))
     .map(({ entity }) => entity);
+  return { entities, reports: reportsOf(build, schema, entities, places.listed) };
 }
 
 function isTable(resource: PgResource): resource is Table {
   return !resource.parameters && resource.codec.attributes !== undefined;
 }
 
-/** Parses a tag such as `@group Catalogue 10`: the heading, and the position in the navigation. */
-function groupOf(tags: Tags | undefined): { heading: string | null; place: number } {
-  const match = /^(.*?)(?:\s+(\d+))?$/.exec(tagText(tags, "group") ?? "");
-  return {
-    heading: match?.[1] === undefined || match[1] === "" ? null : match[1],
-    place: match?.[2] === undefined ? lastPlace : Number(match[2]),
-  };
-}
-
-const placeInNavigation = (tags: Tags | undefined): number => groupOf(tags).place;
+const groupOf = (tags: Tags | undefined) => headingAndPlace(tagText(tags, "group") ?? "");
 
 interface RootList {
   list: string;

@@ -26,6 +26,48 @@ export const consoleTypeDefs = gql`
     The tables that the caller may not read, with the missing permission.
     """
     closedEntities: [ClosedEntity!]!
+    """
+    The queries with arguments that the caller may ask, in the order of the navigation.
+    """
+    reports: [ConsoleReport!]!
+    """
+    The queries of this kind that the caller may not ask, with the missing permission.
+    """
+    closedReports: [ClosedEntity!]!
+  }
+
+  """
+  A query with arguments whose rows a front end can show on a page of its own, such as \`freeResources\`.
+  """
+  type ConsoleReport {
+    """
+    The name of the query.
+    """
+    field: String!
+    """
+    The title of the page.
+    """
+    title: String!
+    """
+    A description of the query.
+    """
+    description: String
+    """
+    The navigation heading under which the page is listed.
+    """
+    group: String
+    """
+    The arguments, in the order of a form.
+    """
+    arguments: [ConsoleArgument!]!
+    """
+    The table whose rows the query returns; null if \`fields\` describes the rows.
+    """
+    entity: String
+    """
+    The fields of the rows; empty if they are those of \`entity\`.
+    """
+    fields: [EntityField!]!
   }
 
   """
@@ -43,19 +85,19 @@ export const consoleTypeDefs = gql`
   }
 
   """
-  A table that the caller may not read.
+  A table or a report that the caller may not read.
   """
   type ClosedEntity {
     """
-    The name of the table in addresses, such as \`orders\`.
+    The name of the table or report in addresses, such as \`orders\`.
     """
     name: String!
     """
-    The title of the table.
+    Its title.
     """
     title: String!
     """
-    The permission required to read the table.
+    The permission required to read it.
     """
     permission: String
   }
@@ -224,13 +266,13 @@ export const consoleTypeDefs = gql`
     """
     The other arguments, in the order of a form.
     """
-    arguments: [ActionArgument!]!
+    arguments: [ConsoleArgument!]!
   }
 
   """
-  An argument of an action.
+  An argument of an action or a report.
   """
-  type ActionArgument {
+  type ConsoleArgument {
     """
     The name of the argument.
     """

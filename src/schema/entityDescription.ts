@@ -127,11 +127,24 @@ export interface EntityAction {
   /** The field that must be false or empty for the action to be offered. */
   unless: string | null;
   /** The other arguments, in the order of the form. */
-  arguments: ActionArgument[];
+  arguments: ConsoleArgument[];
 }
 
-/** An argument of an action. */
-export interface ActionArgument {
+/** A query with arguments that has a page of its own, such as `freeResources`. */
+export interface ReportDescription {
+  /** The field of `Query`, which is also the name in URLs. */
+  field: string;
+  title: string;
+  description: string | null;
+  group: string | null;
+  arguments: ConsoleArgument[];
+  /** The table whose rows it returns; null if `fields` describes the rows. */
+  entity: string | null;
+  fields: EntityField[];
+}
+
+/** An argument of an action or a report. */
+export interface ConsoleArgument {
   name: string;
   /** Its GraphQL type, such as `String` or `EnterAbsenceInput!`. */
   type: string;

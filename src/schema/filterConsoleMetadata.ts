@@ -1,10 +1,13 @@
 import { type Guard, passesGuard, permissionKeys } from "../auth/guards.ts";
-import type { ConsoleEntity, ConsoleMutation, Verb } from "./consoleEntity.ts";
+import type { ConsoleEntity, ConsoleMutation, ConsoleReport, Verb } from "./consoleEntity.ts";
 
 type Caller = Parameters<typeof passesGuard>[1];
 
 /** The part of the metadata that the caller may use. */
-export function filterConsoleMetadata(entities: readonly ConsoleEntity[], caller: Caller) {
+export function filterConsoleMetadata(
+  { entities, reports }: { entities: readonly ConsoleEntity[]; reports: readonly ConsoleReport[] },
+  caller: Caller,
+) {
   const allowed = entities.filter(({ guard }) => passesGuard(guard, caller));
   const lists = new Set(
     allowed.flatMap(({ name, listField }) => (listField === null ? [] : [name])),
@@ -44,11 +47,25 @@ export function filterConsoleMetadata(entities: readonly ConsoleEntity[], caller
         .map(({ guard: _actionGuard, ...action }) => action),
     };
   });
+  const isOpen = ({ guard, entity }: ConsoleReport) =>
+    passesGuard(guard, caller) && (entity === null || names.has(entity));
   return {
     entities: shown,
     closedEntities: entities
       .filter(({ guard }) => !passesGuard(guard, caller))
       .map(({ name, title, guard }) => ({ name, title, permission: firstPermission(guard) })),
+    reports: reports.filter(isOpen).map(({ guard: _guard, ...report }) => report),
+    closedReports: reports
+      .filter((report) => !isOpen(report))
+      .map(({ field, title, guard, entity }) => ({
+        name: field,
+        title,
+        permission: firstPermission(
+          passesGuard(guard, caller)
+            ? (entities.find(({ name }) => name === entity)?.guard ?? guard)
+            : guard,
+        ),
+      })),
   };
 }
 

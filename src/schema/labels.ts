@@ -27,6 +27,18 @@ export function titleOf(name: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
+/** The position of a heading without a number: after all others. */
+const lastPlace = 10_000;
+
+/** Parses the value of a tag such as `@group Catalogue 10`: the heading, and the position in the navigation. */
+export function headingAndPlace(text: string): { heading: string | null; place: number } {
+  const match = /^(.*?)(?:\s+(\d+))?$/.exec(text);
+  return {
+    heading: match?.[1] === undefined || match[1] === "" ? null : match[1],
+    place: match?.[2] === undefined ? lastPlace : Number(match[2]),
+  };
+}
+
 /** The columns that identify and name a row of a table. */
 export interface LabelColumns {
   /** `id`, or the column of another key with one column; null without one. */

@@ -102,6 +102,9 @@ describe("every list", () => {
         "Public holidays",
         "Calendar feeds",
         "Office settings",
+        "Free resources",
+        "Who is away",
+        "Absence balances",
       ]);
     });
   });

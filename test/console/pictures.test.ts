@@ -2,15 +2,14 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { Browser } from "playwright-core";
 import { demoProducts } from "../../dev/demo/products.ts";
 import { launchBrowser } from "../helpers/console/browser.ts";
-import { type JourneyOptions, withJourney } from "../helpers/console/journey.ts";
+import { type Journey, type JourneyOptions, withJourney } from "../helpers/console/journey.ts";
 import { makeUser } from "../helpers/loginPeople.ts";
 import { type Service, startService } from "../helpers/service.ts";
 
-// Each page in three looks. With SCREENSHOTS=1 this writes the pictures of the documentation.
+// Each page wide, in both themes, and narrow. With SCREENSHOTS=1 this writes the pictures of the documentation.
 
 const looks: [string, JourneyOptions, regions: [mine: string, theirs: string]][] = [
-  ["light", {}, ["Roero", "Alba"]],
-  ["dark", { colorScheme: "dark" }, ["Monferrato", "Asti"]],
+  ["wide", {}, ["Roero", "Alba"]],
   ["narrow", { width: 390, height: 720 }, ["Gavi", "Novello"]],
 ];
 
@@ -49,6 +48,12 @@ beforeAll(async () => {
        syncProducts(input: { products: $products, errorPolicy: REJECT_ALL }) { createdCount } }`,
     { products: demoProducts },
   );
+  for (const [index, name] of rooms.entries())
+    await ask(
+      anna,
+      `mutation ($input: CreateResourceInput!) { createResource(input: $input) { id } }`,
+      { input: { name, kind: "ROOM", capacity: 4 * index + 4, location: "First floor" } },
+    );
   const found = await ask(anna, "{ products(first: 1, orderBy: [NAME_ASC]) { nodes { id } } }");
   product = String(found.products.nodes[0].id);
   await update(bo, { region: "Langhe", alcoholPercent: "13.5" });
@@ -59,6 +64,9 @@ afterAll(async () => {
   await service.stop();
 });
 
+/** Rooms with different names, for the report. */
+const rooms = ["Barrique", "Jeroboam", "Magnum"];
+
 const update = (token: string, input: object) =>
   ask(
     token,
@@ -67,65 +75,69 @@ const update = (token: string, input: object) =>
   );
 
 describe.each(looks)("in the look %s", (look, options, [mine, theirs]) => {
-  /** The name of a picture. */
-  const named = (page: string) => (look === "light" ? page : `${page}-${look}`);
+  /** Checks the page, and writes its pictures. */
+  const picture = ({ show }: Journey, page: string) =>
+    look === "wide" ? show(page, "themes") : show(`${page}-${look}`);
 
   test("the login is accessible", async () => {
     await makeUser(service, `clara-${look}@wine.example`);
     await withJourney({ browser, service }, options, async (journey) => {
-      const { page, open, show, expectProblem } = journey;
+      const { page, open, expectProblem } = journey;
       expectProblem("401 POST /graphql");
       await open();
       await page.getByLabel("E-mail").waitFor();
-      await show(named("login"));
+      await picture(journey, "login");
     });
   });
 
   test("the pages of a list and of a record are accessible", async () => {
     await withJourney({ browser, service }, { ...options, token: anna }, async (journey) => {
-      const { page, open, show } = journey;
+      const { page, open } = journey;
       await open();
       await page.getByRole("link", { name: /\d/ }).first().waitFor();
-      await show(named("today"));
+      await picture(journey, "today");
       await open("/products");
       await page.locator("[role=gridcell] .text").first().waitFor();
       await page.locator(".cm-content").waitFor();
-      await show(named("list"));
+      await picture(journey, "list");
       await page.keyboard.press("ControlOrMeta+k");
       await page.getByRole("dialog").waitFor();
       await page.keyboard.type("bar");
       await page.getByRole("option", { name: /Bar/ }).first().waitFor();
-      await show(named("palette"));
+      await picture(journey, "palette");
       await open(`/products?open=products/${product}`);
       await page.getByRole("dialog").getByRole("tab", { name: "Fields" }).waitFor();
-      await show(named("drawer"));
+      await picture(journey, "drawer");
       await open(`/products/${product}`);
       await page.getByRole("tab", { name: "Fields" }).waitFor();
-      await show(named("record"));
+      await picture(journey, "record");
       await page.getByRole("tab", { name: "History" }).click();
       await page.locator(".history").getByText("Bo Friis").first().waitFor();
-      await show(named("history"));
+      await picture(journey, "history");
       await open("/campaigns/new");
       await page.getByRole("heading", { name: "New campaign" }).waitFor();
       await page.getByRole("listbox").getByRole("option").first().waitFor();
       await page.keyboard.press("Escape");
       await page.getByRole("listbox").waitFor({ state: "detached" });
-      await show(named("new"));
+      await picture(journey, "new");
+      await open("/report/freeResources?from=2027-03-15T09:00Z&to=2027-03-15T12:00Z&kind=ROOM");
+      await page.locator("[role=gridcell] .text").first().waitFor();
+      await picture(journey, "report");
       await open("/campaigns");
       await page.getByText("No campaigns yet").waitFor();
-      await show(named("list-empty"));
+      await picture(journey, "list-empty");
     });
   });
 
   test("the choice between two edits is accessible", async () => {
     await withJourney({ browser, service }, { ...options, token: anna }, async (journey) => {
-      const { page, open, show } = journey;
+      const { page, open } = journey;
       await open(`/products/${product}`);
       await page.getByRole("textbox", { name: "Region" }).fill(mine);
       await update(bo, { region: theirs });
       await page.keyboard.press("ControlOrMeta+s");
       await page.getByRole("alertdialog").waitFor();
-      await show(named("conflict"));
+      await picture(journey, "conflict");
       await page.getByRole("button", { name: "Save mine" }).click();
       await page.getByText("Saved").waitFor();
     });
@@ -133,11 +145,11 @@ describe.each(looks)("in the look %s", (look, options, [mine, theirs]) => {
 
   test("a failed page is accessible", async () => {
     await withJourney({ browser, service }, { ...options, token: anna }, async (journey) => {
-      const { page, open, show, breakLists } = journey;
+      const { page, open, breakLists } = journey;
       await breakLists();
       await open("/products");
       await page.getByRole("button", { name: "Copy the details" }).waitFor();
-      await show(named("error"));
+      await picture(journey, "error");
     });
   });
 });

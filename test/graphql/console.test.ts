@@ -31,17 +31,37 @@ const cellars = `
   comment on column cellars.state is E'@tone OPEN ok\\n@tone CLOSED bad\\nWhether it takes bottles.';
   comment on column cellars.capacity is E'@title Room\\n@unit bottles\\n@section Space\\n@list off\\nHow many it holds.';
   comment on column cellars.remark is E'@widget long\\nA remark.';
+  create type cellar_room as (cellar_id uuid, shelf_id uuid, name text, is_full boolean, free_places integer);
+  comment on type cellar_room is 'The room in a cellar.';
+  comment on column cellar_room.cellar_id is '@notNull\nThe id of the cellar.';
+  comment on column cellar_room.shelf_id is 'The id of a shelf.';
+  comment on column cellar_room.name is '@notNull\nIts name.';
+  comment on column cellar_room.is_full is E'@title Full\n@list off\nWhether it takes no bottles.';
+  comment on column cellar_room.free_places is E'@unit bottles\nHow many it takes.';
   comment on constraint cellars_code_check on cellars is 'must be 1 to 20 characters';
   comment on constraint cellars_name_check on cellars is 'must be 1 to 200 visible characters without spaces at its ends';
   comment on constraint cellars_remark_check on cellars is 'must be short';
   comment on constraint cellars_wine_type_id_fkey on cellars is '@forwardBehavior +singularRelation:resource:single';
   select protect_table('cellars');
+  create function cellars_with_room(state cellar_state, places integer default null) returns setof cellars as $$
+    select c.* from cellars c where c.state = cellars_with_room.state
+  $$ language sql stable;
+  comment on function cellars_with_room is E'@guard products.read\n@report Catalogue 20\n@title Room for bottles\n@argument state The state.\n@argument places How many bottles.\nCellars with room.';
+  create function cellar_rooms(wine_type_id uuid default null) returns setof cellar_room as $$
+    select c.id, c.id, c.name, false, 3 from cellars c
+  $$ language sql stable;
+  comment on function cellar_rooms is E'@guard products.update\n@report Catalogue 10\n@argument wine_type_id The type of wine.\nThe room in each cellar.';
+  grant execute on function cellars_with_room, cellar_rooms to office_api;
   reset role;`;
 
 const document = `query ($ifNot: String) { console(ifNot: $ifNot) {
   version title
   me { user { id email } permissions }
   closedEntities { name title permission }
+  reports { field title description group entity
+    arguments { name type isObject fields { name title description kind onCreate values { value } reference { entity } } }
+    fields { name title kind unit place reference { entity field } } }
+  closedReports { name title permission }
   entities {
     name typeName title titleOne description group icon keyField nameField detailField colorField
     listField pagesField recordField defaultOrder hasHistory
@@ -110,6 +130,8 @@ async function catalogueFor(permissions: readonly string[]) {
     version: string;
     me: { user: { id: string }; permissions: string[] };
     closedEntities: { name: string; permission: string }[];
+    reports: { field: string; group: string | null }[];
+    closedReports: object[];
     entities: Entity[];
   };
 }
@@ -213,6 +235,95 @@ describe("the catalogue of the console", () => {
     ]);
     const reader = await catalogueFor(["users.read"]);
     expect(named(reader.entities, "users")?.actions).toEqual([]);
+  });
+
+  test("describes queries with the tag @report, their arguments and their rows", async () => {
+    const { reports, closedReports } = await catalogueFor(["products.read", "products.update"]);
+    expect(closedReports).toEqual([]);
+    expect(reports.filter(({ group }) => group === "Catalogue")).toEqual([
+      {
+        field: "cellarRooms",
+        title: "Cellar rooms",
+        description: "The room in each cellar.",
+        group: "Catalogue",
+        entity: null,
+        arguments: [
+          {
+            name: "wineTypeId",
+            type: "ID",
+            isObject: false,
+            fields: [
+              {
+                name: "wineTypeId",
+                title: "Wine type",
+                description: "The type of wine.",
+                kind: "REFERENCE",
+                onCreate: "OPTIONAL",
+                values: [],
+                reference: { entity: "wineTypes" },
+              },
+            ],
+          },
+        ],
+        // The id of a shelf is not shown, because it is no link.
+        fields: [
+          {
+            name: "cellarId",
+            title: "Cellar",
+            kind: "REFERENCE",
+            unit: null,
+            place: null,
+            reference: { entity: "cellars", field: null },
+          },
+          { name: "name", title: "Name", kind: "TEXT", unit: null, place: null, reference: null },
+          { name: "isFull", title: "Full", kind: "BOOLEAN", unit: null, place: 0, reference: null },
+          {
+            name: "freePlaces",
+            title: "Free places",
+            kind: "INTEGER",
+            unit: "bottles",
+            place: null,
+            reference: null,
+          },
+        ],
+      },
+      expect.objectContaining({
+        field: "cellarsWithRoom",
+        title: "Room for bottles",
+        entity: "cellars",
+        fields: [],
+        arguments: [
+          expect.objectContaining({
+            name: "state",
+            fields: [
+              expect.objectContaining({
+                kind: "ENUM",
+                onCreate: "REQUIRED",
+                values: [{ value: "OPEN" }, { value: "CLOSED" }],
+              }),
+            ],
+          }),
+          expect.objectContaining({
+            name: "places",
+            fields: [expect.objectContaining({ kind: "INTEGER", onCreate: "OPTIONAL" })],
+          }),
+        ],
+      }),
+    ]);
+  });
+
+  test("says which permission a report requires", async () => {
+    const reader = await catalogueFor(["products.read"]);
+    expect(reader.reports.map(({ field }) => field)).toContain("cellarsWithRoom");
+    expect(reader.closedReports).toEqual([
+      { name: "cellarRooms", title: "Cellar rooms", permission: "products.update" },
+    ]);
+    const nobody = await catalogueFor([]);
+    expect(nobody.reports.map(({ field }) => field)).toEqual([
+      "freeResources",
+      "awayDays",
+      "absenceBalances",
+    ]);
   });
 
   test("offers a mutation without a row above the list, with its arguments", async () => {

@@ -35,6 +35,11 @@ const action = (parameters: string, returned: string, tag: string) =>
    comment on function close_cellar is '@guard products.update\n${tag}\nCloses it.';
    grant execute on function close_cellar to office_api;`;
 
+const report = (returned: string, kind: string, tags: string) =>
+  `create or replace function open_cellars(since date) returns ${returned} as $$ select null::cellars where false $$ language sql ${kind};
+   comment on function open_cellars is '${tags}\n@report Catalogue\nOpen cellars.';
+   grant execute on function open_cellars to office_api;`;
+
 interface Refused {
   what: string;
   sql: string;
@@ -161,6 +166,22 @@ const refusals: Refused[] = [
     sql: sound,
     logic: action("id uuid", "boolean", "@action of cellarRows"),
     says: ["or names the list, such as `@action of suppliers`"],
+  },
+  {
+    what: "offers a mutation as a report",
+    sql: sound,
+    logic: report("setof cellars", "volatile", "@guard products.read"),
+    says: [
+      "The tag @report of the function open_cellars: it is not a query; a report is `stable` and has a `@guard`",
+    ],
+  },
+  {
+    what: "offers a report of one row",
+    sql: sound,
+    logic: report("cellars", "stable", "@guard products.read"),
+    says: [
+      "The tag @report of the function open_cellars: a report returns rows of a list, such as `returns setof suppliers`",
+    ],
   },
   {
     what: "offers an action under a condition that no column is",

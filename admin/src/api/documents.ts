@@ -9,7 +9,7 @@ export function name(text: string): string {
 }
 
 /** The selections that show `field`: the field itself and, for a reference, the other row's id and name. */
-function selection({ name: own, reference, isInputOnly }: EntityField): string[] {
+export function selection({ name: own, reference, isInputOnly }: EntityField): string[] {
   const self = isInputOnly ? [] : [name(own)];
   if (reference?.field == null) return self;
   const { keyField, nameField, detailField, colorField } = reference;
@@ -126,6 +126,12 @@ export const metadataDocument = `query Console($ifNot: String) {
     version title
     me { permissions user { id name email avatarUrl } }
     closedEntities { name title permission }
+    closedReports { name title permission }
+    reports {
+      field title description group entity
+      arguments { ...argument }
+      fields { ...field }
+    }
     entities {
       name typeName title titleOne description group icon keyField nameField detailField colorField
       secretField listField pagesField recordField defaultOrder hasHistory
@@ -138,11 +144,12 @@ export const metadataDocument = `query Console($ifNot: String) {
       parents { entity field isConnection by }
       actions {
         field argument title description isHarmful onlyIf unless
-        arguments { name type isObject fields { ...field } }
+        arguments { ...argument }
       }
     }
   }
 }
+fragment argument on ConsoleArgument { name type isObject fields { ...field } }
 fragment field on EntityField {
   name title description kind widget unit isList isNullable isInputOnly onCreate onUpdate maxLength minimum maximum decimals
   defaultValue orderBy searchName place section

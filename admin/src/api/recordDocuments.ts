@@ -1,5 +1,12 @@
-import type { ActionArgument, Entity, EntityAction, EntityParent } from "../meta/entities.ts";
-import { name, pagesOf, selections } from "./documents.ts";
+import type {
+  ConsoleArgument,
+  Entity,
+  EntityAction,
+  EntityField,
+  EntityParent,
+  Report,
+} from "../meta/entities.ts";
+import { name, pagesOf, selection, selections } from "./documents.ts";
 
 // GraphQL documents that only the page of a record needs: a separate script that is loaded after the first list.
 
@@ -45,13 +52,41 @@ export function deleteDocument(entity: Entity): string {
 /** The document of an action with those of its arguments that have values; `$id` is the row. */
 export function actionDocument(
   { field, argument }: EntityAction,
-  given: readonly ActionArgument[],
+  given: readonly ConsoleArgument[],
 ): string {
   const row = argument === null ? [] : [{ name: argument, variable: "id", type: "ID!" }];
-  const passed = [...row, ...given.map((one) => ({ ...one, variable: `arg_${one.name}` }))];
+  const passed = [...row, ...given.map((one) => ({ ...one, variable: variableOf(one) }))];
+  const { variables, call } = callOf(field, passed);
+  return `mutation Act${variables} { done: ${call} { __typename } }`;
+}
+
+/** The document of a report with those of its arguments that have values. */
+export function reportDocument(
+  { field }: Report,
+  given: readonly ConsoleArgument[],
+  entity: Entity | undefined,
+  columns: readonly EntityField[],
+): string {
+  const passed = given.map((one) => ({ ...one, variable: variableOf(one) }));
+  const { variables, call } = callOf(field, passed);
+  const rows = entity
+    ? selections(entity, columns)
+    : columns.map((column) => selection(column)).join(" ");
+  return `query Report${variables} { rows: ${call} { ${rows} } }`;
+}
+
+/** The name of the variable for an argument of an action or a report. */
+export const variableOf = ({ name: own }: Pick<ConsoleArgument, "name">): string => `arg_${own}`;
+
+/** A call of a field with arguments from variables, and the declaration of the variables. */
+function callOf(
+  field: string,
+  passed: readonly { name: string; variable: string; type: string }[],
+): { variables: string; call: string } {
+  if (passed.length === 0) return { variables: "", call: name(field) };
   const variables = passed.map(({ variable, type }) => `$${name(variable)}: ${typeText(type)}`);
   const args = passed.map((one) => `${name(one.name)}: $${name(one.variable)}`);
-  return `mutation Act(${variables.join(", ")}) { done: ${name(field)}(${args.join(", ")}) { __typename } }`;
+  return { variables: `(${variables.join(", ")})`, call: `${name(field)}(${args.join(", ")})` };
 }
 
 function typeText(text: string): string {

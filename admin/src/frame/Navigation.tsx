@@ -21,12 +21,15 @@ interface NavigationProps {
 /** The list that is shown below Today with its number of unread rows. */
 const inbox = "notifications";
 
-/** The lists grouped by their tables' headings, in the order of the metadata. */
-function groupsOf(entities: readonly Entity[]): [heading: string, entities: Entity[]][] {
-  const groups = new Map<string, Entity[]>();
-  for (const entity of entities) {
-    const heading = entity.group ?? en.frame.other;
-    groups.set(heading, [...(groups.get(heading) ?? []), entity]);
+/** A list, or a report below the lists of its heading. */
+type Item = Pick<Entity, "name" | "title" | "group"> & { isReport?: true };
+
+/** The items grouped by their headings, in the order of the metadata. */
+function groupsOf(items: readonly Item[]): [heading: string, items: Item[]][] {
+  const groups = new Map<string, Item[]>();
+  for (const item of items) {
+    const heading = item.group ?? en.frame.other;
+    groups.set(heading, [...(groups.get(heading) ?? []), item]);
   }
   // Tables without a group come last.
   const other = groups.get(en.frame.other);
@@ -38,6 +41,11 @@ export function Navigation({ onKeys, onPalette, onGo }: NavigationProps): ReactN
   const entities = useEntities();
   const { metadata, listed } = entities;
   const notifications = entities.get(inbox);
+  const reports = metadata.reports.map(({ field, ...report }) => ({
+    ...report,
+    name: field,
+    isReport: true as const,
+  }));
   return (
     <nav className="navigation" aria-label={en.frame.navigation}>
       <div className="brand">
@@ -64,26 +72,29 @@ export function Navigation({ onKeys, onPalette, onGo }: NavigationProps): ReactN
           </li>
         )}
       </ul>
-      {groupsOf(listed.filter(({ name }) => name !== inbox)).map(([heading, entities]) => (
-        <section key={heading}>
-          <h2>{heading}</h2>
-          <ul>
-            {entities.map((entity) => (
-              <li key={entity.name}>
-                <Link
-                  to="/$entity"
-                  params={{ entity: entity.name }}
-                  search={{}}
-                  activeOptions={{ includeSearch: false }}
-                  onClick={onGo}
-                >
-                  {entity.title}
-                </Link>
-              </li>
-            ))}
-          </ul>
-        </section>
-      ))}
+      {groupsOf([...listed.filter(({ name }) => name !== inbox), ...reports]).map(
+        ([heading, items]) => (
+          <section key={heading}>
+            <h2>{heading}</h2>
+            <ul>
+              {items.map(({ name, title, isReport }) => (
+                <li key={name}>
+                  <Link
+                    {...(isReport
+                      ? { to: "/report/$report", params: { report: name } }
+                      : { to: "/$entity", params: { entity: name } })}
+                    search={{}}
+                    activeOptions={{ includeSearch: false }}
+                    onClick={onGo}
+                  >
+                    {title}
+                  </Link>
+                </li>
+              ))}
+            </ul>
+          </section>
+        ),
+      )}
       <div className="navigation-foot">
         <Account onKeys={onKeys} />
       </div>

@@ -36,14 +36,19 @@ export function Palette({ onOpenChange }: { onOpenChange: (isOpen: boolean) => v
 }
 
 function PaletteContent({ onClose }: { onClose: () => void }): ReactNode {
-  const { listed } = useEntities();
+  const { listed, metadata } = useEntities();
   const navigate = useNavigate();
   const [text, setText] = useState("");
   const wanted = text.trim();
-  const lists = useMemo(
-    () => listed.filter(({ title }) => title.toLowerCase().includes(wanted.toLowerCase())),
-    [listed, wanted],
-  );
+  const pages = useMemo(() => {
+    const reports = metadata.reports.map((report) => ({
+      ...report,
+      name: `report/${report.field}`,
+    }));
+    return [...listed, ...reports].filter(({ title }) =>
+      title.toLowerCase().includes(wanted.toLowerCase()),
+    );
+  }, [listed, metadata, wanted]);
   const searched = wanted.length < 2 ? [] : listed;
   const requests = Array.from(
     { length: Math.ceil(searched.length / listsPerRequest) },
@@ -66,7 +71,9 @@ function PaletteContent({ onClose }: { onClose: () => void }): ReactNode {
   const suggestionsOf = (list: string) => found.flatMap(({ data }) => data?.[list] ?? []);
   const go = (key: string) => {
     const [entity = "", id] = key.split("/");
-    if (id === undefined) void navigate({ to: "/$entity", params: { entity }, search: {} });
+    if (entity === "report" && id !== undefined)
+      void navigate({ to: "/report/$report", params: { report: id }, search: {} });
+    else if (id === undefined) void navigate({ to: "/$entity", params: { entity }, search: {} });
     else void navigate({ to: "/$entity/$id", params: { entity, id }, search: {} });
     onClose();
   };
@@ -87,10 +94,10 @@ function PaletteContent({ onClose }: { onClose: () => void }): ReactNode {
         onAction={(key) => go(String(key))}
         renderEmptyState={() => <p className="hint">{en.palette.nothing}</p>}
       >
-        {lists.length > 0 && (
+        {pages.length > 0 && (
           <ListBoxSection id="lists">
             <Header className="label">{en.palette.lists}</Header>
-            {lists.map(({ name, title, group }) => (
+            {pages.map(({ name, title, group }) => (
               <ListBoxItem key={name} id={name} className="option" textValue={title}>
                 {title}
                 <span className="dim">{group}</span>

@@ -1,12 +1,17 @@
-import type { EntityDescription, EntityField } from "../../../src/schema/entityDescription.ts";
+import type {
+  EntityDescription,
+  EntityField,
+  ReportDescription as Report,
+} from "../../../src/schema/entityDescription.ts";
 
 export type {
-  ActionArgument,
+  ConsoleArgument,
   EntityAction,
   EntityField,
   EntityParent,
   EntityReference,
   EntityRelation,
+  ReportDescription as Report,
 } from "../../../src/schema/entityDescription.ts";
 
 /** The response of the `console` query: tables with their titles, and what the caller may do. */
@@ -16,9 +21,12 @@ export interface ConsoleMetadata {
   me: Me;
   entities: Entity[];
   closedEntities: ClosedEntity[];
+  /** The queries with arguments that have a page of their own. */
+  reports: Report[];
+  closedReports: ClosedEntity[];
 }
 
-/** A table that the caller may not read. */
+/** A table or a report that the caller may not read. */
 export interface ClosedEntity {
   name: string;
   title: string;
@@ -73,12 +81,12 @@ export class Entities {
   }
 }
 
-export function fieldOf(entity: Entity, name: string): EntityField | undefined {
+export function fieldOf(entity: Pick<Entity, "fields">, name: string): EntityField | undefined {
   return entity.fields.find((field) => field.name === name);
 }
 
 /** The columns of a list when the user has not chosen any. */
-export function defaultColumns(entity: Entity): EntityField[] {
+export function defaultColumns(entity: Pick<Entity, "fields" | "nameField">): EntityField[] {
   const shown = entity.fields.filter((field) => field.place !== 0 && isColumn(field));
   const placed = shown
     .filter((field) => field.place !== null)

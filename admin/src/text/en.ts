@@ -117,7 +117,7 @@ export const en = {
         ? "That needs another kind of login."
         : `That needs the permission ${permission}. A Superadmin can give it to one of your roles.`,
     unknown: (name: string) => `There is no list “${name}”`,
-    unknownHint: "The name may be misspelled, or you have no permission to see the list.",
+    unknownHint: "The name may be misspelled, or you have no permission to see it.",
     below: (title: string) => `${title} are shown with the rows that they belong to`,
     take: "Tab to accept",
   },
@@ -174,8 +174,8 @@ export const en = {
   },
   palette: {
     title: "Go to, or search",
-    placeholder: "A list, or the name of a row",
-    lists: "Lists",
+    placeholder: "A list, a report, or the name of a row",
+    lists: "Lists and reports",
     nothing: "Nothing found",
   },
   keys: {

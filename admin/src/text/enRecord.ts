@@ -23,6 +23,13 @@ export const enRecord = {
   firstChoices: (count: number) => `The first ${count} rows. Type more to find others.`,
   notVisibleOrDeleted: "a deleted row, or one that is not visible to you",
   invalidJson: (reason: string) => `This is not valid JSON: ${reason}`,
+  report: {
+    show: "Show",
+    unknown: (name: string) => `There is no report “${name}”`,
+    ask: "Fill in what is needed, then choose Show.",
+    nothing: "Nothing was found",
+    nothingHint: "Try other values above.",
+  },
   emptyFields: "Empty fields are left out.",
   discardTitle: (title: string) => `Close “${title}” without running it?`,
   discardHint: "What you filled in is lost.",

@@ -40,9 +40,9 @@ export interface Journey {
   breakLists: () => Promise<void>;
   /**
    * Checks the page with axe in both themes. With SCREENSHOTS=1 it also writes `docs/images/<name>.webp` for a
-   * commit.
+   * commit, and with `themes` `<name>-dark.webp`.
    */
-  show: (name: string) => Promise<void>;
+  show: (name: string, pictures?: "one" | "themes") => Promise<void>;
 }
 
 const wcag = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22a", "wcag22aa"];
@@ -83,12 +83,19 @@ export async function withJourney(
         });
       },
       expectAccessible: (within, rules) => expectAccessible(page, within, rules),
-      show: async (name) => {
+      show: async (name, pictures = "one") => {
         await expectAccessibleInBothThemes(page, options);
         if (!shouldWriteScreenshots) return;
         mkdirSync(images, { recursive: true });
-        const png = await page.screenshot({ animations: "disabled", caret: "hide" });
-        writeFileSync(join(images, `${name}.webp`), await toWebp(browser, png));
+        const write = async (file: string) => {
+          const png = await page.screenshot({ animations: "disabled", caret: "hide" });
+          writeFileSync(join(images, `${file}.webp`), await toWebp(browser, png));
+        };
+        await write(name);
+        if (pictures === "one") return;
+        await page.emulateMedia({ colorScheme: "dark" });
+        await write(`${name}-dark`);
+        await page.emulateMedia({ colorScheme: "light" });
       },
     };
     await work(journey);

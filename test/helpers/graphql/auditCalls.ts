@@ -51,7 +51,6 @@ const job = (state: string, finished: string) =>
 
 /** Preparations by root field, for fields whose generated variables are rejected or change nothing. */
 export const preparations: Readonly<Record<string, Preparation>> = {
-  absenceBalances: { sql: `select '{"year": 2040}'::jsonb as variables` },
   activateUser: {
     sql: `select jsonb_build_object('userId', ${first("users", "not is_active")}) as variables`,
   },
@@ -63,8 +62,10 @@ export const preparations: Readonly<Record<string, Preparation>> = {
   awayDays: {
     sql: `with made as (
         insert into absences (user_id, type, starts_on, ends_on, status)
-        values ('${colleague}', 'TRAINING', '2040-06-04', '2040-06-04', 'APPROVED') returning id)
-      select '{"startsOn": "2040-06-01", "endsOn": "2040-06-30"}'::jsonb as variables from made`,
+        select u.id, 'TRAINING', current_date, current_date + 6, 'APPROVED' from users u
+        where not exists (select from absences a where a.user_id = u.id)
+        limit 1 returning id)
+      select '{}'::jsonb as variables from made`,
   },
   // Works only in a tenant without users.
   bootstrapFirstUser: {

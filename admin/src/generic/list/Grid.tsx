@@ -42,8 +42,9 @@ interface GridProps {
   detailField?: EntityField | undefined;
   rows: Rows;
   order: readonly string[];
-  selection: Selection;
-  onSelection: (selection: Selection) => void;
+  /** Absent where rows cannot be selected. */
+  selection?: Selection;
+  onSelection?: (selection: Selection) => void;
   onOrder: (order: string | undefined) => void;
   onRange: (first: number, last: number) => void;
   onWidth: (field: string, width: number) => void;
@@ -65,6 +66,8 @@ function rowHeight(): number {
 /** A virtual grid (ARIA `grid`), which renders only the visible rows. */
 export function Grid(props: GridProps): ReactNode {
   const { label, columns, widths, rows, order, selection, onSelection, onRange, onOpen } = props;
+  // Column 0 selects rows.
+  const firstColumn = selection === undefined ? 1 : 0;
   // The name column opens the row; without one, the first column does.
   const openedBy = (columns.find(({ name }) => name === props.nameField) ?? columns[0])?.name;
   const entities = useEntities();
@@ -78,7 +81,7 @@ export function Grid(props: GridProps): ReactNode {
     rememberPlace(props.placeKey, next);
   };
   const currentRow = Math.min(current.row, Math.max(0, total - 1));
-  const currentColumn = Math.min(current.column, columns.length);
+  const currentColumn = Math.max(firstColumn, Math.min(current.column, columns.length));
   const anchor = useRef<number | null>(null);
 
   const virtualizer = useVirtualizer({
@@ -97,7 +100,7 @@ export function Grid(props: GridProps): ReactNode {
   useImperativeHandle(props.handle, () => ({ focus: () => scroller.current?.focus() }), []);
 
   const template = [
-    `${selectionWidth}px`,
+    ...(firstColumn === 0 ? [`${selectionWidth}px`] : []),
     ...columns.map((field, index) => {
       const width = widths[field.name] ?? defaultWidth(field, props.nameField);
       // The last column takes the remaining width.
@@ -107,12 +110,12 @@ export function Grid(props: GridProps): ReactNode {
   const style: CSSProperties & Record<"--columns", string> = { "--columns": template };
 
   const isSelected = (row: Row | undefined) =>
-    selection === "all" || (row !== undefined && selection.has(row.id));
+    selection === "all" || (row !== undefined && selection?.has(row.id) === true);
   const toggle = (row: Row | undefined) => {
-    if (row === undefined) return;
+    if (row === undefined || selection === undefined) return;
     const next = new Set(selection === "all" ? [] : selection);
     if (!next.delete(row.id)) next.add(row.id);
-    onSelection(next);
+    onSelection?.(next);
   };
   const selectBetween = (from: number, to: number) => {
     const next = new Set<string>();
@@ -120,13 +123,13 @@ export function Grid(props: GridProps): ReactNode {
       const row = rows.rowAt(index);
       if (row) next.add(row.id);
     }
-    onSelection(next);
+    onSelection?.(next);
   };
 
   const moveTo = (row: number, column: number, align: "auto" | "start" | "end" = "auto") => {
     const next = {
       row: Math.max(0, Math.min(total - 1, row)),
-      column: Math.max(0, Math.min(columns.length, column)),
+      column: Math.max(firstColumn, Math.min(columns.length, column)),
     };
     setCurrent(next);
     virtualizer.scrollToIndex(next.row, { align });
@@ -180,7 +183,7 @@ export function Grid(props: GridProps): ReactNode {
       Enter: () => row && props.onOpen?.(row),
       " ": () => row && props.onPreview?.(row),
       ...(isMod
-        ? { a: () => onSelection(selection === "all" ? new Set() : "all") }
+        ? { a: () => onSelection?.(selection === "all" ? new Set() : "all") }
         : letters
           ? {
               j: () => step(currentRow + 1),
@@ -208,8 +211,8 @@ export function Grid(props: GridProps): ReactNode {
       tabIndex={0}
       aria-label={label}
       aria-rowcount={total + 1}
-      aria-colcount={columns.length + 1}
-      aria-multiselectable="true"
+      aria-colcount={columns.length + 1 - firstColumn}
+      aria-multiselectable={firstColumn === 0}
       aria-busy={rows.isLoading}
       aria-activedescendant={
         currentRow >= first && currentRow <= last && total > 0
@@ -233,7 +236,7 @@ export function Grid(props: GridProps): ReactNode {
               className={`grid-row${index === currentRow ? " is-current" : ""}`}
               role="row"
               aria-rowindex={index + 2}
-              aria-selected={isSelected(row)}
+              aria-selected={firstColumn === 0 ? isSelected(row) : undefined}
               style={{ transform: `translateY(${start}px)` }}
               onMouseDown={(event) => {
                 const cell =
@@ -247,16 +250,18 @@ export function Grid(props: GridProps): ReactNode {
               }}
               onDoubleClick={() => row && props.onOpen?.(row)}
             >
-              <span
-                id={`${id}-${index}-0`}
-                className={cellClass(index === currentRow && currentColumn === 0)}
-                role="gridcell"
-                aria-colindex={1}
-                aria-label={en.list.select}
-                data-column={0}
-              >
-                <span className={isSelected(row) ? "box is-checked" : "box"} />
-              </span>
+              {firstColumn === 0 && (
+                <span
+                  id={`${id}-${index}-0`}
+                  className={cellClass(index === currentRow && currentColumn === 0)}
+                  role="gridcell"
+                  aria-colindex={1}
+                  aria-label={en.list.select}
+                  data-column={0}
+                >
+                  <span className={isSelected(row) ? "box is-checked" : "box"} />
+                </span>
+              )}
               {columns.map((field, place) => (
                 <span
                   key={field.name}
@@ -265,7 +270,7 @@ export function Grid(props: GridProps): ReactNode {
                     layoutOf(field).isNumber === true ? " is-number" : ""
                   }${field.name === openedBy ? " is-name" : ""}`}
                   role="gridcell"
-                  aria-colindex={place + 2}
+                  aria-colindex={place + 2 - firstColumn}
                   data-column={place + 1}
                   title={row && cellTitle(entities, field, row)}
                 >
@@ -333,16 +338,18 @@ function Head({
 }: GridProps) {
   return (
     <div className="grid-head" role="row" aria-rowindex={1}>
-      <span className="grid-title" role="columnheader" aria-colindex={1}>
-        <button
-          type="button"
-          tabIndex={-1}
-          aria-label={en.list.selectAll}
-          onClick={() => onSelection(selection === "all" ? new Set() : "all")}
-        >
-          <span className={selection === "all" ? "box is-checked" : "box"} />
-        </button>
-      </span>
+      {selection !== undefined && (
+        <span className="grid-title" role="columnheader" aria-colindex={1}>
+          <button
+            type="button"
+            tabIndex={-1}
+            aria-label={en.list.selectAll}
+            onClick={() => onSelection?.(selection === "all" ? new Set() : "all")}
+          >
+            <span className={selection === "all" ? "box is-checked" : "box"} />
+          </button>
+        </span>
+      )}
       {columns.map((field, place) => {
         const direction = directionOf(field, order);
         const isNumber = layoutOf(field).isNumber === true;
@@ -351,7 +358,7 @@ function Head({
             key={field.name}
             className={`grid-title${isNumber ? " is-number" : ""}`}
             role="columnheader"
-            aria-colindex={place + 2}
+            aria-colindex={place + (selection === undefined ? 1 : 2)}
             aria-sort={field.orderBy.length === 0 ? undefined : (direction ?? "none")}
             title={field.description ?? undefined}
           >

@@ -1,17 +1,28 @@
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { Page } from "../../frame/Page.tsx";
-import type { Entity } from "../../meta/entities.ts";
+import type { ClosedEntity, Entity } from "../../meta/entities.ts";
 import { useEntities } from "../../meta/EntitiesContext.ts";
 import { en } from "../../text/en.ts";
 
 /** Shown when the URL names a list that is not in the caller's metadata. */
 export function UnknownList({ name }: { name: string }): ReactNode {
-  const closed = useEntities().closed(name);
+  return <Unknown name={name} closed={useEntities().closed(name)} what={en.list.unknown(name)} />;
+}
+
+interface UnknownProps {
+  name: string;
+  /** The list or report, if only a permission is missing. */
+  closed: ClosedEntity | undefined;
+  /** Says that it does not exist. */
+  what: string;
+}
+
+export function Unknown({ name, closed, what }: UnknownProps): ReactNode {
   return (
     <Page title={closed?.title ?? name}>
       <div className="empty" role="alert">
-        <h2>{closed ? en.list.missingTitle(closed.title) : en.list.unknown(name)}</h2>
+        <h2>{closed ? en.list.missingTitle(closed.title) : what}</h2>
         <p>{closed ? en.list.missing(closed.permission) : en.list.unknownHint}</p>
       </div>
     </Page>

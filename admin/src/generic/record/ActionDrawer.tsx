@@ -2,25 +2,25 @@ import { useMutation } from "@tanstack/react-query";
 import { type ReactNode, useEffect, useMemo, useState } from "react";
 import { Button, Dialog, Heading, Modal, ModalOverlay } from "react-aria-components";
 import { ApiError, isUnauthenticated } from "../../api/errors.ts";
-import { actionDocument } from "../../api/recordDocuments.ts";
+import { actionDocument, variableOf } from "../../api/recordDocuments.ts";
 import { useAskOnce } from "../../api/useAskOnce.ts";
 import { refetchRows } from "../../api/refetchRows.ts";
-import type { ActionArgument, Entity, EntityAction, EntityField } from "../../meta/entities.ts";
+import type { EntityAction } from "../../meta/entities.ts";
 import { en } from "../../text/en.ts";
 import { enRecord } from "../../text/enRecord.ts";
 import { Description } from "../../ui/Description.tsx";
 import { Drawer, DrawerPage } from "../../ui/Drawer.tsx";
 import { showToast } from "../../ui/Toasts.tsx";
 import { useKeys } from "../../ui/keys.ts";
+import { variablesOf } from "./argumentValues.ts";
 import { errorsByField } from "./errorsByField.ts";
 import { FormFields } from "./FormFields.tsx";
 import { FormProblem } from "./FormProblem.tsx";
 import { useNewRow } from "./NewRow.tsx";
 import { focusField } from "./useRecordForm.ts";
-import { type FormValues, ValueError, toInputValue } from "./values.ts";
+import type { FormValues } from "./values.ts";
 
 interface ActionDrawerProps {
-  entity: Entity;
   action: EntityAction;
   /** The row that the action changes; null for an action of the list. */
   id: string | null;
@@ -30,7 +30,7 @@ interface ActionDrawerProps {
 }
 
 /** The form of an action that has arguments, such as a note for a declined absence. */
-export function ActionDrawer({ entity, action, id, name, onClose }: ActionDrawerProps): ReactNode {
+export function ActionDrawer({ action, id, name, onClose }: ActionDrawerProps): ReactNode {
   const fields = action.arguments.flatMap((argument) => argument.fields);
   const [values, setValues] = useState<FormValues>({});
   const [errors, setErrors] = useState<Record<string, string>>({});
@@ -47,7 +47,7 @@ export function ActionDrawer({ entity, action, id, name, onClose }: ActionDrawer
 
   const mutation = useMutation({
     mutationFn: (variables: Record<string, unknown>) => {
-      const given = action.arguments.filter((argument) => `arg_${argument.name}` in variables);
+      const given = action.arguments.filter((argument) => variableOf(argument) in variables);
       return askOnce(actionDocument(action, given), variables);
     },
     onSuccess: () => {
@@ -110,7 +110,7 @@ export function ActionDrawer({ entity, action, id, name, onClose }: ActionDrawer
         </p>
         {problem && <FormProblem message={problem.message} />}
         <FormFields
-          entity={{ ...entity, fields, missing: [] }}
+          entity={{ fields, missing: [], canUpdate: null }}
           row={null}
           form={{
             values,
@@ -153,35 +153,4 @@ export function ActionDrawer({ entity, action, id, name, onClose }: ActionDrawer
 function SaveKey({ onSave }: { onSave: () => void }): ReactNode {
   useKeys(useMemo(() => ({ "Mod+s": () => onSave() }), [onSave]));
   return null;
-}
-
-/** The variables of the action's document, without empty arguments; errors by field where a value is missing or wrong. */
-function variablesOf(
-  args: readonly ActionArgument[],
-  values: FormValues,
-): { variables: Record<string, unknown>; found: Record<string, string> } {
-  const found: Record<string, string> = {};
-  const inputOf = (fields: readonly EntityField[]) => {
-    const input: Record<string, unknown> = {};
-    for (const field of fields) {
-      const value = values[field.name] ?? "";
-      if (value === "") {
-        if (field.onCreate === "REQUIRED") found[field.name] = enRecord.needed(field.title);
-        continue;
-      }
-      try {
-        input[field.name] = toInputValue(field, value);
-      } catch (error) {
-        if (!(error instanceof ValueError)) throw error;
-        found[field.name] = error.message;
-      }
-    }
-    return input;
-  };
-  const variables = args.flatMap(({ name, type, isObject, fields }) => {
-    const input = inputOf(fields);
-    const isGiven = Object.keys(input).length > 0 || type.endsWith("!");
-    return isGiven ? [[`arg_${name}`, isObject ? input : input[name]]] : [];
-  });
-  return { variables: Object.fromEntries(variables) as Record<string, unknown>, found };
 }

@@ -103,7 +103,6 @@ export function ActionsMenu({ entity, row, name }: ActionsMenuProps): ReactNode 
       )}
       {filledIn && ActionDrawer && (
         <ActionDrawer
-          entity={entity}
           action={filledIn}
           id={row?.id ?? null}
           name={name}

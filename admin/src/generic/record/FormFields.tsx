@@ -11,7 +11,7 @@ import type { RecordForm } from "./useRecordForm.ts";
 import type { FormValue } from "./values.ts";
 
 interface FormFieldsProps {
-  entity: Entity;
+  entity: Pick<Entity, "fields" | "missing" | "canUpdate">;
   row: Row | null;
   form: Pick<RecordForm, "values" | "dirty" | "errors" | "set" | "revert" | "before">;
   onOpenReference?: (entity: string, id: string) => void;

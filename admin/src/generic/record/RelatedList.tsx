@@ -7,7 +7,7 @@ import type { Row } from "../../meta/rows.ts";
 import { en } from "../../text/en.ts";
 import { Failure } from "../../ui/Failure.tsx";
 import { Icon } from "../../ui/icons.tsx";
-import { Grid, type Selection } from "../list/Grid.tsx";
+import { Grid } from "../list/Grid.tsx";
 import { useRows } from "../list/useRows.ts";
 import type { NewRow } from "./NewRow.tsx";
 
@@ -19,8 +19,6 @@ interface RelatedListProps {
   onOpen: (entity: string, id: string) => void;
   onNew: (wanted: NewRow) => void;
 }
-
-const nothingSelected: Selection = new Set<string>();
 
 /** A list of the rows of another table that refer to the record. */
 export function RelatedList(props: RelatedListProps): ReactNode {
@@ -76,8 +74,6 @@ export function RelatedList(props: RelatedListProps): ReactNode {
           nameField={entity.nameField}
           rows={rows}
           order={order === undefined ? entity.defaultOrder : [order]}
-          selection={nothingSelected}
-          onSelection={() => undefined}
           onOrder={setOrder}
           onRange={onRange}
           onWidth={() => undefined}

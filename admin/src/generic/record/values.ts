@@ -155,6 +155,18 @@ function checkText({ maxLength, widget, kind }: EntityField, text: string): void
     throw new ValueError(enRecord.email);
 }
 
+/** Formats a valid editor's value for an address, independent of the user's locale and time zone. */
+export function toAddressText(field: EntityField, value: FormValue): string {
+  const isConverted = field.kind === "TIME" || isFraction(field);
+  return textOf(isConverted && !field.isList ? toInputValue(field, value) : value);
+}
+
+/** Parses a value in an address for its editor; the opposite of `toAddressText`. */
+export function fromAddressText(field: EntityField, text: string): FormValue {
+  if (field.kind === "BOOLEAN") return toFormValue(field, text === "true");
+  return field.kind === "JSON" || field.isList ? text : toFormValue(field, text);
+}
+
 /** The names of the fields whose values differ from `base`. */
 export function dirtyNames(
   fields: readonly EntityField[],

@@ -1,0 +1,31 @@
+import type { Entities, Entity, EntityField, Report } from "../meta/entities.ts";
+import type { Row } from "../meta/rows.ts";
+import { ask } from "./ask.ts";
+import { reportDocument, variableOf } from "./recordDocuments.ts";
+import { addReferencedRows } from "./referencedRows.ts";
+
+interface ReportRequest {
+  report: Report;
+  /** The table of the rows. */
+  entity: Entity | undefined;
+  columns: readonly EntityField[];
+  variables: Record<string, unknown>;
+}
+
+/** Fetches all rows of a report with the names of the rows that they refer to. */
+export async function fetchReport(
+  entities: Entities,
+  { report, entity, columns, variables }: ReportRequest,
+  signal: AbortSignal,
+): Promise<Row[]> {
+  const given = report.arguments.filter((argument) => variableOf(argument) in variables);
+  const { rows } = await ask<{ rows: Row[] }>(
+    reportDocument(report, given, entity, columns),
+    variables,
+    { signal },
+  );
+  // Rows without a key are identified by their position.
+  if (entity?.keyField == null) for (const [index, row] of rows.entries()) row.id = String(index);
+  await addReferencedRows(entities, columns, rows, signal);
+  return rows;
+}

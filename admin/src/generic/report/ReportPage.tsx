@@ -1,0 +1,239 @@
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import { type ReactNode, useEffect, useMemo, useState } from "react";
+import { Button, Form } from "react-aria-components";
+import { ApiError } from "../../api/errors.ts";
+import { fetchReport } from "../../api/report.ts";
+import { Page } from "../../frame/Page.tsx";
+import { type Entity, type Report, defaultColumns } from "../../meta/entities.ts";
+import { useEntities } from "../../meta/EntitiesContext.ts";
+import type { Row } from "../../meta/rows.ts";
+import { en } from "../../text/en.ts";
+import { enRecord } from "../../text/enRecord.ts";
+import { Description } from "../../ui/Description.tsx";
+import { Failure } from "../../ui/Failure.tsx";
+import { Unknown } from "../list/UnknownList.tsx";
+import { Grid } from "../list/Grid.tsx";
+import type { Rows } from "../list/useRows.ts";
+import { variablesOf } from "../record/argumentValues.ts";
+import { errorsByField } from "../record/errorsByField.ts";
+import { FormFields } from "../record/FormFields.tsx";
+import { FormProblem } from "../record/FormProblem.tsx";
+import { useNewRow } from "../record/NewRow.tsx";
+import { focusField } from "../record/useRecordForm.ts";
+import { type FormValues, fromAddressText, toAddressText } from "../record/values.ts";
+
+/** The page of a query with arguments: their form, and the rows. The address holds the values of the arguments. */
+export function ReportPage(): ReactNode {
+  const { report: name } = useParams({ from: "/report/$report" });
+  const entities = useEntities();
+  const report = entities.metadata.reports.find(({ field }) => field === name);
+  if (!report) {
+    const closed = entities.metadata.closedReports.find((one) => one.name === name);
+    return <Unknown name={name} closed={closed} what={enRecord.report.unknown(name)} />;
+  }
+  const entity = report.entity === null ? undefined : entities.get(report.entity);
+  return <ReportContent key={name} report={report} entity={entity} />;
+}
+
+interface ReportContentProps {
+  report: Report;
+  /** The table of the rows. */
+  entity: Entity | undefined;
+}
+
+function ReportContent({ report, entity }: ReportContentProps): ReactNode {
+  const search: Record<string, string | undefined> = useSearch({ from: "/report/$report" });
+  const navigate = useNavigate();
+  const fields = useMemo(
+    () => report.arguments.flatMap((argument) => argument.fields),
+    [report.arguments],
+  );
+  const asked = useMemo(() => {
+    const values: FormValues = {};
+    for (const field of fields) {
+      const text = search[field.name];
+      if (text !== undefined) values[field.name] = fromAddressText(field, text);
+    }
+    return values;
+  }, [fields, search]);
+  const [edited, setEdited] = useState({ asked, values: asked });
+  // The address has changed, for example by Back.
+  if (edited.asked !== asked) setEdited({ asked, values: asked });
+  const { values } = edited;
+  const [wrong, setWrong] = useState<Record<string, string>>({});
+  const { makeRow, newRowDrawer } = useNewRow(undefined);
+
+  const columns = useMemo(
+    () =>
+      defaultColumns(entity ?? { fields: report.fields, nameField: "" }).map((field) => ({
+        ...field,
+        // The function decides the order.
+        orderBy: [],
+      })),
+    [report, entity],
+  );
+  const { rows, isReady, error } = useReport({ report, entity, columns, asked });
+  const refused =
+    error instanceof ApiError
+      ? errorsByField(error, { fields }, fields)
+      : { byField: {}, problem: null };
+  const errors = { ...refused.byField, ...wrong };
+  useEffect(() => {
+    const first = fields.find(({ name }) => errors[name] !== undefined);
+    if (first) focusField(first.name);
+    // Only when other messages appear.
+  }, [wrong, error]);
+
+  const show = () => {
+    const { found } = variablesOf(report.arguments, values);
+    setWrong(found);
+    if (Object.keys(found).length > 0) return;
+    const given = fields.filter(({ name }) => (values[name] ?? "") !== "");
+    const next = Object.fromEntries(
+      given.map((field) => [field.name, toAddressText(field, values[field.name] ?? "")]),
+    );
+    const isSame =
+      given.length === Object.keys(asked).length &&
+      given.every(({ name }) => next[name] === search[name]);
+    if (isSame) rows.refetch();
+    else void navigate({ to: "/report/$report", params: { report: report.field }, search: next });
+  };
+
+  const problem = refused.problem?.message;
+  const isWhole = rows.total !== undefined && !rows.isStale;
+  return (
+    <Page
+      title={report.title}
+      beside={isWhole && en.list.count(rows.total ?? 0)}
+      isFilled
+      status={<span role="status">{isWhole && en.list.found(rows.total ?? 0)}</span>}
+    >
+      <div className="report">
+        <div>
+          {report.description !== null && (
+            <p className="hint">
+              <Description text={report.description} />
+            </p>
+          )}
+          {fields.length > 0 && (
+            <Form
+              className="report-form"
+              validationBehavior="aria"
+              onSubmit={(event) => {
+                event.preventDefault();
+                show();
+              }}
+            >
+              <FormFields
+                entity={{ fields, missing: [], canUpdate: null }}
+                row={null}
+                form={{
+                  values,
+                  errors,
+                  dirty: [],
+                  set: (field, value) => {
+                    setEdited({ asked, values: { ...values, [field]: value } });
+                    setWrong(({ [field]: _fixed, ...rest }) => rest);
+                  },
+                  revert: () => undefined,
+                  before: () => undefined,
+                }}
+                onNew={makeRow}
+              />
+              <Button className="button button-primary" type="submit">
+                {enRecord.report.show}
+              </Button>
+            </Form>
+          )}
+          {problem !== undefined && <FormProblem message={problem} />}
+        </div>
+        <Result
+          report={report}
+          entity={entity}
+          columns={columns}
+          rows={rows}
+          isReady={isReady}
+          failure={error !== null && !(error instanceof ApiError) ? error : null}
+        />
+        {newRowDrawer}
+      </div>
+    </Page>
+  );
+}
+
+interface ResultProps extends ReportContentProps {
+  columns: ReturnType<typeof defaultColumns>;
+  rows: Rows;
+  isReady: boolean;
+  failure: unknown;
+}
+
+function Result({ report, entity, columns, rows, isReady, failure }: ResultProps): ReactNode {
+  const navigate = useNavigate();
+  const [widths, setWidths] = useState<Record<string, number>>({});
+  if (failure !== null) return <Failure error={failure} onRetry={rows.refetch} />;
+  if (!isReady) return <p className="empty dim">{enRecord.report.ask}</p>;
+  if (rows.error !== null) return null;
+  if (rows.total === 0)
+    return (
+      <div className="empty">
+        <h2>{enRecord.report.nothing}</h2>
+        {report.arguments.length > 0 && <p>{enRecord.report.nothingHint}</p>}
+      </div>
+    );
+  const open = (row: Row) => {
+    if (entity)
+      void navigate({
+        to: "/$entity/$id",
+        params: { entity: entity.name, id: row.id },
+        search: {},
+      });
+  };
+  const onOpen = entity?.keyField == null ? undefined : open;
+  return (
+    <Grid
+      label={report.title}
+      columns={columns}
+      widths={widths}
+      nameField={entity?.nameField ?? ""}
+      rows={rows}
+      order={[]}
+      onOrder={() => undefined}
+      onRange={() => undefined}
+      onWidth={(field, width) => setWidths({ ...widths, [field]: width })}
+      onOpen={onOpen}
+      onPreview={onOpen}
+    />
+  );
+}
+
+/** Fetches the rows of a report when all needed arguments are given. */
+function useReport({
+  report,
+  entity,
+  columns,
+  asked,
+}: ReportContentProps & {
+  columns: ReturnType<typeof defaultColumns>;
+  asked: FormValues;
+}): { rows: Rows; isReady: boolean; error: unknown } {
+  const entities = useEntities();
+  const { variables, found } = variablesOf(report.arguments, asked);
+  const isReady = Object.keys(found).length === 0;
+  const { data, error, isFetching, isPlaceholderData, refetch } = useQuery({
+    queryKey: ["rows", "report", report.field, variables],
+    queryFn: ({ signal }) => fetchReport(entities, { report, entity, columns, variables }, signal),
+    enabled: isReady,
+    placeholderData: keepPreviousData,
+  });
+  const rows: Rows = {
+    total: isReady ? data?.length : undefined,
+    rowAt: (index) => data?.[index],
+    isLoading: isFetching,
+    isStale: isPlaceholderData || error !== null,
+    error,
+    refetch: () => void refetch(),
+  };
+  return { rows, isReady, error };
+}

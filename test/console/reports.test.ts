@@ -1,0 +1,96 @@
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import type { Browser } from "playwright-core";
+import { launchBrowser } from "../helpers/console/browser.ts";
+import { withJourney } from "../helpers/console/journey.ts";
+import { type Service, startService } from "../helpers/service.ts";
+
+let browser: Browser;
+let service: Service;
+
+beforeAll(async () => {
+  [browser, service] = await Promise.all([launchBrowser(), startService()]);
+});
+afterAll(async () => {
+  await browser.close();
+  await service.stop();
+});
+
+describe("reports", () => {
+  test("show the rows of a query for the arguments in their form, which the address keeps", async () => {
+    await service.database.pool.query(
+      `insert into resources (name, kind, capacity, location)
+       values ('Barrique', 'ROOM', 12, 'First floor'), ('Magnum', 'ROOM', 4, 'Second floor'), ('Van', 'VEHICLE', 3, 'Yard')`,
+    );
+    const office = await service.login([]);
+    await withJourney(
+      { browser, service },
+      { token: office.token },
+      async ({ page, open, expectAccessible }) => {
+        await open();
+        await page.getByRole("heading", { level: 1 }).waitFor();
+        await page.keyboard.press("ControlOrMeta+k");
+        await page.getByRole("dialog").waitFor();
+        await page.keyboard.type("free res");
+        await page.getByRole("option", { name: /Free resources/ }).click();
+        await page.getByRole("heading", { name: "Free resources" }).waitFor();
+        await page.getByText("Fill in what is needed").waitFor();
+        await page.getByRole("button", { name: "Show" }).click();
+        await page.getByText("From is needed").waitFor();
+        await page.locator("[data-field=from] input").fill("2027-03-15T10:00");
+        await page.locator("[data-field=to] input").fill("2027-03-15T09:00");
+        await page.locator("[data-field=kind] select").selectOption("Room");
+        await page.keyboard.press("Enter");
+        // The refusal of the service stands at the field that it names.
+        await page.locator("[data-field=to]").getByText("must be after").waitFor();
+        await page.locator("[data-field=to] input").fill("2027-03-15T11:00");
+        await page.locator("[data-field=capacity] input").fill("2");
+        await page.keyboard.press("Enter");
+        const rows = page.getByRole("grid", { name: "Free resources" }).getByRole("row");
+        await rows.filter({ hasText: "Barrique" }).waitFor();
+        await expect(rows.filter({ hasText: "Magnum" }).count()).resolves.toBe(1);
+        await expect(rows.filter({ hasText: "Van" }).count()).resolves.toBe(0);
+        await page.getByRole("status").getByText("2").waitFor();
+        await expectAccessible();
+        const address = new URL(page.url());
+        expect(address.searchParams.get("from")).toMatch(/^2027-03-15T\d\d:00:00\.000Z$/);
+        await page.locator("[data-field=capacity] input").fill("6");
+        await page.keyboard.press("Enter");
+        await rows.filter({ hasText: "Magnum" }).waitFor({ state: "detached" });
+        await page.goBack();
+        await rows.filter({ hasText: "Magnum" }).waitFor();
+        await expect(page.locator("[data-field=capacity] input").inputValue()).resolves.toBe("2");
+        // The address alone brings back the form and the rows.
+        await page.goto(address.href);
+        await rows.filter({ hasText: "Magnum" }).waitFor();
+        await expect(page.locator("[data-field=from] input").inputValue()).resolves.toMatch(
+          /^2027-03-15T10:00/,
+        );
+        await rows.getByText("Barrique").click();
+        await page.getByRole("heading", { name: "Barrique" }).waitFor();
+      },
+    );
+  });
+
+  test("without required arguments open with rows", async () => {
+    const anna = await service.login(["absences.read", "users.read"], "anna@example.com");
+    await service.database.pool.query(
+      `insert into absences (user_id, type, starts_on, ends_on, status)
+       values ($1, 'TRAINING', '2041-02-04', '2041-02-05', 'APPROVED')`,
+      [anna.userId],
+    );
+    await withJourney({ browser, service }, { token: anna.token }, async ({ page, open }) => {
+      await open("/report/absenceBalances");
+      const rows = page.getByRole("grid", { name: "Absence balances" }).getByRole("row");
+      await rows.filter({ hasText: "Training" }).waitFor();
+      await page.locator("[data-field=year] input").fill("2041");
+      await page.locator("[data-field=userId] input").fill("anna");
+      await page.getByRole("option", { name: /anna/ }).click();
+      await page.getByRole("button", { name: "Show" }).click();
+      await rows.filter({ hasText: /Training.*2/ }).waitFor();
+      await page.getByRole("navigation").getByRole("link", { name: "Who is away" }).first().click();
+      await page.getByText("Nothing was found").waitFor();
+      await page.goto(`${new URL(page.url()).origin}/admin/report/unknown`);
+      await page.getByText("There is no report “unknown”").waitFor();
+    });
+  });
+});
