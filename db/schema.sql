@@ -217,15 +217,20 @@ comment on type erp_sync_job_handle is 'A waiting or running import; `erpSyncRun
 comment on column erp_sync_job_handle.id is '@notNull
 The id of the run.';
 
-comment on column erp_sync_job_handle.status is '@notNull
+comment on column erp_sync_job_handle.status is '@list off
+@notNull
 `QUEUED`, or `RUNNING` if a worker has already started the run.';
 
-comment on column erp_sync_job_handle.queued_at is '@notNull
+comment on column erp_sync_job_handle.queued_at is '@list off
+@notNull
 When the run was first requested.';
 
-comment on column erp_sync_job_handle.reused is '@notNull
+comment on column erp_sync_job_handle.reused is '@title Waiting already
+@notNull
 Whether the run was already waiting, so that the call queued no new run.';
-comment on column erp_sync_job_handle.order_count is 'The current number of orders to import; null if only the ERP knows the number.';
+
+comment on column erp_sync_job_handle.order_count is '@title Orders
+The current number of orders to import; null if only the ERP knows the number.';
 
 create type erp_sync_run_kind as enum ('IMPORT', 'RECHECK', 'DATA_RECHECK', 'ORDER');
 comment on type erp_sync_run_kind is 'The data that a run reads from the ERP. IMPORT: changes since the last import; RECHECK: orders with a mapping issue; DATA_RECHECK: orders with a data issue; ORDER: one order, by its number.';
@@ -6798,6 +6803,7 @@ $function$;
 grant execute on function cancel_erp_sync_run(uuid) to office_api;
 
 comment on function cancel_erp_sync_run(uuid) is '@guard erpsync.run
+@action bad unless finished_at
 Cancels a waiting or running import. Imported orders stay, and the next import continues from there.';
 
 CREATE OR REPLACE FUNCTION cancel_export_job(id uuid)
@@ -6825,6 +6831,7 @@ $function$;
 grant execute on function cancel_export_job(uuid) to office_api;
 
 comment on function cancel_export_job(uuid) is '@guard exports.create
+@action bad unless finished_at
 Cancels a waiting or running export of the caller.';
 
 CREATE OR REPLACE FUNCTION cancel_job(id uuid)
@@ -6858,6 +6865,7 @@ $function$;
 grant execute on function cancel_job(uuid) to office_api;
 
 comment on function cancel_job(uuid) is '@guard login
+@action bad if can_cancel
 Removes a waiting job of the caller from the queue; fails with `CONFLICT` for a running job. `canCancel` states whether the job can be cancelled.';
 
 CREATE OR REPLACE FUNCTION cancel_resource_booking(id uuid)
@@ -7985,6 +7993,7 @@ $function$;
 grant execute on function delete_all_campaigns() to office_api;
 
 comment on function delete_all_campaigns() is '@guard campaigns.delete
+@action bad of campaigns
 Deletes all campaigns and returns their number.';
 
 CREATE OR REPLACE FUNCTION delete_campaign(id uuid)
@@ -10333,6 +10342,7 @@ $function$;
 grant execute on function import_erp_order(text) to office_api;
 
 comment on function import_erp_order(text) is '@guard erpsync.run
+@action of erpSyncRuns
 @argument erp_order_number The order number of the ERP, compared byte for byte.
 Queues the import of a single order by its number, even if the order is not imported yet. The run can overlap other imports. Returns the waiting run for the same number if there is one.';
 
@@ -10350,6 +10360,7 @@ $function$;
 grant execute on function import_erp_orders() to office_api;
 
 comment on function import_erp_orders() is '@guard erpsync.run
+@action of erpSyncRuns
 Queues the import of ERP changes since the last import, without waiting for the schedule. Returns the waiting run if there is one; a run queued while another is running starts after it.';
 
 CREATE OR REPLACE FUNCTION import_from_erp(answer jsonb, time_zone text)
@@ -11071,7 +11082,7 @@ AS $function$
     ('foreign-key', 'foreignSingleFieldName', '<name>', p.name, false, null),
     ('foreign-key', 'foreignConnectionFieldName', '<name>', p.name, false, null),
     ('function', 'guard', '<permission>', p.keys, false, null),
-    ('function', 'action', '[bad] [of <list>] [if <field>|unless <field>]', '^(bad)?(\s*\mof\s+\w+)?(\s*\m(if|unless)\s+\w+)?$', false, null),
+    ('function', 'action', '[bad] [of <list>] [with <argument>] [if <field>|unless <field>]', '^(bad)?(\s*\mof\s+\w+)?(\s*\mwith\s+\w+)?(\s*\m(if|unless)\s+\w+)?$', false, null),
     ('function', 'report', '<heading> [<place>]', p.some, false, null),
     ('function', 'auditReads', '<EntityType>` or `@auditReads unless own', '^([A-Z]\w*|own|unless own)$', false, null),
     ('function', 'follows', 'own', '^own$', false, null),
@@ -11468,6 +11479,7 @@ $function$;
 grant execute on function mark_notifications_read(uuid[],boolean) to office_api;
 
 comment on function mark_notifications_read(uuid[],boolean) is '@guard login
+@action of notifications with all
 @argument ids The notifications to mark, 1000 at most.
 @argument all Whether to mark all of the caller''s, instead of `ids`.
 Marks notifications as read, and returns the number of those that were unread.';
@@ -12618,6 +12630,7 @@ $function$;
 grant execute on function recheck_erp_order_import_issues() to office_api;
 
 comment on function recheck_erp_order_import_issues() is '@guard erpsync.run
+@action of erpSyncRuns
 Queues the re-import of all orders with a mapping issue, like the nightly run. Returns the waiting run if there is one; a run queued while another is running starts after it.';
 
 CREATE OR REPLACE FUNCTION reconcile_exports()
@@ -13951,6 +13964,7 @@ $function$;
 grant execute on function retry_job(uuid) to office_api;
 
 comment on function retry_job(uuid) is '@guard login
+@action if can_retry
 Queues a failed or cancelled job of the caller again, with all its attempts. The caller needs the permission that starts such a job; `canRetry` states whether the job can be retried.';
 
 CREATE OR REPLACE FUNCTION retry_search_failures(row_limit integer)

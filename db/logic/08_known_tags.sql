@@ -70,7 +70,7 @@ create or replace function known_tags() returns table (kind text, tag text, valu
     ('foreign-key', 'foreignSingleFieldName', '<name>', p.name, false, null),
     ('foreign-key', 'foreignConnectionFieldName', '<name>', p.name, false, null),
     ('function', 'guard', '<permission>', p.keys, false, null),
-    ('function', 'action', '[bad] [of <list>] [if <field>|unless <field>]', '^(bad)?(\s*\mof\s+\w+)?(\s*\m(if|unless)\s+\w+)?$', false, null),
+    ('function', 'action', '[bad] [of <list>] [with <argument>] [if <field>|unless <field>]', '^(bad)?(\s*\mof\s+\w+)?(\s*\mwith\s+\w+)?(\s*\m(if|unless)\s+\w+)?$', false, null),
     ('function', 'report', '<heading> [<place>]', p.some, false, null),
     ('function', 'auditReads', '<EntityType>` or `@auditReads unless own', '^([A-Z]\w*|own|unless own)$', false, null),
     ('function', 'follows', 'own', '^own$', false, null),

@@ -83,6 +83,7 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function recheck_erp_order_import_issues is '@guard erpsync.run
+@action of erpSyncRuns
 Queues the re-import of all orders with a mapping issue, like the nightly run. Returns the waiting run if there is one; a run queued while another is running starts after it.';
 
 create or replace function import_erp_orders() returns erp_sync_job_handle as $$
@@ -92,6 +93,7 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function import_erp_orders is '@guard erpsync.run
+@action of erpSyncRuns
 Queues the import of ERP changes since the last import, without waiting for the schedule. Returns the waiting run if there is one; a run queued while another is running starts after it.';
 
 create or replace function import_erp_order(erp_order_number text) returns erp_sync_job_handle as $$
@@ -104,6 +106,7 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function import_erp_order is '@guard erpsync.run
+@action of erpSyncRuns
 @argument erp_order_number The order number of the ERP, compared byte for byte.
 Queues the import of a single order by its number, even if the order is not imported yet. The run can overlap other imports. Returns the waiting run for the same number if there is one.';
 
@@ -131,6 +134,7 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function cancel_erp_sync_run is '@guard erpsync.run
+@action bad unless finished_at
 Cancels a waiting or running import. Imported orders stay, and the next import continues from there.';
 grant execute on function recheck_erp_order_import_issues, import_erp_orders, import_erp_order, cancel_erp_sync_run to office_api;
 

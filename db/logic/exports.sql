@@ -189,6 +189,7 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function cancel_export_job is '@guard exports.create
+@action bad unless finished_at
 Cancels a waiting or running export of the caller.';
 
 create or replace function delete_export_job(id uuid) returns boolean as $$

@@ -80,6 +80,7 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function retry_job is '@guard login
+@action if can_retry
 Queues a failed or cancelled job of the caller again, with all its attempts. The caller needs the permission that starts such a job; `canRetry` states whether the job can be retried.';
 
 create or replace function cancel_job(id uuid) returns jobs as $$
@@ -106,6 +107,7 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function cancel_job is '@guard login
+@action bad if can_cancel
 Removes a waiting job of the caller from the queue; fails with `CONFLICT` for a running job. `canCancel` states whether the job can be cancelled.';
 grant execute on function retry_job, cancel_job to office_api;
 

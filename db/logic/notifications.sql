@@ -142,6 +142,7 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function mark_notifications_read is '@guard login
+@action of notifications with all
 @argument ids The notifications to mark, 1000 at most.
 @argument all Whether to mark all of the caller''s, instead of `ids`.
 Marks notifications as read, and returns the number of those that were unread.';

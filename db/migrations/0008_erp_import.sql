@@ -417,14 +417,17 @@ comment on type erp_sync_job_handle is
   'A waiting or running import; `erpSyncRun` with its `id` returns the progress.';
 comment on column erp_sync_job_handle.id is '@notNull
 The id of the run.';
-comment on column erp_sync_job_handle.status is '@notNull
+comment on column erp_sync_job_handle.status is '@list off
+@notNull
 `QUEUED`, or `RUNNING` if a worker has already started the run.';
-comment on column erp_sync_job_handle.queued_at is '@notNull
+comment on column erp_sync_job_handle.queued_at is '@list off
+@notNull
 When the run was first requested.';
-comment on column erp_sync_job_handle.reused is '@notNull
+comment on column erp_sync_job_handle.reused is '@title Waiting already
+@notNull
 Whether the run was already waiting, so that the call queued no new run.';
-comment on column erp_sync_job_handle.order_count is
-  'The current number of orders to import; null if only the ERP knows the number.';
+comment on column erp_sync_job_handle.order_count is '@title Orders
+The current number of orders to import; null if only the ERP knows the number.';
 
 create type sync_status as (
   last_run erp_sync_runs,

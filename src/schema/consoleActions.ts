@@ -1,6 +1,7 @@
 import {
   type GraphQLArgument,
   type GraphQLObjectType,
+  type GraphQLOutputType,
   type GraphQLSchema,
   getNamedType,
   getNullableType,
@@ -8,11 +9,13 @@ import {
   isLeafType,
   isListType,
   isNonNullType,
+  isObjectType,
+  isRequiredArgument,
 } from "graphql";
 import type { PgCodecWithAttributes, PgResource } from "postgraphile/@dataplan/pg";
 import { guardOf } from "../auth/guards.ts";
 import type { ConsoleAction } from "./consoleEntity.ts";
-import { fieldOfInput, useOf } from "./consoleFields.ts";
+import { fieldOfInput, fieldsOfRows, useOf } from "./consoleFields.ts";
 import { type Named, isIdOf } from "./consoleReferences.ts";
 import type { ConsoleArgument, EntityField } from "./entityDescription.ts";
 import { titleOf } from "./labels.ts";
@@ -73,9 +76,16 @@ function actionOf(
   if (typeof condition === "string") throw refuse(condition);
   if (!rowArgument && (condition.onlyIf ?? condition.unless) !== null)
     throw refuse("`if` and `unless` need an argument with the id of the row");
-  const args = field.args.filter((argument) => argument !== rowArgument);
-  if (!rowArgument && args.length === 0)
-    throw refuse("an action takes the id of the row, a uuid, or arguments of its own");
+  const others = field.args.filter((argument) => argument !== rowArgument);
+  if (others.length === 0 && !rowArgument && !/\bof\s/.test(tag))
+    throw refuse(
+      "an action takes the id of the row, a uuid, or arguments of its own, or names its list, such as `@action of suppliers`",
+    );
+  const [, flag] = /\bwith\s+(\w+)/.exec(tag) ?? [];
+  const flagged = others.find(({ name }) => name === build.inflection.camelCase(flag ?? ""));
+  if (flag !== undefined && (!flagged || getNamedType(flagged.type).name !== "Boolean"))
+    throw refuse(`${flag} is no Boolean argument`);
+  const args = flagged ? others.filter(isRequiredArgument) : others;
   return {
     typeName,
     action: {
@@ -85,10 +95,27 @@ function actionOf(
       description: firstSentence(field.description ?? ""),
       isHarmful: /^bad\b/.test(tag),
       ...condition,
-      args,
+      args: args.filter((argument) => argument !== flagged),
+      flags: flagged ? [flagged.name] : [],
+      ...resultOf(build, field.type, resource, listed),
       guard: guardOf(field as { extensions: object }),
     },
   };
+}
+
+/** What the console shows of the result, unless it is a row of a list. */
+function resultOf(
+  build: GraphileBuild.Build,
+  returned: GraphQLOutputType,
+  { codec }: PgResource,
+  listed: Named,
+): Pick<ConsoleAction, "returnsValue" | "resultFields"> {
+  const type = getNamedType(returned);
+  const isRow = [...listed.keys()].some((table) => table.codec === codec);
+  if (!isObjectType(type) || !codec.attributes || isRow)
+    return { returnsValue: isLeafType(type), resultFields: [] };
+  const fields = fieldsOfRows(build, codec as PgCodecWithAttributes, type, listed);
+  return { returnsValue: false, resultFields: fields.filter(({ place }) => place !== 0) };
 }
 
 /** The rows in whose list the action is offered: those named after `of` in the tag, otherwise those it returns. */

@@ -267,6 +267,18 @@ export const consoleTypeDefs = gql`
     The other arguments, in the order of a form.
     """
     arguments: [ConsoleArgument!]!
+    """
+    The Boolean arguments that a front end passes as true, such as \`all\` of \`markNotificationsRead\`.
+    """
+    flags: [String!]!
+    """
+    Whether the mutation returns a plain value, such as a count, so that no fields are selected.
+    """
+    returnsValue: Boolean!
+    """
+    The fields of the result to show afterwards, such as the counts of \`handOver\`.
+    """
+    resultFields: [EntityField!]!
   }
 
   """

@@ -128,6 +128,12 @@ export interface EntityAction {
   unless: string | null;
   /** The other arguments, in the order of the form. */
   arguments: ConsoleArgument[];
+  /** Boolean arguments to pass as true. */
+  flags: string[];
+  /** Whether the mutation returns a plain value, such as a count; GraphQL has no selection for it. */
+  returnsValue: boolean;
+  /** The fields of a result that is no row of a list, such as the counts of `handOver`. */
+  resultFields: EntityField[];
 }
 
 /** A query with arguments that has a page of its own, such as `freeResources`. */

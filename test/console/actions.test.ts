@@ -94,4 +94,46 @@ describe("actions with arguments", () => {
       ]);
     });
   });
+
+  test("of a list run without a form, and say how many rows they changed", async () => {
+    const office = await service.login([
+      "campaigns.read",
+      "campaigns.delete",
+      "erpsync.read",
+      "erpsync.run",
+    ]);
+    await service.database.pool.query(
+      `insert into notifications (user_id, kind, title, subject_key)
+       select $1, 'JOB_FAILED', format('Job %s failed', n), n from generate_series(1, 3) as n`,
+      [office.userId],
+    );
+    await withJourney({ browser, service }, { token: office.token }, async ({ page, open }) => {
+      const act = async (list: string, title: string) => {
+        await open(`/${list}`);
+        await page.getByRole("button", { name: "Actions" }).click();
+        await page.getByRole("menuitem", { name: title }).click();
+      };
+      await act("notifications", "Mark notifications read");
+      await page.getByText("Mark notifications read: Notifications, done: 3").waitFor();
+      await act("campaigns", "Delete all campaigns");
+      await page
+        .getByRole("alertdialog")
+        .getByRole("button", { name: "Delete all campaigns" })
+        .click();
+      await page.getByText("Delete all campaigns: Campaigns, done: 0").waitFor();
+      await act("erpSyncRuns", "Import ERP orders");
+      await page.getByText("Import ERP orders: Imports, done. Waiting already: No").waitFor();
+      // The import waits, because no worker runs here.
+      await page.getByRole("grid").getByText("Import").first().click();
+      await page.getByRole("button", { name: "Actions" }).click();
+      await page.getByRole("menuitem", { name: "Cancel ERP sync run" }).click();
+      await page
+        .getByRole("alertdialog")
+        .getByRole("button", { name: "Cancel ERP sync run" })
+        .click();
+      await page.getByText(/^Cancel ERP sync run: .*, done$/).waitFor();
+      await page.getByText("Cancelled").first().waitFor();
+      await page.getByRole("button", { name: "Actions" }).waitFor({ state: "detached" });
+    });
+  });
 });

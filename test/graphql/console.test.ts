@@ -70,7 +70,7 @@ const document = `query ($ifNot: String) { console(ifNot: $ifNot) {
     fields { name title description kind widget unit isList isNullable isInputOnly onCreate onUpdate maxLength minimum maximum decimals orderBy searchName place section
       values { value title tone } reference { entity field nameField detailField colorField } }
     relations { field title entity by } parents { entity field isConnection by }
-    actions { field argument title description isHarmful onlyIf unless
+    actions { field argument title description isHarmful onlyIf unless flags returnsValue resultFields { name }
         arguments { name type isObject fields { name title kind onCreate reference { entity } } } } } } }`;
 
 interface Field {
@@ -173,6 +173,7 @@ describe("the catalogue of the console", () => {
 
   test("offers the actions of a row to callers with their permission", async () => {
     const { entities } = await catalogueFor(["users.read", "users.update", "invitations.create"]);
+    const plain = { flags: [], returnsValue: false, resultFields: [] };
     expect(named(entities, "users")?.actions).toEqual([
       {
         field: "activateUser",
@@ -183,6 +184,7 @@ describe("the catalogue of the console", () => {
         onlyIf: null,
         unless: "isActive",
         arguments: [],
+        ...plain,
       },
       {
         field: "anonymiseUser",
@@ -195,6 +197,7 @@ describe("the catalogue of the console", () => {
         onlyIf: null,
         unless: "isActive",
         arguments: [],
+        ...plain,
       },
       {
         field: "deactivateUser",
@@ -206,6 +209,7 @@ describe("the catalogue of the console", () => {
         onlyIf: "isActive",
         unless: null,
         arguments: [],
+        ...plain,
       },
       {
         field: "handOver",
@@ -215,6 +219,9 @@ describe("the catalogue of the console", () => {
         isHarmful: true,
         onlyIf: null,
         unless: null,
+        flags: [],
+        returnsValue: false,
+        resultFields: ["campaigns", "bookings", "watches", "templates"].map((name) => ({ name })),
         arguments: [
           {
             name: "toUserId",
@@ -235,6 +242,29 @@ describe("the catalogue of the console", () => {
     ]);
     const reader = await catalogueFor(["users.read"]);
     expect(named(reader.entities, "users")?.actions).toEqual([]);
+  });
+
+  test("offers mutations of a list that return counts or need a flag", async () => {
+    const { entities } = await catalogueFor(["campaigns.read", "campaigns.delete"]);
+    expect(named(entities, "campaigns")?.actions).toEqual([
+      expect.objectContaining({
+        field: "deleteAllCampaigns",
+        argument: null,
+        isHarmful: true,
+        returnsValue: true,
+        flags: [],
+        arguments: [],
+      }),
+    ]);
+    expect(named(entities, "notifications")?.actions).toContainEqual(
+      expect.objectContaining({
+        field: "markNotificationsRead",
+        argument: null,
+        returnsValue: true,
+        flags: ["all"],
+        arguments: [],
+      }),
+    );
   });
 
   test("describes queries with the tag @report, their arguments and their rows", async () => {

@@ -168,6 +168,12 @@ const refusals: Refused[] = [
     says: ["or names the list, such as `@action of suppliers`"],
   },
   {
+    what: "passes a flag that no Boolean argument is",
+    sql: sound,
+    logic: action("id uuid, days integer default 1", "cellars", "@action with days"),
+    says: ["The tag @action of the function close_cellar: days is no Boolean argument"],
+  },
+  {
     what: "offers a mutation as a report",
     sql: sound,
     logic: report("setof cellars", "volatile", "@guard products.read"),

@@ -145,6 +145,7 @@ export const metadataDocument = `query Console($ifNot: String) {
       actions {
         field argument title description isHarmful onlyIf unless
         arguments { ...argument }
+        flags returnsValue resultFields { ...field }
       }
     }
   }

@@ -51,13 +51,14 @@ export function deleteDocument(entity: Entity): string {
 
 /** The document of an action with those of its arguments that have values; `$id` is the row. */
 export function actionDocument(
-  { field, argument }: EntityAction,
+  { field, argument, flags, returnsValue, resultFields }: EntityAction,
   given: readonly ConsoleArgument[],
 ): string {
   const row = argument === null ? [] : [{ name: argument, variable: "id", type: "ID!" }];
   const passed = [...row, ...given.map((one) => ({ ...one, variable: variableOf(one) }))];
-  const { variables, call } = callOf(field, passed);
-  return `mutation Act${variables} { done: ${call} { __typename } }`;
+  const { variables, call } = callOf(field, passed, flags);
+  const shown = ["__typename", ...resultFields.flatMap(selection)].join(" ");
+  return `mutation Act${variables} { done: ${call}${returnsValue ? "" : ` { ${shown} }`} }`;
 }
 
 /** The document of a report with those of its arguments that have values. */
@@ -78,15 +79,20 @@ export function reportDocument(
 /** The name of the variable for an argument of an action or a report. */
 export const variableOf = ({ name: own }: Pick<ConsoleArgument, "name">): string => `arg_${own}`;
 
-/** A call of a field with arguments from variables, and the declaration of the variables. */
+/** A call of a field with arguments from variables and with flags, and the declaration of the variables. */
 function callOf(
   field: string,
   passed: readonly { name: string; variable: string; type: string }[],
+  flags: readonly string[] = [],
 ): { variables: string; call: string } {
-  if (passed.length === 0) return { variables: "", call: name(field) };
   const variables = passed.map(({ variable, type }) => `$${name(variable)}: ${typeText(type)}`);
-  const args = passed.map((one) => `${name(one.name)}: $${name(one.variable)}`);
-  return { variables: `(${variables.join(", ")})`, call: `${name(field)}(${args.join(", ")})` };
+  const args = [
+    ...passed.map((one) => `${name(one.name)}: $${name(one.variable)}`),
+    ...flags.map((flag) => `${name(flag)}: true`),
+  ];
+  const inBrackets = (parts: readonly string[]) =>
+    parts.length === 0 ? "" : `(${parts.join(", ")})`;
+  return { variables: inBrackets(variables), call: name(field) + inBrackets(args) };
 }
 
 function typeText(text: string): string {

@@ -12,6 +12,7 @@ import { Description } from "../../ui/Description.tsx";
 import { Drawer, DrawerPage } from "../../ui/Drawer.tsx";
 import { showToast } from "../../ui/Toasts.tsx";
 import { useKeys } from "../../ui/keys.ts";
+import { type ActionAnswer, actionResult } from "./actionResult.ts";
 import { variablesOf } from "./argumentValues.ts";
 import { errorsByField } from "./errorsByField.ts";
 import { FormFields } from "./FormFields.tsx";
@@ -48,10 +49,10 @@ export function ActionDrawer({ action, id, name, onClose }: ActionDrawerProps): 
   const mutation = useMutation({
     mutationFn: (variables: Record<string, unknown>) => {
       const given = action.arguments.filter((argument) => variableOf(argument) in variables);
-      return askOnce(actionDocument(action, given), variables);
+      return askOnce<ActionAnswer>(actionDocument(action, given), variables);
     },
-    onSuccess: () => {
-      showToast(en.record.done(action.title, name));
+    onSuccess: (answer) => {
+      showToast(actionResult(action, name, answer));
       onClose();
     },
     onError: (error) => {

@@ -21,6 +21,7 @@ import { Description } from "../../ui/Description.tsx";
 import { showToast } from "../../ui/Toasts.tsx";
 import { useKeys } from "../../ui/keys.ts";
 import { useLoaded } from "../../ui/useLoaded.ts";
+import { type ActionAnswer, actionResult } from "./actionResult.ts";
 
 const loadActionDrawer = async () => (await import("./ActionDrawer.tsx")).ActionDrawer;
 
@@ -38,14 +39,10 @@ export function ActionsMenu({ entity, row, name }: ActionsMenuProps): ReactNode 
   const [asked, setAsked] = useState<EntityAction | null>(null);
   const mutation = useMutation({
     mutationFn: (action: EntityAction) =>
-      ask(
-        actionDocument(action, []),
-        { id: row?.id },
-        {
-          idempotencyKey: crypto.randomUUID(),
-        },
-      ),
-    onSuccess: (_answer, { title }) => showToast(en.record.done(title, name)),
+      ask<ActionAnswer>(actionDocument(action, []), row === null ? {} : { id: row.id }, {
+        idempotencyKey: crypto.randomUUID(),
+      }),
+    onSuccess: (answer, action) => showToast(actionResult(action, name, answer)),
     onError: (error, { title }) =>
       showToast(`${en.record.notDone(title, name)}. ${error.message}`, { tone: "bad" }),
     // Also after an error, since its cause may be that the row has changed.
