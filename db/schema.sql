@@ -2642,6 +2642,8 @@ The job in the queue.';
 comment on column export_jobs.query is 'The search whose rows are exported; null for an export of given products.';
 
 comment on column export_jobs.entity is '@list off
+@title List
+@widget list
 The name of the exported list, such as `orders`; null for an export of products by a template.';
 comment on constraint export_jobs_file_check on export_jobs is 'must have a file when completed, and only then';
 comment on constraint export_jobs_format_check on export_jobs is 'must be xlsx, csv or jsonl';
@@ -2769,6 +2771,7 @@ comment on column export_templates.description is '@list 2
 The purpose of the template.';
 
 comment on column export_templates.entity is '@list 3
+@widget list
 @title List
 The name of the list whose rows the template shows, such as `orders`.';
 
@@ -5015,6 +5018,7 @@ comment on column search_watches.name is '@search word
 The name of the search watch.';
 
 comment on column search_watches.entity is '@list 2
+@widget list
 @title List
 The name of the searched list, such as `products`.';
 
@@ -11048,7 +11052,7 @@ AS $function$
     ('table view', 'icon', '<name>', p.name, false, null),
     ('table view', 'label', '<column> [<column>]', '^\w+([\s,]+\w+)?$', false, null),
     ('column view-column attribute function', 'title', '<title>', p.some, false, null),
-    ('column view-column attribute function', 'widget', '<widget>', '^(color|url|email|image|long|markdown|code|money|percent|row|file)$', false, null),
+    ('column view-column attribute function', 'widget', '<widget>', '^(color|url|email|image|long|markdown|code|money|percent|row|file|list)$', false, null),
     ('column view-column attribute function', 'unit', '<unit>', p.some, false, null),
     ('column view-column attribute function', 'list', '<place>` or `@list off', '^(off|[1-9]\d?)$', false, null),
     ('column view-column function', 'section', '<heading>', p.some, false, null),

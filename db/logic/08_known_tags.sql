@@ -36,7 +36,7 @@ create or replace function known_tags() returns table (kind text, tag text, valu
     ('table view', 'icon', '<name>', p.name, false, null),
     ('table view', 'label', '<column> [<column>]', '^\w+([\s,]+\w+)?$', false, null),
     ('column view-column attribute function', 'title', '<title>', p.some, false, null),
-    ('column view-column attribute function', 'widget', '<widget>', '^(color|url|email|image|long|markdown|code|money|percent|row|file)$', false, null),
+    ('column view-column attribute function', 'widget', '<widget>', '^(color|url|email|image|long|markdown|code|money|percent|row|file|list)$', false, null),
     ('column view-column attribute function', 'unit', '<unit>', p.some, false, null),
     ('column view-column attribute function', 'list', '<place>` or `@list off', '^(off|[1-9]\d?)$', false, null),
     ('column view-column function', 'section', '<heading>', p.some, false, null),

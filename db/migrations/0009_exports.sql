@@ -69,6 +69,7 @@ The name of the template, unique without regard to case.';
 comment on column export_templates.description is '@list 2
 The purpose of the template.';
 comment on column export_templates.entity is '@list 3
+@widget list
 @title List
 The name of the list whose rows the template shows, such as `orders`.';
 comment on column export_templates.kind is '@list 4
@@ -208,6 +209,8 @@ comment on column export_jobs.query is 'The search whose rows are exported; null
 comment on column export_jobs.created_at is '@list 1
 @title Asked for';
 comment on column export_jobs.entity is '@list off
+@title List
+@widget list
 The name of the exported list, such as `orders`; null for an export of products by a template.';
 comment on constraint export_jobs_state_check on export_jobs is
   'must be queued, running, completed, failed, cancelled or expired';

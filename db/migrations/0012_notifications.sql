@@ -174,6 +174,7 @@ comment on column search_watches.name is '@search word
 @list 1
 The name of the search watch.';
 comment on column search_watches.entity is '@list 2
+@widget list
 @title List
 The name of the searched list, such as `products`.';
 comment on column search_watches.query is '@list 3

@@ -13,7 +13,15 @@ import type { ConsoleEntity, ConsoleMutation, ConsoleReport, Verb } from "./cons
 import { fieldsOf, orderValues } from "./consoleFields.ts";
 import { type Parent, parentsOf, relationsOf } from "./consoleReferences.ts";
 import { reportsOf } from "./consoleReports.ts";
-import { type Table, type Tags, headingAndPlace, labelFields, tagText, titleOf } from "./labels.ts";
+import {
+  type Table,
+  type Tags,
+  headingAndPlace,
+  labelFields,
+  listWidget,
+  tagText,
+  titleOf,
+} from "./labels.ts";
 import { hasPages, tableGuard } from "./listedTables.ts";
 
 /**
@@ -49,7 +57,18 @@ export function buildConsoleMetadata(
     })
     .toSorted((a, b) => a.place - b.place || a.entity.title.localeCompare(b.entity.title, "en"))
     .map(({ entity }) => entity);
-  return { entities, reports: reportsOf(build, schema, entities, places.listed) };
+  const lists = entities
+    .filter(({ listField }) => listField !== null)
+    .map(({ name, title }) => ({ value: name, title, tone: null }));
+  return {
+    entities: entities.map((entity) => ({
+      ...entity,
+      fields: entity.fields.map((field) =>
+        field.widget === listWidget ? { ...field, kind: "ENUM" as const, values: lists } : field,
+      ),
+    })),
+    reports: reportsOf(build, schema, entities, places.listed),
+  };
 }
 
 function isTable(resource: PgResource): resource is Table {

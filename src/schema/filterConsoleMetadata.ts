@@ -1,5 +1,6 @@
 import { type Guard, passesGuard, permissionKeys } from "../auth/guards.ts";
 import type { ConsoleEntity, ConsoleMutation, ConsoleReport, Verb } from "./consoleEntity.ts";
+import { listWidget } from "./labels.ts";
 
 type Caller = Parameters<typeof passesGuard>[1];
 
@@ -38,6 +39,10 @@ export function filterConsoleMetadata(
         })
         .map(({ guard: _fieldGuard, ...field }) => ({
           ...field,
+          values:
+            field.widget === listWidget
+              ? field.values.filter(({ value }) => lists.has(value))
+              : field.values,
           onCreate: permittedMutation("create") ? field.onCreate : "NO",
           onUpdate: permittedMutation("update") ? field.onUpdate : "NO",
         })),

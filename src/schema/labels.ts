@@ -27,6 +27,9 @@ export function titleOf(name: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
+/** The value of `@widget` for a column with the name of a list, whose values are the lists that the caller may read. */
+export const listWidget = "list";
+
 /** The position of a heading without a number: after all others. */
 const lastPlace = 10_000;
 

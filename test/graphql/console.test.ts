@@ -267,6 +267,16 @@ describe("the catalogue of the console", () => {
     );
   });
 
+  test("offers the lists that the caller may read as values of a column with the name of a list", async () => {
+    const { entities } = await catalogueFor(["products.read"]);
+    const list = named(entities, "searchWatches")?.fields.find(({ name }) => name === "entity");
+    expect(list).toMatchObject({
+      kind: "ENUM",
+      values: expect.arrayContaining([{ value: "products", title: "Products", tone: null }]),
+    });
+    expect(JSON.stringify(list)).not.toContain("orders");
+  });
+
   test("describes queries with the tag @report, their arguments and their rows", async () => {
     const { reports, closedReports } = await catalogueFor(["products.read", "products.update"]);
     expect(closedReports).toEqual([]);
