@@ -104,10 +104,14 @@ function unknownReference(rule: Constraint | undefined): PublicError {
   return badUserInput(`${field}: there is no ${rule?.target ?? "row"} with this id`, details);
 }
 
-/** The argument that a constraint is about, if it is about one column. */
-function fieldDetails(rule: Constraint | undefined): { path?: ["input", string] } {
+/** The argument that a constraint is about, or the fields of a constraint over several columns. */
+function fieldDetails(rule: Constraint | undefined): {
+  path?: ["input", string];
+  fields?: readonly string[];
+} {
   const [field, ...others] = rule?.fields ?? [];
-  return field === undefined || others.length > 0 ? {} : { path: ["input", field] };
+  if (rule === undefined || field === undefined) return {};
+  return others.length > 0 ? { fields: rule.fields } : { path: ["input", field] };
 }
 
 /** What callers read during an outage of the database. */

@@ -40,11 +40,11 @@ test("a constraint of one column names its argument", () => {
   });
 });
 
-test("a constraint of several columns names no argument", () => {
+test("a constraint of several columns names its fields", () => {
   expect(answerTo({ code: "23514", constraint: "two" })).toEqual({
     code: "BAD_USER_INPUT",
     message: "startsAt, endsAt must be in order",
-    details: {},
+    details: { fields: ["startsAt", "endsAt"] },
   });
 });
 

@@ -15,6 +15,7 @@ interface WireError {
   extensions?: {
     code?: string;
     path?: (string | number)[];
+    fields?: string[];
     position?: number;
     length?: number;
     conflict?: ApiErrorDetail["conflict"];
@@ -107,6 +108,7 @@ async function readAnswer<T>(response: Response): Promise<WireAnswer<T>> {
           message: `The server answered ${response.status} without JSON.`,
           code: "",
           path: [],
+          fields: [],
           position: null,
           length: null,
           conflict: null,
@@ -122,6 +124,7 @@ function toDetail({ message, extensions }: WireError): ApiErrorDetail {
     message,
     code: extensions?.code ?? "",
     path: extensions?.path ?? [],
+    fields: extensions?.fields ?? [],
     position: extensions?.position ?? null,
     length: extensions?.length ?? null,
     conflict: extensions?.conflict ?? null,

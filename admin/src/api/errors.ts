@@ -4,6 +4,8 @@ export interface ApiErrorDetail {
   code: string;
   /** The path of the field in the arguments, such as `["input", "name"]`. */
   path: readonly (string | number)[];
+  /** The fields of a rule over several fields, such as a unique constraint. */
+  fields: readonly string[];
   /** For a syntax error in a query: its position, counted from 1, and its length. */
   position: number | null;
   length: number | null;

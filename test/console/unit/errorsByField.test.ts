@@ -16,6 +16,7 @@ function errorsOf(...details: Partial<ApiErrorDetail>[]) {
     message: "",
     code: "BAD_USER_INPUT",
     path: [],
+    fields: [],
     position: null,
     length: null,
     conflict: null,
@@ -28,8 +29,14 @@ function errorsOf(...details: Partial<ApiErrorDetail>[]) {
 describe("the errors of a response", () => {
   test("of a check over several columns are shown at each field, with titles", () => {
     const message = "From and Until must be in order";
-    expect(errorsOf({ message: "startsOn, endsOn must be in order" })).toEqual({
+    const fields = ["startsOn", "endsOn"];
+    expect(errorsOf({ message: "startsOn, endsOn must be in order", fields })).toEqual({
       byField: { startsOn: message, endsOn: message },
+      problem: null,
+    });
+    const unique = "A row with these values exists already";
+    expect(errorsOf({ message: unique, fields: ["name", "startsOn"] })).toEqual({
+      byField: { name: unique, startsOn: unique },
       problem: null,
     });
   });

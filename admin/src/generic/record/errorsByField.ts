@@ -16,10 +16,9 @@ export function errorsByField(
   fields: readonly EntityField[],
 ): FormErrors {
   const byField: Record<string, string> = {};
-  const others = error.errors.filter(({ path, message }) => {
+  const others = error.errors.filter(({ path, fields: several, message }) => {
     const own = path.findLast((part) => all.some(({ name }) => name === part));
-    // A check over several columns has no path. Its message begins with the names of the fields.
-    const names = own === undefined ? leadingNames(all, message) : [String(own)];
+    const names = own === undefined ? several : [String(own)];
     const shown = names.filter((name) => fields.some((field) => field.name === name));
     for (const name of shown) byField[name] ??= withTitles(all, message);
     return shown.length === 0;
