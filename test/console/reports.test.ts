@@ -65,6 +65,11 @@ describe("reports", () => {
         await expect(page.locator("[data-field=from] input").inputValue()).resolves.toMatch(
           /^2027-03-15T10:00/,
         );
+        address.searchParams.set("capacity", "few");
+        await page.goto(address.href);
+        await page.locator("[data-field=capacity]").getByText("A whole number").waitFor();
+        await page.locator("[data-field=capacity] input").fill("2");
+        await page.keyboard.press("Enter");
         await rows.getByText("Barrique").click();
         await page.getByRole("heading", { name: "Barrique" }).waitFor();
       },

@@ -73,12 +73,17 @@ function ReportContent({ report, entity }: ReportContentProps): ReactNode {
       })),
     [report, entity],
   );
-  const { rows, isReady, error } = useReport({ report, entity, columns, asked });
+  const { rows, found, error } = useReport({ report, entity, columns, asked });
+  const isReady = Object.keys(found).length === 0;
   const refused =
     error instanceof ApiError
       ? errorsByField(error, { fields }, fields)
       : { byField: {}, problem: null };
-  const errors = { ...refused.byField, ...wrong };
+  // Values of the address can be wrong as well.
+  const unedited = Object.entries(found).filter(
+    ([name]) => search[name] !== undefined && values[name] === asked[name],
+  );
+  const errors = { ...Object.fromEntries(unedited), ...refused.byField, ...wrong };
   useEffect(() => {
     const first = fields.find(({ name }) => errors[name] !== undefined);
     if (first) focusField(first.name);
@@ -86,9 +91,9 @@ function ReportContent({ report, entity }: ReportContentProps): ReactNode {
   }, [wrong, error]);
 
   const show = () => {
-    const { found } = variablesOf(report.arguments, values);
-    setWrong(found);
-    if (Object.keys(found).length > 0) return;
+    const { found: missing } = variablesOf(report.arguments, values);
+    setWrong(missing);
+    if (Object.keys(missing).length > 0) return;
     const given = fields.filter(({ name }) => (values[name] ?? "") !== "");
     const next = Object.fromEntries(
       given.map((field) => [field.name, toAddressText(field, values[field.name] ?? "")]),
@@ -208,7 +213,7 @@ function Result({ report, entity, columns, rows, isReady, failure }: ResultProps
   );
 }
 
-/** Fetches the rows of a report when all needed arguments are given. */
+/** Fetches the rows of a report, unless an argument is missing or wrong; `found` says which. */
 function useReport({
   report,
   entity,
@@ -217,7 +222,7 @@ function useReport({
 }: ReportContentProps & {
   columns: ReturnType<typeof defaultColumns>;
   asked: FormValues;
-}): { rows: Rows; isReady: boolean; error: unknown } {
+}): { rows: Rows; found: Record<string, string>; error: unknown } {
   const entities = useEntities();
   const { variables, found } = variablesOf(report.arguments, asked);
   const isReady = Object.keys(found).length === 0;
@@ -235,5 +240,5 @@ function useReport({
     error,
     refetch: () => void refetch(),
   };
-  return { rows, isReady, error };
+  return { rows, found, error };
 }
