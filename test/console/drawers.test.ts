@@ -48,6 +48,7 @@ describe("rows below another row", () => {
       const made = page.getByRole("dialog", { name: "New product price" });
       // The product is prefilled, by its name.
       await expectValue(made.getByRole("combobox", { name: "Product" }), "Wine 1");
+      await made.locator(":is(input, select):focus").waitFor();
       await page.keyboard.type("retail");
       await made.getByRole("textbox", { name: "Currency" }).fill("dkk");
       await made.getByRole("textbox", { name: "Amount" }).fill("129.50");

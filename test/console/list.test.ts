@@ -389,6 +389,7 @@ describe("the export menu", () => {
       await heading(page, "New template").waitFor();
       await expectAccessible();
       // The name has the focus.
+      await page.locator("[data-field=name] input:focus").waitFor();
       await page.keyboard.type("Types and vintages");
       await page.keyboard.press("ControlOrMeta+s");
       await heading(page, "Types and vintages").waitFor();
