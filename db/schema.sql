@@ -11567,6 +11567,7 @@ $function$;
 grant execute on function my_sessions() to office_api;
 
 comment on function my_sessions() is '@guard login
+@report People 10
 The caller''s active sessions, newest first.';
 
 CREATE OR REPLACE FUNCTION near_mapping_targets(code text, written text)
@@ -17833,6 +17834,8 @@ $function$;
 grant execute on function user_sessions(uuid) to office_api;
 
 comment on function user_sessions(uuid) is '@guard users.update
+@report People 20
+@title Sessions of a user
 @auditReads Session
 A user''s active sessions, newest first.';
 

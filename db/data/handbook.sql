@@ -22,7 +22,7 @@ The address of the page holds the query, the order and the columns: send it to a
 
 ## Reports
 
-Some questions have a page of their own in the navigation, below the lists of their heading, such as `Free resources`, `Who is away` and `Absence balances` under Office. Fill in the fields and choose `Show`, or press Enter. Where nothing is required, the page shows
+Some questions have a page of their own in the navigation, below the lists of their heading, such as `Free resources`, `Who is away` and `Absence balances` under Office, and `My sessions` under People. Fill in the fields and choose `Show`, or press Enter. Where nothing is required, the page shows
 the usual answer at once. The address holds what you filled in, so that you can send it or keep it.
 
 ## Look at a row and change it

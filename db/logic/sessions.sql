@@ -103,6 +103,7 @@ begin
 end;
 $$ language plpgsql stable security definer set search_path from current;
 comment on function my_sessions is '@guard login
+@report People 10
 The caller''s active sessions, newest first.';
 
 create or replace function user_sessions(user_id uuid) returns setof session_view as $$
@@ -112,6 +113,8 @@ begin
 end;
 $$ language plpgsql stable security definer set search_path from current;
 comment on function user_sessions is '@guard users.update
+@report People 20
+@title Sessions of a user
 @auditReads Session
 A user''s active sessions, newest first.';
 

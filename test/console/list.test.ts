@@ -105,6 +105,7 @@ describe("every list", () => {
         "Free resources",
         "Who is away",
         "Absence balances",
+        "My sessions",
       ]);
     });
   });

@@ -94,6 +94,8 @@ describe("reports", () => {
       await rows.filter({ hasText: /Training.*2/ }).waitFor();
       await page.getByRole("navigation").getByRole("link", { name: "Who is away" }).first().click();
       await page.getByText("Nothing was found").waitFor();
+      await page.getByRole("navigation").getByRole("link", { name: "My sessions" }).first().click();
+      await page.getByRole("grid", { name: "My sessions" }).getByText("Yes").waitFor();
       await page.goto(`${new URL(page.url()).origin}/admin/report/unknown`);
       await page.getByText("There is no report “unknown”").waitFor();
     });
