@@ -5523,7 +5523,7 @@ grant execute on function absence_balances(integer,uuid) to office_api;
 
 comment on function absence_balances(integer,uuid) is '@guard login
 @report Office 30
-@argument year The calendar year; by default the present one in the time zone of the caller.
+@argument year The calendar year; by default the present one.
 @argument user_id The user whose balances to read; the caller by default. Other users need `absences.read` or `absences.update`.
 The working days of a year on which a user is absent, by reason.';
 
@@ -6338,7 +6338,7 @@ grant execute on function away_days(date,date) to office_api;
 comment on function away_days(date,date) is '@guard login
 @report Office 20
 @title Who is away
-@argument starts_on The first day; by default today in the time zone of the caller.
+@argument starts_on The first day; by default today.
 @argument ends_on The last day, within a year; by default the sixth day after the first.
 The people who are away on each working day.';
 

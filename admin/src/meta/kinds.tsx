@@ -28,12 +28,16 @@ const layouts: Record<EntityField["kind"], Layout> = {
 /** Timestamps that the service sets on every row. */
 const serviceTimestamps: ReadonlySet<string> = new Set(["createdAt", "updatedAt"]);
 
+/** The largest default width for a long title or long values of an enumeration. */
+const maxDefaultWidth = 220;
+
 export function layoutOf(field: EntityField): Layout {
   const layout = layouts[field.kind];
-  if (field.kind !== "ENUM" || field.isList) return layout;
-  // Fits the longest value, with the padding of cell and badge.
-  const longest = Math.max(...field.values.map(({ title }) => title.length));
-  return { width: Math.min(220, Math.max(layout.width, longest * 7 + 44)) };
+  const isBadge = field.kind === "ENUM" && !field.isList;
+  const longest = isBadge ? Math.max(...field.values.map(({ title }) => title.length)) : 0;
+  // Fits the title, and the longest value with the padding of cell and badge.
+  const wanted = Math.max(field.title.length * 7 + 32, longest * 7 + 44);
+  return { ...layout, width: Math.max(layout.width, Math.min(maxDefaultWidth, wanted)) };
 }
 
 /** The text of `field` in a list. */

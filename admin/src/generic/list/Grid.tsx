@@ -103,8 +103,9 @@ export function Grid(props: GridProps): ReactNode {
     ...(firstColumn === 0 ? [`${selectionWidth}px`] : []),
     ...columns.map((field, index) => {
       const width = widths[field.name] ?? defaultWidth(field, props.nameField);
-      // The last column takes the remaining width.
-      return index === columns.length - 1 ? `minmax(${width}px, 1fr)` : `${width}px`;
+      if (index < columns.length - 1) return `${width}px`;
+      // The last column takes the remaining width, but a number stays beside its neighbours.
+      return layoutOf(field).isNumber === true ? `${width}px 1fr` : `minmax(${width}px, 1fr)`;
     }),
   ].join(" ");
   const style: CSSProperties & Record<"--columns", string> = { "--columns": template };
