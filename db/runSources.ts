@@ -139,7 +139,7 @@ function adviceOfLogic({ code, message }: DatabaseError, later: readonly SqlFile
   const name = code === "42883" ? /^function (\w+)\(/.exec(message)?.[1] : undefined;
   const file = later.find(({ text }) => text.includes(`create or replace function ${name}(`));
   return file
-    ? [`${shownPath(file.path)} makes it, after all migrations: move this view to \`logic\``]
+    ? [`${shownPath(file.path)} makes it, after all migrations: move this statement to \`logic\``]
     : [];
 }
 

@@ -31,7 +31,7 @@ const query = `
       and not exists (select from pg_constraint c where c.conindid = i.indexrelid)
   )
   select name, message, (select t.relname::text from pg_class t where t.oid = target) as target, array(
-    select a.attname::text from pg_attribute a where a.attrelid = relation and a.attnum = any (columns)
+    select a.attname::text from pg_attribute a where a.attrelid = relation and a.attnum = any (columns) order by a.attnum
   ) as columns
   from rules`;
 

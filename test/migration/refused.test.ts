@@ -108,7 +108,7 @@ const refusals: Refused[] = [
     sql: `${sound} ${view.replace("select name", "select as_list(null), name")}`,
     says: [
       "function as_list(unknown) does not exist; nothing was changed",
-      "db/logic/06_checks.sql makes it, after all migrations: move this view to `logic`",
+      "db/logic/06_checks.sql makes it, after all migrations: move this statement to `logic`",
     ],
   },
   {

@@ -7,7 +7,7 @@ import { fetchReport } from "../../api/report.ts";
 import { Page } from "../../frame/Page.tsx";
 import { type Entity, type Report, defaultColumns } from "../../meta/entities.ts";
 import { useEntities } from "../../meta/EntitiesContext.ts";
-import type { Row } from "../../meta/rows.ts";
+import { type Row, referencedRow } from "../../meta/rows.ts";
 import { en } from "../../text/en.ts";
 import { enRecord } from "../../text/enRecord.ts";
 import { Description } from "../../ui/Description.tsx";
@@ -187,21 +187,28 @@ function Result({ report, entity, columns, rows, isReady, failure }: ResultProps
         {report.arguments.length > 0 && <p>{enRecord.report.nothingHint}</p>}
       </div>
     );
-  const open = (row: Row) => {
-    if (entity)
-      void navigate({
-        to: "/$entity/$id",
-        params: { entity: entity.name, id: row.id },
-        search: {},
-      });
+  // Rows that belong to no list open the row that their first reference refers to.
+  const link = entity
+    ? undefined
+    : columns.find(({ kind, isList }) => kind === "REFERENCE" && !isList);
+  const targetOf = (row: Row) => {
+    if (entity) return { entity: entity.name, id: row.id };
+    const referenced = link && referencedRow(link, row);
+    return link?.reference && referenced?.isVisible
+      ? { entity: link.reference.entity, id: referenced.id }
+      : undefined;
   };
-  const onOpen = entity?.keyField == null ? undefined : open;
+  const open = (row: Row) => {
+    const target = targetOf(row);
+    if (target) void navigate({ to: "/$entity/$id", params: target, search: {} });
+  };
+  const onOpen = entity?.keyField == null && !link ? undefined : open;
   return (
     <Grid
       label={report.title}
       columns={columns}
       widths={widths}
-      nameField={entity?.nameField ?? ""}
+      nameField={entity?.nameField ?? link?.name ?? ""}
       rows={rows}
       order={[]}
       onOrder={() => undefined}
