@@ -131,8 +131,8 @@ function codecOf(
 }
 
 /**
- * Describes the arguments of an action or a report for its form. An argument, or a field of an input object, with the name of a
- * field of the row is edited like that field.
+ * Describes the arguments of an action or a report for its form. An argument, or a field of an input object, with the
+ * name of a field of the row is edited like that field.
  */
 export function describeArguments(
   build: GraphileBuild.Build,

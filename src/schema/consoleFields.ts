@@ -339,6 +339,6 @@ export function orderValues(field: GraphQLField<unknown, unknown> | undefined): 
   return isEnumType(named) ? named.getValues().map(({ name }) => name) : [];
 }
 
-function firstParagraph(description: string | null | undefined): string | null {
+export function firstParagraph(description: string | null | undefined): string | null {
   return description?.split("\n\n")[0]?.replaceAll("\n", " ") ?? null;
 }

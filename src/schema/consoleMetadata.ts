@@ -11,6 +11,7 @@ import { guardOf } from "../auth/guards.ts";
 import { actionsByType, describeArguments } from "./consoleActions.ts";
 import type { ConsoleEntity, ConsoleMutation, ConsoleReport, Verb } from "./consoleEntity.ts";
 import { fieldsOf, orderValues } from "./consoleFields.ts";
+import type { ConsoleArgument, EntityField } from "./entityDescription.ts";
 import { type Parent, parentsOf, relationsOf } from "./consoleReferences.ts";
 import { reportsOf } from "./consoleReports.ts";
 import {
@@ -57,17 +58,38 @@ export function buildConsoleMetadata(
     })
     .toSorted((a, b) => a.place - b.place || a.entity.title.localeCompare(b.entity.title, "en"))
     .map(({ entity }) => entity);
-  const lists = entities
+  const reports = reportsOf(build, schema, entities, places.listed);
+  return withLists(entities, reports);
+}
+
+/** Adds the lists as values of the fields that hold the name of a list. */
+function withLists(
+  entities: readonly ConsoleEntity[],
+  reports: readonly ConsoleReport[],
+): { entities: ConsoleEntity[]; reports: ConsoleReport[] } {
+  const values = entities
     .filter(({ listField }) => listField !== null)
     .map(({ name, title }) => ({ value: name, title, tone: null }));
+  const inFields = <F extends EntityField>(fields: readonly F[]) =>
+    fields.map((field) =>
+      field.widget === listWidget ? { ...field, kind: "ENUM" as const, values } : field,
+    );
+  const inArguments = (args: readonly ConsoleArgument[]) =>
+    args.map((argument) => ({ ...argument, fields: inFields(argument.fields) }));
   return {
     entities: entities.map((entity) => ({
       ...entity,
-      fields: entity.fields.map((field) =>
-        field.widget === listWidget ? { ...field, kind: "ENUM" as const, values: lists } : field,
-      ),
+      fields: inFields(entity.fields),
+      actions: entity.actions.map((action) => ({
+        ...action,
+        arguments: inArguments(action.arguments),
+      })),
     })),
-    reports: reportsOf(build, schema, entities, places.listed),
+    reports: reports.map((report) => ({
+      ...report,
+      arguments: inArguments(report.arguments),
+      fields: inFields(report.fields),
+    })),
   };
 }
 

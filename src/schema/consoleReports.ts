@@ -9,7 +9,7 @@ import type { PgCodecWithAttributes, PgResource } from "postgraphile/@dataplan/p
 import { guardOf } from "../auth/guards.ts";
 import { describeArguments } from "./consoleActions.ts";
 import type { ConsoleEntity, ConsoleReport } from "./consoleEntity.ts";
-import { fieldsOfRows } from "./consoleFields.ts";
+import { fieldsOfRows, firstParagraph } from "./consoleFields.ts";
 import type { Named } from "./consoleReferences.ts";
 import { headingAndPlace, tagText, titleOf } from "./labels.ts";
 
@@ -64,7 +64,7 @@ function reportOf(
   return {
     field: field.name,
     title: tagText(resource.extensions?.tags, "title") ?? titleOf(field.name),
-    description: field.description?.split("\n\n")[0]?.replaceAll("\n", " ") ?? null,
+    description: firstParagraph(field.description),
     arguments: describeArguments(build, field.args, entity?.fields ?? [], listed),
     entity: entity?.name ?? null,
     fields,

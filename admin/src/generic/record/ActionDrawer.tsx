@@ -15,10 +15,10 @@ import { useKeys } from "../../ui/keys.ts";
 import { type ActionAnswer, actionResult } from "./actionResult.ts";
 import { variablesOf } from "./argumentValues.ts";
 import { errorsByField } from "./errorsByField.ts";
+import { focusField, partialInputs } from "./fieldEditors.ts";
 import { FormFields } from "./FormFields.tsx";
 import { FormProblem } from "./FormProblem.tsx";
 import { useNewRow } from "./NewRow.tsx";
-import { focusField } from "./useRecordForm.ts";
 import type { FormValues } from "./values.ts";
 
 interface ActionDrawerProps {
@@ -73,8 +73,9 @@ export function ActionDrawer({ action, id, name, onClose }: ActionDrawerProps): 
     if (mutation.isPending) return;
     setProblem(null);
     const { variables, found } = variablesOf(action.arguments, values);
-    showErrors(found);
-    if (Object.keys(found).length > 0) return;
+    const unsent = { ...found, ...partialInputs(fields) };
+    showErrors(unsent);
+    if (Object.keys(unsent).length > 0) return;
     mutation.mutate(id === null ? variables : { id, ...variables });
   };
   useEffect(() => {

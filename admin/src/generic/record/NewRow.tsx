@@ -7,7 +7,8 @@ import { useKeys } from "../../ui/keys.ts";
 import { FormProblem } from "./FormProblem.tsx";
 import { FormFields } from "./FormFields.tsx";
 import { LeaveDialog, LeaveGuard, SaveButton } from "./leaving.tsx";
-import { type RecordForm, focusField, useRecordForm } from "./useRecordForm.ts";
+import { focusField } from "./fieldEditors.ts";
+import { type RecordForm, useRecordForm } from "./useRecordForm.ts";
 import type { FormValues } from "./values.ts";
 
 /** A row to create in a drawer. */

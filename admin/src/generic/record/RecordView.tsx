@@ -26,7 +26,8 @@ import { FormProblem } from "./FormProblem.tsx";
 import { LeaveGuard, SaveButton } from "./leaving.tsx";
 import { useNewRow } from "./NewRow.tsx";
 import { RelatedList } from "./RelatedList.tsx";
-import { focusField, focusFieldNow, recordKey, useRecordForm } from "./useRecordForm.ts";
+import { focusField, focusFieldNow } from "./fieldEditors.ts";
+import { recordKey, useRecordForm } from "./useRecordForm.ts";
 import { toFormValue } from "./values.ts";
 
 interface RecordViewProps {

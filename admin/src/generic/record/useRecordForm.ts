@@ -15,6 +15,7 @@ import { showToast } from "../../ui/Toasts.tsx";
 import type { ConflictState } from "../conflict/ConflictDialog.tsx";
 import { merge } from "../conflict/merge.ts";
 import { errorsByField } from "./errorsByField.ts";
+import { focusField, partialInputs } from "./fieldEditors.ts";
 import {
   type FormValue,
   type FormValues,
@@ -260,12 +261,8 @@ export function useRecordForm({ entity, row, initial, onSaved }: FormOptions): R
           // A list can be empty.
           !field.isList,
       );
-      // The browser returns no value for a date that does not exist.
-      const partial = fields.filter(({ name }) => editorOf(name)?.validity?.badInput === true);
-      if (partial.length > 0)
-        return showErrors(
-          Object.fromEntries(partial.map((field) => [field.name, badInput(field)])),
-        );
+      const partial = partialInputs(fields);
+      if (Object.keys(partial).length > 0) return showErrors(partial);
       if (missing.length > 0)
         return showErrors(
           Object.fromEntries(missing.map(({ name, title }) => [name, enRecord.needed(title)])),
@@ -309,34 +306,6 @@ class FieldErrors extends Error {
     super("Some fields cannot be sent.");
     this.byField = byField;
   }
-}
-
-/** Focuses the editor of a field after the next rendering. */
-export function focusField(name: string): void {
-  setTimeout(() => focusFieldNow(name));
-}
-
-/** Focuses the field at once, so that it receives the next key press. Returns whether the field exists. */
-export function focusFieldNow(name: string): boolean {
-  const editor = editorOf(name);
-  editor?.focus();
-  return editor !== null;
-}
-
-type EditorElement = HTMLElement & Partial<Pick<HTMLInputElement, "validity">>;
-
-function editorOf(name: string): EditorElement | null {
-  const editors = document.querySelectorAll<HTMLElement>(
-    `[data-field="${CSS.escape(name)}"] :is(input, select, textarea)`,
-  );
-  // The form of the topmost drawer is the last one in the document.
-  const top = [...editors].at(-1)?.closest("[data-field]");
-  return top?.querySelector<EditorElement>("input, select, textarea") ?? null;
-}
-
-function badInput({ kind }: EntityField): string {
-  if (kind === "CLOCK") return enRecord.timeOfDay;
-  return kind === "TIME" ? enRecord.dateAndTime : enRecord.date;
 }
 
 /** Shows the secret of a new row in a dialog and removes it from the row, so that it is not cached. */

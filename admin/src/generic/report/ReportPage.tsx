@@ -17,10 +17,10 @@ import { Grid } from "../list/Grid.tsx";
 import type { Rows } from "../list/useRows.ts";
 import { variablesOf } from "../record/argumentValues.ts";
 import { errorsByField } from "../record/errorsByField.ts";
+import { focusField, partialInputs } from "../record/fieldEditors.ts";
 import { FormFields } from "../record/FormFields.tsx";
 import { FormProblem } from "../record/FormProblem.tsx";
 import { useNewRow } from "../record/NewRow.tsx";
-import { focusField } from "../record/useRecordForm.ts";
 import { type FormValues, fromAddressText, toAddressText } from "../record/values.ts";
 
 /** The page of a query with arguments: their form, and the rows. The address holds the values of the arguments. */
@@ -91,9 +91,9 @@ function ReportContent({ report, entity }: ReportContentProps): ReactNode {
   }, [wrong, error]);
 
   const show = () => {
-    const { found: missing } = variablesOf(report.arguments, values);
-    setWrong(missing);
-    if (Object.keys(missing).length > 0) return;
+    const unsent = { ...variablesOf(report.arguments, values).found, ...partialInputs(fields) };
+    setWrong(unsent);
+    if (Object.keys(unsent).length > 0) return;
     const given = fields.filter(({ name }) => (values[name] ?? "") !== "");
     const next = Object.fromEntries(
       given.map((field) => [field.name, toAddressText(field, values[field.name] ?? "")]),
