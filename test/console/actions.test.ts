@@ -58,7 +58,7 @@ describe("actions with arguments", () => {
         await question.waitFor({ state: "detached" });
         await form.locator("[data-field=endsOn] input").fill("2027-03-05");
         await page.keyboard.press("ControlOrMeta+s");
-        await page.getByText("Enter absence: Absences, done").waitFor({ timeout: 20_000 });
+        await page.getByText("Enter absence, done").waitFor({ timeout: 20_000 });
         await form.waitFor({ state: "detached" });
         expect(await absences(carla.userId)).toEqual([
           {
@@ -114,15 +114,15 @@ describe("actions with arguments", () => {
         await page.getByRole("menuitem", { name: title }).click();
       };
       await act("notifications", "Mark notifications read");
-      await page.getByText("Mark notifications read: Notifications, done: 3").waitFor();
+      await page.getByText("Mark notifications read, done: 3").waitFor();
       await act("campaigns", "Delete all campaigns");
       await page
         .getByRole("alertdialog")
         .getByRole("button", { name: "Delete all campaigns" })
         .click();
-      await page.getByText("Delete all campaigns: Campaigns, done: 0").waitFor();
+      await page.getByText("Delete all campaigns, done: 0").waitFor();
       await act("erpSyncRuns", "Import ERP orders");
-      await page.getByText("Import ERP orders: Imports, done. Waiting already: No").waitFor();
+      await page.getByText("Import ERP orders, done. Waiting already: No").waitFor();
       // The import waits, because no worker runs here.
       await page.getByRole("grid").getByText("Import").first().click();
       await page.getByRole("button", { name: "Actions" }).click();

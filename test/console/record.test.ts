@@ -418,6 +418,30 @@ test("values beyond the bounds of their field are rejected before they are sent"
   });
 });
 
+test("a name for which no row was chosen is not sent, so that the reference is not lost", async () => {
+  const id = await makeProduct("Carema");
+  const before = await columnsOf(id);
+  await withJourney({ browser, service }, { token: anna.token }, async ({ page, open }) => {
+    await open(`/products/${id}`);
+    const wineType = page.getByRole("combobox", { name: "Wine type" });
+    await wineType.fill("");
+    await wineType.fill("zz top");
+    await page.keyboard.press("ControlOrMeta+s");
+    await page
+      .locator("[data-field=wineTypeId]")
+      .getByText("No row has been chosen for this text")
+      .waitFor();
+    expect(await wineType.inputValue()).toBe("zz top");
+    expect(await columnsOf(id)).toEqual(before);
+    await wineType.fill("");
+    await wineType.fill("Spark");
+    await page.getByRole("option", { name: /Sparkling/ }).click();
+    await save(page);
+    await saved(page).waitFor();
+    expect((await columnsOf(id))?.wine_type_id).not.toBe(before?.wine_type_id);
+  });
+});
+
 describe("a row that is deleted while it is edited", () => {
   const restorable = [...buyer, "audit.read"];
 

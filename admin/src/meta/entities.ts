@@ -85,8 +85,11 @@ export function fieldOf(entity: Pick<Entity, "fields">, name: string): EntityFie
   return entity.fields.find((field) => field.name === name);
 }
 
-/** The columns of a list when the user has not chosen any. */
-export function defaultColumns(entity: Pick<Entity, "fields" | "nameField">): EntityField[] {
+/** The columns of a list when the user has not chosen any: those with a place, or else the first `most`. */
+export function defaultColumns(
+  entity: Pick<Entity, "fields" | "nameField">,
+  most = 8,
+): EntityField[] {
   const shown = entity.fields.filter((field) => field.place !== 0 && isColumn(field));
   const placed = shown
     .filter((field) => field.place !== null)
@@ -94,7 +97,7 @@ export function defaultColumns(entity: Pick<Entity, "fields" | "nameField">): En
   if (placed.length > 0) return placed;
   const name = fieldOf(entity, entity.nameField);
   const others = shown.filter((field) => field !== name);
-  return [...(name ? [name] : []), ...others].slice(0, 8);
+  return [...(name ? [name] : []), ...others].slice(0, most);
 }
 
 /** Whether the field fits into one line of a list. */

@@ -169,8 +169,10 @@ export const en = {
     noNeighbour: "No next row: open a row from its list to move through them",
     linkCopied: "Link copied",
     actions: "Actions",
-    done: (title: string, name: string) => `${title}: ${name}, done`,
-    notDone: (title: string, name: string) => `${title}: ${name}, not done`,
+    done: (title: string, name: string | null) =>
+      name === null ? `${title}, done` : `${title}: ${name}, done`,
+    notDone: (title: string, name: string | null) =>
+      name === null ? `${title}, not done` : `${title}: ${name}, not done`,
   },
   palette: {
     title: "Go to, or search",

@@ -20,6 +20,7 @@ export const enRecord = {
   gone: "The row was deleted, or your permissions no longer show it.",
   goneEditsKept: "What you typed is kept.",
   restoreAndSave: "Restore and save",
+  notChosen: "No row has been chosen for this text. Choose one, or clear the field.",
   firstChoices: (count: number) => `The first ${count} rows. Type more to find others.`,
   notVisibleOrDeleted: "a deleted row, or one that is not visible to you",
   invalidJson: (reason: string) => `This is not valid JSON: ${reason}`,

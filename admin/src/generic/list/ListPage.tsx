@@ -161,9 +161,7 @@ function List({ entity }: { entity: Entity }): ReactNode {
               isOneRow={rows.total === 1}
             />
           )}
-          {hasActions && ActionsMenu && (
-            <ActionsMenu entity={entity} row={null} name={entity.title} />
-          )}
+          {hasActions && ActionsMenu && <ActionsMenu entity={entity} row={null} name={null} />}
           {entity.canCreate && (
             <Button className="button button-primary" onPress={create}>
               <Icon name="plus" />

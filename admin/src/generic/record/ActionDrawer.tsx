@@ -5,7 +5,7 @@ import { ApiError, isUnauthenticated } from "../../api/errors.ts";
 import { actionDocument, variableOf } from "../../api/recordDocuments.ts";
 import { useAskOnce } from "../../api/useAskOnce.ts";
 import { refetchRows } from "../../api/refetchRows.ts";
-import type { EntityAction } from "../../meta/entities.ts";
+import type { Entity, EntityAction } from "../../meta/entities.ts";
 import { en } from "../../text/en.ts";
 import { enRecord } from "../../text/enRecord.ts";
 import { Description } from "../../ui/Description.tsx";
@@ -22,16 +22,17 @@ import { useNewRow } from "./NewRow.tsx";
 import type { FormValues } from "./values.ts";
 
 interface ActionDrawerProps {
+  entity: Entity;
   action: EntityAction;
   /** The row that the action changes; null for an action of the list. */
   id: string | null;
-  /** The displayed name of the row, or of the list. */
-  name: string;
+  /** The displayed name of the row; null for an action of the list. */
+  name: string | null;
   onClose: () => void;
 }
 
 /** The form of an action that has arguments, such as a note for a declined absence. */
-export function ActionDrawer({ action, id, name, onClose }: ActionDrawerProps): ReactNode {
+export function ActionDrawer({ entity, action, id, name, onClose }: ActionDrawerProps): ReactNode {
   const fields = action.arguments.flatMap((argument) => argument.fields);
   const [values, setValues] = useState<FormValues>({});
   const [errors, setErrors] = useState<Record<string, string>>({});
@@ -61,7 +62,11 @@ export function ActionDrawer({ action, id, name, onClose }: ActionDrawerProps): 
         setProblem(error);
         return;
       }
-      const { byField, problem: rest } = errorsByField(error, { fields }, fields);
+      const { byField, problem: rest } = errorsByField(
+        error,
+        { fields: [...fields, ...entity.fields] },
+        fields,
+      );
       showErrors(byField);
       setProblem(rest);
     },
@@ -89,7 +94,7 @@ export function ActionDrawer({ action, id, name, onClose }: ActionDrawerProps): 
     else onClose();
   };
 
-  const title = id === null ? action.title : `${action.title}: ${name}`;
+  const title = name === null ? action.title : `${action.title}: ${name}`;
   return (
     <Drawer label={title} onClose={close}>
       <DrawerPage
@@ -98,7 +103,8 @@ export function ActionDrawer({ action, id, name, onClose }: ActionDrawerProps): 
         actions={
           <Button
             className={`button ${action.isHarmful ? "button-danger" : "button-primary"}`}
-            isDisabled={mutation.isPending}
+            // A disabled button would lose the focus.
+            isPending={mutation.isPending}
             onPress={run}
           >
             {action.title}

@@ -29,8 +29,8 @@ interface ActionsMenuProps {
   entity: Entity;
   /** The row whose actions are offered; null for the actions of the list. */
   row: Row | null;
-  /** The displayed name of the row, or of the list. */
-  name: string;
+  /** The displayed name of the row; null for the list. */
+  name: string | null;
 }
 
 /** The menu of the actions that the caller may run on a row, such as activating a user, or on a list. */
@@ -100,6 +100,7 @@ export function ActionsMenu({ entity, row, name }: ActionsMenuProps): ReactNode 
       )}
       {filledIn && ActionDrawer && (
         <ActionDrawer
+          entity={entity}
           action={filledIn}
           id={row?.id ?? null}
           name={name}
@@ -114,7 +115,9 @@ export function ActionsMenu({ entity, row, name }: ActionsMenuProps): ReactNode 
       >
         <Modal className="dialog">
           <Dialog role="alertdialog">
-            <Heading slot="title">{`${asked?.title}: ${name}?`}</Heading>
+            <Heading slot="title">
+              {name === null ? `${asked?.title}?` : `${asked?.title}: ${name}?`}
+            </Heading>
             <p>{asked && <Description text={asked.description} />}</p>
             <div className="actions">
               <Button className="button" autoFocus onPress={() => setAsked(null)}>

@@ -5,6 +5,7 @@ import {
   useContext,
   useEffect,
   useLayoutEffect,
+  useRef,
   useState,
 } from "react";
 import {
@@ -119,6 +120,12 @@ export function ReferenceEditor({
     setShown({ selected, name: selectedName });
     if (shown.selected !== selected || text === shown.name) setText(selectedName);
   }
+  // A form does not send a text that is no row's name, because the field would lose it.
+  const input = useRef<HTMLInputElement>(null);
+  const hasUnknownText = text.trim() !== "" && text !== selectedName;
+  useEffect(() => {
+    input.current?.setCustomValidity(hasUnknownText ? enRecord.notChosen : "");
+  }, [hasUnknownText]);
   const [isOpen, setOpen] = useState(false);
   // The text for which Enter was pressed before its choices were loaded; the first of them is selected.
   const [taken, setTaken] = useState<string | null>(null);
@@ -229,6 +236,7 @@ export function ReferenceEditor({
         }}
       >
         <Input
+          ref={input}
           id={id}
           name={field.name}
           className="input"

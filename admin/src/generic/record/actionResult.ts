@@ -12,7 +12,7 @@ export interface ActionAnswer {
 /** The message after an action: what was done, with the count or the fields that the mutation returned. */
 export function actionResult(
   { title, resultFields }: EntityAction,
-  name: string,
+  name: string | null,
   { done }: ActionAnswer,
 ): string {
   const message = en.record.done(title, name);

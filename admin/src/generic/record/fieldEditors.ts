@@ -13,7 +13,8 @@ export function focusFieldNow(name: string): boolean {
   return editor !== null;
 }
 
-type EditorElement = HTMLElement & Partial<Pick<HTMLInputElement, "validity">>;
+type EditorElement = HTMLElement &
+  Partial<Pick<HTMLInputElement, "validity" | "validationMessage">>;
 
 function editorOf(name: string): EditorElement | null {
   const editors = document.querySelectorAll<HTMLElement>(
@@ -24,10 +25,20 @@ function editorOf(name: string): EditorElement | null {
   return top?.querySelector<EditorElement>("input, select, textarea") ?? null;
 }
 
-/** Messages for inputs that hold part of a value, or a date that does not exist; the browser returns no value for them. */
+/**
+ * Messages for inputs whose text is no value, and which a form would leave out: part of a date, a date that does not
+ * exist, or a name for which no row was chosen.
+ */
 export function partialInputs(fields: readonly EntityField[]): Record<string, string> {
-  const partial = fields.filter(({ name }) => editorOf(name)?.validity?.badInput === true);
-  return Object.fromEntries(partial.map((field) => [field.name, badInput(field)]));
+  return Object.fromEntries(
+    fields.flatMap((field) => {
+      const editor = editorOf(field.name);
+      if (editor?.validity?.badInput === true) return [[field.name, badInput(field)]];
+      return editor?.validity?.customError === true
+        ? [[field.name, editor.validationMessage ?? ""]]
+        : [];
+    }),
+  );
 }
 
 function badInput({ kind }: EntityField): string {

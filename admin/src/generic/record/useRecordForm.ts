@@ -253,7 +253,10 @@ export function useRecordForm({ entity, row, initial, onSaved }: FormOptions): R
       setProblem(null);
     },
     save: () => {
-      if (mutation.isPending || (row !== null && dirty.length === 0)) return;
+      if (mutation.isPending) return;
+      const partial = partialInputs(fields);
+      if (Object.keys(partial).length > 0) return showErrors(partial);
+      if (row !== null && dirty.length === 0) return;
       const missing = fields.filter(
         (field) =>
           (row ? field.onUpdate : field.onCreate) === "REQUIRED" &&
@@ -261,8 +264,6 @@ export function useRecordForm({ entity, row, initial, onSaved }: FormOptions): R
           // A list can be empty.
           !field.isList,
       );
-      const partial = partialInputs(fields);
-      if (Object.keys(partial).length > 0) return showErrors(partial);
       if (missing.length > 0)
         return showErrors(
           Object.fromEntries(missing.map(({ name, title }) => [name, enRecord.needed(title)])),

@@ -66,7 +66,11 @@ function ReportContent({ report, entity }: ReportContentProps): ReactNode {
 
   const columns = useMemo(
     () =>
-      defaultColumns(entity ?? { fields: report.fields, nameField: "" }).map((field) => ({
+      // A report has no menu of columns, so that it shows all fields of a composite type.
+      (entity
+        ? defaultColumns(entity)
+        : defaultColumns({ fields: report.fields, nameField: "" }, report.fields.length)
+      ).map((field) => ({
         ...field,
         // The function decides the order.
         orderBy: [],
