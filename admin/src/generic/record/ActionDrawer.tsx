@@ -103,8 +103,7 @@ export function ActionDrawer({ entity, action, id, name, onClose }: ActionDrawer
         actions={
           <Button
             className={`button ${action.isHarmful ? "button-danger" : "button-primary"}`}
-            // A disabled button would lose the focus.
-            isPending={mutation.isPending}
+            // Not disabled meanwhile, since a disabled button loses the focus; `run` waits for the response.
             onPress={run}
           >
             {action.title}
