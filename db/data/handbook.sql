@@ -22,7 +22,7 @@ The address of the page holds the query, the order and the columns: send it to a
 
 ## Reports
 
-Some questions have a page of their own in the navigation, below the lists of their heading, such as `Free resources`, `Who is away` and `Absence balances` under Office, and `My sessions` under People. Fill in the fields and choose `Show`, or press Enter. Where nothing is required, the page shows
+The navigation also has reports, below the lists of a heading, such as `Free resources`, `Who is away` and `Absence balances` under Office, and `My sessions` under People. Fill in the fields and choose `Show`, or press Enter. Where nothing is required, the page shows
 the usual answer at once. The address holds what you filled in, so that you can send it or keep it.
 
 ## Look at a row and change it
@@ -56,14 +56,14 @@ Handbook pages are rendered from Markdown. Holders of `documentation.update` edi
 
 | key | does |
 | --- | --- |
-| Ctrl K | go to a list, or find a row of any list by its name |
+| Ctrl K | go to a list or report, or find a row of any list by its name |
 | `/` | the query |
 | `j` `k`, arrows | rows and cells; Ctrl End goes to the last row |
 | Enter, Space | open the row; look at it in a drawer |
 | `n` | new row |
 | `h` | history |
 | `[` `]` | the row before, the row after, also in a drawer |
-| `.` | actions of the row |
+| `.` | actions of the row or list |
 | Delete, `u` | delete the row; take back what was done last |
 | Ctrl S | save |
 

@@ -27,17 +27,17 @@ export const consoleTypeDefs = gql`
     """
     closedEntities: [ClosedEntity!]!
     """
-    The queries with arguments that the caller may ask, in the order of the navigation.
+    The queries that the caller may send from separate pages, in the order of the navigation.
     """
     reports: [ConsoleReport!]!
     """
-    The queries of this kind that the caller may not ask, with the missing permission.
+    The queries of this kind that the caller may not send, with the missing permission.
     """
     closedReports: [ClosedEntity!]!
   }
 
   """
-  A query with arguments whose rows a front end can show on a page of its own, such as \`freeResources\`.
+  A query that a front end can show on a separate page with a form for its arguments, such as \`freeResources\`.
   """
   type ConsoleReport {
     """

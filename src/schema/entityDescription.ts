@@ -136,7 +136,7 @@ export interface EntityAction {
   resultFields: EntityField[];
 }
 
-/** A query with arguments that has a page of its own, such as `freeResources`. */
+/** A query that the console shows on a separate page with a form for its arguments, such as `freeResources`. */
 export interface ReportDescription {
   /** The field of `Query`, which is also the name in URLs. */
   field: string;

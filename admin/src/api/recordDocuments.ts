@@ -49,31 +49,37 @@ export function deleteDocument(entity: Entity): string {
   return `mutation Delete($id: ID!${variable}) { done: ${name(mutation.field)}(id: $id${argument}) }`;
 }
 
-/** The document of an action with those of its arguments that have values; `$id` is the row. */
+/** The document of an action with those of its arguments that have variables; `$id` is the row. */
 export function actionDocument(
-  { field, argument, flags, returnsValue, resultFields }: EntityAction,
-  given: readonly ConsoleArgument[],
+  { field, argument, arguments: args, flags, returnsValue, resultFields }: EntityAction,
+  variables: Readonly<Record<string, unknown>>,
 ): string {
   const row = argument === null ? [] : [{ name: argument, variable: "id", type: "ID!" }];
-  const passed = [...row, ...given.map((one) => ({ ...one, variable: variableOf(one) }))];
-  const { variables, call } = callOf(field, passed, flags);
+  const { declared, call } = callOf(field, [...row, ...givenOf(args, variables)], flags);
   const shown = ["__typename", ...resultFields.flatMap(selection)].join(" ");
-  return `mutation Act${variables} { done: ${call}${returnsValue ? "" : ` { ${shown} }`} }`;
+  return `mutation Act${declared} { done: ${call}${returnsValue ? "" : ` { ${shown} }`} }`;
 }
 
-/** The document of a report with those of its arguments that have values. */
+/** The document of a report with those of its arguments that have variables. */
 export function reportDocument(
-  { field }: Report,
-  given: readonly ConsoleArgument[],
+  { field, arguments: args }: Report,
+  variables: Readonly<Record<string, unknown>>,
   entity: Entity | undefined,
   columns: readonly EntityField[],
 ): string {
-  const passed = given.map((one) => ({ ...one, variable: variableOf(one) }));
-  const { variables, call } = callOf(field, passed);
-  const rows = entity
-    ? selections(entity, columns)
-    : columns.map((column) => selection(column)).join(" ");
-  return `query Report${variables} { rows: ${call} { ${rows} } }`;
+  const { declared, call } = callOf(field, givenOf(args, variables));
+  const rows = entity ? selections(entity, columns) : columns.flatMap(selection).join(" ");
+  return `query Report${declared} { rows: ${call} { ${rows} } }`;
+}
+
+/** The arguments that have variables. */
+function givenOf(
+  args: readonly ConsoleArgument[],
+  variables: Readonly<Record<string, unknown>>,
+): { name: string; variable: string; type: string }[] {
+  return args
+    .map(({ name: own, type }) => ({ name: own, type, variable: variableOf({ name: own }) }))
+    .filter(({ variable }) => variable in variables);
 }
 
 /** The name of the variable for an argument of an action or a report. */
@@ -84,7 +90,7 @@ function callOf(
   field: string,
   passed: readonly { name: string; variable: string; type: string }[],
   flags: readonly string[] = [],
-): { variables: string; call: string } {
+): { declared: string; call: string } {
   const variables = passed.map(({ variable, type }) => `$${name(variable)}: ${typeText(type)}`);
   const args = [
     ...passed.map((one) => `${name(one.name)}: $${name(one.variable)}`),
@@ -92,7 +98,7 @@ function callOf(
   ];
   const inBrackets = (parts: readonly string[]) =>
     parts.length === 0 ? "" : `(${parts.join(", ")})`;
-  return { variables: inBrackets(variables), call: name(field) + inBrackets(args) };
+  return { declared: inBrackets(variables), call: name(field) + inBrackets(args) };
 }
 
 function typeText(text: string): string {

@@ -1,7 +1,7 @@
 import type { Entities, Entity, EntityField, Report } from "../meta/entities.ts";
 import type { Row } from "../meta/rows.ts";
 import { ask } from "./ask.ts";
-import { reportDocument, variableOf } from "./recordDocuments.ts";
+import { reportDocument } from "./recordDocuments.ts";
 import { addReferencedRows } from "./referencedRows.ts";
 
 interface ReportRequest {
@@ -18,9 +18,8 @@ export async function fetchReport(
   { report, entity, columns, variables }: ReportRequest,
   signal: AbortSignal,
 ): Promise<Row[]> {
-  const given = report.arguments.filter((argument) => variableOf(argument) in variables);
   const { rows } = await ask<{ rows: Row[] }>(
-    reportDocument(report, given, entity, columns),
+    reportDocument(report, variables, entity, columns),
     variables,
     { signal },
   );

@@ -21,7 +21,7 @@ export interface ConsoleMetadata {
   me: Me;
   entities: Entity[];
   closedEntities: ClosedEntity[];
-  /** The queries with arguments that have a page of their own. */
+  /** The queries that the console shows on separate pages. */
   reports: Report[];
   closedReports: ClosedEntity[];
 }

@@ -2,7 +2,7 @@ import { useMutation } from "@tanstack/react-query";
 import { type ReactNode, useEffect, useMemo, useState } from "react";
 import { Button, Dialog, Heading, Modal, ModalOverlay } from "react-aria-components";
 import { ApiError, isUnauthenticated } from "../../api/errors.ts";
-import { actionDocument, variableOf } from "../../api/recordDocuments.ts";
+import { actionDocument } from "../../api/recordDocuments.ts";
 import { useAskOnce } from "../../api/useAskOnce.ts";
 import { refetchRows } from "../../api/refetchRows.ts";
 import type { Entity, EntityAction } from "../../meta/entities.ts";
@@ -12,13 +12,12 @@ import { Description } from "../../ui/Description.tsx";
 import { Drawer, DrawerPage } from "../../ui/Drawer.tsx";
 import { showToast } from "../../ui/Toasts.tsx";
 import { useKeys } from "../../ui/keys.ts";
+import { ArgumentFields } from "./ArgumentFields.tsx";
 import { type ActionAnswer, actionResult } from "./actionResult.ts";
 import { variablesOf } from "./argumentValues.ts";
 import { errorsByField } from "./errorsByField.ts";
 import { focusField, partialInputs } from "./fieldEditors.ts";
-import { FormFields } from "./FormFields.tsx";
 import { FormProblem } from "./FormProblem.tsx";
-import { useNewRow } from "./NewRow.tsx";
 import type { FormValues } from "./values.ts";
 
 interface ActionDrawerProps {
@@ -37,7 +36,6 @@ export function ActionDrawer({ entity, action, id, name, onClose }: ActionDrawer
   const [values, setValues] = useState<FormValues>({});
   const [errors, setErrors] = useState<Record<string, string>>({});
   const [problem, setProblem] = useState<Error | null>(null);
-  const { makeRow, newRowDrawer } = useNewRow(undefined);
   const [isAsked, setAsked] = useState(false);
   const askOnce = useAskOnce();
 
@@ -48,10 +46,8 @@ export function ActionDrawer({ entity, action, id, name, onClose }: ActionDrawer
   };
 
   const mutation = useMutation({
-    mutationFn: (variables: Record<string, unknown>) => {
-      const given = action.arguments.filter((argument) => variableOf(argument) in variables);
-      return askOnce<ActionAnswer>(actionDocument(action, given), variables);
-    },
+    mutationFn: (variables: Record<string, unknown>) =>
+      askOnce<ActionAnswer>(actionDocument(action, variables), variables),
     onSuccess: (answer) => {
       showToast(actionResult(action, name, answer));
       onClose();
@@ -116,23 +112,15 @@ export function ActionDrawer({ entity, action, id, name, onClose }: ActionDrawer
           {fields.some(({ onCreate }) => onCreate === "OPTIONAL") && enRecord.emptyFields}
         </p>
         {problem && <FormProblem message={problem.message} />}
-        <FormFields
-          entity={{ fields, missing: [], canUpdate: null }}
-          row={null}
-          form={{
-            values,
-            errors,
-            dirty: [],
-            set: (field, value) => {
-              setValues((current) => ({ ...current, [field]: value }));
-              setErrors(({ [field]: _fixed, ...rest }) => rest);
-            },
-            revert: () => undefined,
-            before: () => undefined,
+        <ArgumentFields
+          fields={fields}
+          values={values}
+          errors={errors}
+          onChange={(field, value) => {
+            setValues((current) => ({ ...current, [field]: value }));
+            setErrors(({ [field]: _fixed, ...rest }) => rest);
           }}
-          onNew={makeRow}
         />
-        {newRowDrawer}
       </DrawerPage>
       {isAsked && (
         <ModalOverlay className="overlay" isOpen isDismissable onOpenChange={setAsked}>

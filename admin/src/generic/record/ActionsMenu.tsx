@@ -39,7 +39,7 @@ export function ActionsMenu({ entity, row, name }: ActionsMenuProps): ReactNode 
   const [asked, setAsked] = useState<EntityAction | null>(null);
   const mutation = useMutation({
     mutationFn: (action: EntityAction) =>
-      ask<ActionAnswer>(actionDocument(action, []), row === null ? {} : { id: row.id }, {
+      ask<ActionAnswer>(actionDocument(action, {}), row === null ? {} : { id: row.id }, {
         idempotencyKey: crypto.randomUUID(),
       }),
     onSuccess: (answer, action) => showToast(actionResult(action, name, answer)),

@@ -15,12 +15,11 @@ import { Failure } from "../../ui/Failure.tsx";
 import { Unknown } from "../list/UnknownList.tsx";
 import { Grid } from "../list/Grid.tsx";
 import type { Rows } from "../list/useRows.ts";
+import { ArgumentFields } from "../record/ArgumentFields.tsx";
 import { variablesOf } from "../record/argumentValues.ts";
 import { errorsByField } from "../record/errorsByField.ts";
 import { focusField, partialInputs } from "../record/fieldEditors.ts";
-import { FormFields } from "../record/FormFields.tsx";
 import { FormProblem } from "../record/FormProblem.tsx";
-import { useNewRow } from "../record/NewRow.tsx";
 import { type FormValues, fromAddressText, toAddressText } from "../record/values.ts";
 
 /** The page of a query with arguments: their form, and the rows. The address holds the values of the arguments. */
@@ -62,7 +61,6 @@ function ReportContent({ report, entity }: ReportContentProps): ReactNode {
   if (edited.asked !== asked) setEdited({ asked, values: asked });
   const { values } = edited;
   const [wrong, setWrong] = useState<Record<string, string>>({});
-  const { makeRow, newRowDrawer } = useNewRow(undefined);
 
   const columns = useMemo(
     () =>
@@ -134,21 +132,14 @@ function ReportContent({ report, entity }: ReportContentProps): ReactNode {
                 show();
               }}
             >
-              <FormFields
-                entity={{ fields, missing: [], canUpdate: null }}
-                row={null}
-                form={{
-                  values,
-                  errors,
-                  dirty: [],
-                  set: (field, value) => {
-                    setEdited({ asked, values: { ...values, [field]: value } });
-                    setWrong(({ [field]: _fixed, ...rest }) => rest);
-                  },
-                  revert: () => undefined,
-                  before: () => undefined,
+              <ArgumentFields
+                fields={fields}
+                values={values}
+                errors={errors}
+                onChange={(field, value) => {
+                  setEdited({ asked, values: { ...values, [field]: value } });
+                  setWrong(({ [field]: _fixed, ...rest }) => rest);
                 }}
-                onNew={makeRow}
               />
               <Button className="button button-primary" type="submit">
                 {enRecord.report.show}
@@ -165,7 +156,6 @@ function ReportContent({ report, entity }: ReportContentProps): ReactNode {
           isReady={isReady}
           failure={error !== null && !(error instanceof ApiError) ? error : null}
         />
-        {newRowDrawer}
       </div>
     </Page>
   );
