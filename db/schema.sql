@@ -7998,7 +7998,7 @@ grant execute on function delete_all_campaigns() to office_api;
 
 comment on function delete_all_campaigns() is '@guard campaigns.delete
 @action bad of campaigns
-Deletes all campaigns and returns their number.';
+Deletes all campaigns. Returns their number.';
 
 CREATE OR REPLACE FUNCTION delete_campaign(id uuid)
  RETURNS boolean
@@ -11486,7 +11486,7 @@ comment on function mark_notifications_read(uuid[],boolean) is '@guard login
 @action of notifications with all
 @argument ids The notifications to mark, 1000 at most.
 @argument all Whether to mark all of the caller''s, instead of `ids`.
-Marks notifications as read, and returns the number of those that were unread.';
+Marks notifications as read. Returns the number of those that were unread.';
 
 CREATE OR REPLACE FUNCTION mark_superseded_orders(numbers text[])
  RETURNS void
@@ -17836,6 +17836,7 @@ grant execute on function user_sessions(uuid) to office_api;
 comment on function user_sessions(uuid) is '@guard users.update
 @report People 20
 @title Sessions of a user
+@argument user_id The user whose sessions to list.
 @auditReads Session
 A user''s active sessions, newest first.';
 

@@ -156,6 +156,6 @@ end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function delete_all_campaigns is '@guard campaigns.delete
 @action bad of campaigns
-Deletes all campaigns and returns their number.';
+Deletes all campaigns. Returns their number.';
 
 grant execute on function create_campaign, update_campaign, delete_campaign, delete_all_campaigns to office_api;

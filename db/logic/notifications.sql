@@ -145,7 +145,7 @@ comment on function mark_notifications_read is '@guard login
 @action of notifications with all
 @argument ids The notifications to mark, 1000 at most.
 @argument all Whether to mark all of the caller''s, instead of `ids`.
-Marks notifications as read, and returns the number of those that were unread.';
+Marks notifications as read. Returns the number of those that were unread.';
 
 create or replace function mark_notification_read(id uuid) returns notifications as $$
 declare

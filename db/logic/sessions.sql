@@ -115,6 +115,7 @@ $$ language plpgsql stable security definer set search_path from current;
 comment on function user_sessions is '@guard users.update
 @report People 20
 @title Sessions of a user
+@argument user_id The user whose sessions to list.
 @auditReads Session
 A user''s active sessions, newest first.';
 

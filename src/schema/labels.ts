@@ -23,7 +23,7 @@ export function titleOf(name: string): string {
     .replaceAll("_", " ")
     .toLowerCase()
     // Abbreviations.
-    .replace(/\b(id|erp|url|ai|api)\b/g, (word) => word.toUpperCase());
+    .replace(/\b(id|ip|erp|url|ai|api)\b/g, (word) => word.toUpperCase());
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
