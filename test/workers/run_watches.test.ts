@@ -15,6 +15,7 @@ const startWorkerWithoutPoll = () => startWorkerProcess(service.database.url, {}
 
 beforeAll(async () => {
   service = await startService();
+  await delaySchedule();
   await startWorkerWithoutPoll();
   anna = await person();
 });
@@ -104,7 +105,10 @@ async function makeProducts(region: string, ...names: string[]): Promise<string[
 const move = (id: string, region: string) =>
   sql("update products set region = $2 where id = $1", [id, region]);
 
-/** Lets the scheduled runs wait, so that a test sees only those that a change causes. */
+/**
+ * Lets the scheduled runs wait, so that a test sees only the runs that it causes. A scheduled run would deliver some rows
+ * before the others.
+ */
 const delaySchedule = () =>
   sql(
     `create function public.delay_schedule() returns trigger language plpgsql as
@@ -745,7 +749,6 @@ test("notifies the owner of a change without a queued job", async () => {
   const region = randomUUID();
   const id = await watching({ query: `region:"${region}"` });
   await endWorkers();
-  await delaySchedule();
   await startWorkerProcess(service.database.url);
   await makeProducts(region, "Seen by the poll");
   await waitFor("the notification", async () => (await delivered(id)).length > 0, 20_000);
