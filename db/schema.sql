@@ -6593,8 +6593,7 @@ AS $function$
 declare
   v_zone text := office_time_zone();
   v_starts timestamp := booking.starts_at at time zone v_zone;
-  v_ends timestamp := booking.ends_at at time zone v_zone;
-  v_duration interval;
+  v_duration interval := local_duration(booking.starts_at, booking.ends_at, v_zone);
   v_repeats integer;
 begin
   if booking.repeat_weeks is null and booking.repeat_until is null then
@@ -6612,8 +6611,6 @@ begin
   elsif v_repeats > 103 then
     perform fail('OF400', 'repeatUntil must be earlier: a series has 104 bookings at most', '{"path": ["input", "repeatUntil"]}');
   end if;
-  -- In the hour that a clock change repeats, a local end can be at its start or before it.
-  v_duration := case when v_ends > v_starts then v_ends - v_starts else booking.ends_at - booking.starts_at end;
   return array(
     select case when n = 0 then tstzrange(booking.starts_at, booking.ends_at)
       else local_range(v_starts + make_interval(weeks => n * booking.repeat_weeks), v_duration, v_zone) end
@@ -6657,8 +6654,8 @@ begin
   end if;
   return query
   select * from resource_bookings b
-  where b.series_id = booking.series_id and b.status = 'BOOKED' and b.starts_at >= booking.starts_at
-  order by b.starts_at for update;
+  where b.series_id = booking.series_id and b.status = 'BOOKED' and b.starts_at >= booking.starts_at and b.ends_at > now()
+  order by b.starts_at, b.id for update;
 end;
 $function$;
 
@@ -6909,7 +6906,7 @@ grant execute on function cancel_resource_booking_series(uuid) to office_api;
 
 comment on function cancel_resource_booking_series(uuid) is '@guard login
 @action bad if series_id
-Cancels a booking and all later bookings of its series.';
+Cancels a booking and all later bookings of its series that have not ended.';
 
 CREATE OR REPLACE FUNCTION changeable_role(id uuid)
  RETURNS roles
@@ -7010,6 +7007,7 @@ AS $function$
 declare
   v_resource resources;
   v_in_way jsonb;
+  v_overlap tstzrange[];
   v_zone text := time_zone_of(current_user_id());
 begin
   select * into v_resource from resources r where r.id = booking.resource_id for no key update;
@@ -7022,6 +7020,18 @@ begin
   elsif booking.attendees > v_resource.capacity then
     perform fail('OF400', format('attendees must be at most %s, the capacity of %s', v_resource.capacity, v_resource.name),
       '{"path": ["input", "attendees"]}');
+  end if;
+  -- Sorted by start, times overlap if and only if a neighbour does.
+  select array[p.time, p.next_time] into v_overlap
+  from (select t as time, lead(t) over (order by lower(t), upper(t)) as next_time from unnest(times) as t) as p
+  where p.time && p.next_time
+  order by lower(p.time) limit 1;
+  if v_overlap is not null then
+    perform fail('OF409',
+      format('Two bookings of the series overlap: %s would be booked from %s to %s and from %s to %s', v_resource.name,
+        local_text(lower(v_overlap[1]), v_zone), local_text(upper(v_overlap[1]), v_zone),
+        local_text(lower(v_overlap[2]), v_zone), local_text(upper(v_overlap[2]), v_zone)),
+      '{"path": ["input", "endsAt"]}');
   end if;
   select jsonb_agg(jsonb_build_object('id', b.id, 'title', b.title, 'startsAt', iso_text(b.starts_at), 'endsAt', iso_text(b.ends_at))
     order by b.starts_at)
@@ -7043,7 +7053,7 @@ begin
   end if;
 end;
 $function$;
-comment on function check_booking(resource_bookings,tstzrange[],uuid[]) is 'Fails unless the resource can be booked at all these times; names the bookings in the way, but those with `own_ids`.';
+comment on function check_booking(resource_bookings,tstzrange[],uuid[]) is 'Fails unless the resource can be booked at all these times and they do not overlap. Names the bookings in the way, except those with `own_ids`.';
 
 CREATE OR REPLACE FUNCTION check_booking_times(booking resource_bookings)
  RETURNS void
@@ -11226,6 +11236,18 @@ begin
   select w.id, i from search_watches w, unnest(w.baseline_ids) as i where w.id = any (v_ids);
   update search_watches w set is_ready = true, baseline_ids = null where w.id = any (v_ids);
 end;
+$function$;
+
+CREATE OR REPLACE FUNCTION local_duration(starts_at timestamp with time zone, ends_at timestamp with time zone, time_zone text)
+ RETURNS interval
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select case when l.ends > l.starts then l.ends - l.starts else local_duration.ends_at - local_duration.starts_at end
+  from (
+    select local_duration.starts_at at time zone local_duration.time_zone as starts,
+      local_duration.ends_at at time zone local_duration.time_zone as ends
+  ) as l
 $function$;
 
 CREATE OR REPLACE FUNCTION local_range(starts timestamp without time zone, duration interval, time_zone text)
@@ -17643,34 +17665,47 @@ CREATE OR REPLACE FUNCTION update_resource_booking_series(id uuid, input resourc
 AS $function$
 declare
   v_old resource_bookings := booking_to_change(update_resource_booking_series.id);
-  v_new resource_bookings;
-  v_zone text := office_time_zone();
   v_later resource_bookings[] := array(select b from bookings_of_series(v_old) as b);
-  v_ids uuid[] := array(select b.id from unnest(v_later) as b order by b.starts_at);
-  v_times tstzrange[];
-  v_moved interval;
-  v_length interval;
+  v_values jsonb := given_values(to_jsonb(update_resource_booking_series.input), given,
+    array['resource_id', 'title', 'starts_at', 'ends_at']);
+  v_new resource_bookings := jsonb_populate_record(v_old, v_values);
+  v_zone text := office_time_zone();
+  v_moved interval := (v_new.starts_at at time zone v_zone) - (v_old.starts_at at time zone v_zone);
+  v_duration interval := local_duration(v_new.starts_at, v_new.ends_at, v_zone);
+  v_has_new_duration boolean := v_duration <> local_duration(v_old.starts_at, v_old.ends_at, v_zone);
+  v_changed resource_bookings[];
 begin
-  v_new := jsonb_populate_record(v_old, given_values(to_jsonb(update_resource_booking_series.input), given,
-    array['resource_id', 'title', 'starts_at', 'ends_at']));
   perform check_booking_times(v_new);
-  v_moved := (v_new.starts_at at time zone v_zone) - (v_old.starts_at at time zone v_zone);
-  v_length := (v_new.ends_at at time zone v_zone) - (v_new.starts_at at time zone v_zone);
-  v_times := array(
-    select case
-        when given && array['starts_at', 'ends_at'] then local_range(s.local, v_length, v_zone)
-        else tstzrange(b.starts_at, b.ends_at)
-      end
-    from unnest(v_later) as b, lateral (select (b.starts_at at time zone v_zone) + v_moved) as s(local)
-    order by b.starts_at
+  -- Each booking keeps the values that are not given, because it may have been changed by itself.
+  v_changed := array(
+    select jsonb_populate_record(b, v_values || jsonb_build_object('starts_at', lower(t.time), 'ends_at', upper(t.time)))
+    from unnest(v_later) as b,
+      lateral (
+        select case
+          when b.id = v_old.id then tstzrange(v_new.starts_at, v_new.ends_at)
+          when given && array['starts_at', 'ends_at'] then local_range((b.starts_at at time zone v_zone) + v_moved,
+            case when v_has_new_duration then v_duration else local_duration(b.starts_at, b.ends_at, v_zone) end, v_zone)
+          else tstzrange(b.starts_at, b.ends_at)
+        end
+      ) as t(time)
   );
-  perform check_booking(v_new, v_times, v_ids);
+  -- In the order of ids, so that two callers do not wait for each other's resources.
+  for v_new in
+    select distinct on (c.resource_id) c.* from unnest(v_changed) as c
+    -- A booking that is new at the resource first, because a resource that is not in use keeps only the bookings it has.
+    order by c.resource_id, exists (select from unnest(v_later) as b where b.id = c.id and b.resource_id = c.resource_id), c.starts_at
+  loop
+    v_new.attendees := (select max(c.attendees) from unnest(v_changed) as c where c.resource_id = v_new.resource_id);
+    perform check_booking(v_new,
+      array(select tstzrange(c.starts_at, c.ends_at) from unnest(v_changed) as c where c.resource_id = v_new.resource_id),
+      array(select c.id from unnest(v_changed) as c));
+  end loop;
   return query
   update resource_bookings b set
-    resource_id = v_new.resource_id, title = coalesce(trim_to_null(v_new.title), ''), starts_at = lower(t.time), ends_at = upper(t.time),
-    attendees = v_new.attendees, note = trim_to_null(v_new.note)
-  from unnest(v_ids, v_times) as t(id, time)
-  where b.id = t.id
+    resource_id = c.resource_id, title = coalesce(trim_to_null(c.title), ''), starts_at = c.starts_at, ends_at = c.ends_at,
+    attendees = c.attendees, note = trim_to_null(c.note)
+  from unnest(v_changed) as c
+  where b.id = c.id
   returning b.*;
 end;
 $function$;
@@ -17678,7 +17713,7 @@ grant execute on function update_resource_booking_series(uuid,resource_bookings,
 
 comment on function update_resource_booking_series(uuid,resource_bookings,text[]) is '@guard login
 @action if series_id
-Changes a booking and all later bookings of its series. All of them get the same resource, title, attendees and note, and are moved by the same amount of time in the office''s time zone. If one booking cannot be changed, none is.';
+Changes a booking and all later bookings of its series that have not ended. Only the given fields change: a booking that was changed by itself keeps its other values. With new times, all of them are moved by the same amount of time in the office''s time zone, and get the same duration if it is changed. If one booking cannot be changed, none is.';
 
 CREATE OR REPLACE FUNCTION update_role(id uuid, input role_changes, given text[])
  RETURNS roles

@@ -583,7 +583,9 @@ times, nothing is booked, and `extensions.bookings` lists the bookings in the wa
 
 `resourceBookings(query: "seriesId:…")` lists a series. `updateResourceBooking` and `cancelResourceBooking` change one
 booking of it. `updateResourceBookingSeries` and `cancelResourceBookingSeries` take the id of a booking and change it
-and all later ones, all or nothing: they get its resource, title, attendees and note, and move as far as it moves.
+and all later ones that have not ended, all or nothing. Only the given fields change: a booking that was changed by
+itself keeps its other values. With new times, all of them move as far as the booking moves, and get its duration if
+that changes. The error names the times of two bookings of the series that would overlap.
 
 ## Names
 

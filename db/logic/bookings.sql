@@ -6,6 +6,7 @@ create or replace function check_booking(booking resource_bookings, times tstzra
 declare
   v_resource resources;
   v_in_way jsonb;
+  v_overlap tstzrange[];
   v_zone text := time_zone_of(current_user_id());
 begin
   select * into v_resource from resources r where r.id = booking.resource_id for no key update;
@@ -18,6 +19,18 @@ begin
   elsif booking.attendees > v_resource.capacity then
     perform fail('OF400', format('attendees must be at most %s, the capacity of %s', v_resource.capacity, v_resource.name),
       '{"path": ["input", "attendees"]}');
+  end if;
+  -- Sorted by start, times overlap if and only if a neighbour does.
+  select array[p.time, p.next_time] into v_overlap
+  from (select t as time, lead(t) over (order by lower(t), upper(t)) as next_time from unnest(times) as t) as p
+  where p.time && p.next_time
+  order by lower(p.time) limit 1;
+  if v_overlap is not null then
+    perform fail('OF409',
+      format('Two bookings of the series overlap: %s would be booked from %s to %s and from %s to %s', v_resource.name,
+        local_text(lower(v_overlap[1]), v_zone), local_text(upper(v_overlap[1]), v_zone),
+        local_text(lower(v_overlap[2]), v_zone), local_text(upper(v_overlap[2]), v_zone)),
+      '{"path": ["input", "endsAt"]}');
   end if;
   select jsonb_agg(jsonb_build_object('id', b.id, 'title', b.title, 'startsAt', iso_text(b.starts_at), 'endsAt', iso_text(b.ends_at))
     order by b.starts_at)
@@ -40,7 +53,7 @@ begin
 end;
 $$ language plpgsql volatile;
 comment on function check_booking is
-  'Fails unless the resource can be booked at all these times; names the bookings in the way, but those with `own_ids`.';
+  'Fails unless the resource can be booked at all these times and they do not overlap. Names the bookings in the way, except those with `own_ids`.';
 
 create or replace function check_booking_times(booking resource_bookings) returns void as $$
 begin
@@ -63,13 +76,21 @@ create or replace function local_range(starts timestamp, duration interval, time
   ) as s
 $$ language sql stable;
 
+-- In the hour that a clock change repeats, a local end can be at its start or before it: then the time that passes counts.
+create or replace function local_duration(starts_at timestamptz, ends_at timestamptz, time_zone text) returns interval as $$
+  select case when l.ends > l.starts then l.ends - l.starts else local_duration.ends_at - local_duration.starts_at end
+  from (
+    select local_duration.starts_at at time zone local_duration.time_zone as starts,
+      local_duration.ends_at at time zone local_duration.time_zone as ends
+  ) as l
+$$ language sql stable;
+
 -- The times of a series: each at the time of day of the first in the office's time zone, also when clocks change.
 create or replace function booking_times(booking resource_bookings) returns tstzrange[] as $$
 declare
   v_zone text := office_time_zone();
   v_starts timestamp := booking.starts_at at time zone v_zone;
-  v_ends timestamp := booking.ends_at at time zone v_zone;
-  v_duration interval;
+  v_duration interval := local_duration(booking.starts_at, booking.ends_at, v_zone);
   v_repeats integer;
 begin
   if booking.repeat_weeks is null and booking.repeat_until is null then
@@ -87,8 +108,6 @@ begin
   elsif v_repeats > 103 then
     perform fail('OF400', 'repeatUntil must be earlier: a series has 104 bookings at most', '{"path": ["input", "repeatUntil"]}');
   end if;
-  -- In the hour that a clock change repeats, a local end can be at its start or before it.
-  v_duration := case when v_ends > v_starts then v_ends - v_starts else booking.ends_at - booking.starts_at end;
   return array(
     select case when n = 0 then tstzrange(booking.starts_at, booking.ends_at)
       else local_range(v_starts + make_interval(weeks => n * booking.repeat_weeks), v_duration, v_zone) end
@@ -166,7 +185,7 @@ $$ language plpgsql volatile security definer set search_path from current;
 comment on function update_resource_booking is '@guard login
 Changes a booking that has not ended. Bookings of other users need `resourcebookings.update`. Other bookings of the series stay unchanged.';
 
--- The booking and those after it in its series, locked.
+-- The booking and those after it in its series that are not over, locked.
 create or replace function bookings_of_series(booking resource_bookings) returns setof resource_bookings as $$
 begin
   if booking.series_id is null then
@@ -174,8 +193,8 @@ begin
   end if;
   return query
   select * from resource_bookings b
-  where b.series_id = booking.series_id and b.status = 'BOOKED' and b.starts_at >= booking.starts_at
-  order by b.starts_at for update;
+  where b.series_id = booking.series_id and b.status = 'BOOKED' and b.starts_at >= booking.starts_at and b.ends_at > now()
+  order by b.starts_at, b.id for update;
 end;
 $$ language plpgsql volatile;
 
@@ -183,40 +202,53 @@ create or replace function update_resource_booking_series(id uuid, input resourc
 returns setof resource_bookings as $$
 declare
   v_old resource_bookings := booking_to_change(update_resource_booking_series.id);
-  v_new resource_bookings;
-  v_zone text := office_time_zone();
   v_later resource_bookings[] := array(select b from bookings_of_series(v_old) as b);
-  v_ids uuid[] := array(select b.id from unnest(v_later) as b order by b.starts_at);
-  v_times tstzrange[];
-  v_moved interval;
-  v_length interval;
+  v_values jsonb := given_values(to_jsonb(update_resource_booking_series.input), given,
+    array['resource_id', 'title', 'starts_at', 'ends_at']);
+  v_new resource_bookings := jsonb_populate_record(v_old, v_values);
+  v_zone text := office_time_zone();
+  v_moved interval := (v_new.starts_at at time zone v_zone) - (v_old.starts_at at time zone v_zone);
+  v_duration interval := local_duration(v_new.starts_at, v_new.ends_at, v_zone);
+  v_has_new_duration boolean := v_duration <> local_duration(v_old.starts_at, v_old.ends_at, v_zone);
+  v_changed resource_bookings[];
 begin
-  v_new := jsonb_populate_record(v_old, given_values(to_jsonb(update_resource_booking_series.input), given,
-    array['resource_id', 'title', 'starts_at', 'ends_at']));
   perform check_booking_times(v_new);
-  v_moved := (v_new.starts_at at time zone v_zone) - (v_old.starts_at at time zone v_zone);
-  v_length := (v_new.ends_at at time zone v_zone) - (v_new.starts_at at time zone v_zone);
-  v_times := array(
-    select case
-        when given && array['starts_at', 'ends_at'] then local_range(s.local, v_length, v_zone)
-        else tstzrange(b.starts_at, b.ends_at)
-      end
-    from unnest(v_later) as b, lateral (select (b.starts_at at time zone v_zone) + v_moved) as s(local)
-    order by b.starts_at
+  -- Each booking keeps the values that are not given, because it may have been changed by itself.
+  v_changed := array(
+    select jsonb_populate_record(b, v_values || jsonb_build_object('starts_at', lower(t.time), 'ends_at', upper(t.time)))
+    from unnest(v_later) as b,
+      lateral (
+        select case
+          when b.id = v_old.id then tstzrange(v_new.starts_at, v_new.ends_at)
+          when given && array['starts_at', 'ends_at'] then local_range((b.starts_at at time zone v_zone) + v_moved,
+            case when v_has_new_duration then v_duration else local_duration(b.starts_at, b.ends_at, v_zone) end, v_zone)
+          else tstzrange(b.starts_at, b.ends_at)
+        end
+      ) as t(time)
   );
-  perform check_booking(v_new, v_times, v_ids);
+  -- In the order of ids, so that two callers do not wait for each other's resources.
+  for v_new in
+    select distinct on (c.resource_id) c.* from unnest(v_changed) as c
+    -- A booking that is new at the resource first, because a resource that is not in use keeps only the bookings it has.
+    order by c.resource_id, exists (select from unnest(v_later) as b where b.id = c.id and b.resource_id = c.resource_id), c.starts_at
+  loop
+    v_new.attendees := (select max(c.attendees) from unnest(v_changed) as c where c.resource_id = v_new.resource_id);
+    perform check_booking(v_new,
+      array(select tstzrange(c.starts_at, c.ends_at) from unnest(v_changed) as c where c.resource_id = v_new.resource_id),
+      array(select c.id from unnest(v_changed) as c));
+  end loop;
   return query
   update resource_bookings b set
-    resource_id = v_new.resource_id, title = coalesce(trim_to_null(v_new.title), ''), starts_at = lower(t.time), ends_at = upper(t.time),
-    attendees = v_new.attendees, note = trim_to_null(v_new.note)
-  from unnest(v_ids, v_times) as t(id, time)
-  where b.id = t.id
+    resource_id = c.resource_id, title = coalesce(trim_to_null(c.title), ''), starts_at = c.starts_at, ends_at = c.ends_at,
+    attendees = c.attendees, note = trim_to_null(c.note)
+  from unnest(v_changed) as c
+  where b.id = c.id
   returning b.*;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function update_resource_booking_series is '@guard login
 @action if series_id
-Changes a booking and all later bookings of its series. All of them get the same resource, title, attendees and note, and are moved by the same amount of time in the office''s time zone. If one booking cannot be changed, none is.';
+Changes a booking and all later bookings of its series that have not ended. Only the given fields change: a booking that was changed by itself keeps its other values. With new times, all of them are moved by the same amount of time in the office''s time zone, and get the same duration if it is changed. If one booking cannot be changed, none is.';
 
 create or replace function cancel_resource_booking_series(id uuid) returns resource_bookings as $$
 declare
@@ -229,7 +261,7 @@ end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function cancel_resource_booking_series is '@guard login
 @action bad if series_id
-Cancels a booking and all later bookings of its series.';
+Cancels a booking and all later bookings of its series that have not ended.';
 
 create or replace function cancel_resource_booking(id uuid) returns resource_bookings as $$
 declare

@@ -81,6 +81,12 @@ const update = (id: string, input: Record<string, unknown>, token = anna.token) 
     { id, input },
     token,
   );
+const updateOne = (id: string, input: Record<string, unknown>) =>
+  ask(
+    `mutation ($id: ID!, $input: UpdateResourceBookingInput!) { updateResourceBooking(id: $id, input: $input) { id } }`,
+    { id, input },
+    anna.token,
+  );
 const cancel = (id: string, token = anna.token) =>
   ask(`mutation ($id: ID!) { cancelResourceBookingSeries(id: $id) { ${fields} } }`, { id }, token);
 
@@ -157,6 +163,24 @@ describe("a series", () => {
         repeatUntil: "2040-11-04",
       },
       ["2040-10-28T00:30", "2040-11-04T01:30"],
+    ],
+    [
+      "forward on 29 March",
+      {
+        startsAt: "2043-03-28T09:00:00Z",
+        endsAt: "2043-03-28T10:00:00Z",
+        repeatUntil: "2043-04-04",
+      },
+      ["2043-03-28T09:00", "2043-04-04T08:00"],
+    ],
+    [
+      "back on 25 October",
+      {
+        startsAt: "2043-10-24T08:00:00Z",
+        endsAt: "2043-10-24T09:00:00Z",
+        repeatUntil: "2043-10-31",
+      },
+      ["2043-10-24T08:00", "2043-10-31T09:00"],
     ],
   ])("keeps its local time when clocks go %s", async (_name, input, expected) => {
     const resourceId = await makeResource();
@@ -267,14 +291,10 @@ describe("a booking of a series", () => {
     const resourceId = await makeResource();
     await booked(resourceId);
     const [first, , third] = await bookingsOf(resourceId);
-    await ask(
-      `mutation ($id: ID!, $input: UpdateResourceBookingInput!) { updateResourceBooking(id: $id, input: $input) { id } }`,
-      {
-        id: third!.id,
-        input: { startsAt: "2040-03-27T08:00:00Z", endsAt: "2040-03-27T09:00:00Z" },
-      },
-      anna.token,
-    );
+    await updateOne(third!.id, {
+      startsAt: "2040-03-27T08:00:00Z",
+      endsAt: "2040-03-27T09:00:00Z",
+    });
     expect((await update(first!.id, { note: "Bring the list" })).errors).toBeUndefined();
     expect(await startsOf(resourceId)).toEqual([
       "2040-03-12T09:00",
@@ -283,6 +303,79 @@ describe("a booking of a series", () => {
       "2040-04-02T08:00",
       "2040-04-09T08:00",
     ]);
+  });
+
+  test("changes only the given fields of later bookings that were changed by themselves", async () => {
+    const [resourceId, larger] = [await makeResource(), await makeResource({ capacity: 50 })];
+    await booked(resourceId, { attendees: 5 });
+    const [first, , third, last] = await bookingsOf(resourceId);
+    const own = { resourceId: larger, attendees: 40, note: "With guests", title: "Open house" };
+    const { errors } = await updateOne(third!.id, {
+      ...own,
+      startsAt: "2040-03-26T12:00:00Z",
+      endsAt: "2040-03-26T16:00:00Z",
+    });
+    expect(errors).toBeUndefined();
+    const changes = { startsAt: "2040-03-13T09:00:00Z", endsAt: "2040-03-13T10:30:00Z" };
+    expect(
+      (await update(first!.id, { ...changes, note: "Bring the list" })).errors,
+    ).toBeUndefined();
+    const rows = await service.database.pool.query<Record<string, unknown>>(
+      `select resource_id as "resourceId", attendees, note, title, starts_at::text, ends_at::text
+       from resource_bookings where id = any ($1) order by starts_at`,
+      [[third!.id, last!.id]],
+    );
+    expect(rows.rows).toEqual([
+      {
+        ...own,
+        note: "Bring the list",
+        starts_at: "2040-03-27 12:00:00+00",
+        ends_at: "2040-03-27 16:00:00+00",
+      },
+      {
+        ...{ resourceId, attendees: 5, note: "Bring the list", title: "Planning" },
+        starts_at: "2040-04-03 08:00:00+00",
+        ends_at: "2040-04-03 09:30:00+00",
+      },
+    ]);
+    // A new duration is for all of them.
+    expect((await update(first!.id, { endsAt: "2040-03-13T11:00:00Z" })).errors).toBeUndefined();
+    const [moved] = await bookingsOf(larger);
+    expect(moved).toMatchObject({ endsAt: "2040-03-27T14:00:00.000Z", title: "Open house" });
+  });
+
+  test("is rejected with the resource of a later booking that has not enough places", async () => {
+    const [resourceId, small] = [await makeResource(), await makeResource({ capacity: 4 })];
+    await booked(resourceId);
+    const [first, , third] = await bookingsOf(resourceId);
+    expect((await updateOne(third!.id, { resourceId: small })).errors).toBeUndefined();
+    expect(refusal(await update(first!.id, { attendees: 5 }))).toMatchObject({
+      code: "BAD_USER_INPUT",
+      message: expect.stringMatching(/^attendees must be at most 4, the capacity of Room /),
+    });
+  });
+
+  test("is rejected with the times of bookings of the series that would overlap", async () => {
+    const resourceId = await makeResource({ name: `Cellar ${randomUUID()}` });
+    await booked(resourceId);
+    const before = await bookingsOf(resourceId);
+    const longer = { endsAt: "2040-03-20T09:00:00Z" };
+    expect(refusal(await update(before[0]!.id, longer))).toEqual({
+      code: "CONFLICT",
+      message: expect.stringMatching(
+        /^Two bookings of the series overlap: Cellar \S+ would be booked from 2040-03-12 10:00 to 2040-03-20 10:00 and from 2040-03-19 10:00 to 2040-03-27 10:00$/,
+      ),
+      path: ["input", "endsAt"],
+    });
+    expect(await bookingsOf(resourceId)).toEqual(before);
+    // A week that has an hour less: the second booking would begin before the end of the first.
+    const week = { startsAt: "2040-03-24T09:00:00Z", endsAt: "2040-03-31T09:00:00Z" };
+    expect(refusal(await book(await makeResource(), week))).toMatchObject({
+      code: "CONFLICT",
+      message: expect.stringMatching(
+        / from 2040-03-24 10:00 to 2040-03-31 11:00 and from 2040-03-31 10:00 to /,
+      ),
+    });
   });
 
   test("moves no booking when one conflicts", async () => {
