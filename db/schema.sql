@@ -8099,15 +8099,12 @@ CREATE OR REPLACE FUNCTION delete_export_template(id uuid)
  SECURITY DEFINER
  SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
-declare
-  v_former uuid;
 begin
   perform require_permission('exporttemplates.update');
-  delete from export_templates t where t.id = delete_export_template.id returning t.workbook_id into v_former;
+  delete from export_templates t where t.id = delete_export_template.id;
   if not found then
     perform fail('OF404', 'There is no export template with this id', '{"path": ["id"]}');
   end if;
-  perform drop_unused_workbook(v_former);
   return true;
 end;
 $function$;
@@ -8593,14 +8590,6 @@ begin
 end;
 $function$;
 comment on function drop_undeclared() is 'Drops policies and triggers that were not declared in this transaction.';
-
-CREATE OR REPLACE FUNCTION drop_unused_workbook(id uuid)
- RETURNS void
- LANGUAGE sql
-AS $function$
-  delete from export_workbooks w
-  where w.id = drop_unused_workbook.id and not exists (select from export_templates t where t.workbook_id = w.id)
-$function$;
 
 CREATE OR REPLACE FUNCTION drop_watch_notices(watch_id uuid)
  RETURNS void
@@ -10830,6 +10819,19 @@ $function$;
 grant execute on function is_time_zone(text) to office_api;
 comment on function is_time_zone(text) is 'Whether a text is the name of a time zone, such as Europe/Copenhagen.';
 
+CREATE OR REPLACE FUNCTION is_unused(workbook export_workbooks)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select not exists (select from export_templates t where t.workbook_id = workbook.id) and not exists (
+    select from audit_log a
+    where a.entity_type = 'ExportTemplate' and a.operation = 'DELETE' and a.created_at > now() - interval '7 days'
+      and a.before ->> 'workbookId' = workbook.id::text
+  )
+$function$;
+comment on function is_unused(export_workbooks) is 'Whether no template uses the workbook, not even one that can be restored.';
+
 CREATE OR REPLACE FUNCTION is_user(id uuid)
  RETURNS boolean
  LANGUAGE sql
@@ -12688,7 +12690,7 @@ begin
     reconcile_exports.given_up := reconcile_exports.given_up + 1;
   end loop;
   delete from export_workbooks w
-  where w.created_at < now() - interval '1 day' and not exists (select from export_templates t where t.workbook_id = w.id);
+  where w.created_at < now() - interval '1 day' and is_unused(w);
   get diagnostics reconcile_exports.unused_workbooks = row_count;
   return next;
 end;
@@ -17549,7 +17551,7 @@ begin
   else
     return v_template.id;
   end if;
-  perform drop_unused_workbook(v_former);
+  delete from export_workbooks w where w.id = v_former and is_unused(w);
   return v_template.id;
 end;
 $function$;

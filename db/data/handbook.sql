@@ -966,7 +966,8 @@ mutation { createExportTemplate(input: { name: "Our prices", kind: TABLE, workbo
 ```
 
 An unsuitable workbook is refused with 400. The answer has the first 20 `problems`, each with sheet, cell and reason,
-and the number of all in `problemCount`. A workbook that no template uses is removed after a day.
+and the number of all in `problemCount`. A workbook that no template uses is removed a day after its upload; when its
+last template is deleted, it is kept for the seven days in which the template can be restored.
 
 | limit of a workbook | value |
 | --- | --- |

@@ -252,7 +252,7 @@ begin
     reconcile_exports.given_up := reconcile_exports.given_up + 1;
   end loop;
   delete from export_workbooks w
-  where w.created_at < now() - interval '1 day' and not exists (select from export_templates t where t.workbook_id = w.id);
+  where w.created_at < now() - interval '1 day' and is_unused(w);
   get diagnostics reconcile_exports.unused_workbooks = row_count;
   return next;
 end;

@@ -128,27 +128,30 @@ begin
   else
     return v_template.id;
   end if;
-  perform drop_unused_workbook(v_former);
+  delete from export_workbooks w where w.id = v_former and is_unused(w);
   return v_template.id;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function update_export_template is 'Changes a template; omitted fields stay unchanged. Returns its id.';
 
-create or replace function drop_unused_workbook(id uuid) returns void as $$
-  delete from export_workbooks w
-  where w.id = drop_unused_workbook.id and not exists (select from export_templates t where t.workbook_id = w.id)
-$$ language sql volatile;
+drop function if exists drop_unused_workbook(uuid);
+-- A deleted template can be restored for seven days, see `restore`.
+create or replace function is_unused(workbook export_workbooks) returns boolean as $$
+  select not exists (select from export_templates t where t.workbook_id = workbook.id) and not exists (
+    select from audit_log a
+    where a.entity_type = 'ExportTemplate' and a.operation = 'DELETE' and a.created_at > now() - interval '7 days'
+      and a.before ->> 'workbookId' = workbook.id::text
+  )
+$$ language sql stable;
+comment on function is_unused is 'Whether no template uses the workbook, not even one that can be restored.';
 
 create or replace function delete_export_template(id uuid) returns boolean as $$
-declare
-  v_former uuid;
 begin
   perform require_permission('exporttemplates.update');
-  delete from export_templates t where t.id = delete_export_template.id returning t.workbook_id into v_former;
+  delete from export_templates t where t.id = delete_export_template.id;
   if not found then
     perform fail('OF404', 'There is no export template with this id', '{"path": ["id"]}');
   end if;
-  perform drop_unused_workbook(v_former);
   return true;
 end;
 $$ language plpgsql volatile security definer set search_path from current;

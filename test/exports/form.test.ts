@@ -279,7 +279,7 @@ describe("an uploaded workbook", () => {
       });
   });
 
-  test("is deleted with its last template, or after a day when no template uses it", async () => {
+  test("is deleted seven days after its last template, or after a day when no template used it", async () => {
     const { pool } = exports.service.database;
     const bytes = await makeWorkbook({ A2: "{{name}}" });
     const keys = async () =>
@@ -290,15 +290,45 @@ describe("an uploaded workbook", () => {
     const { workbookId } = (await upload(bytes)).body;
     const made = await makeFrom(workbookId);
     expect(await keys()).toHaveLength(before.length + 1);
-    const deleted = await exports.service.ask(
-      "mutation ($id: ID!) { deleteExportTemplate(id: $id) }",
-      {
-        token: exports.exporter.token,
-        variables: { id: made.data.createExportTemplate.id },
-      },
+    const ask = (query: string, variables: object) =>
+      exports.service.ask(query, { token: exports.exporter.token, variables });
+    const id = made.data.createExportTemplate.id as string;
+    await pool.query(
+      "update export_workbooks set created_at = now() - interval '25 hours' where id = $1",
+      [workbookId],
     );
-    expect(deleted).toMatchObject({ data: { deleteExportTemplate: true } });
-    await waitFor("the workbook to go", async () => (await keys()).length === before.length);
+    const remove = async () => {
+      const { data } = await ask("mutation ($id: ID!) { deleteExportTemplate(id: $id) }", { id });
+      expect(data).toEqual({ deleteExportTemplate: true });
+      const { rows } = await pool.query<{ id: string }>(
+        "select id from audit_log where entity_id = $1 and operation = 'DELETE' order by created_at desc limit 1",
+        [id],
+      );
+      return rows[0]!.id;
+    };
+    const deletion = await remove();
+    const { rows: cleaned } = await pool.query<{ number: number }>(
+      "select unused_workbooks as number from reconcile_exports()",
+    );
+    expect(cleaned).toEqual([{ number: 0 }]);
+    expect(
+      (await ask("mutation ($id: ID!) { restore(auditLogId: $id) }", { id: deletion })).data,
+    ).toEqual({ restore: 1 });
+    const restored = await ask(
+      "query ($id: ID!) { exportTemplate(id: $id) { workbook { id fileName } } }",
+      { id },
+    );
+    expect(restored.data.exportTemplate.workbook.id).toBe(workbookId);
+    await remove();
+    await pool.query(
+      `alter table audit_log disable trigger user;
+       update audit_log set created_at = created_at - interval '8 days' where entity_id = '${id}';
+       alter table audit_log enable trigger user`,
+    );
+    await waitFor("the workbook to go", async () => {
+      await pool.query("select enqueue_job('clean_exports', '{}')");
+      return (await keys()).length === before.length;
+    });
 
     const unused = (await upload(bytes)).body.workbookId as string;
     await pool.query("select enqueue_job('clean_exports', '{}')");
