@@ -31,6 +31,7 @@ create index campaigns_scheduled_at_idx on campaigns (scheduled_at desc, id);
 create index campaigns_due_idx on campaigns (scheduled_at) where status = 'SCHEDULED';
 create index campaigns_title_idx on campaigns (title, id);
 create index campaigns_status_idx on campaigns (status, id);
+create index campaigns_vintage_idx on campaigns (vintage, id);
 create index campaigns_medium_idx on campaigns (medium, id);
 create index campaigns_created_at_idx on campaigns (created_at, id);
 create index campaigns_updated_at_idx on campaigns (updated_at, id);

@@ -447,31 +447,33 @@ comment on table order_lines is '@read orders.read
 @label description erp_product_number
 @defaultOrder line_number
 A line of an order.';
-comment on column order_lines.line_number is '@list 1
+comment on column order_lines.order_id is '@list 1
+The order of the line.';
+comment on column order_lines.line_number is '@list 2
 The number of the line in the order, assigned by the ERP.';
-comment on column order_lines.kind is '@list 3
+comment on column order_lines.kind is '@list 4
 The kind of the line; null while the ERP''s product group has no mapping.';
 comment on column order_lines.erp_product_group is '@search exact
 The ERP''s product group, which determines `kind`.';
 comment on column order_lines.product_id is
   'The product; null for lines without a product, and until the product exists in this service.';
-comment on column order_lines.erp_product_number is '@list 4
+comment on column order_lines.erp_product_number is '@list 5
 @search exact
 The product number on the line, stored byte for byte.';
-comment on column order_lines.description is '@list 2
+comment on column order_lines.description is '@list 3
 The text of the line.';
-comment on column order_lines.quantity is '@list 5
+comment on column order_lines.quantity is '@list 6
 The number of units, a decimal as text; negative for returns, null if the ERP provides no valid quantity.';
-comment on column order_lines.unit is '@list 6
+comment on column order_lines.unit is '@list 7
 The unit of the quantity, such as bottles or cases, as worded in the ERP.';
-comment on column order_lines.unit_price is '@list 7
+comment on column order_lines.unit_price is '@list 8
 The price of one unit before discount and VAT, a decimal as text; null if the ERP provides no price.';
-comment on column order_lines.discount_percent is '@list 8
+comment on column order_lines.discount_percent is '@list 9
 The discount on the line in per cent, a decimal as text.';
 comment on column order_lines.vat_code is 'The VAT code of the line; null while the ERP''s code has no mapping.';
 comment on column order_lines.erp_vat_code is 'The ERP''s code of the VAT.';
 comment on column order_lines.vat_percent is 'The VAT rate in per cent, a decimal as text.';
-comment on column order_lines.amount is '@list 9
+comment on column order_lines.amount is '@list 10
 The amount of the line after discount and before VAT, a decimal as text.';
 comment on column order_lines.warehouse is 'The warehouse from which the line is shipped; null while the ERP''s code has no mapping.';
 comment on column order_lines.erp_warehouse is 'The ERP''s code of the warehouse.';
@@ -485,8 +487,10 @@ comment on constraint order_lines_vat_code_check on order_lines is 'must be 50 c
 comment on constraint order_lines_erp_vat_code_check on order_lines is 'must be 50 characters at most';
 comment on constraint order_lines_warehouse_check on order_lines is 'must be 100 characters at most';
 comment on constraint order_lines_erp_warehouse_check on order_lines is 'must be 100 characters at most';
-comment on constraint order_lines_order_id_fkey on order_lines is '@foreignFieldName lines
-@behavior +manyRelation:resource:list';
+comment on constraint order_lines_order_id_fkey on order_lines is '@fieldName order
+@notNull
+@foreignFieldName lines
+@behavior +singularRelation:resource:single +manyRelation:resource:list';
 comment on constraint order_lines_product_id_fkey on order_lines is '@foreignConnectionFieldName orderLines
 @behavior +singularRelation:resource:single +manyRelation:resource:connection';
 

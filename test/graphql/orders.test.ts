@@ -111,6 +111,19 @@ describe("an order", () => {
     expect(await found(query)).toEqual(expected);
   });
 
+  test("is found from its products, with the customer who bought", async () => {
+    const { data, errors } = await service.ask(
+      `{ products(query: "orderLines.order.customerName:Vinhandel*") { nodes {
+           name orderLines { nodes { quantity order { erpOrderNumber customer { name } } } } } } }`,
+      { token },
+    );
+    expect(errors).toBeUndefined();
+    const order = { erpOrderNumber: "00100", customer: { name: "Vinhandel Ærø" } };
+    expect(data.products.nodes).toEqual([
+      { name: "Barolo Bussia", orderLines: { nodes: [{ quantity: "6.000", order }] } },
+    ]);
+  });
+
   test("cannot be written through the API, like customers", async () => {
     const { data } = await service.ask("{ __schema { mutationType { fields { name } } } }", {
       token,
