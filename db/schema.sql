@@ -4973,6 +4973,9 @@ create table search_watches (
   statement_values jsonb not null,
   seen_statement text not null,
   ids_at integer not null,
+  related_tables text[] not null default '{}'::text[],
+  related_at timestamp with time zone,
+  related_due_at timestamp with time zone,
   is_ready boolean not null default false,
   ready_after text,
   is_settled boolean not null default false,
@@ -4990,14 +4993,16 @@ create table search_watches (
 );
 alter table search_watches enable row level security, force row level security;
 CREATE INDEX search_watches_due_at_idx ON search_watches USING btree (due_at);
+CREATE INDEX search_watches_related_due_at_idx ON search_watches USING btree (related_due_at);
+CREATE INDEX search_watches_related_tables_idx ON search_watches USING gin (related_tables);
 CREATE INDEX search_watches_table_name_idx ON search_watches USING btree (table_name);
 CREATE INDEX search_watches_user_id_idx ON search_watches USING btree (user_id, name, id);
 CREATE INDEX search_watches_words_idx ON search_watches USING gin (search_text(name) gin_trgm_ops);
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON search_watches FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
 CREATE TRIGGER _400_restore BEFORE INSERT ON search_watches FOR EACH ROW WHEN (is_restoring()) EXECUTE FUNCTION tg_search_watches__restore();
-CREATE TRIGGER _800_audit_delete AFTER DELETE ON search_watches REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('SearchWatch', 'id', 'baseline_ids', 'baseline_snapshot', 'match_count', 'statement_values', 'table_name', 'ids_at', 'last_match_at', 'seen_statement', 'due_at', 'statement', 'is_ready', 'is_settled', 'ready_after');
-CREATE TRIGGER _800_audit_insert AFTER INSERT ON search_watches REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('SearchWatch', 'id', 'baseline_ids', 'baseline_snapshot', 'match_count', 'statement_values', 'table_name', 'ids_at', 'last_match_at', 'seen_statement', 'due_at', 'statement', 'is_ready', 'is_settled', 'ready_after');
-CREATE TRIGGER _800_audit_update AFTER UPDATE ON search_watches REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('SearchWatch', 'id', 'baseline_ids', 'baseline_snapshot', 'match_count', 'statement_values', 'table_name', 'ids_at', 'last_match_at', 'seen_statement', 'due_at', 'statement', 'is_ready', 'is_settled', 'ready_after');
+CREATE TRIGGER _800_audit_delete AFTER DELETE ON search_watches REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('SearchWatch', 'id', 'baseline_ids', 'baseline_snapshot', 'match_count', 'statement_values', 'related_at', 'table_name', 'ids_at', 'last_match_at', 'related_tables', 'seen_statement', 'due_at', 'statement', 'related_due_at', 'is_ready', 'is_settled', 'ready_after');
+CREATE TRIGGER _800_audit_insert AFTER INSERT ON search_watches REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('SearchWatch', 'id', 'baseline_ids', 'baseline_snapshot', 'match_count', 'statement_values', 'related_at', 'table_name', 'ids_at', 'last_match_at', 'related_tables', 'seen_statement', 'due_at', 'statement', 'related_due_at', 'is_ready', 'is_settled', 'ready_after');
+CREATE TRIGGER _800_audit_update AFTER UPDATE ON search_watches REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('SearchWatch', 'id', 'baseline_ids', 'baseline_snapshot', 'match_count', 'statement_values', 'related_at', 'table_name', 'ids_at', 'last_match_at', 'related_tables', 'seen_statement', 'due_at', 'statement', 'related_due_at', 'is_ready', 'is_settled', 'ready_after');
 
 create policy search_watches_owner on search_watches for all to office_owner
   using (true)
@@ -5005,13 +5010,13 @@ create policy search_watches_owner on search_watches for all to office_owner
 
 create policy search_watches_read on search_watches for select to office_api
   using ((( SELECT is_login() AS is_login) AND (user_id = ( SELECT current_user_id() AS current_user_id))));
-grant select (xmin, id, user_id, name, entity, query, events, delivery, channels, is_paused, last_match_at, match_count, problem, table_name, statement, statement_values, seen_statement, ids_at, is_ready, ready_after, is_settled, baseline_ids, baseline_snapshot, due_at, created_at, updated_at) on search_watches to office_api;
+grant select (xmin, id, user_id, name, entity, query, events, delivery, channels, is_paused, last_match_at, match_count, problem, table_name, statement, statement_values, seen_statement, ids_at, related_tables, related_at, related_due_at, is_ready, ready_after, is_settled, baseline_ids, baseline_snapshot, due_at, created_at, updated_at) on search_watches to office_api;
 
 comment on table search_watches is '@group Office 54
 @read login
 @create login
 @owner user_id
-@audit SearchWatch id except table_name statement statement_values seen_statement ids_at is_ready ready_after is_settled baseline_ids baseline_snapshot due_at last_match_at match_count
+@audit SearchWatch id except table_name statement statement_values seen_statement ids_at related_tables related_at related_due_at is_ready ready_after is_settled baseline_ids baseline_snapshot due_at last_match_at match_count
 @defaultOrder name, id
 @label name entity
 A saved search that notifies its owner when rows start or stop matching.';
@@ -5069,6 +5074,15 @@ SQL that selects the ids and names of changed rows.';
 
 comment on column search_watches.ids_at is '@internal
 The index of the parameter for the ids of changed rows, from 0.';
+
+comment on column search_watches.related_tables is '@internal
+The other tables that the search reads through relations.';
+
+comment on column search_watches.related_at is '@internal
+When all rows were last evaluated because of a change in a related table.';
+
+comment on column search_watches.related_due_at is '@internal
+When all rows are to be evaluated because of a change in a related table; null without such a change.';
 
 comment on column search_watches.is_ready is '@internal
 Whether `search_watch_rows` holds the matching rows.';
@@ -5398,7 +5412,7 @@ comment on index users_email_key is 'A user with this e-mail address exists alre
 create table watched_changes (
   id bigint not null generated by default as identity,
   table_name text not null,
-  row_id uuid not null,
+  row_id uuid,
   is_new boolean not null,
   changed_in text not null default pg_current_xact_id()::text,
   constraint watched_changes_pkey PRIMARY KEY (id)
@@ -5412,7 +5426,7 @@ create policy watched_changes_owner on watched_changes for all to office_owner
 
 comment on table watched_changes is '@internal
 @audit off because it is a queue
-A queue of changed rows of watched tables.';
+A queue of changed rows of watched tables. Without an id: any rows of a table that a search reads through relations.';
 
 create table wine_types (
   id uuid not null default uuidv7(),
@@ -6193,7 +6207,7 @@ CREATE OR REPLACE FUNCTION audit_moments(entity_type text)
  LANGUAGE sql
  IMMUTABLE
 AS $function$
-      select case audit_moments.entity_type when 'Absence' then '{decidedAt,createdAt,updatedAt}'::text[] when 'AiApproval' then '{expiresAt,createdAt,answeredAt,usedAt}'::text[] when 'AiAttachment' then '{createdAt}'::text[] when 'AiConversation' then '{createdAt,updatedAt}'::text[] when 'ApiToken' then '{expiresAt,lastUsedAt,revokedAt,createdAt}'::text[] when 'CalendarFeed' then '{lastUsedAt,revokedAt,createdAt,updatedAt}'::text[] when 'Campaign' then '{scheduledAt,createdAt,updatedAt}'::text[] when 'Customer' then '{sourceUpdatedAt,createdAt,updatedAt,erasedAt}'::text[] when 'CustomerNote' then '{createdAt,updatedAt}'::text[] when 'Department' then '{createdAt,updatedAt}'::text[] when 'DocumentationPage' then '{createdAt,updatedAt}'::text[] when 'DocumentationVersion' then '{createdAt}'::text[] when 'ErpMappingRule' then '{createdAt,updatedAt}'::text[] when 'ErpMappingTarget' then '{createdAt,updatedAt}'::text[] when 'ExportJob' then '{startedAt,finishedAt,expiresAt,createdAt,updatedAt}'::text[] when 'ExportTemplate' then '{createdAt,updatedAt}'::text[] when 'ExportWorkbook' then '{createdAt}'::text[] when 'Invitation' then '{expiresAt,acceptedAt,createdAt,updatedAt,revokedAt,mailedAt}'::text[] when 'OfficeSetting' then '{createdAt,updatedAt}'::text[] when 'Order' then '{placedAt,sourceUpdatedAt,importedAt,createdAt,updatedAt,erasedAt}'::text[] when 'OrderLine' then '{createdAt,updatedAt}'::text[] when 'Product' then '{sourceUpdatedAt,createdAt,updatedAt}'::text[] when 'ProductImage' then '{createdAt,updatedAt}'::text[] when 'ProductPrice' then '{createdAt,updatedAt}'::text[] when 'ProductRating' then '{createdAt,updatedAt}'::text[] when 'ProductSyncRun' then '{createdAt,deliveredAt}'::text[] when 'PublicHoliday' then '{createdAt,updatedAt}'::text[] when 'Resource' then '{createdAt,updatedAt}'::text[] when 'ResourceBooking' then '{startsAt,endsAt,createdAt,updatedAt}'::text[] when 'Reviewer' then '{createdAt,updatedAt}'::text[] when 'Role' then '{createdAt,updatedAt}'::text[] when 'RolePermission' then '{createdAt}'::text[] when 'SearchWatch' then '{lastMatchAt,dueAt,createdAt,updatedAt}'::text[] when 'Session' then '{createdAt,lastUsedAt,idleExpiresAt,expiresAt,endedAt}'::text[] when 'User' then '{createdAt,updatedAt,invitationsClosedAt,erasedAt}'::text[] when 'UserIdentity' then '{createdAt}'::text[] when 'UserRole' then '{createdAt}'::text[] when 'WineType' then '{createdAt,updatedAt}'::text[] end $function$;
+      select case audit_moments.entity_type when 'Absence' then '{decidedAt,createdAt,updatedAt}'::text[] when 'AiApproval' then '{expiresAt,createdAt,answeredAt,usedAt}'::text[] when 'AiAttachment' then '{createdAt}'::text[] when 'AiConversation' then '{createdAt,updatedAt}'::text[] when 'ApiToken' then '{expiresAt,lastUsedAt,revokedAt,createdAt}'::text[] when 'CalendarFeed' then '{lastUsedAt,revokedAt,createdAt,updatedAt}'::text[] when 'Campaign' then '{scheduledAt,createdAt,updatedAt}'::text[] when 'Customer' then '{sourceUpdatedAt,createdAt,updatedAt,erasedAt}'::text[] when 'CustomerNote' then '{createdAt,updatedAt}'::text[] when 'Department' then '{createdAt,updatedAt}'::text[] when 'DocumentationPage' then '{createdAt,updatedAt}'::text[] when 'DocumentationVersion' then '{createdAt}'::text[] when 'ErpMappingRule' then '{createdAt,updatedAt}'::text[] when 'ErpMappingTarget' then '{createdAt,updatedAt}'::text[] when 'ExportJob' then '{startedAt,finishedAt,expiresAt,createdAt,updatedAt}'::text[] when 'ExportTemplate' then '{createdAt,updatedAt}'::text[] when 'ExportWorkbook' then '{createdAt}'::text[] when 'Invitation' then '{expiresAt,acceptedAt,createdAt,updatedAt,revokedAt,mailedAt}'::text[] when 'OfficeSetting' then '{createdAt,updatedAt}'::text[] when 'Order' then '{placedAt,sourceUpdatedAt,importedAt,createdAt,updatedAt,erasedAt}'::text[] when 'OrderLine' then '{createdAt,updatedAt}'::text[] when 'Product' then '{sourceUpdatedAt,createdAt,updatedAt}'::text[] when 'ProductImage' then '{createdAt,updatedAt}'::text[] when 'ProductPrice' then '{createdAt,updatedAt}'::text[] when 'ProductRating' then '{createdAt,updatedAt}'::text[] when 'ProductSyncRun' then '{createdAt,deliveredAt}'::text[] when 'PublicHoliday' then '{createdAt,updatedAt}'::text[] when 'Resource' then '{createdAt,updatedAt}'::text[] when 'ResourceBooking' then '{startsAt,endsAt,createdAt,updatedAt}'::text[] when 'Reviewer' then '{createdAt,updatedAt}'::text[] when 'Role' then '{createdAt,updatedAt}'::text[] when 'RolePermission' then '{createdAt}'::text[] when 'SearchWatch' then '{lastMatchAt,relatedAt,relatedDueAt,dueAt,createdAt,updatedAt}'::text[] when 'Session' then '{createdAt,lastUsedAt,idleExpiresAt,expiresAt,endedAt}'::text[] when 'User' then '{createdAt,updatedAt,invitationsClosedAt,erasedAt}'::text[] when 'UserIdentity' then '{createdAt}'::text[] when 'UserRole' then '{createdAt}'::text[] when 'WineType' then '{createdAt,updatedAt}'::text[] end $function$;
 grant execute on function audit_moments(text) to office_api;
 
 comment on function audit_moments(text) is '@behavior -queryField -typeField
@@ -10860,6 +10874,15 @@ AS $function$
   select exists (select from search_watches w where w.table_name = is_watched.table_name)
 $function$;
 
+CREATE OR REPLACE FUNCTION is_watched_as_related(table_name text)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select exists (select from search_watches w where w.related_tables @> array[is_watched_as_related.table_name])
+$function$;
+comment on function is_watched_as_related(text) is 'Whether a watch of another list searches the rows of this table through relations.';
+
 CREATE OR REPLACE FUNCTION iso_text(moment timestamp with time zone)
  RETURNS text
  LANGUAGE sql
@@ -11696,6 +11719,7 @@ AS $function$
 declare
   v_changes jsonb;
   v_changed text[];
+  v_related text[];
   v_count integer;
   v_is_marked boolean;
 begin
@@ -11704,21 +11728,30 @@ begin
     from users u
     where u.id = w.user_id and (w.is_ready or w.baseline_ids is not null) and (w.is_paused or not u.is_active);
     -- A call of `is_watched` would be one statement for each row.
-    delete from watched_changes c where not exists (select from search_watches w where w.table_name = c.table_name);
+    delete from watched_changes c where not exists (
+      select from search_watches w
+      where case when c.row_id is null then w.related_tables @> array[c.table_name] else w.table_name = c.table_name end
+    );
   end if;
   update search_watches w set ready_after = case when w.ready_after = '0' then pg_current_xact_id()::text else '0' end
   where not (w.is_ready and w.is_settled) and not w.is_paused
     and (w.ready_after is null or w.ready_after = '0' or w.ready_after::xid8 > pg_snapshot_xmax(pg_current_snapshot()));
   v_is_marked := found;
-  select jsonb_agg(to_jsonb(c) order by c.id), array_agg(distinct c.table_name), count(*) into v_changes, v_changed, v_count
-  -- Includes all pending changes of a row, so that a new row and its related rows are one event.
+  select jsonb_agg(to_jsonb(c) order by c.id), array_agg(distinct c.table_name) filter (where c.row_id is not null),
+    array_agg(distinct c.table_name) filter (where c.row_id is null), count(*)
+  into v_changes, v_changed, v_related, v_count
   from watched_changes c
-  where (c.table_name, c.row_id) in (
-    select f.table_name, f.row_id from (
-      select w.table_name, w.row_id from watched_changes w order by w.id limit next_watched_changes.row_limit
-    ) as f
-  );
+  where c.id in (select w.id from watched_changes w order by w.id limit next_watched_changes.row_limit)
+    -- Includes all pending changes of a row, so that a new row and its related rows are one event.
+    or (c.table_name, c.row_id) in (
+      select f.table_name, f.row_id from (
+        select w.table_name, w.row_id from watched_changes w order by w.id limit next_watched_changes.row_limit
+      ) as f
+    );
   perform load_watch_baselines();
+  -- At most once in ten seconds for each watch: the evaluation of all rows costs more than that of changed ones.
+  update search_watches w set related_due_at = greatest(now(), w.related_at + interval '10 seconds')
+  where w.is_ready and w.related_due_at is null and w.related_tables && v_related;
   return jsonb_build_object(
     'changes', coalesce(v_changes, '[]'),
     'isMarked', v_is_marked,
@@ -11726,12 +11759,14 @@ begin
       and v_count < (select count(*) from (select from watched_changes limit v_count + 1) as c),
     'watches', (
       with whole as materialized (
-        select w.id from search_watches w join users u on u.id = w.user_id
-        where u.is_active and not w.is_paused and not (w.is_ready and w.is_settled)
-          and w.ready_after <> '0' and w.ready_after::xid8 < pg_snapshot_xmin(pg_current_snapshot())
+        select w.id, s.settles from search_watches w join users u on u.id = w.user_id, lateral (
+          select not (w.is_ready and w.is_settled) and w.ready_after <> '0'
+            and w.ready_after::xid8 < pg_snapshot_xmin(pg_current_snapshot()) as settles
+        ) as s
+        where u.is_active and not w.is_paused and (s.settles or w.is_ready and w.related_due_at <= now())
         order by w.id limit 50
       )
-      select coalesce(jsonb_agg(watch_to_run(w) || jsonb_build_object('isWhole', h.id is not null)
+      select coalesce(jsonb_agg(watch_to_run(w) || jsonb_build_object('isWhole', h.id is not null, 'settles', coalesce(h.settles, false))
         order by w.user_id, w.table_name, w.id), '[]')
       from search_watches w join users u on u.id = w.user_id left join whole h on h.id = w.id
       where h.id is not null or u.is_active and not w.is_paused and w.is_ready and w.table_name = any (v_changed)
@@ -11757,6 +11792,14 @@ AS $function$
   insert into watched_changes (table_name, row_id, is_new)
   select note_watched.table_name, i, note_watched.is_new from unnest(note_watched.ids) as i
 $function$;
+
+CREATE OR REPLACE FUNCTION note_watched_as_related(table_name text)
+ RETURNS void
+ LANGUAGE sql
+AS $function$
+  insert into watched_changes (table_name, row_id, is_new) values (note_watched_as_related.table_name, null, false)
+$function$;
+comment on function note_watched_as_related(text) is 'Queues the evaluation of all rows for the watches that search this table through relations.';
 
 CREATE OR REPLACE FUNCTION notification_kinds()
  RETURNS SETOF notification_kind
@@ -12467,7 +12510,10 @@ begin
   if with_search and (select o.id from search_outbox o order by o.id limit 1) is not null and not is_queued('index_search', 'changes') then
     perform queue_search_indexing();
   end if;
-  if (select c.id from watched_changes c order by c.id limit 1) is not null and not is_queued('run_watches', 'changes') then
+  if ((select c.id from watched_changes c order by c.id limit 1) is not null
+    or exists (select from search_watches w where w.related_due_at <= now() and w.is_ready and not w.is_paused))
+    and not is_queued('run_watches', 'changes')
+  then
     perform queue_watches('changes');
   end if;
 end;
@@ -13089,13 +13135,13 @@ begin
   from (
     select c.table_name, c.row_id, bool_or(c.is_new) as is_new, min(c.id) as place,
       case when v_has_snapshots then jsonb_agg(jsonb_build_array(c.changed_in, c.is_new)) end as parts
-    from jsonb_populate_recordset(null::watched_changes, changes) as c group by 1, 2
+    from jsonb_populate_recordset(null::watched_changes, changes) as c where c.row_id is not null group by 1, 2
   ) as c;
   -- Skips watches that changed since `next_watched_changes`.
   select coalesce(jsonb_object_agg(c.id, to_jsonb(c)), '{}'), array_agg(c.id) filter (where c.is_whole and c.is_ready)
   into v_current, v_whole_ids
   from (
-    select w.id, w.is_ready, (r ->> 'isWhole')::boolean as is_whole, w.baseline_snapshot, w.events, w.table_name, w.user_id || '.' || w.table_name as seen_key
+    select w.id, w.is_ready, (r ->> 'isWhole')::boolean as is_whole, (r ->> 'settles')::boolean as settles, w.baseline_snapshot, w.events, w.table_name, w.user_id || '.' || w.table_name as seen_key
     from jsonb_array_elements(results) as r join search_watches w on w.id = (r ->> 'id')::uuid
     where not r ? 'problem' and not w.is_paused and w.is_ready = (r ->> 'isReady')::boolean
       and watch_version(w) = r ->> 'version'
@@ -13110,10 +13156,6 @@ begin
   first_rows as (
     insert into search_watch_rows (watch_id, row_id) select m.watch_id, m.row_id from matching m where not m.is_ready
     on conflict do nothing
-  ),
-  made_ready as (
-    update search_watches w set is_ready = true, is_settled = true, baseline_snapshot = null
-    from jsonb_each(v_current) as c where w.id = c.key::uuid and (c.value ->> 'is_whole')::boolean
   ),
   known as materialized (
     select o.watch_id, o.row_id from search_watch_rows o where o.row_id = any (v_ids)
@@ -13140,7 +13182,7 @@ begin
       ) as h(change)
     where (w.watch ->> 'is_ready')::boolean and (
       h.change is not null
-      -- Of a transaction that ran while the watch was saved, and is over. Changes since the evaluation are in the queue.
+      -- By a related row, or of a transaction that ran while the watch was saved. Changes since the evaluation are in the queue.
       or (w.watch ->> 'is_whole')::boolean and p.matches <> p.matched and not exists (
         select from watched_changes c
         where c.table_name = w.watch ->> 'table_name' and c.row_id = p.row_id and v_changed -> (c.table_name || '.' || c.row_id) is null
@@ -13158,8 +13200,8 @@ begin
     select p.watch_id, e.event::search_watch_event, p.row_id, left(coalesce(p.name, p.seen_name, p.row_id::text), 200)
     from compared p, lateral (
       select case
-        -- Without a queued change it is not known whether the row is new.
-        when p.matches and not p.matched and coalesce(p.is_new, not p.watch -> 'events' ? 'MATCHES') and p.watch -> 'events' ? 'CREATED' then 'CREATED'
+        -- Of a row without a queued change that was written while the watch was saved, it is not known whether it is new.
+        when p.matches and not p.matched and coalesce(p.is_new, (p.watch ->> 'settles')::boolean and not p.watch -> 'events' ? 'MATCHES') and p.watch -> 'events' ? 'CREATED' then 'CREATED'
         when p.matches and not p.matched then 'MATCHES'
         when p.matches and p.is_new is not null then 'CHANGED'
         -- Invisible and deleted rows cause no event.
@@ -13176,6 +13218,10 @@ begin
   from (select n.watch_id, count(*)::integer as number from new_events n group by 1) as n
   where w.id = n.watch_id;
   get diagnostics v_count = row_count;
+  update search_watches w set related_due_at = null, related_at = case when (c.value ->> 'settles')::boolean then w.related_at else now() end
+  from jsonb_each(v_current) as c where w.id = c.key::uuid and (c.value ->> 'is_whole')::boolean;
+  update search_watches w set is_ready = true, is_settled = true, baseline_snapshot = null
+  from jsonb_each(v_current) as c where w.id = c.key::uuid and (c.value ->> 'settles')::boolean;
   delete from watched_changes c where c.id in (select (x ->> 'id')::bigint from jsonb_array_elements(changes) as x);
   return v_count;
 end;
@@ -14196,6 +14242,17 @@ $function$;
 grant execute on function rotate_search_keys(boolean) to office_worker;
 comment on function rotate_search_keys(boolean) is 'Starts a new key generation; old keys end when all keys derived from them have expired, or at once.';
 
+CREATE OR REPLACE FUNCTION rows_not_matching(watch_id uuid, matching uuid[])
+ RETURNS SETOF uuid
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+  select o.row_id from search_watch_rows o where o.watch_id = rows_not_matching.watch_id and o.row_id <> all (matching)
+$function$;
+grant execute on function rows_not_matching(uuid,uuid[]) to office_worker;
+comment on function rows_not_matching(uuid,uuid[]) is 'The rows that matched at the last evaluation of a watch and are not among these.';
+
 CREATE OR REPLACE FUNCTION run_erp_schedule(import_minutes integer, time_zone text, at timestamp with time zone DEFAULT now())
  RETURNS void
  LANGUAGE plpgsql
@@ -14310,9 +14367,9 @@ begin
   if save_search_watch.id is null then
     perform require_watch_limit();
     insert into search_watches (user_id, name, entity, query, table_name, statement, statement_values, seen_statement,
-      ids_at, events, delivery, channels, is_paused, baseline_ids, baseline_snapshot)
+      ids_at, related_tables, events, delivery, channels, is_paused, baseline_ids, baseline_snapshot)
     select current_user_id(), coalesce(trim_to_null(n.name), ''), n.entity, n.query, n.table_name, n.statement, n.statement_values, n.seen_statement,
-      n.ids_at,
+      n.ids_at, n.related_tables,
       array(select distinct unnest(coalesce(n.events, '{CREATED,MATCHES}')) order by 1), coalesce(n.delivery, 'AT_ONCE'),
       array(select distinct unnest(coalesce(n.channels, '{INBOX}')) order by 1), coalesce(n.is_paused, false),
       save_search_watch.baseline_ids, save_search_watch.baseline_snapshot
@@ -14336,6 +14393,7 @@ begin
   update search_watches w set
     name = coalesce(trim_to_null(v_watch.name), ''), query = v_watch.query, table_name = v_watch.table_name, statement = v_watch.statement,
     statement_values = v_watch.statement_values, seen_statement = v_watch.seen_statement, ids_at = v_watch.ids_at,
+    related_tables = v_watch.related_tables,
     events = array(select distinct unnest(v_watch.events) order by 1), delivery = v_watch.delivery,
     channels = array(select distinct unnest(v_watch.channels) order by 1), is_paused = v_watch.is_paused,
     problem = case when v_watch.query <> v_old.query or not v_watch.is_paused then null else v_old.problem end,
@@ -16329,6 +16387,7 @@ declare
   v_left_out text[] := tg_argv[2:];
   v_names jsonb := '{}';
   v_is_watched boolean := v_key = 'id' and is_watched(tg_table_name);
+  v_is_related boolean := is_watched_as_related(tg_table_name);
   v_before jsonb[];
   v_after jsonb[];
 begin
@@ -16340,6 +16399,9 @@ begin
   if tg_op = 'INSERT' then
     if v_is_watched then
       perform note_watched(tg_table_name, array(select n.id from new_rows n), true);
+    end if;
+    if v_is_related and exists (select from new_rows) then
+      perform note_watched_as_related(tg_table_name);
     end if;
     insert into audit_log (
       actor_user_id, operation, entity_type, entity_id, correlation_id, ip_address, user_agent, after, metadata
@@ -16355,6 +16417,9 @@ begin
   elsif tg_op = 'DELETE' then
     if v_is_watched then
       perform note_watched(tg_table_name, array(select o.id from old_rows o), false);
+    end if;
+    if v_is_related and exists (select from old_rows) then
+      perform note_watched_as_related(tg_table_name);
     end if;
     insert into audit_log (
       actor_user_id, operation, entity_type, entity_id, correlation_id, ip_address, user_agent, before, metadata
@@ -16376,6 +16441,9 @@ begin
       perform note_watched(tg_table_name, array(
         select (u.after ->> 'id')::uuid from unnest(v_before, v_after) as u(before, after) where u.before <> u.after
       ), false);
+    end if;
+    if v_is_related and exists (select from unnest(v_before, v_after) as u(before, after) where u.before <> u.after) then
+      perform note_watched_as_related(tg_table_name);
     end if;
     insert into audit_log (
       actor_user_id, operation, entity_type, entity_id, correlation_id, ip_address, user_agent, before, after, metadata

@@ -698,10 +698,11 @@ a handover (`handOver`) can add to them.
   writes during the save is reported when that transaction has ended, as `MATCHES` where the watch has this event.
 - Events are not recorded while a watch is paused (`isPaused`) or its owner is inactive. After the owner was activated,
   or got the watch by a handover, the next evaluation is the baseline; it runs within a minute.
-- A change of a related row is detected when the search engine shows it in a field of the list
-  (`@searchFrom`, or `@searchIndex` on a foreign key). For products these are all prices, and the name and color of the
-  wine type; for campaigns the names of the product and the author. Otherwise a row is compared only when the row itself changes: a search of orders by the name of the customer
-  does not see a renamed customer.
+- A change of a related row counts as well: `notes.body:cork*` reports a customer when a note is written, and
+  `customer.name:Ærø*` reports the orders of a renamed customer. `CHANGED` tells changes of the row itself and of those
+  related rows that the search engine shows in a field of the list, such as the prices of a product. All
+  rows are evaluated for it, at most once in ten seconds for each watch. Searches through tables without an audit trail
+  are refused. Computed fields, such as `isAuthorAway`, are compared only when the row or a related row changes.
 - Deliveries of a watch within an hour are merged: the notification becomes unread again, counts all rows and lists the
   latest ten. Rows that come after its mail was sent are in a second mail, an hour after the first.
 - When a search fails, such as after its column was dropped, the service pauses the watch and sets `problem`. Resuming it

@@ -25,6 +25,7 @@ declare
   v_left_out text[] := tg_argv[2:];
   v_names jsonb := '{}';
   v_is_watched boolean := v_key = 'id' and is_watched(tg_table_name);
+  v_is_related boolean := is_watched_as_related(tg_table_name);
   v_before jsonb[];
   v_after jsonb[];
 begin
@@ -36,6 +37,9 @@ begin
   if tg_op = 'INSERT' then
     if v_is_watched then
       perform note_watched(tg_table_name, array(select n.id from new_rows n), true);
+    end if;
+    if v_is_related and exists (select from new_rows) then
+      perform note_watched_as_related(tg_table_name);
     end if;
     insert into audit_log (
       actor_user_id, operation, entity_type, entity_id, correlation_id, ip_address, user_agent, after, metadata
@@ -51,6 +55,9 @@ begin
   elsif tg_op = 'DELETE' then
     if v_is_watched then
       perform note_watched(tg_table_name, array(select o.id from old_rows o), false);
+    end if;
+    if v_is_related and exists (select from old_rows) then
+      perform note_watched_as_related(tg_table_name);
     end if;
     insert into audit_log (
       actor_user_id, operation, entity_type, entity_id, correlation_id, ip_address, user_agent, before, metadata
@@ -72,6 +79,9 @@ begin
       perform note_watched(tg_table_name, array(
         select (u.after ->> 'id')::uuid from unnest(v_before, v_after) as u(before, after) where u.before <> u.after
       ), false);
+    end if;
+    if v_is_related and exists (select from unnest(v_before, v_after) as u(before, after) where u.before <> u.after) then
+      perform note_watched_as_related(tg_table_name);
     end if;
     insert into audit_log (
       actor_user_id, operation, entity_type, entity_id, correlation_id, ip_address, user_agent, before, after, metadata

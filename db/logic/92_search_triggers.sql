@@ -72,7 +72,10 @@ begin
   if with_search and (select o.id from search_outbox o order by o.id limit 1) is not null and not is_queued('index_search', 'changes') then
     perform queue_search_indexing();
   end if;
-  if (select c.id from watched_changes c order by c.id limit 1) is not null and not is_queued('run_watches', 'changes') then
+  if ((select c.id from watched_changes c order by c.id limit 1) is not null
+    or exists (select from search_watches w where w.related_due_at <= now() and w.is_ready and not w.is_paused))
+    and not is_queued('run_watches', 'changes')
+  then
     perform queue_watches('changes');
   end if;
 end;

@@ -9,6 +9,17 @@ create or replace function is_watched(table_name text) returns boolean as $$
   select exists (select from search_watches w where w.table_name = is_watched.table_name)
 $$ language sql stable;
 
+create or replace function is_watched_as_related(table_name text) returns boolean as $$
+  select exists (select from search_watches w where w.related_tables @> array[is_watched_as_related.table_name])
+$$ language sql stable;
+comment on function is_watched_as_related is 'Whether a watch of another list searches the rows of this table through relations.';
+
+-- The rows are not named: a deleted row, or one with another reference, no longer leads to the rows that matched by it.
+create or replace function note_watched_as_related(table_name text) returns void as $$
+  insert into watched_changes (table_name, row_id, is_new) values (note_watched_as_related.table_name, null, false)
+$$ language sql volatile;
+comment on function note_watched_as_related is 'Queues the evaluation of all rows for the watches that search this table through relations.';
+
 -- Copies the baselines of saved watches to `search_watch_rows`. The job calls it after it has read the queued changes: a
 -- transaction queues changes only if it sees a watch of the table, so the baseline of that watch is copied by then.
 create or replace function load_watch_baselines() returns void as $$
@@ -40,6 +51,7 @@ create or replace function next_watched_changes(row_limit integer, is_first bool
 declare
   v_changes jsonb;
   v_changed text[];
+  v_related text[];
   v_count integer;
   v_is_marked boolean;
 begin
@@ -48,21 +60,30 @@ begin
     from users u
     where u.id = w.user_id and (w.is_ready or w.baseline_ids is not null) and (w.is_paused or not u.is_active);
     -- A call of `is_watched` would be one statement for each row.
-    delete from watched_changes c where not exists (select from search_watches w where w.table_name = c.table_name);
+    delete from watched_changes c where not exists (
+      select from search_watches w
+      where case when c.row_id is null then w.related_tables @> array[c.table_name] else w.table_name = c.table_name end
+    );
   end if;
   update search_watches w set ready_after = case when w.ready_after = '0' then pg_current_xact_id()::text else '0' end
   where not (w.is_ready and w.is_settled) and not w.is_paused
     and (w.ready_after is null or w.ready_after = '0' or w.ready_after::xid8 > pg_snapshot_xmax(pg_current_snapshot()));
   v_is_marked := found;
-  select jsonb_agg(to_jsonb(c) order by c.id), array_agg(distinct c.table_name), count(*) into v_changes, v_changed, v_count
-  -- Includes all pending changes of a row, so that a new row and its related rows are one event.
+  select jsonb_agg(to_jsonb(c) order by c.id), array_agg(distinct c.table_name) filter (where c.row_id is not null),
+    array_agg(distinct c.table_name) filter (where c.row_id is null), count(*)
+  into v_changes, v_changed, v_related, v_count
   from watched_changes c
-  where (c.table_name, c.row_id) in (
-    select f.table_name, f.row_id from (
-      select w.table_name, w.row_id from watched_changes w order by w.id limit next_watched_changes.row_limit
-    ) as f
-  );
+  where c.id in (select w.id from watched_changes w order by w.id limit next_watched_changes.row_limit)
+    -- Includes all pending changes of a row, so that a new row and its related rows are one event.
+    or (c.table_name, c.row_id) in (
+      select f.table_name, f.row_id from (
+        select w.table_name, w.row_id from watched_changes w order by w.id limit next_watched_changes.row_limit
+      ) as f
+    );
   perform load_watch_baselines();
+  -- At most once in ten seconds for each watch: the evaluation of all rows costs more than that of changed ones.
+  update search_watches w set related_due_at = greatest(now(), w.related_at + interval '10 seconds')
+  where w.is_ready and w.related_due_at is null and w.related_tables && v_related;
   return jsonb_build_object(
     'changes', coalesce(v_changes, '[]'),
     'isMarked', v_is_marked,
@@ -70,12 +91,14 @@ begin
       and v_count < (select count(*) from (select from watched_changes limit v_count + 1) as c),
     'watches', (
       with whole as materialized (
-        select w.id from search_watches w join users u on u.id = w.user_id
-        where u.is_active and not w.is_paused and not (w.is_ready and w.is_settled)
-          and w.ready_after <> '0' and w.ready_after::xid8 < pg_snapshot_xmin(pg_current_snapshot())
+        select w.id, s.settles from search_watches w join users u on u.id = w.user_id, lateral (
+          select not (w.is_ready and w.is_settled) and w.ready_after <> '0'
+            and w.ready_after::xid8 < pg_snapshot_xmin(pg_current_snapshot()) as settles
+        ) as s
+        where u.is_active and not w.is_paused and (s.settles or w.is_ready and w.related_due_at <= now())
         order by w.id limit 50
       )
-      select coalesce(jsonb_agg(watch_to_run(w) || jsonb_build_object('isWhole', h.id is not null)
+      select coalesce(jsonb_agg(watch_to_run(w) || jsonb_build_object('isWhole', h.id is not null, 'settles', coalesce(h.settles, false))
         order by w.user_id, w.table_name, w.id), '[]')
       from search_watches w join users u on u.id = w.user_id left join whole h on h.id = w.id
       where h.id is not null or u.is_active and not w.is_paused and w.is_ready and w.table_name = any (v_changed)
@@ -97,6 +120,11 @@ create or replace function watch_to_run(watch search_watches) returns jsonb as $
     'isReady', watch.is_ready, 'needsNames', 'LEAVES' = any (watch.events), 'version', watch_version(watch)
   )
 $$ language sql stable;
+
+create or replace function rows_not_matching(watch_id uuid, matching uuid[]) returns setof uuid as $$
+  select o.row_id from search_watch_rows o where o.watch_id = rows_not_matching.watch_id and o.row_id <> all (matching)
+$$ language sql stable security definer set search_path from current;
+comment on function rows_not_matching is 'The rows that matched at the last evaluation of a watch and are not among these.';
 
 -- `results` holds for each watch the matching rows ([id, name]) among the changed rows, or a problem. `seen` holds the names of
 -- the changed rows that are visible to each owner, by `<user>.<table>` and id. The number of statements is constant. Rows are
@@ -137,13 +165,13 @@ begin
   from (
     select c.table_name, c.row_id, bool_or(c.is_new) as is_new, min(c.id) as place,
       case when v_has_snapshots then jsonb_agg(jsonb_build_array(c.changed_in, c.is_new)) end as parts
-    from jsonb_populate_recordset(null::watched_changes, changes) as c group by 1, 2
+    from jsonb_populate_recordset(null::watched_changes, changes) as c where c.row_id is not null group by 1, 2
   ) as c;
   -- Skips watches that changed since `next_watched_changes`.
   select coalesce(jsonb_object_agg(c.id, to_jsonb(c)), '{}'), array_agg(c.id) filter (where c.is_whole and c.is_ready)
   into v_current, v_whole_ids
   from (
-    select w.id, w.is_ready, (r ->> 'isWhole')::boolean as is_whole, w.baseline_snapshot, w.events, w.table_name, w.user_id || '.' || w.table_name as seen_key
+    select w.id, w.is_ready, (r ->> 'isWhole')::boolean as is_whole, (r ->> 'settles')::boolean as settles, w.baseline_snapshot, w.events, w.table_name, w.user_id || '.' || w.table_name as seen_key
     from jsonb_array_elements(results) as r join search_watches w on w.id = (r ->> 'id')::uuid
     where not r ? 'problem' and not w.is_paused and w.is_ready = (r ->> 'isReady')::boolean
       and watch_version(w) = r ->> 'version'
@@ -158,10 +186,6 @@ begin
   first_rows as (
     insert into search_watch_rows (watch_id, row_id) select m.watch_id, m.row_id from matching m where not m.is_ready
     on conflict do nothing
-  ),
-  made_ready as (
-    update search_watches w set is_ready = true, is_settled = true, baseline_snapshot = null
-    from jsonb_each(v_current) as c where w.id = c.key::uuid and (c.value ->> 'is_whole')::boolean
   ),
   known as materialized (
     select o.watch_id, o.row_id from search_watch_rows o where o.row_id = any (v_ids)
@@ -188,7 +212,7 @@ begin
       ) as h(change)
     where (w.watch ->> 'is_ready')::boolean and (
       h.change is not null
-      -- Of a transaction that ran while the watch was saved, and is over. Changes since the evaluation are in the queue.
+      -- By a related row, or of a transaction that ran while the watch was saved. Changes since the evaluation are in the queue.
       or (w.watch ->> 'is_whole')::boolean and p.matches <> p.matched and not exists (
         select from watched_changes c
         where c.table_name = w.watch ->> 'table_name' and c.row_id = p.row_id and v_changed -> (c.table_name || '.' || c.row_id) is null
@@ -206,8 +230,8 @@ begin
     select p.watch_id, e.event::search_watch_event, p.row_id, left(coalesce(p.name, p.seen_name, p.row_id::text), 200)
     from compared p, lateral (
       select case
-        -- Without a queued change it is not known whether the row is new.
-        when p.matches and not p.matched and coalesce(p.is_new, not p.watch -> 'events' ? 'MATCHES') and p.watch -> 'events' ? 'CREATED' then 'CREATED'
+        -- Of a row without a queued change that was written while the watch was saved, it is not known whether it is new.
+        when p.matches and not p.matched and coalesce(p.is_new, (p.watch ->> 'settles')::boolean and not p.watch -> 'events' ? 'MATCHES') and p.watch -> 'events' ? 'CREATED' then 'CREATED'
         when p.matches and not p.matched then 'MATCHES'
         when p.matches and p.is_new is not null then 'CHANGED'
         -- Invisible and deleted rows cause no event.
@@ -224,6 +248,10 @@ begin
   from (select n.watch_id, count(*)::integer as number from new_events n group by 1) as n
   where w.id = n.watch_id;
   get diagnostics v_count = row_count;
+  update search_watches w set related_due_at = null, related_at = case when (c.value ->> 'settles')::boolean then w.related_at else now() end
+  from jsonb_each(v_current) as c where w.id = c.key::uuid and (c.value ->> 'is_whole')::boolean;
+  update search_watches w set is_ready = true, is_settled = true, baseline_snapshot = null
+  from jsonb_each(v_current) as c where w.id = c.key::uuid and (c.value ->> 'settles')::boolean;
   delete from watched_changes c where c.id in (select (x ->> 'id')::bigint from jsonb_array_elements(changes) as x);
   return v_count;
 end;
@@ -319,4 +347,4 @@ end;
 $$ language plpgsql volatile;
 comment on function record_watch_read is 'Records that a watch showed rows of an audited table to its owner.';
 
-grant execute on function next_watched_changes, record_watched_changes, due_watches, notify_watch_owners to office_worker;
+grant execute on function next_watched_changes, rows_not_matching, record_watched_changes, due_watches, notify_watch_owners to office_worker;

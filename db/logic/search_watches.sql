@@ -68,9 +68,9 @@ begin
   if save_search_watch.id is null then
     perform require_watch_limit();
     insert into search_watches (user_id, name, entity, query, table_name, statement, statement_values, seen_statement,
-      ids_at, events, delivery, channels, is_paused, baseline_ids, baseline_snapshot)
+      ids_at, related_tables, events, delivery, channels, is_paused, baseline_ids, baseline_snapshot)
     select current_user_id(), coalesce(trim_to_null(n.name), ''), n.entity, n.query, n.table_name, n.statement, n.statement_values, n.seen_statement,
-      n.ids_at,
+      n.ids_at, n.related_tables,
       array(select distinct unnest(coalesce(n.events, '{CREATED,MATCHES}')) order by 1), coalesce(n.delivery, 'AT_ONCE'),
       array(select distinct unnest(coalesce(n.channels, '{INBOX}')) order by 1), coalesce(n.is_paused, false),
       save_search_watch.baseline_ids, save_search_watch.baseline_snapshot
@@ -94,6 +94,7 @@ begin
   update search_watches w set
     name = coalesce(trim_to_null(v_watch.name), ''), query = v_watch.query, table_name = v_watch.table_name, statement = v_watch.statement,
     statement_values = v_watch.statement_values, seen_statement = v_watch.seen_statement, ids_at = v_watch.ids_at,
+    related_tables = v_watch.related_tables,
     events = array(select distinct unnest(v_watch.events) order by 1), delivery = v_watch.delivery,
     channels = array(select distinct unnest(v_watch.channels) order by 1), is_paused = v_watch.is_paused,
     problem = case when v_watch.query <> v_old.query or not v_watch.is_paused then null else v_old.problem end,

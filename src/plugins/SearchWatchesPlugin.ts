@@ -6,6 +6,9 @@ import { checkGuard } from "../auth/guards.ts";
 import type { RequestInfo } from "../auth/identity.ts";
 import { badUserInput, underPath } from "../errors/PublicError.ts";
 import { searchOf } from "../paging/connectionSearch.ts";
+import { parseQuery } from "../query/parse.ts";
+import { relatedTables } from "../query/relatedTables.ts";
+import type { SearchTable } from "../query/searchTable.ts";
 import { maxWatchedRows } from "../query/watchLimit.ts";
 import { labelColumns, tagText } from "../schema/labels.ts";
 import { listedTables, tableGuard, tableNamed } from "../schema/listedTables.ts";
@@ -30,6 +33,7 @@ interface Compiled {
   statement_values: unknown[];
   seen_statement: string;
   ids_at: number;
+  related_tables: string[];
 }
 
 /** Saves search watches: compiling a search needs TypeScript. The worker runs the stored SQL. */
@@ -42,9 +46,8 @@ export const SearchWatchesPlugin: GraphileConfig.Plugin = extendSchema((build) =
   function compile(entity: string, query: string, caller: RequestInfo): Compiled {
     const table = underPath("input", () => tableNamed(tables, entity, "entity"));
     checkGuard(tableGuard(table), caller);
-    const { matches, isRelative } = underPath("input", () =>
-      searchOf(build.searchTable(table))(query, null),
-    );
+    const searchTable = build.searchTable(table);
+    const { matches, isRelative } = underPath("input", () => searchOf(searchTable)(query, null));
     if (isRelative)
       throw badUserInput("query: a watch cannot use relative times such as today", {
         path: ["input", "query"],
@@ -65,12 +68,27 @@ export const SearchWatchesPlugin: GraphileConfig.Plugin = extendSchema((build) =
       sql`select ${idAndName} where ${row}.id = any (${sql.value([])}::uuid[])`,
     );
     return {
-      table_name: table.extensions?.pg?.name ?? table.name,
+      table_name: nameOf(table),
+      related_tables: relatedTo(searchTable, query),
       statement: found.text,
       statement_values: found.values.map((value) => (value === mark ? null : value)),
       seen_statement: seen.text,
       ids_at: found.values.indexOf(mark),
     };
+  }
+
+  /** The names of the tables whose changes can change the result, besides that of the rows. */
+  function relatedTo(table: SearchTable, query: string): string[] {
+    const related = new Set(relatedTables(parseQuery(query), table).map(({ name }) => name));
+    return [...related].map((name) => {
+      const found = build.pgResources[name] as PgResource;
+      if (!isAudited(found))
+        throw badUserInput(
+          `query: a watch cannot search ${build.inflection.tableType(found.codec as PgCodecWithAttributes)}, whose changes are not in the audit log`,
+          { path: ["input", "query"] },
+        );
+      return nameOf(found);
+    });
   }
 
   async function save(client: PgClient, { id, input, requestContext }: Request): Promise<string> {
@@ -223,15 +241,19 @@ export const SearchWatchesPlugin: GraphileConfig.Plugin = extendSchema((build) =
  * Changed rows are queued by their uuid. Tables without an audit trail are left out: they are queues, inboxes and
  * derived data, of which a watch itself may write some.
  */
-function isWatchable({ codec, extensions, name }: PgResource): boolean {
-  const { attributes } = codec as PgCodecWithAttributes;
-  const audit = tagText(extensions?.tags, "audit") ?? "off";
+function isWatchable(table: PgResource): boolean {
+  const { attributes } = table.codec as PgCodecWithAttributes;
   return (
     attributes["id"]?.codec.name === "uuid" &&
-    !/^off\b/.test(audit) &&
-    (extensions?.pg?.name ?? name) !== "search_watches"
+    isAudited(table) &&
+    nameOf(table) !== "search_watches"
   );
 }
+
+/** Whether changes fire the audit trigger, which also queues them for watches. */
+const isAudited = ({ extensions }: PgResource) =>
+  !/^off\b/.test(tagText(extensions?.tags, "audit") ?? "off");
+const nameOf = ({ extensions, name }: PgResource) => extensions?.pg?.name ?? name;
 
 /** The search of a watch of the caller; undefined for an unknown watch, which `save_search_watch` rejects. */
 async function watchOf(

@@ -290,7 +290,7 @@ describe("an uploaded workbook", () => {
     const { workbookId } = (await upload(bytes)).body;
     const made = await makeFrom(workbookId);
     expect(await keys()).toHaveLength(before.length + 1);
-    const ask = (query: string, variables: object) =>
+    const ask = (query: string, variables: Record<string, unknown>) =>
       exports.service.ask(query, { token: exports.exporter.token, variables });
     const id = made.data.createExportTemplate.id as string;
     await pool.query(

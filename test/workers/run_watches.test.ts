@@ -168,6 +168,55 @@ describe("a watch", () => {
     expect(await delivered(id)).toEqual([["“Cheap”: 1 row", "Matches: Priced"]]);
   });
 
+  test("detects changes of related rows that no field of the search engine shows", async () => {
+    const owner = await person(["customers.read"]);
+    const name = `Customer ${randomUUID()}`;
+    const [customer] = await sql<{ id: string }>(
+      "insert into customers (erp_customer_number, name) values (left($1, 20), $2) returning id",
+      [randomUUID(), name],
+    );
+    const word = `cork${randomUUID().slice(0, 8)}`;
+    const input = { entity: "customers", query: `notes.body:${word}*` };
+    const all = { ...input, events: ["CREATED", "MATCHES", "LEAVES"] };
+    const id = await watching(all, owner.token);
+    const forNew = await watching({ ...input, events: ["CREATED"] }, owner.token);
+    const note =
+      "insert into customer_notes (customer_id, body) select id, $2 from customers where id = $1";
+    await sql(note, [customer!.id, `${word} arrived`]);
+    await run();
+    expect(await delivered(id)).toEqual([["“Cheap”: 1 row", `Matches: ${name}`]]);
+    // All rows are evaluated once in ten seconds at most.
+    await sql("delete from customer_notes where customer_id = $1", [customer!.id]);
+    await run();
+    expect(await delivered(id)).toHaveLength(1);
+    expect((await delivered(id))[0]).toHaveLength(2);
+    await sql("update search_watches set related_due_at = now() where id = $1", [id]);
+    await run();
+    expect(await delivered(id)).toEqual([
+      ["“Cheap”: 2 rows", `No longer matches: ${name}`, `Matches: ${name}`],
+    ]);
+    expect(await delivered(forNew)).toEqual([]);
+  });
+
+  test("detects changes of the referenced row", async () => {
+    const owner = await person(["orders.read", "customers.read"]);
+    const name = `Customer ${randomUUID()}`;
+    const [customer] = await sql<{ id: string }>(
+      "insert into customers (erp_customer_number, name) values (left($1, 20), 'Old name') returning id",
+      [randomUUID()],
+    );
+    const number = randomUUID().slice(0, 20);
+    await sql(
+      `insert into orders (erp_order_number, customer_id, erp_customer_number, customer_name, placed_at, status)
+       values ($1, $2, '1', 'Old name', now(), 'OPEN')`,
+      [number, customer!.id],
+    );
+    const id = await watching({ entity: "orders", query: `customer.name:"${name}"` }, owner.token);
+    await sql("update customers set name = $2 where id = $1", [customer!.id, name]);
+    await run();
+    expect(await delivered(id)).toEqual([["“Cheap”: 1 row", `Matches: ${number}`]]);
+  });
+
   test("reports a new row with related rows as one event", async () => {
     const region = randomUUID();
     const id = await watching({ query: `region:"${region}"`, events: ["CREATED", "CHANGED"] });
@@ -598,6 +647,18 @@ describe("saving a watch", () => {
     ],
   ])("rejects %s", async (_what, input, expected) => {
     expect(refusal(await create(input))).toMatchObject(expected);
+  });
+
+  test("rejects a search through a table without an audit trail", async () => {
+    const reader = await person(["orders.read", "erpsync.read"]);
+    expect(
+      refusal(await create({ entity: "orders", query: "importIssueHistory.id:*" }, reader.token)),
+    ).toEqual({
+      code: "BAD_USER_INPUT",
+      message:
+        "query: a watch cannot search OrderImportIssue, whose changes are not in the audit log",
+      path: ["input", "query"],
+    });
   });
 
   test("rejects a search with more than 10,000 matching rows", async () => {

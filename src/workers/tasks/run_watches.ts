@@ -28,17 +28,20 @@ interface Watch {
   isReady: boolean;
   /** Whether to evaluate all rows, not only the changed ones. */
   isWhole: boolean;
+  /** Whether this is the evaluation of all rows after the transactions that ran while the watch was saved. */
+  settles: boolean;
   /** Whether the names of rows that stop matching are needed. */
   needsNames: boolean;
   version: string;
 }
 
-interface DueWatch extends Omit<Watch, "isWhole"> {
+interface DueWatch extends Omit<Watch, "isWhole" | "settles"> {
   rowIds: string[];
 }
 
 interface Batch {
-  changes: { id: string; table_name: string; row_id: string }[];
+  /** Without an id: any rows of a table that a search reads through relations. */
+  changes: { id: string; table_name: string; row_id: string | null }[];
   watches: Watch[];
   /** Whether watches were marked whose rows are all evaluated in the next batch. */
   isMarked: boolean;
@@ -49,7 +52,7 @@ interface Batch {
 /** An id and a name. */
 type Row = [id: string, name?: string | null];
 
-type Result = Pick<Watch, "id" | "isReady" | "isWhole" | "version"> &
+type Result = Pick<Watch, "id" | "isReady" | "isWhole" | "settles" | "version"> &
   ({ matches: Row[] } | { problem: string });
 
 /**
@@ -95,7 +98,7 @@ async function evaluate(
   const { queryAsPrincipal, signal, log } = context;
   const changed = Map.groupBy(changes, ({ table_name }) => table_name);
   const idsOf = (table: string) => [
-    ...new Set(changed.get(table)?.map(({ row_id }) => row_id) ?? []),
+    ...new Set(changed.get(table)?.flatMap(({ row_id }) => row_id ?? []) ?? []),
   ];
   const results: Result[] = [];
   const seen: Record<string, Record<string, string>> = {};
@@ -122,14 +125,14 @@ async function evaluate(
         }
     }
     const named = own.filter(({ needsNames, isReady }) => needsNames && isReady);
-    // The statement of the newest watch uses the table's current label.
-    for (const [table, some] of Map.groupBy(named, tableOf) as Map<string, [Watch, ...Watch[]]>)
-      seen[`${userId}.${table}`] = Object.fromEntries(
-        (await seenRows(context, some.at(-1) ?? some[0], idsOf(table))).map(([id, name]) => [
-          id,
-          name ?? id,
-        ]),
-      );
+    for (const [table, some] of Map.groupBy(named, tableOf) as Map<string, [Watch, ...Watch[]]>) {
+      const ids = new Set(idsOf(table));
+      for (const watch of some.filter(({ isWhole }) => isWhole))
+        for (const id of await rowsNotMatching(context, watch, results)) ids.add(id);
+      // The statement of the newest watch uses the table's current label.
+      const rows = await seenRows(context, some.at(-1) ?? some[0], [...ids]);
+      seen[`${userId}.${table}`] = Object.fromEntries(rows.map(([id, name]) => [id, name ?? id]));
+    }
   }
 
   const owners = Map.groupBy(watches, (watch) => watch.userId).entries();
@@ -168,10 +171,27 @@ async function notifyOwners(context: Context): Promise<void> {
   }
 }
 
+/** The ids of the rows of a watch that matched at its last evaluation and do not match now. */
+async function rowsNotMatching(
+  { inTenant }: Context,
+  { id }: Watch,
+  results: readonly Result[],
+): Promise<string[]> {
+  const result = results.find((one) => one.id === id);
+  if (!result || "problem" in result) return [];
+  const { rows } = await inTenant((client) =>
+    client.query<{ id: string }>("select rows_not_matching($1, $2) as id", [
+      id,
+      result.matches.map(([row]) => row),
+    ]),
+  );
+  return rows.map((row) => row.id);
+}
+
 /** The rows that the owner of a watch can read; none where the table no longer has them or its label. */
 async function seenRows(
   { queryAsPrincipal, signal, log }: Context,
-  watch: Omit<Watch, "isWhole">,
+  watch: Omit<Watch, "isWhole" | "settles">,
   ids: readonly string[],
 ): Promise<Row[]> {
   try {
@@ -207,7 +227,13 @@ const principalOf = ({
   scoped: false,
 });
 const tableOf = ({ tableName }: Watch) => tableName;
-const known = ({ id, isReady, isWhole, version }: Watch) => ({ id, isReady, isWhole, version });
+const known = ({ id, isReady, isWhole, settles, version }: Watch) => ({
+  id,
+  isReady,
+  isWhole,
+  settles,
+  version,
+});
 
 async function resultOf(
   client: pg.ClientBase,
