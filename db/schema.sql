@@ -1048,7 +1048,9 @@ comment on table api_tokens is '@read users.update
 @defaultOrder created_at desc, id desc
 A secret with which a script authenticates instead of a login. The token acts for its owner, with all permissions of the owner or only those in its scopes.';
 comment on column api_tokens.user_id is 'The owner of the token, for whom it acts.';
-comment on column api_tokens.name is 'A name that states the purpose of the token.';
+
+comment on column api_tokens.name is '@personal user_id
+A name that states the purpose of the token.';
 
 comment on column api_tokens.token_hash is '@secret
 SHA-256 of the token.';
@@ -5390,8 +5392,12 @@ The department of the user.';
 
 comment on column users.invitations_closed_at is '@internal
 When the user was first activated, or deactivated before that; no invitation activates the user from then on.';
-comment on column users.time_zone is 'The user''s time zone, such as `Europe/Copenhagen`; null for the time zone of the office.';
-comment on column users.locale is 'The user''s locale, such as `da-DK`, for the format of dates and numbers; null for the locale of the office.';
+
+comment on column users.time_zone is '@personal
+The user''s time zone, such as `Europe/Copenhagen`; null for the time zone of the office.';
+
+comment on column users.locale is '@personal
+The user''s locale, such as `da-DK`, for the format of dates and numbers; null for the locale of the office.';
 
 comment on column users.erased_at is '@mutations off
 @title Anonymised
@@ -5962,7 +5968,7 @@ grant execute on function anonymise_user(uuid) to office_api;
 comment on function anonymise_user(uuid) is '@guard login users.update
 @action bad unless is_active
 @argument user_id An inactive user.
-Permanently erases the personal data of a former user: name, e-mail address and picture, the conversations with the assistant, notifications, search watches and calendar feeds, and the values in the audit log. Campaigns, bookings and decisions stay, attributed to a former user. The user can no longer be activated.';
+Permanently erases the personal data of a former user: name, e-mail address, picture, time zone, language and the names of API tokens, the conversations with the assistant, notifications, search watches and calendar feeds, and the values in the audit log. Campaigns, bookings and decisions stay, attributed to a former user. The user can no longer be activated.';
 
 CREATE OR REPLACE FUNCTION answer_ai_approval(conversation_id text, id uuid, approved boolean)
  RETURNS ai_approvals

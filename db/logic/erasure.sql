@@ -190,7 +190,7 @@ $$ language plpgsql volatile security definer set search_path from current;
 comment on function anonymise_user is '@guard login users.update
 @action bad unless is_active
 @argument user_id An inactive user.
-Permanently erases the personal data of a former user: name, e-mail address and picture, the conversations with the assistant, notifications, search watches and calendar feeds, and the values in the audit log. Campaigns, bookings and decisions stay, attributed to a former user. The user can no longer be activated.';
+Permanently erases the personal data of a former user: name, e-mail address, picture, time zone, language and the names of API tokens, the conversations with the assistant, notifications, search watches and calendar feeds, and the values in the audit log. Campaigns, bookings and decisions stay, attributed to a former user. The user can no longer be activated.';
 grant execute on function anonymise_customer, anonymise_user to office_api;
 
 -- Recorded in the log itself, so that nobody can hide a change by a made-up erasure.

@@ -211,9 +211,11 @@ comment on column users.invitations_closed_at is '@internal
 When the user was first activated, or deactivated before that; no invitation activates the user from then on.';
 comment on column users.updated_at is '@list 5
 @title Changed';
-comment on column users.time_zone is 'The user''s time zone, such as `Europe/Copenhagen`; null for the time zone of the office.';
+comment on column users.time_zone is '@personal
+The user''s time zone, such as `Europe/Copenhagen`; null for the time zone of the office.';
 comment on constraint users_time_zone_check on users is 'must be the name of a time zone, such as Europe/Copenhagen';
-comment on column users.locale is 'The user''s locale, such as `da-DK`, for the format of dates and numbers; null for the locale of the office.';
+comment on column users.locale is '@personal
+The user''s locale, such as `da-DK`, for the format of dates and numbers; null for the locale of the office.';
 comment on constraint users_locale_check on users is 'must be the name of a locale, such as da-DK';
 comment on column users.erased_at is '@mutations off
 @title Anonymised
@@ -541,7 +543,8 @@ comment on table api_tokens is '@read users.update
 @defaultOrder created_at desc, id desc
 A secret with which a script authenticates instead of a login. The token acts for its owner, with all permissions of the owner or only those in its scopes.';
 comment on column api_tokens.user_id is 'The owner of the token, for whom it acts.';
-comment on column api_tokens.name is 'A name that states the purpose of the token.';
+comment on column api_tokens.name is '@personal user_id
+A name that states the purpose of the token.';
 comment on column api_tokens.token_hash is '@secret
 SHA-256 of the token.';
 comment on column api_tokens.is_scoped is

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { insertApiToken } from "../helpers/apiToken.ts";
 import { sealAll } from "../helpers/db/seals.ts";
 import { erpCustomer, erpOrder, importErpResponse, resetRules } from "../helpers/erpRecords.ts";
 import { type Answer, type Service, startService } from "../helpers/service.ts";
@@ -346,7 +347,13 @@ describe("anonymiseUser", () => {
   test("removes the name and the address of the user from the whole database", async () => {
     const approver = await service.login(["absences.update"]);
     const userId = await makeUser("Gudmund");
+    await sql("update users set time_zone = 'Atlantic/Faroe', locale = 'fo-FO' where id = $1", [
+      userId,
+    ]);
+    const { tokenId } = await insertApiToken(service.database, userId, []);
+    await sql("update api_tokens set name = 'Laptop of Gudmund' where id = $1", [tokenId]);
     expect(await tablesWith("Gudmund")).toContain("notifications");
+    expect(await tablesWith("Gudmund")).toContain("api_tokens");
     await deactivate(userId);
     await sealAll(service.database.pool);
     const { data, errors } = await anonymiseUser(userId);
@@ -358,6 +365,7 @@ describe("anonymiseUser", () => {
     });
     expect(await tablesWith("Gudmund")).toEqual([]);
     expect(await tablesWith("gudmund@")).toEqual([]);
+    for (const text of ["Atlantic/Faroe", "fo-FO"]) expect(await tablesWith(text)).toEqual([]);
     const bookings = await service.ask(
       `query ($q: String) { resourceBookings(query: $q) { nodes { title bookedByName } } }`,
       { token: approver.token, variables: { q: `bookedByUserId:${userId}` } },
