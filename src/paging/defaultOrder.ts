@@ -1,5 +1,6 @@
 import type { PgResource } from "postgraphile/@dataplan/pg";
 import { type SQL, sql } from "postgraphile/pg-sql2";
+import { didYouMean } from "../text/suggest.ts";
 
 /** A column of an order. */
 export interface OrderColumn {
@@ -21,7 +22,10 @@ export function defaultOrder(resource: PgResource): OrderColumn[] {
     if (attribute === "")
       throw tagError(resource, `has "${column}" where a column, with asc or desc, belongs`);
     if (!Object.hasOwn(attributes, attribute))
-      throw tagError(resource, `names the column ${attribute}, which the table does not have`);
+      throw tagError(
+        resource,
+        `names the column ${attribute}, which the table does not have${didYouMean(attribute, Object.keys(attributes))}`,
+      );
     return { attribute, direction: direction.toLowerCase() === "desc" ? "DESC" : "ASC" };
   });
   return [...named, ...missingKeyColumns(resource, named)];

@@ -123,10 +123,10 @@ const refusals: Refused[] = [
   },
   {
     what: "orders by an unknown column",
-    sql: sound.replace("@audit", "@defaultOrder title\n@audit"),
+    sql: sound.replace("@audit", "@defaultOrder nmae\n@audit"),
     says: [
       "No API can be built from this schema",
-      "names the column title, which the table does not have",
+      "names the column nmae, which the table does not have (did you mean `name`?)",
     ],
   },
   {
