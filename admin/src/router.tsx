@@ -1,17 +1,9 @@
 import { createRootRoute, createRoute, createRouter } from "@tanstack/react-router";
 import { Frame } from "./frame/Frame.tsx";
 import { ListPage } from "./generic/list/ListPage.tsx";
+import type { ListSearch } from "./generic/list/listSearch.ts";
 import { CrashPage, NoPage, lazyPage } from "./ui/CrashPage.tsx";
 import { TodayPage } from "./pages/TodayPage.tsx";
-
-/** The state of a list; all of it is in the URL. */
-export interface ListSearch {
-  q?: string;
-  order?: string;
-  cols?: string;
-  /** The rows in drawers as `entity/id`, separated by commas. */
-  open?: string;
-}
 
 export interface RecordSearch {
   tab?: string;

@@ -14,7 +14,7 @@ import {
 import { useEntities } from "../../meta/EntitiesContext.ts";
 import type { Row } from "../../meta/rows.ts";
 import { setListPreference, usePreferences } from "../../preferences.ts";
-import type { ListSearch } from "../../router.tsx";
+import type { ListSearch } from "./listSearch.ts";
 import { en } from "../../text/en.ts";
 import { Description } from "../../ui/Description.tsx";
 import { Failure } from "../../ui/Failure.tsx";
@@ -27,7 +27,8 @@ import { ColumnsMenu } from "./ColumnsMenu.tsx";
 import { Grid, type GridHandle, type Selection } from "./Grid.tsx";
 import { neighbourCount, rememberNeighbours } from "./neighbours.ts";
 import { ChildTableNotice, UnknownList } from "./UnknownList.tsx";
-import { QueryField, type QueryFieldHandle } from "./QueryField.tsx";
+import { QueryField } from "./QueryField.tsx";
+import type { QueryFieldHandle } from "./queryFieldProps.ts";
 import { useRows } from "./useRows.ts";
 
 const loadActionsMenu = async () => (await import("../record/ActionsMenu.tsx")).ActionsMenu;

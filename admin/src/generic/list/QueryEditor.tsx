@@ -28,7 +28,7 @@ import type { Suggestion } from "../../api/suggestion.ts";
 import { type Entity, fieldOf } from "../../meta/entities.ts";
 import { queryClient } from "../../session.ts";
 import { en } from "../../text/en.ts";
-import type { QueryFieldProps } from "./QueryField.tsx";
+import type { QueryFieldProps } from "./queryFieldProps.ts";
 import { placeAt, quoteValue, suggestedName, tokenize } from "../../meta/queryTokens.ts";
 
 interface SearchField {

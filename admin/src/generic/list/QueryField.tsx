@@ -1,28 +1,11 @@
-import { type ReactNode, type Ref, useId, useImperativeHandle, useRef, useState } from "react";
+import { type ReactNode, useId, useImperativeHandle, useRef, useState } from "react";
 import { Input } from "react-aria-components";
-import type { ApiError } from "../../api/errors.ts";
-import type { Entity } from "../../meta/entities.ts";
 import { en } from "../../text/en.ts";
 import { suggestedName } from "../../meta/queryTokens.ts";
 import { useLoaded } from "../../ui/useLoaded.ts";
+import type { QueryFieldProps } from "./queryFieldProps.ts";
 
 const loadQueryEditor = async () => (await import("./QueryEditor.tsx")).QueryEditor;
-
-export interface QueryFieldHandle {
-  focus: () => void;
-}
-
-export interface QueryFieldProps {
-  entity: Entity;
-  /** The query in the URL. */
-  text: string;
-  /** The error if the service rejected the query. */
-  error: ApiError | null;
-  onApply: (text: string) => void;
-  /** Called when the user leaves the field for the rows, with Escape or arrow down. */
-  onLeave: () => void;
-  handle?: Ref<QueryFieldHandle>;
-}
 
 /** The query box: a plain input until the editor is loaded, and until the user stops typing in it. */
 export function QueryField(props: QueryFieldProps): ReactNode {

@@ -9,27 +9,9 @@ import { en } from "../../text/en.ts";
 import { Description } from "../../ui/Description.tsx";
 import { Icon } from "../../ui/icons.tsx";
 import { useLoaded } from "../../ui/useLoaded.ts";
-import type { NewRow } from "./NewRow.tsx";
+import type { EditorProps } from "./editorProps.ts";
 import { ReferenceEditor } from "./ReferenceEditor.tsx";
 import { ReferenceListEditor } from "./ReferenceListEditor.tsx";
-import type { FormValue } from "./values.ts";
-
-export interface EditorProps {
-  field: EntityField;
-  value: FormValue;
-  /** The loaded row; null for a new one. */
-  row: Row | null;
-  use: "NO" | "OPTIONAL" | "REQUIRED";
-  error: string | undefined;
-  /** The formatted value before the edit; absent when the field is unchanged. */
-  before: string | undefined;
-  readOnlyReason: string;
-  onChange: (value: FormValue) => void;
-  onRevert: () => void;
-  onOpenReference?: ((entity: string, id: string) => void) | undefined;
-  /** Opens the form of a new row of the referenced table. */
-  onNew: (wanted: NewRow) => void;
-}
 
 /** A field of a form: label, editor, unit, hint and error. */
 export function Editor(props: EditorProps): ReactNode {

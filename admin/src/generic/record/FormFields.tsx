@@ -6,7 +6,7 @@ import { type Row, referencedRow } from "../../meta/rows.ts";
 import { withDecimalPoint } from "../../text/locale.ts";
 import { en } from "../../text/en.ts";
 import { Editor } from "./Editor.tsx";
-import type { NewRow } from "./NewRow.tsx";
+import type { NewRow } from "./editorProps.ts";
 import type { RecordForm } from "./useRecordForm.ts";
 import type { FormValue } from "./values.ts";
 

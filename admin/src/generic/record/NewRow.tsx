@@ -7,16 +7,10 @@ import { useKeys } from "../../ui/keys.ts";
 import { FormProblem } from "./FormProblem.tsx";
 import { FormFields } from "./FormFields.tsx";
 import { LeaveDialog, LeaveGuard, SaveButton } from "./leaving.tsx";
+import type { NewRow } from "./editorProps.ts";
 import { focusField } from "./fieldEditors.ts";
 import { type RecordForm, useRecordForm } from "./useRecordForm.ts";
 import type { FormValues } from "./values.ts";
-
-/** A row to create in a drawer. */
-export interface NewRow {
-  entity: Entity;
-  initial: FormValues;
-  onCreated: (row: Row) => void;
-}
 
 /** Opens a drawer with the form of a new row. `drawer` is the address of the drawer that contains the caller. */
 export function useNewRow(drawer: string | undefined): {

@@ -29,7 +29,7 @@ import { referencedRow } from "../../meta/rows.ts";
 import { en } from "../../text/en.ts";
 import { enRecord } from "../../text/enRecord.ts";
 import { Icon } from "../../ui/icons.tsx";
-import type { EditorProps } from "./Editor.tsx";
+import type { EditorProps } from "./editorProps.ts";
 
 interface ReferenceEditorProps extends EditorProps {
   id: string;

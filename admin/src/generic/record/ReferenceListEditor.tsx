@@ -6,7 +6,7 @@ import { useEntities } from "../../meta/EntitiesContext.ts";
 import { listedRows } from "../../meta/rows.ts";
 import { en } from "../../text/en.ts";
 import { Icon } from "../../ui/icons.tsx";
-import type { EditorProps } from "./Editor.tsx";
+import type { EditorProps } from "./editorProps.ts";
 import { ReferenceEditor } from "./ReferenceEditor.tsx";
 
 interface ReferenceListEditorProps extends EditorProps {

@@ -9,7 +9,7 @@ import { Failure } from "../../ui/Failure.tsx";
 import { Icon } from "../../ui/icons.tsx";
 import { Grid } from "../list/Grid.tsx";
 import { useRows } from "../list/useRows.ts";
-import type { NewRow } from "./NewRow.tsx";
+import type { NewRow } from "./editorProps.ts";
 
 interface RelatedListProps {
   /** The table of the record. */
