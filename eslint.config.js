@@ -75,7 +75,7 @@ export default tseslint.config(
       "src/server.ts",
       "src/worker.ts",
       "src/commands/*.ts",
-      "db/*.ts",
+      "src/migration/*.ts",
     ],
     rules: { "no-restricted-properties": "off", "no-restricted-imports": "off" },
   },

@@ -2,8 +2,8 @@ import { randomUUID } from "node:crypto";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
-import { migrateTenant } from "../db/migrateTenant.ts";
-import { prepareDatabase } from "../db/prepare.ts";
+import { migrateTenant } from "../src/migration/migrateTenant.ts";
+import { prepareDatabase } from "../src/migration/prepare.ts";
 import { startLocalPostgres } from "../dev/emulators/postgres.ts";
 import { maxTotal } from "../src/audit/auditFilter.ts";
 

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
 import type { Browser, Page } from "playwright-core";
-import { migrate } from "../db/migrate.ts";
+import { migrate } from "../src/migration/migrate.ts";
 import { startLocalPostgres } from "../dev/emulators/postgres.ts";
 import { addSession, launchBrowser } from "../test/helpers/console/browser.ts";
 import { type ServerProcess, startServerProcess } from "../test/helpers/service.ts";

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { promisify } from "node:util";
 import pg from "pg";
-import { migrate } from "../db/migrate.ts";
+import { migrate } from "../src/migration/migrate.ts";
 import { startLocalPostgres } from "../dev/emulators/postgres.ts";
 import { nodeFlags } from "../src/process/heap.ts";
 import { startTestFiles } from "../test/helpers/fileServer.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import pg from "pg";
-import { migrate } from "../db/migrate.ts";
+import { migrate } from "../src/migration/migrate.ts";
 import { startLocalPostgres } from "../dev/emulators/postgres.ts";
 import { makeClient } from "./compare/client.ts";
 import { fill, fullSize } from "./compare/dataSet.ts";

@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import pg from "pg";
-import { migrateTenant } from "../db/migrateTenant.ts";
-import { prepareDatabase } from "../db/prepare.ts";
+import { migrateTenant } from "../src/migration/migrateTenant.ts";
+import { prepareDatabase } from "../src/migration/prepare.ts";
 import { startLocalPostgres } from "../dev/emulators/postgres.ts";
 
 // What 1,000 search watches cost: `npm run bench -- watches [rounds] [watches]`. Each round changes 1,000 of 20,000 products

@@ -14,8 +14,8 @@ import { licencesPage } from "./licences.ts";
 import { withPermissionTables } from "./permissionTables.ts";
 import { envExample } from "./envExample.ts";
 import { settingsPage } from "./settingsTable.ts";
-import { buildApi, printApi } from "../db/printApi.ts";
-import { migrate } from "../db/migrate.ts";
+import { buildApi, printApi } from "../src/migration/printApi.ts";
+import { migrate } from "../src/migration/migrate.ts";
 
 /** A committed file that is generated from others, so that a review shows the effect of a change. */
 export interface GeneratedFile {

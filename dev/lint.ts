@@ -1,5 +1,5 @@
 import { basename, dirname, join, relative } from "node:path";
-import { lintFolder } from "../db/lint/lint.ts";
+import { lintFolder } from "../src/migration/lint/lint.ts";
 
 /** Checks the files named on the command line, or all migrations; fails when one has an error. */
 function main(files: readonly string[]) {

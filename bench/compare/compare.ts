@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import pg from "pg";
 import { hashToken, makeToken } from "../../src/auth/tokens.ts";
-import { migrate } from "../../db/migrate.ts";
+import { migrate } from "../../src/migration/migrate.ts";
 import { startLocalPostgres } from "../../dev/emulators/postgres.ts";
 import { load, makeClient, type Round } from "./client.ts";
 import { maxTotal } from "../../src/audit/auditFilter.ts";

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import pg from "pg";
-import { migrate } from "../../db/migrate.ts";
+import { migrate } from "../../src/migration/migrate.ts";
 import { startLocalPostgres } from "../../dev/emulators/postgres.ts";
 import { load, makeClient, type Round } from "./client.ts";
 import { fill, fullSize, type Size } from "./dataSet.ts";

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
-import { migrate } from "../../db/migrate.ts";
+import { migrate } from "../../src/migration/migrate.ts";
 import { startLocalPostgres } from "../../dev/emulators/postgres.ts";
 import { type Wine, readWines } from "../wines.ts";
 import { load, makeClient } from "./client.ts";

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import pg from "pg";
-import { migrate } from "../../db/migrate.ts";
+import { migrate } from "../../src/migration/migrate.ts";
 import { hashToken, makeToken } from "../../src/auth/tokens.ts";
 import { startLocalPostgres } from "../../dev/emulators/postgres.ts";
 import { nodeFlags } from "../../src/process/heap.ts";

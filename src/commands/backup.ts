@@ -3,7 +3,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
-import { stampOf } from "../../db/sources.ts";
+import { stampOf } from "../migration/sources.ts";
 import pg from "pg";
 import { to } from "pg-copy-streams";
 import { openClient } from "../postgres/pools.ts";

@@ -1,6 +1,6 @@
 import { stat } from "node:fs/promises";
 import pg from "pg";
-import { readSources, stampOf } from "../../db/sources.ts";
+import { readSources, stampOf } from "../migration/sources.ts";
 import type { Config } from "../config.ts";
 import { DatabaseVersionError, poolFor, requireSupportedVersion } from "../postgres/pools.ts";
 import { lagOf } from "../postgres/replicaLag.ts";

@@ -31,7 +31,7 @@ const sentence =
   "PostgreSQL 15.18 (Debian 15.18-0+deb12u1) is too old: this service needs PostgreSQL 18 or newer\n";
 
 test.each([
-  ["db/migrate.ts", []],
+  ["src/migration/migrate.ts", []],
   ["src/server.ts", []],
   ["src/worker.ts", []],
   ["src/commands/backup.ts", ["never"]],

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type pg from "pg";
 import { dumpSchema } from "../../dev/dump/dumpSchema.ts";
 import { firstDifference } from "../../dev/dump/firstDifference.ts";
-import { migrateTenant } from "../../db/migrateTenant.ts";
+import { migrateTenant } from "../../src/migration/migrateTenant.ts";
 import { actAs, createDatabase, inTransaction } from "../helpers/database.ts";
 import type { TestDatabase } from "../helpers/database.ts";
 

@@ -60,7 +60,7 @@ beforeEach(async () => {
   await symlink(path.join(project, "node_modules"), path.join(folder, "node_modules"));
   await cp(path.join(project, "package.json"), path.join(folder, "package.json"));
   await mkdir(path.join(folder, "db"));
-  await writeFile(path.join(folder, "db", "migrate.ts"), `${note} note("migrated");`);
+  await writeFile(path.join(folder, "src/migration/migrate.ts"), `${note} note("migrated");`);
   await writeFile(path.join(folder, "src", "server.ts"), longRunning("server"));
   await writeFile(path.join(folder, "src", "worker.ts"), longRunning("worker"));
   await writeFile(path.join(folder, "events"), "");
@@ -338,7 +338,7 @@ test.each([
 });
 
 test("a failed migration ends the start with exit code 1 and leaves no process", async () => {
-  await writeFile(path.join(folder, "db", "migrate.ts"), "process.exit(7);");
+  await writeFile(path.join(folder, "src/migration/migrate.ts"), "process.exit(7);");
   const child = start();
   expect(await exitOf(child)).toBe(1);
   expect(output).toContain("the migrations failed");
@@ -347,7 +347,7 @@ test("a failed migration ends the start with exit code 1 and leaves no process",
 
 test("Ctrl-C during the migrations ends all processes", async () => {
   await writeFile(
-    path.join(folder, "db", "migrate.ts"),
+    path.join(folder, "src/migration/migrate.ts"),
     `${note} note("migrating"); setInterval(() => {}, 1000);`,
   );
   const child = start();
@@ -365,7 +365,7 @@ note("building");
 setInterval(() => existsSync("ending") && process.exit(), 10);`,
   );
   await writeFile(
-    path.join(folder, "db", "migrate.ts"),
+    path.join(folder, "src/migration/migrate.ts"),
     `${note} import { readFileSync, writeFileSync } from "node:fs";
 const buildRuns = () => {
   const [, pid] = readFileSync("events", "utf8").match(/building (\\d+)/);

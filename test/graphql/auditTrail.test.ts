@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { buildApi } from "../../db/printApi.ts";
+import { buildApi } from "../../src/migration/printApi.ts";
 import { startSearchEngine } from "../../dev/emulators/searchEngine.ts";
 import { own, seedDatabase } from "../../dev/access/seed.ts";
 import { type Service, startService } from "../helpers/service.ts";

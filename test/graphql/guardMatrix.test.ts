@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { buildApi } from "../../db/printApi.ts";
+import { buildApi } from "../../src/migration/printApi.ts";
 import { hashToken, makeToken } from "../../src/auth/tokens.ts";
 import { allPermissions } from "../helpers/apiToken.ts";
 import { type AnswerError, type Service, startService } from "../helpers/service.ts";

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type { GraphQLSchema } from "graphql";
-import { buildApi } from "../../db/printApi.ts";
+import { buildApi } from "../../src/migration/printApi.ts";
 import { own, seedDatabase } from "../../dev/access/seed.ts";
 import { allPermissions } from "../helpers/apiToken.ts";
 import { type Service, startService } from "../helpers/service.ts";

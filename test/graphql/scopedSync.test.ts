@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { buildApi } from "../../db/printApi.ts";
+import { buildApi } from "../../src/migration/printApi.ts";
 import { allPermissions, insertApiToken } from "../helpers/apiToken.ts";
 import { type Service, startService } from "../helpers/service.ts";
 import { type RootField, rootFields } from "../helpers/graphql/rootFields.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { withPermissionTables } from "../../dev/permissionTables.ts";
-import { buildApi } from "../../db/printApi.ts";
+import { buildApi } from "../../src/migration/printApi.ts";
 import { type FakeProvider, startFakeProvider } from "../helpers/fakeProvider.ts";
 import { codeOf, frontEnd, fullLogin, startLoginService } from "../helpers/loginFlow.ts";
 import type { Service } from "../helpers/service.ts";

@@ -62,7 +62,7 @@ describe("docker-compose.yml", () => {
     ]);
     expect(Object.keys(volumes).toSorted()).toEqual(["backups", "postgres", "s3", "typesense"]);
     expect(own.map(([name, { command }]) => [name, command])).toEqual([
-      ["migrate", ["node", "db/migrate.ts"]],
+      ["migrate", ["node", "src/migration/migrate.ts"]],
       ["server", ["node", ...nodeFlags, "src/server.ts"]],
       ["worker", ["node", ...nodeFlags, "src/worker.ts"]],
     ]);

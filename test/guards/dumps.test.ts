@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { dumpSchema } from "../../dev/dump/dumpSchema.ts";
 import { firstDifference } from "../../dev/dump/firstDifference.ts";
 import { findStale, makeDumps } from "../../dev/generate.ts";
-import { migrateTenant } from "../../db/migrateTenant.ts";
+import { migrateTenant } from "../../src/migration/migrateTenant.ts";
 import { createDatabase, inTransaction } from "../helpers/database.ts";
 import type { TestDatabase } from "../helpers/database.ts";
 

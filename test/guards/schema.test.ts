@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { buildSchema } from "graphql";
 import type { GraphQLSchema } from "graphql";
-import { buildApi } from "../../db/printApi.ts";
+import { buildApi } from "../../src/migration/printApi.ts";
 import { createDatabase } from "../helpers/database.ts";
 import type { TestDatabase } from "../helpers/database.ts";
 import {

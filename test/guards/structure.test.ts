@@ -10,7 +10,7 @@ import {
 } from "../helpers/guards/imports.ts";
 
 const root = path.join(import.meta.dirname, "../..");
-const imports = readImports(root, ["src", "db", "dev", "bench"]);
+const imports = readImports(root, ["src", "dev", "bench"]);
 
 /** A file imports only its own folder and folders of earlier layers. */
 const layers = [
@@ -29,7 +29,7 @@ const layers = [
   ["src/search", "src/exports", "src/erp", "src/mail"],
   ["src/plugins"],
   ["src/graphile.config.ts"],
-  ["db", "src/http"],
+  ["src/migration", "src/http"],
   ["src/metrics"],
   ["src/server", "src/workers/tasks"],
   ["src/workers"],
@@ -48,7 +48,7 @@ describe("imports", () => {
     expect(backwardImports(imports, layers)).toEqual([]);
   });
 
-  test("from src and db do not refer to dev", () => {
+  test("from src do not refer to dev", () => {
     expect(importsFrom(imports, "dev", ["bench"])).toEqual([]);
   });
 
@@ -135,7 +135,7 @@ const manifest = JSON.parse(readFileSync(path.join(root, "package.json"), "utf8"
 >;
 
 test("production code imports only production dependencies, except for two development pages", () => {
-  const used = packagesOf(["src", "db"]);
+  const used = packagesOf(["src"]);
   expect(used.size).toBeGreaterThan(30);
   const others = [...used].filter(([name]) => !Object.hasOwn(manifest.dependencies, name));
   expect(others.toSorted()).toEqual([
@@ -145,7 +145,7 @@ test("production code imports only production dependencies, except for two devel
 });
 
 test("production code imports each production dependency", () => {
-  const used = packagesOf(["src", "db"]);
+  const used = packagesOf(["src"]);
   expect(Object.keys(manifest.dependencies).filter((name) => !used.has(name))).toEqual([]);
 });
 

@@ -1,7 +1,7 @@
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { migrate } from "../../db/migrate.ts";
+import { migrate } from "../../src/migration/migrate.ts";
 import type { LocalPostgres } from "../../dev/emulators/postgres.ts";
 import { startLocalPostgres } from "../../dev/emulators/postgres.ts";
 import { clusterFolder } from "../../dev/emulators/postgresCluster.ts";

@@ -5,7 +5,7 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
-import { migrate } from "../../db/migrate.ts";
+import { migrate } from "../../src/migration/migrate.ts";
 import { readEngineVersion } from "../../src/search/engineVersion.ts";
 import { startLocalPostgres } from "../../dev/emulators/postgres.ts";
 import { makeMemoryFolder } from "./memoryFolder.ts";

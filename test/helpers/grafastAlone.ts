@@ -2,7 +2,7 @@ import type { GraphQLSchema } from "graphql";
 import type pg from "pg";
 import { makeSchema } from "postgraphile";
 import { grafast } from "postgraphile/grafast";
-import { developmentPreset } from "../../db/printApi.ts";
+import { developmentPreset } from "../../src/migration/printApi.ts";
 import type { RequestInfo } from "../../src/auth/identity.ts";
 import { poolFor } from "../../src/postgres/pools.ts";
 import type { TestDatabase } from "./database.ts";

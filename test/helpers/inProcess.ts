@@ -3,7 +3,7 @@ import type pg from "pg";
 import { makeSchema } from "postgraphile";
 import type { PgResource } from "postgraphile/@dataplan/pg";
 import { grafast } from "postgraphile/grafast";
-import { developmentPreset } from "../../db/printApi.ts";
+import { developmentPreset } from "../../src/migration/printApi.ts";
 import { poolFor } from "../../src/postgres/pools.ts";
 import type { SearchTable } from "../../src/query/searchTable.ts";
 import type { TestDatabase } from "./database.ts";

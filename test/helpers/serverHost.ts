@@ -46,7 +46,7 @@ const host = createServer({ allowHalfOpen: true }, (socket) => {
   }
 
   async function migrate(environment: NodeJS.ProcessEnv, args?: string[]): Promise<void> {
-    const { runMigrateCommand } = await import("../../db/migrate.ts");
+    const { runMigrateCommand } = await import("../../src/migration/migrate.ts");
     let output = "";
     const say = (what: unknown) => (output += `${format(what)}\n`);
     const code = await runMigrateCommand(environment, { log: say, error: say }, args);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { getIntrospectionQuery } from "graphql";
-import { migrate } from "../../db/migrate.ts";
+import { migrate } from "../../src/migration/migrate.ts";
 import { freePort, send } from "../helpers/http.ts";
 import { type Service, startServerProcess } from "../helpers/service.ts";
 import { waitForOutput } from "../helpers/waitFor.ts";

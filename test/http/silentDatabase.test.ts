@@ -146,7 +146,7 @@ test("a worker gives up connections on which the database is silent and takes jo
 
 test.each([
   ["src/commands/jobs.ts", ["list"], "office_jobs.queue", 2],
-  ["db/migrate.ts", [], "office.prepare", 1],
+  ["src/migration/migrate.ts", [], "office.prepare", 1],
   ["src/commands/verifyAudit.ts", [], "isolation level repeatable read", 2],
   ["src/commands/backup.ts", [backupFolder], "copy (select", 2],
 ] as const)("%s ends when the database is silent", async (script, args, text, code) => {

@@ -1,11 +1,11 @@
 import { test } from "@jest/globals";
-import { parsePlPgSQLSync } from "../../db/lint/parser.ts";
+import { parsePlPgSQLSync } from "../../src/migration/lint/parser.ts";
 import { contractOf } from "../helpers/internals/contract.ts";
 
 type Fields = Record<string, unknown>;
 
 test("a PL/pgSQL function is parsed to its variables and statements", () => {
-  const requireThat = contractOf("libpg-query", "db/functions/body.ts");
+  const requireThat = contractOf("libpg-query", "src/migration/functions/body.ts");
   const tree = parsePlPgSQLSync(`create function f() returns integer as $$
     declare
       v_count integer := 1;

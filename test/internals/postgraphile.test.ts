@@ -7,7 +7,7 @@ import type { PgResource } from "postgraphile/@dataplan/pg";
 import { grafast } from "postgraphile/grafast";
 import { sql } from "postgraphile/pg-sql2";
 import type pg from "pg";
-import { developmentPreset, printApi } from "../../db/printApi.ts";
+import { developmentPreset, printApi } from "../../src/migration/printApi.ts";
 import { poolFor } from "../../src/postgres/pools.ts";
 import type { OrderColumn } from "../../src/paging/defaultOrder.ts";
 import { cursorDigest } from "../../src/sqlJson/order.ts";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { migrate } from "../../db/migrate.ts";
+import { migrate } from "../../src/migration/migrate.ts";
 import { poolFor } from "../../src/postgres/pools.ts";
 import { makeReplica } from "../../src/postgres/replica.ts";
 import { runCommand } from "../helpers/commands/run.ts";

@@ -1,7 +1,7 @@
 import { readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { lintMigration } from "../../db/lint/lint.ts";
+import { lintMigration } from "../../src/migration/lint/lint.ts";
 import type { TestDatabase } from "../helpers/database.ts";
 import { createDatabase } from "../helpers/database.ts";
 import type { Service } from "../helpers/service.ts";

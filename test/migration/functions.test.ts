@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { checkFunctions } from "../../db/functions/check.ts";
+import { checkFunctions } from "../../src/migration/functions/check.ts";
 import type { TestDatabase } from "../helpers/database.ts";
 import { createDatabase, inTransaction } from "../helpers/database.ts";
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, afterEach, describe, expect, test } from "@jest/globals";
-import { checkApi } from "../../db/checkApi.ts";
-import { migrateTenant } from "../../db/migrateTenant.ts";
-import { Refusal } from "../../db/refusals.ts";
+import { checkApi } from "../../src/migration/checkApi.ts";
+import { migrateTenant } from "../../src/migration/migrateTenant.ts";
+import { Refusal } from "../../src/migration/refusals.ts";
 import type { TestDatabase } from "../helpers/database.ts";
 import { createDatabase } from "../helpers/database.ts";
 import type { ExtraSqlDir } from "../helpers/migration/extraSqlDir.ts";

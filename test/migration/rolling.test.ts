@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { migrateTenant } from "../../db/migrateTenant.ts";
+import { migrateTenant } from "../../src/migration/migrateTenant.ts";
 import type { TestDatabase } from "../helpers/database.ts";
 import { createDatabase } from "../helpers/database.ts";
 import { waitFor } from "../helpers/waitFor.ts";

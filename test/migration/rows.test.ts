@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
-import { migrateTenant } from "../../db/migrateTenant.ts";
-import { Refusal } from "../../db/refusals.ts";
+import { migrateTenant } from "../../src/migration/migrateTenant.ts";
+import { Refusal } from "../../src/migration/refusals.ts";
 import type { TestDatabase } from "../helpers/database.ts";
 import { createDatabase } from "../helpers/database.ts";
 import type { ExtraSqlDir } from "../helpers/migration/extraSqlDir.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { lintFolder } from "../../db/lint/lint.ts";
+import { lintFolder } from "../../src/migration/lint/lint.ts";
 import { actAs, createDatabase, inTransaction } from "../helpers/database.ts";
 import type { TestDatabase } from "../helpers/database.ts";
 import { startService } from "../helpers/service.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { migrateTenant } from "../../db/migrateTenant.ts";
+import { migrateTenant } from "../../src/migration/migrateTenant.ts";
 import { waitFor } from "../helpers/waitFor.ts";
 import type { ErpWorld } from "../helpers/workers/erpWorld.ts";
 import {

@@ -1,4 +1,4 @@
-import type { RuleName } from "../../../db/lint/rules.ts";
+import type { RuleName } from "../../../src/migration/lint/rules.ts";
 
 interface Case {
   sql: string;

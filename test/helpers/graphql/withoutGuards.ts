@@ -2,7 +2,7 @@ import type { ExecutionResult } from "graphql";
 import type pg from "pg";
 import { makeSchema } from "postgraphile";
 import { grafast } from "postgraphile/grafast";
-import { developmentPreset } from "../../../db/printApi.ts";
+import { developmentPreset } from "../../../src/migration/printApi.ts";
 import type { Identity } from "../../../src/auth/identity.ts";
 import { contextOf, requestOf } from "../requestOf.ts";
 import { makeWithIds } from "./knownIds.ts";

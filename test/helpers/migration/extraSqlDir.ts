@@ -72,7 +72,7 @@ export async function runMigrateProcess(
   databaseUrl: string,
   extraSqlDir?: string,
 ): Promise<Migrated> {
-  const child = spawn(process.execPath, ["db/migrate.ts"], {
+  const child = spawn(process.execPath, ["src/migration/migrate.ts"], {
     cwd: root,
     stdio: ["ignore", "pipe", "pipe"],
     env: { ...compileCache, ...environmentOf(databaseUrl, extraSqlDir) },

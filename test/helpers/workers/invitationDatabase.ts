@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { migrateTenant } from "../../../db/migrateTenant.ts";
+import { migrateTenant } from "../../../src/migration/migrateTenant.ts";
 import { waitFor } from "../waitFor.ts";
 import { actAs, createDatabase } from "../database.ts";
 

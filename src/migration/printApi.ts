@@ -2,9 +2,9 @@ import { lexicographicSortSchema, printSchema } from "graphql";
 import type { GraphQLSchema } from "graphql";
 import type pg from "pg";
 import { makeSchema } from "postgraphile";
-import { readConfig } from "../src/config.ts";
-import { makePreset } from "../src/graphile.config.ts";
-import { createLog } from "../src/process/log.ts";
+import { readConfig } from "../config.ts";
+import { makePreset } from "../graphile.config.ts";
+import { createLog } from "../process/log.ts";
 
 /** The preset of a tenant's API in development; production omits development operations. */
 export function developmentPreset(pool: pg.Pool, tenant: string): GraphileConfig.Preset {

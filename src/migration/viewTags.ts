@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { isDatabaseError } from "../src/errors/databaseErrors.ts";
+import { isDatabaseError } from "../errors/databaseErrors.ts";
 
 /** Short, because the migration holds locks meanwhile. */
 const defaultTimeoutMs = 2_000;

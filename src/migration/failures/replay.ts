@@ -1,7 +1,7 @@
 import type { DatabaseError } from "pg";
 import type pg from "pg";
 import { readSource } from "../lint/source.ts";
-import { isDatabaseError } from "../../src/errors/databaseErrors.ts";
+import { isDatabaseError } from "../../errors/databaseErrors.ts";
 import { adviseOnRows } from "./rows.ts";
 
 const replayTimeout = "30s";

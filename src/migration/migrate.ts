@@ -1,7 +1,7 @@
-import { ConfigError, readConfig } from "../src/config.ts";
-import { DatabaseVersionError, openClient } from "../src/postgres/pools.ts";
-import { isOutage, outageText } from "../src/errors/databaseErrors.ts";
-import { environmentOfCommand } from "../src/settings/runningService.ts";
+import { ConfigError, readConfig } from "../config.ts";
+import { DatabaseVersionError, openClient } from "../postgres/pools.ts";
+import { isOutage, outageText } from "../errors/databaseErrors.ts";
+import { environmentOfCommand } from "../settings/runningService.ts";
 import { checkHistory } from "./history.ts";
 import { migrateTenant } from "./migrateTenant.ts";
 import { defaultResponseTimeoutMs, ensureLogins, prepareDatabase } from "./prepare.ts";

@@ -1,7 +1,7 @@
 import { runner } from "node-pg-migrate";
 import type pg from "pg";
 import type { DatabaseError } from "pg";
-import { isDatabaseError } from "../src/errors/databaseErrors.ts";
+import { isDatabaseError } from "../errors/databaseErrors.ts";
 import { lineAt, refusalOf } from "./failures/describe.ts";
 import { checkHistory, storeChecksums } from "./history.ts";
 import { shownPath } from "./fileNames.ts";

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import { readSources } from "../../db/sources.ts";
+import { readSources } from "../../src/migration/sources.ts";
 
 let own: string;
 

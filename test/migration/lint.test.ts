@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "@jest/globals";
-import { schemaAfter, lintFolder, lintMigration } from "../../db/lint/lint.ts";
-import { lintNames } from "../../db/lint/names.ts";
-import { rules } from "../../db/lint/rules.ts";
+import { schemaAfter, lintFolder, lintMigration } from "../../src/migration/lint/lint.ts";
+import { lintNames } from "../../src/migration/lint/names.ts";
+import { rules } from "../../src/migration/lint/rules.ts";
 import { bad, good } from "../helpers/db/lintCases.ts";
 
 const lint = (sql: string, earlier: string[] = []) =>

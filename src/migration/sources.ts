@@ -34,7 +34,7 @@ export interface SqlFile {
   text: string;
 }
 
-const here = import.meta.dirname;
+const sqlFolder = join(import.meta.dirname, "../../db");
 
 /**
  * Reads the SQL files of `db` and of an optional extra folder with `migrations` and `logic`.
@@ -42,7 +42,7 @@ const here = import.meta.dirname;
  */
 export async function readSources(extraSqlDir?: string): Promise<Sources> {
   const product = await Promise.all(
-    ["migrations", "logic", "data"].map((name) => sqlFiles(join(here, name))),
+    ["migrations", "logic", "data"].map((name) => sqlFiles(join(sqlFolder, name))),
   );
   const [migrations = [], logic = [], data = []] = product;
   const own = extraSqlDir === undefined ? null : await readExtraFiles(extraSqlDir);
@@ -57,7 +57,7 @@ export async function readSources(extraSqlDir?: string): Promise<Sources> {
   for (const { text } of files) hash.update(text).update("\0");
   return {
     migrations: [
-      { folder: join(here, "migrations"), table: "schema_migrations", files: migrations },
+      { folder: join(sqlFolder, "migrations"), table: "schema_migrations", files: migrations },
       ...(extraSqlDir !== undefined && own?.migrations
         ? [
             {

@@ -2,15 +2,15 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { runMigrations as migrateQueue } from "graphile-worker";
 import pg from "pg";
-import { openClient, poolFor } from "../src/postgres/pools.ts";
-import { enableLoginSql, roleOfLogin } from "../src/postgres/logins.ts";
-import { isPrintableAscii } from "../src/postgres/scramVerifier.ts";
+import { openClient, poolFor } from "../postgres/pools.ts";
+import { enableLoginSql, roleOfLogin } from "../postgres/logins.ts";
+import { isPrintableAscii } from "../postgres/scramVerifier.ts";
 import { Refusal } from "./refusals.ts";
 
 type Log = (line: string) => void;
 type Querier = Pick<pg.ClientBase, "query">;
 
-const here = import.meta.dirname;
+const sqlFolder = join(import.meta.dirname, "../../db");
 
 /** The default response timeout in milliseconds. */
 export const defaultResponseTimeoutMs = 3_600_000;
@@ -25,7 +25,7 @@ export async function prepareDatabase(
   try {
     // Serialized until the connection ends, because concurrent changes of the same catalogue rows fail.
     await client.query("select pg_advisory_lock(hashtextextended('office.prepare', 0))");
-    await client.query(await readFile(join(here, "prepare.sql"), "utf8"));
+    await client.query(await readFile(join(sqlFolder, "prepare.sql"), "utf8"));
     // The queue's own migrations run `create schema if not exists`, which needs this privilege even when the schema
     // exists.
     const database = pg.escapeIdentifier(client.database ?? "postgres");
@@ -38,7 +38,7 @@ export async function prepareDatabase(
       await client.query(`revoke create on database ${database} from office_worker`);
     }
     await client.query("set role office_worker");
-    await client.query(await readFile(join(here, "jobs.sql"), "utf8"));
+    await client.query(await readFile(join(sqlFolder, "jobs.sql"), "utf8"));
     log("The database is prepared");
   } finally {
     await client.end();

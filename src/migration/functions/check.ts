@@ -1,5 +1,5 @@
 import pg from "pg";
-import { isDatabaseError } from "../../src/errors/databaseErrors.ts";
+import { isDatabaseError } from "../../errors/databaseErrors.ts";
 import { readBody } from "./body.ts";
 import type { Body } from "./body.ts";
 import { listFunctions, listTriggers } from "./catalogue.ts";

@@ -1,7 +1,7 @@
 import { setTimeout } from "node:timers/promises";
 import type pg from "pg";
-import { migrationLock } from "../src/postgres/lockSchema.ts";
-import { tenantPattern } from "../src/tenants/tenants.ts";
+import { migrationLock } from "../postgres/lockSchema.ts";
+import { tenantPattern } from "../tenants/tenants.ts";
 import { BusyError } from "./refusals.ts";
 import { isBusy, runSources, writeSchemaComment } from "./runSources.ts";
 import { type Sources, readSources } from "./sources.ts";
