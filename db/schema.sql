@@ -11734,10 +11734,8 @@ begin
     from users u
     where u.id = w.user_id and (w.is_ready or w.baseline_ids is not null) and (w.is_paused or not u.is_active);
     -- A call of `is_watched` would be one statement for each row.
-    delete from watched_changes c where not exists (
-      select from search_watches w
-      where case when c.row_id is null then w.related_tables @> array[c.table_name] else w.table_name = c.table_name end
-    );
+    delete from watched_changes c where c.row_id is not null and not exists (select from search_watches w where w.table_name = c.table_name);
+    delete from watched_changes c where c.row_id is null and not is_watched_as_related(c.table_name);
   end if;
   update search_watches w set ready_after = case when w.ready_after = '0' then pg_current_xact_id()::text else '0' end
   where not (w.is_ready and w.is_settled) and not w.is_paused
