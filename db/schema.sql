@@ -7290,7 +7290,10 @@ CREATE OR REPLACE FUNCTION comment_tags(comment text)
  LANGUAGE sql
  IMMUTABLE
 AS $function$
-  select coalesce(tags_in(substring(comment from '^(?:@[^\n]*(?:\n|$))+')), '{}'::jsonb)
+  select coalesce(
+    jsonb_object(string_to_array(
+      regexp_replace(substring(comment from '^@[^\n]*(?:\n@[^\n]*)*'), '^@(\w*)[ \t]*', e'\\1\n', 'gn'), e'\n')) - '',
+    '{}'::jsonb)
 $function$;
 comment on function comment_tags(text) is 'The smart tags of a comment as {name: value}.';
 
@@ -7302,26 +7305,26 @@ AS $function$
   select case when c.relkind in ('r', 'p', 'f') then 'table' when c.relkind in ('v', 'm') then 'view' when c.relkind in ('i', 'I') then 'index' else 'type' end,
     c.oid::regclass::text, c.oid, d.description
   from pg_class c join pg_description d on d.classoid = 'pg_class'::regclass and d.objoid = c.oid and d.objsubid = 0
-  where c.relnamespace = current_schema()::regnamespace
+  where c.relnamespace = (select current_schema()::regnamespace)
   union all
   select case c.relkind when 'v' then 'column of a view' when 'm' then 'column of a view' when 'c' then 'field of a type' else 'column' end,
     format('%s.%I', c.oid::regclass, a.attname), null, d.description
   from pg_class c join pg_attribute a on a.attrelid = c.oid
     join pg_description d on d.classoid = 'pg_class'::regclass and d.objoid = c.oid and d.objsubid = a.attnum
-  where c.relnamespace = current_schema()::regnamespace and a.attnum > 0
+  where c.relnamespace = (select current_schema()::regnamespace) and a.attnum > 0
   union all
   select case k.contype when 'f' then 'foreign key' else 'constraint' end, concat(k.conname, ' on ' || nullif(k.conrelid, 0)::regclass), null,
     d.description
   from pg_constraint k join pg_description d on d.classoid = 'pg_constraint'::regclass and d.objoid = k.oid
-  where k.connamespace = current_schema()::regnamespace
+  where k.connamespace = (select current_schema()::regnamespace)
   union all
   select 'function', p.oid::regprocedure::text, null, d.description
   from pg_proc p join pg_description d on d.classoid = 'pg_proc'::regclass and d.objoid = p.oid
-  where p.pronamespace = current_schema()::regnamespace
+  where p.pronamespace = (select current_schema()::regnamespace)
   union all
   select 'type', t.oid::regtype::text, null, d.description
   from pg_type t join pg_description d on d.classoid = 'pg_type'::regclass and d.objoid = t.oid
-  where t.typnamespace = current_schema()::regnamespace
+  where t.typnamespace = (select current_schema()::regnamespace)
 $function$;
 comment on function commented_objects() is 'All objects whose comments can have tags, or are mistaken for such.';
 
@@ -7943,10 +7946,8 @@ CREATE OR REPLACE FUNCTION declare_object(kind text, relation regclass, name tex
 AS $function$
   select set_config(
     'office.declared',
-    (
-      coalesce(nullif(current_setting('office.declared', true), ''), '{}')::text[]
-      || concat_ws(' ', declare_object.kind, declare_object.relation::oid, declare_object.name)
-    )::text,
+    -- Appends without reading the list, which has hundreds of lines.
+    concat(current_setting('office.declared', true), concat_ws(' ', declare_object.kind, declare_object.relation::oid, declare_object.name), e'\n'),
     true
   )
 $function$;
@@ -8592,7 +8593,7 @@ CREATE OR REPLACE FUNCTION drop_undeclared()
  LANGUAGE plpgsql
 AS $function$
 declare
-  v_declared text[] := nullif(current_setting('office.declared', true), '');
+  v_declared text[] := string_to_array(nullif(current_setting('office.declared', true), ''), e'\n');
   v_drop text;
 begin
   if v_declared is null then
@@ -8601,14 +8602,16 @@ begin
   for v_drop in
     select format('drop policy %I on %s', p.polname, c.oid::regclass)
     from pg_policy p join pg_class c on c.oid = p.polrelid
-    where c.relnamespace = current_schema()::regnamespace
-      and obj_description(p.oid, 'pg_policy') ~ '^(all|select|insert|update|delete) \| office_\w+( \||$)'
+      join pg_description d on d.classoid = 'pg_policy'::regclass and d.objoid = p.oid
+    where c.relnamespace = (select current_schema()::regnamespace)
+      and d.description ~ '^(all|select|insert|update|delete) \| office_\w+( \||$)'
       and concat_ws(' ', 'policy', c.oid, p.polname) <> all (v_declared)
     union all
     select format('drop trigger %I on %s', t.tgname, c.oid::regclass)
     from pg_trigger t join pg_class c on c.oid = t.tgrelid
-    where c.relnamespace = current_schema()::regnamespace
-      and strpos(obj_description(t.oid, 'pg_trigger'), '%TABLE%') > 0 and t.tgname ~ '^_\d{3}_'
+      join pg_description d on d.classoid = 'pg_trigger'::regclass and d.objoid = t.oid
+    where c.relnamespace = (select current_schema()::regnamespace)
+      and strpos(d.description, '%TABLE%') > 0 and t.tgname ~ '^_\d{3}_'
       and concat_ws(' ', 'trigger', c.oid, t.tgname) <> all (v_declared)
   loop
     execute v_drop;
@@ -8873,8 +8876,9 @@ declare
   v_present text;
 begin
   perform declare_object('policy', relation, name);
-  select obj_description(oid, 'pg_policy') into v_present
-  from pg_policy where polrelid = ensure_policy.relation and polname = ensure_policy.name;
+  select d.description into v_present
+  from pg_policy p left join pg_description d on d.classoid = 'pg_policy'::regclass and d.objoid = p.oid
+  where p.polrelid = ensure_policy.relation and p.polname = ensure_policy.name;
   if found and v_present = v_wanted then
     return;
   end if;
@@ -8908,8 +8912,9 @@ declare
   v_present text;
 begin
   perform declare_object('trigger', relation, name);
-  select obj_description(oid, 'pg_trigger') into v_present
-  from pg_trigger where tgrelid = ensure_trigger.relation and tgname = ensure_trigger.name;
+  select d.description into v_present
+  from pg_trigger t left join pg_description d on d.classoid = 'pg_trigger'::regclass and d.objoid = t.oid
+  where t.tgrelid = ensure_trigger.relation and t.tgname = ensure_trigger.name;
   if found and v_present = definition then
     return;
   end if;
@@ -10582,7 +10587,7 @@ AS $function$
       i.indcollation[k.place - 1] as collation
     from pg_index i join pg_class c on c.oid = i.indexrelid join pg_am m on m.oid = c.relam join pg_class r on r.oid = i.indrelid,
       generate_series(1, i.indnkeyatts) as k(place), lateral (select opcname from pg_opclass where oid = i.indclass[k.place - 1]) as o
-    where r.relnamespace = current_schema()::regnamespace and not r.relispartition and i.indisvalid
+    where r.relnamespace = (select current_schema()::regnamespace) and not r.relispartition and i.indisvalid
       -- A search for a value never matches null, so a partial index `where ... is not null` serves it.
       and (i.indpred is null or pg_get_expr(i.indpred, i.indrelid, true) = pg_get_indexdef(i.indexrelid, k.place, true) || ' IS NOT NULL')
   ),
@@ -10594,17 +10599,21 @@ AS $function$
   ),
   columns as materialized (
     select a.attrelid, a.attname, a.attcollation, format('%I', a.attname) as name,
-      array[format('search_text(%I)', a.attname), format('search_text(%I::text)', a.attname)] as searched, e.typcategory = 'S' as is_text, t.typelem as element,
+      array[format('search_text(%I)', a.attname), format('search_text(%I::text)', a.attname)] as searched,
+      -- All keys that the cases below look for.
+      array[format('%I', a.attname), format('search_text(%I)', a.attname), format('search_text(%I::text)', a.attname),
+        format('search_texts(%I)', a.attname), format('search_texts(%I::text[])', a.attname)] as keys, e.typcategory = 'S' as is_text, t.typelem as element,
       t.typcategory = 'A' as is_list,
-      string_to_array(comment_tags(col_description(a.attrelid, a.attnum)) ->> 'search', ' ') @> '{exact}' as is_exact,
+      string_to_array(comment_tags(d.description) ->> 'search', ' ') @> '{exact}' as is_exact,
       exists (select from in_words w where w.relation = a.attrelid and w.attribute = a.attname) as is_in_words
-    from pg_attribute a join pg_class r on r.oid = a.attrelid join pg_type t on t.oid = a.atttypid,
+    from pg_attribute a join pg_class r on r.oid = a.attrelid join pg_type t on t.oid = a.atttypid
+      left join pg_description d on d.classoid = 'pg_class'::regclass and d.objoid = a.attrelid and d.objsubid = a.attnum,
       lateral (select typcategory from pg_type where oid = case when t.typcategory = 'A' then t.typelem else t.oid end) as e
-    where r.relnamespace = current_schema()::regnamespace and r.relkind in ('r', 'p') and not r.relispartition
+    where r.relnamespace = (select current_schema()::regnamespace) and r.relkind in ('r', 'p') and not r.relispartition
       and a.attnum > 0 and not a.attisdropped
   )
   select distinct c.attrelid::regclass, c.attname::text, s.serves
-  from columns c join keys k on k.indrelid = c.attrelid, lateral (
+  from columns c join keys k on k.indrelid = c.attrelid and (c.is_in_words or k.key = any (c.keys)), lateral (
     select 'word' as serves
       where c.is_text and not c.is_list and k.amname = 'gin' and k.opcname = 'gin_trgm_ops'
         and k.key = any (c.searched)
@@ -12413,10 +12422,10 @@ begin
           where not exists (
             select from pg_attribute a where a.attrelid = relation and a.attname = c.name and a.attnum > 0 and not a.attisdropped)
         ) then 'false' else own_check(v_tags ->> 'owner') end));
-    select string_agg(quote_ident(attname), ', ' order by attnum) into v_columns
-    from pg_attribute
-    where attrelid = relation and attnum > 0 and not attisdropped
-      and not comment_tags(col_description(relation, attnum)) ? 'secret';
+    select string_agg(quote_ident(a.attname), ', ' order by a.attnum) into v_columns
+    from pg_attribute a left join pg_description d on d.classoid = 'pg_class'::regclass and d.objoid = a.attrelid and d.objsubid = a.attnum
+    where a.attrelid = relation and a.attnum > 0 and not a.attisdropped
+      and not comment_tags(d.description) ? 'secret';
     -- `xmin` is part of a row's version.
     execute format('grant select (%s, xmin) on %s to office_api', v_columns, relation);
   end if;
@@ -12464,12 +12473,14 @@ begin
     from (
       select regexp_split_to_table(btrim(v_audit[3]), '\s+')
       union
-      select attname from pg_attribute
-      where attrelid = relation and attnum > 0 and not attisdropped
-        and (comment_tags(col_description(relation, attnum)) ? 'secret' or attname = 'search_words' and attgenerated = 's')
-      union
-      select attname || '=' || (comment_tags(col_description(relation, attnum)) ->> 'auditName') from pg_attribute
-      where attrelid = relation and attnum > 0 and comment_tags(col_description(relation, attnum)) ? 'auditName'
+      select n.name
+      from pg_attribute a left join pg_description d on d.classoid = 'pg_class'::regclass and d.objoid = a.attrelid and d.objsubid = a.attnum,
+        lateral comment_tags(d.description) as t(tags),
+        lateral (
+          select a.attname where t.tags ? 'secret' or a.attname = 'search_words' and a.attgenerated = 's'
+          union all select a.attname || '=' || (t.tags ->> 'auditName') where t.tags ? 'auditName'
+        ) as n(name)
+      where a.attrelid = relation and a.attnum > 0 and not a.attisdropped
     ) as a(c);
     perform ensure_trigger(relation, '_800_audit_' || lower(event), format(
       'after %s on %%TABLE%% referencing %s for each statement execute function tg__audit(%L, %L%s)',
@@ -14460,16 +14471,16 @@ CREATE OR REPLACE FUNCTION schema_fingerprint()
  SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
   with recursive relations as (
-    select c.oid, c.xmin from pg_class c where c.relnamespace = current_schema()::regnamespace
+    select c.oid, c.xmin from pg_class c where c.relnamespace = (select current_schema()::regnamespace)
   ),
   functions as (
-    select p.oid, p.xmin from pg_proc p where p.pronamespace = current_schema()::regnamespace
+    select p.oid, p.xmin from pg_proc p where p.pronamespace = (select current_schema()::regnamespace)
   ),
   types as (
-    select t.oid, t.xmin from pg_type t where t.typnamespace = current_schema()::regnamespace
+    select t.oid, t.xmin from pg_type t where t.typnamespace = (select current_schema()::regnamespace)
   ),
   constraints as (
-    select k.oid, k.xmin from pg_constraint k where k.connamespace = current_schema()::regnamespace
+    select k.oid, k.xmin from pg_constraint k where k.connamespace = (select current_schema()::regnamespace)
   ),
   own_roles(oid) as (select unnest(array['office_api', 'office_server', 'office_worker']::regrole[])::oid),
   -- Privileges that the roles of requests and workers inherit.
@@ -14520,9 +14531,9 @@ CREATE OR REPLACE FUNCTION schema_violations()
 AS $function$
   with tables as (
     select c.oid, c.oid::regclass::text as name, c.relkind, c.relispartition, c.relrowsecurity, c.relforcerowsecurity,
-      obj_description(c.oid, 'pg_class') as comment, table_tags(c.oid) as tags, c.relowner
-    from pg_class c
-    where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p', 'v', 'm', 'f')
+      d.description as comment, comment_tags(d.description) as tags, c.relowner
+    from pg_class c left join pg_description d on d.classoid = 'pg_class'::regclass and d.objoid = c.oid and d.objsubid = 0
+    where c.relnamespace = (select current_schema()::regnamespace) and c.relkind in ('r', 'p', 'v', 'm', 'f')
   ),
   -- Materialized, because later joins would search all tables again.
   columns as materialized (
@@ -14536,7 +14547,7 @@ AS $function$
     select p.oid, p.oid::regprocedure::text as name, p.proname, p.pronargs, p.prosecdef, p.proconfig, p.proacl, p.proowner,
       comment_tags(d.description) as tags, d.description as comment, p.prorettype
     from pg_proc p left join pg_description d on d.objoid = p.oid and d.classoid = 'pg_proc'::regclass
-    where p.pronamespace = current_schema()::regnamespace
+    where p.pronamespace = (select current_schema()::regnamespace)
   ),
   -- Privileges of roles other than the owner.
   acls as (
@@ -14547,7 +14558,7 @@ AS $function$
     from tables t join pg_attribute a on a.attrelid = t.oid and a.attnum > 0 and not a.attisdropped
     union all
     select 'sequence ' || c.oid::regclass, 'sequence', c.oid, null, null, c.relowner, c.relacl
-    from pg_class c where c.relnamespace = current_schema()::regnamespace and c.relkind = 'S'
+    from pg_class c where c.relnamespace = (select current_schema()::regnamespace) and c.relkind = 'S'
     union all
     select 'function ' || name, 'function', oid, null, null, proowner, proacl from functions
     union all
@@ -14563,7 +14574,7 @@ AS $function$
     select distinct p.oid, p.polrelid, f.oid as function
     from pg_policy p join pg_depend d on d.classid = 'pg_policy'::regclass and d.objid = p.oid and d.refclassid = 'pg_proc'::regclass
       join pg_proc f on f.oid = d.refobjid
-    where p.polrelid in (select oid from tables) and f.pronamespace = current_schema()::regnamespace
+    where p.polrelid in (select oid from tables) and f.pronamespace = (select current_schema()::regnamespace)
       and (f.pronargs = 0 or f.proname in ('has_permission', 'has_any_permission'))
   ),
   known_keys as (select key from permissions),
@@ -14795,7 +14806,8 @@ AS $function$
   union all
   select 'constraint ' || k.conname || ' on ' || t.name || ': has no message for API callers; add `comment on constraint`'
     from tables t join pg_constraint k on k.conrelid = t.oid and k.contype = 'c'
-    where not t.relispartition and not t.tags ? 'internal' and obj_description(k.oid, 'pg_constraint') is null
+    where not t.relispartition and not t.tags ? 'internal'
+      and not exists (select from pg_description d where d.classoid = 'pg_constraint'::regclass and d.objoid = k.oid)
       and k.conname not in ('invitations_state_check', 'permissions_key_check', 'campaign_colors_color_check')
 $function$;
 grant execute on function schema_violations() to office_server;
@@ -14806,16 +14818,22 @@ CREATE OR REPLACE FUNCTION schema_warnings()
  LANGUAGE sql
  STABLE
 AS $function$
+  with tables as materialized (
+    select c.oid, comment_tags(d.description) as tags
+    from pg_class c left join pg_description d on d.classoid = 'pg_class'::regclass and d.objoid = c.oid and d.objsubid = 0
+    where c.relnamespace = (select current_schema()::regnamespace) and c.relkind in ('r', 'p') and not c.relispartition
+  )
   select format('column %s.%I: lists are ordered by it; write `text collate display_order` for what people read, `text collate "C"` for codes',
-    c.oid::regclass, a.attname)
-  from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped, table_tags(c.oid) as t(tags)
-  where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and not c.relispartition and not t.tags ? 'internal'
+    t.oid::regclass, a.attname)
+  from tables t join pg_attribute a on a.attrelid = t.oid and a.attnum > 0 and not a.attisdropped
+  where not t.tags ? 'internal'
     and a.atttypid = 'text'::regtype and a.attcollation = 'default'::regcollation and a.attgenerated = ''
-    and (a.attname in ('name', 'title', 'email') or t.tags ->> 'defaultOrder' ~ ('\y' || a.attname || '\y'))
+    and (a.attname in ('name', 'title', 'email') or strpos(t.tags ->> 'defaultOrder', a.attname) > 0 and t.tags ->> 'defaultOrder' ~ ('\y' || a.attname || '\y'))
   union all
   select format('index %s: is unique by lower(); write `name_key(...)`, which also heeds spaces and composition', i.indexrelid::regclass)
   from pg_index i join pg_class c on c.oid = i.indrelid
-  where c.relnamespace = current_schema()::regnamespace and i.indisunique and pg_get_indexdef(i.indexrelid) ~ '\mlower\('
+  where c.relnamespace = (select current_schema()::regnamespace) and i.indisunique
+    and (i.indexprs is not null or i.indpred is not null) and pg_get_indexdef(i.indexrelid) ~ '\mlower\('
 $function$;
 comment on function schema_warnings() is 'Columns and indexes that sort or match names by the database''s default rules, each with its fix.';
 
@@ -15051,10 +15069,10 @@ CREATE OR REPLACE FUNCTION search_fields(relation regclass)
 AS $function$
   with tagged as (
     select array[1, a.attnum] as place, camel_case(a.attname) as name, words_of(a.attname) as title, a.atttypid as type,
-      comment_tags(col_description(a.attrelid, a.attnum)) ->> 'searchIndex' as tag,
+      comment_tags(d.description) ->> 'searchIndex' as tag,
       format('t.%I', a.attname) as expression, null as source, null::regclass as other, null as direction, null as through,
       null as key, null as target, null as code
-    from pg_attribute a
+    from pg_attribute a join pg_description d on d.classoid = 'pg_class'::regclass and d.objoid = a.attrelid and d.objsubid = a.attnum
     where a.attrelid = search_fields.relation and a.attnum > 0 and not a.attisdropped
     union all
     select array[2, f.attnum, e.place], n.name || upper(left(camel_case(r.attname), 1)) || substr(camel_case(r.attname), 2),
@@ -15085,7 +15103,7 @@ AS $function$
         select regexp_match(l.text, '^(\w+)\.(\w+)$'), l.place
         from regexp_split_to_table(coalesce(btrim(c.tags ->> 'searchFrom'), ''), '\s+') with ordinality as l(text, place)
       ) as o(part, place)
-    where p.pronamespace = current_schema()::regnamespace and p.pronargs = 1 and not p.proretset
+    where p.pronamespace = (select current_schema()::regnamespace) and p.pronargs = 1 and not p.proretset
       and p.proargtypes[0] = (select c.reltype from pg_class c where c.oid = search_fields.relation)
   )
   select f.place, f.name, coalesce(w.title, f.title), r.engine, coalesce(w.data_type, r.data_type), w.words,
@@ -15209,7 +15227,7 @@ AS $function$
   described_functions as materialized (
     select p.oid, p.proargtypes, p.pronargs, p.prorettype, comment_tags(d.description) as tags
     from pg_proc p join pg_description d on d.classoid = 'pg_proc'::regclass and d.objoid = p.oid
-    where p.pronamespace = current_schema()::regnamespace
+    where p.pronamespace = (select current_schema()::regnamespace)
   ),
   -- All uses of @searchIndex; the tag of a foreign key yields one row for each column.
   tagged as (
@@ -15218,7 +15236,7 @@ AS $function$
     from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
       join pg_description d on d.classoid = 'pg_class'::regclass and d.objoid = c.oid and d.objsubid = a.attnum,
       lateral (select comment_tags(d.description)) as t(tags)
-    where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and not c.relispartition and t.tags ? 'searchIndex'
+    where c.relnamespace = (select current_schema()::regnamespace) and c.relkind in ('r', 'p') and not c.relispartition and t.tags ? 'searchIndex'
     union all
     select 'foreign key ' || k.conname || ' on ' || k.conrelid::regclass || ', ' || coalesce(e.part[1], 'nothing') || ': ', k.conrelid, r.atttypid,
       e.part[2], coalesce(comment_tags(col_description(k.confrelid, r.attnum)) ?| array['secret', 'internal'], false), k.confrelid,
@@ -15227,7 +15245,7 @@ AS $function$
       cross join lateral (select comment_tags(d.description)) as t(tags)
       cross join lateral (select regexp_match(btrim(l), '^(\w+)\s*(.*)$') from string_to_table(t.tags ->> 'searchIndex', ',') as l) as e(part)
       left join pg_attribute r on r.attrelid = k.confrelid and r.attname = e.part[1] and r.attnum > 0 and not r.attisdropped
-    where k.connamespace = current_schema()::regnamespace and t.tags ? 'searchIndex'
+    where k.connamespace = (select current_schema()::regnamespace) and t.tags ? 'searchIndex'
     union all
     select 'function ' || p.oid::regprocedure || ': ', c.oid, p.prorettype, t.tags ->> 'searchIndex', false, null, true, false
     from described_functions p left join pg_class c on c.reltype = p.proargtypes[0] and p.pronargs = 1
@@ -15358,8 +15376,9 @@ AS $function$
     regexp_split_to_array(btrim(t.tags ->> 'read'), '[\s,]+'), nullif(btrim(t.tags ->> 'searchSort'), ''),
     btrim(t.tags ->> 'searchOnly'),
     case when not t.tags ? 'searchOnly' then regexp_split_to_array(nullif(btrim(t.tags ->> 'owner'), ''), '[\s,]+') end
-  from pg_class c, lateral (select table_tags(c.oid)) as t(tags)
-  where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
+  from pg_class c join pg_description d on d.classoid = 'pg_class'::regclass and d.objoid = c.oid and d.objsubid = 0,
+    lateral (select comment_tags(d.description)) as t(tags)
+  where c.relnamespace = (select current_schema()::regnamespace) and c.relkind in ('r', 'p') and not c.relispartition
     and t.tags ? 'searchCollection'
 $function$;
 comment on function search_tables() is 'The tables indexed in the search engine, with the permissions to read them.';
@@ -15369,9 +15388,15 @@ CREATE OR REPLACE FUNCTION search_words(tag text)
  LANGUAGE sql
  IMMUTABLE
 AS $function$
-  select array_remove(regexp_split_to_array(btrim(regexp_replace(m[1], '\ydataType\s+\w+', '')), '\s+'), ''),
-    (regexp_match(m[1], '\ydataType\s+(\w+)'))[1], nullif(btrim(m[2]), '')
-  from regexp_match(search_words.tag, '^(.*?)(?:\ytitle\s+(.*))?$') as m
+  select array_remove(regexp_split_to_array(btrim(case when d.data_type is null then m[1] else regexp_replace(m[1], '\ydataType\s+\w+', '') end), '\s+'), ''),
+    d.data_type, nullif(btrim(m[2]), '')
+  from (
+    -- Most tags have neither of the two, and their patterns are slow.
+    select case when strpos(search_words.tag, 'title') = 0 then array[search_words.tag, null]
+      else regexp_match(search_words.tag, '^(.*?)(?:\ytitle\s+(.*))?$') end
+  ) as t(m), lateral (
+    select case when strpos(m[1], 'dataType') > 0 then (regexp_match(m[1], '\ydataType\s+(\w+)'))[1] end
+  ) as d(data_type)
 $function$;
 
 CREATE OR REPLACE FUNCTION searchable_collections()
@@ -16201,38 +16226,41 @@ CREATE OR REPLACE FUNCTION tag_violations()
  SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
   with lines as materialized (
-    select o.kind, o.name, o.relation, l.line, l.place,
-      bool_and(l.line ~ '^@') over (partition by o.kind, o.name order by l.place) as is_head,
-      regexp_match(l.line, '^@([a-zA-Z]\w*)(?:[ \t]+(.*))?$') as part
-    from commented_objects() o, regexp_split_to_table(o.comment, '\n') with ordinality as l(line, place)
-    where strpos(o.comment, '@') > 0
+    select o.kind, o.name, o.relation, l.line, coalesce(l.place <= h.size, false) as is_head, t.tag,
+      btrim(ltrim(substr(l.line, length(t.tag) + 2), e' \t')) as value
+    from commented_objects() o,
+      lateral cardinality(string_to_array(substring(o.comment from '^@[^\n]*(?:\n@[^\n]*)*'), e'\n')) as h(size),
+      string_to_table(o.comment, e'\n') with ordinality as l(line, place),
+      lateral substring(l.line from '^@([a-zA-Z]\w*)(?:[ \t]|$)') as t(tag)
+    where strpos(o.comment, '@') > 0 and strpos(l.line, '@') > 0
   ),
   -- A foreign key in a view's tag has its own tags after `|`.
   tags as materialized (
-    select 'comment of ' || kind || ' ' || name as what, kind, relation, false as is_of_view, part[1] as tag, btrim(coalesce(part[2], '')) as value
-    from lines where is_head and part is not null
+    select 'comment of ' || kind || ' ' || name as what, kind, relation, false as is_of_view, tag, value
+    from lines where is_head and tag is not null
     union all
     select 'comment of view ' || name || ', ' || split_part(line, '|', 1), 'foreign key', null, true, (regexp_match(inner_tag, '^@?(\w+)'))[1],
       btrim(regexp_replace(inner_tag, '^@?\w+', ''))
     from lines, string_to_table(line, '|') with ordinality as p(inner_tag, place)
-    where is_head and kind = 'view' and part[1] = 'foreignKey' and p.place > 1 and inner_tag ~ '^@?\w'
+    where is_head and kind = 'view' and tag = 'foreignKey' and p.place > 1 and inner_tag ~ '^@?\w'
   ),
   own_columns as materialized (
     select format('%s.%I', c.oid::regclass, a.attname) as name, a.attrelid, a.atttypid, a.attnotnull
     from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
-    where c.relnamespace = current_schema()::regnamespace
+    where c.relnamespace = (select current_schema()::regnamespace)
   ),
-  checked as (
-    select t.*, k.kind as known_kind, k.value as form, k.pattern, k.instead,
-      count(*) over (partition by t.what, t.tag) > 1 and not k.repeats as is_twice,
-      row_number() over (partition by t.what, t.tag) as place
+  -- Sorted by tag, because PostgreSQL keeps few compiled patterns.
+  checked as materialized (
+    select t.*, k.kind as known_kind, k.value as form, t.value ~ k.pattern as is_valid, k.instead,
+      count(*) over (partition by t.tag, t.what) > 1 and not k.repeats as is_twice,
+      row_number() over (partition by t.tag, t.what) as place
     from tags t left join known_tags() k
       on k.tag = t.tag and k.kind = case when t.is_of_view and t.tag = 'searchIndex' then 'view' else t.kind end
   )
   select 'comment of ' || kind || ' ' || name || ': the line "' || left(btrim(line, e'\r'), 60) || '" '
       || case when line ~ '\r$' then 'ends in a carriage return; save the file with line feeds alone'
         else 'is no tag; write tags as lines `@name value` before all other text' end
-    from lines where line ~ '^\s*@' and (part is null or not is_head or line ~ '\r$')
+    from lines where line ~ '^\s*@' and (tag is null or not is_head or line ~ '\r$')
   union all
   select what || ': unknown tag @' || case when length(tag) > 40 then left(tag, 40) || '…' else tag end || coalesce(
       '; did you mean @' || nearest_tag(kind, tag) || '?',
@@ -16249,12 +16277,12 @@ AS $function$
   union all
   select what || ': the tag @' || tag || case when form = '' then ' takes no value, and has "' || left(value, 60) || '"'
       when value = '' then ' has no value' else ' is "' || left(value, 60) || '"' end || '; write `@' || tag || rtrim(' ' || form) || '`'
-    from checked where instead is null and value !~ pattern
+    from checked where instead is null and not is_valid
   union all
   -- With several keys, a policy would accept any of them and a root field would require all of them.
   select what || ': the tag @' || tag || ' names several permissions, and a table takes one; write `@' || tag || ' ' || (regexp_match(value, '^[\w.]+'))[1] || '`'
       || case tag when 'read' then ', and show its rows to holders of another by `ensure_policy` in a file of `logic`' else '' end
-    from checked where kind = 'table' and tag in ('read', 'create', 'update', 'delete') and value ~ pattern and value ~ '[\s,]'
+    from checked where kind = 'table' and tag in ('read', 'create', 'update', 'delete') and is_valid and value ~ '[\s,]'
   union all
   select t.what || ': the tag @' || t.tag || ' names the column ' || c.name || ', which does not exist'
     from checked t, lateral (
@@ -16264,14 +16292,15 @@ AS $function$
         lateral (select m[1] union all select regexp_split_to_table(m[2], '\s+')) as l(n)
       where t.tag = 'audit' and t.value !~ '^off\y' and n is not null
     ) as c(name)
-    where t.relation is not null and t.instead is null and t.value ~ t.pattern and not exists (
+    where t.relation is not null and t.instead is null and t.is_valid and not exists (
       select from pg_attribute a where a.attrelid = t.relation and a.attname = c.name and a.attnum > 0 and not a.attisdropped)
   union all
   select t.what || ': the tag @label names the column ' || c.name || ', which the API hides'
     from checked t, regexp_split_to_table(t.value, '[\s,]+') as c(name)
       join pg_attribute a on a.attname = c.name and a.attnum > 0 and not a.attisdropped
-    where t.tag = 'label' and t.value ~ t.pattern and a.attrelid = t.relation
-      and comment_tags(col_description(a.attrelid, a.attnum)) ?| array['internal', 'secret']
+      join pg_description d on d.classoid = 'pg_class'::regclass and d.objoid = a.attrelid and d.objsubid = a.attnum
+    where t.tag = 'label' and t.is_valid and a.attrelid = t.relation
+      and comment_tags(d.description) ?| array['internal', 'secret']
   union all
   -- The console looks the value of a row up among these tags.
   select t.what || ': the tag @tone names ' || v.value || ', and ' || case when e.names is null then 'the column is no enumeration'
@@ -16282,7 +16311,7 @@ AS $function$
       cross join lateral (
         select string_agg(upper(enumlabel), ', ' order by enumsortorder) as names, bool_or(upper(enumlabel) = v.value) as is_known
         from pg_enum where enumtypid = a.atttypid) as e
-    where t.tag = 'tone' and t.value ~ t.pattern and e.is_known is not true
+    where t.tag = 'tone' and t.is_valid and e.is_known is not true
   union all
   -- Only the data of users and customers is erased.
   select t.what || ': the tag @personal ' || case when t.value = '' then 'names no reference; write `@personal <column>` with the column that references users or customers'
@@ -16290,8 +16319,8 @@ AS $function$
     from checked t
       join own_columns a on a.name = substr(t.what, length('comment of ' || t.known_kind || ' ') + 1)
       cross join lateral (select array_agg(c.oid) as ids from pg_class c
-        where c.relnamespace = current_schema()::regnamespace and c.relname in ('users', 'customers')) as subjects
-    where t.tag = 'personal' and t.value ~ t.pattern and case when t.value = '' then a.attrelid <> all (subjects.ids)
+        where c.relnamespace = (select current_schema()::regnamespace) and c.relname in ('users', 'customers')) as subjects
+    where t.tag = 'personal' and t.is_valid and case when t.value = '' then a.attrelid <> all (subjects.ids)
       else not exists (
         select from pg_constraint k join pg_attribute r on r.attrelid = k.conrelid and r.attnum = k.conkey[1]
         where k.conrelid = a.attrelid and k.contype = 'f' and cardinality(k.conkey) = 1 and r.attname = t.value
@@ -16303,14 +16332,6 @@ AS $function$
   order by 1
 $function$;
 comment on function tag_violations() is 'Unknown, misplaced, malformed or duplicate tags.';
-
-CREATE OR REPLACE FUNCTION tags_in(tag_lines text)
- RETURNS jsonb
- LANGUAGE sql
- IMMUTABLE STRICT
-AS $function$
-  select jsonb_object_agg(tag[1], coalesce(tag[2], '')) from regexp_matches(tag_lines, '^@(\w+)[ \t]*([^\n]*)$', 'gn') as tag
-$function$;
 
 CREATE OR REPLACE FUNCTION take_login_attempt(state_hash bytea, browser_hash bytea, provider text)
  RETURNS TABLE(nonce text, pkce_verifier text, return_to text, challenge text)
@@ -18125,7 +18146,7 @@ AS $function$
     from pg_class v join pg_attribute a on a.attrelid = v.oid and a.attnum > 0 join pg_rewrite r on r.ev_class = v.oid,
       regexp_matches(r.ev_action::text, format(':resno (%s) :resname %s :ressortgroupref \d+ :resorigtbl (\d+) :resorigcol (\d+) :', a.attnum, a.attname), 'g')
         with ordinality as m(part, place)
-    where v.relnamespace = current_schema()::regnamespace and v.relkind = 'v' and a.attname ~ '^\w+$'
+    where v.relnamespace = (select current_schema()::regnamespace) and v.relkind = 'v' and a.attname ~ '^\w+$'
     order by v.oid, a.attnum, m.place desc
   ),
   traced as (
@@ -18462,7 +18483,7 @@ AS $function$
     join pg_depend d on d.classid = 'pg_attrdef'::regclass and d.objid = e.oid and d.refclassid = 'pg_class'::regclass
       and d.refobjid = g.attrelid and d.refobjsubid not in (0, g.attnum)
     join pg_attribute c on c.attrelid = g.attrelid and c.attnum = d.refobjsubid
-  where r.relnamespace = current_schema()::regnamespace and g.attname = 'search_words' and g.attgenerated = 's'
+  where r.relnamespace = (select current_schema()::regnamespace) and g.attname = 'search_words' and g.attgenerated = 's'
     and pg_get_expr(e.adbin, e.adrelid) ~ '^(extensions\.)?words_text\('
 $function$;
 comment on function word_columns() is 'The columns that are part of `search_words`, the column generated by `words_text`.';
@@ -18502,7 +18523,8 @@ CREATE OR REPLACE FUNCTION writable_columns(relation regclass, verb text)
  STABLE
 AS $function$
   select string_agg(quote_ident(a.attname), ', ' order by a.attnum)
-  from pg_attribute a, lateral comment_tags(col_description(a.attrelid, a.attnum)) as c(tags)
+  from pg_attribute a left join pg_description d on d.classoid = 'pg_class'::regclass and d.objoid = a.attrelid and d.objsubid = a.attnum,
+    lateral comment_tags(d.description) as c(tags)
   where a.attrelid = writable_columns.relation and a.attnum > 0 and not a.attisdropped and a.attgenerated = ''
     and a.attname not in ('id', 'created_at', 'updated_at') and not c.tags ?| array['secret', 'internal']
     and coalesce(c.tags ->> 'mutations', writable_columns.verb) ~ ('\y' || writable_columns.verb || '\y')

@@ -1,14 +1,15 @@
 -- Smart tags: lines `@name value` at the start of a comment. SQL reads them here for policies, grants and triggers; the
 -- server reads the same tags for the API.
-create or replace function tags_in(tag_lines text) returns jsonb as $$
-  select jsonb_object_agg(tag[1], coalesce(tag[2], '')) from regexp_matches(tag_lines, '^@(\w+)[ \t]*([^\n]*)$', 'gn') as tag
-$$ language sql immutable strict;
-
--- A single expression, so that PostgreSQL inlines it; comments without tags cost nothing more.
+-- A single expression, so that PostgreSQL inlines it. Each line becomes two: the name and the value.
 create or replace function comment_tags(comment text) returns jsonb as $$
-  select coalesce(tags_in(substring(comment from '^(?:@[^\n]*(?:\n|$))+')), '{}'::jsonb)
+  select coalesce(
+    jsonb_object(string_to_array(
+      regexp_replace(substring(comment from '^@[^\n]*(?:\n@[^\n]*)*'), '^@(\w*)[ \t]*', e'\\1\n', 'gn'), e'\n')) - '',
+    '{}'::jsonb)
 $$ language sql immutable;
 comment on function comment_tags is 'The smart tags of a comment as {name: value}.';
+-- Its work is part of `comment_tags`.
+drop function if exists tags_in(text);
 
 create or replace function table_tags(relation regclass) returns jsonb as $$
   select comment_tags(obj_description(table_tags.relation, 'pg_class'))

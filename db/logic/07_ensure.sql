@@ -4,10 +4,8 @@
 create or replace function declare_object(kind text, relation regclass, name text) returns void as $$
   select set_config(
     'office.declared',
-    (
-      coalesce(nullif(current_setting('office.declared', true), ''), '{}')::text[]
-      || concat_ws(' ', declare_object.kind, declare_object.relation::oid, declare_object.name)
-    )::text,
+    -- Appends without reading the list, which has hundreds of lines.
+    concat(current_setting('office.declared', true), concat_ws(' ', declare_object.kind, declare_object.relation::oid, declare_object.name), e'\n'),
     true
   )
 $$ language sql volatile;
@@ -21,8 +19,9 @@ declare
   v_present text;
 begin
   perform declare_object('policy', relation, name);
-  select obj_description(oid, 'pg_policy') into v_present
-  from pg_policy where polrelid = ensure_policy.relation and polname = ensure_policy.name;
+  select d.description into v_present
+  from pg_policy p left join pg_description d on d.classoid = 'pg_policy'::regclass and d.objoid = p.oid
+  where p.polrelid = ensure_policy.relation and p.polname = ensure_policy.name;
   if found and v_present = v_wanted then
     return;
   end if;
@@ -39,8 +38,9 @@ declare
   v_present text;
 begin
   perform declare_object('trigger', relation, name);
-  select obj_description(oid, 'pg_trigger') into v_present
-  from pg_trigger where tgrelid = ensure_trigger.relation and tgname = ensure_trigger.name;
+  select d.description into v_present
+  from pg_trigger t left join pg_description d on d.classoid = 'pg_trigger'::regclass and d.objoid = t.oid
+  where t.tgrelid = ensure_trigger.relation and t.tgname = ensure_trigger.name;
   if found and v_present = definition then
     return;
   end if;
@@ -53,7 +53,7 @@ comment on function ensure_trigger is 'Declares a trigger; creates or replaces i
 -- The comment on a policy or trigger marks it as made by `ensure_policy` or `ensure_trigger`.
 create or replace function drop_undeclared() returns void as $$
 declare
-  v_declared text[] := nullif(current_setting('office.declared', true), '');
+  v_declared text[] := string_to_array(nullif(current_setting('office.declared', true), ''), e'\n');
   v_drop text;
 begin
   if v_declared is null then
@@ -62,14 +62,16 @@ begin
   for v_drop in
     select format('drop policy %I on %s', p.polname, c.oid::regclass)
     from pg_policy p join pg_class c on c.oid = p.polrelid
-    where c.relnamespace = current_schema()::regnamespace
-      and obj_description(p.oid, 'pg_policy') ~ '^(all|select|insert|update|delete) \| office_\w+( \||$)'
+      join pg_description d on d.classoid = 'pg_policy'::regclass and d.objoid = p.oid
+    where c.relnamespace = (select current_schema()::regnamespace)
+      and d.description ~ '^(all|select|insert|update|delete) \| office_\w+( \||$)'
       and concat_ws(' ', 'policy', c.oid, p.polname) <> all (v_declared)
     union all
     select format('drop trigger %I on %s', t.tgname, c.oid::regclass)
     from pg_trigger t join pg_class c on c.oid = t.tgrelid
-    where c.relnamespace = current_schema()::regnamespace
-      and strpos(obj_description(t.oid, 'pg_trigger'), '%TABLE%') > 0 and t.tgname ~ '^_\d{3}_'
+      join pg_description d on d.classoid = 'pg_trigger'::regclass and d.objoid = t.oid
+    where c.relnamespace = (select current_schema()::regnamespace)
+      and strpos(d.description, '%TABLE%') > 0 and t.tgname ~ '^_\d{3}_'
       and concat_ws(' ', 'trigger', c.oid, t.tgname) <> all (v_declared)
   loop
     execute v_drop;

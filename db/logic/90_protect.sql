@@ -21,7 +21,8 @@ $$ language sql immutable;
 
 create or replace function writable_columns(relation regclass, verb text) returns text as $$
   select string_agg(quote_ident(a.attname), ', ' order by a.attnum)
-  from pg_attribute a, lateral comment_tags(col_description(a.attrelid, a.attnum)) as c(tags)
+  from pg_attribute a left join pg_description d on d.classoid = 'pg_class'::regclass and d.objoid = a.attrelid and d.objsubid = a.attnum,
+    lateral comment_tags(d.description) as c(tags)
   where a.attrelid = writable_columns.relation and a.attnum > 0 and not a.attisdropped and a.attgenerated = ''
     and a.attname not in ('id', 'created_at', 'updated_at') and not c.tags ?| array['secret', 'internal']
     and coalesce(c.tags ->> 'mutations', writable_columns.verb) ~ ('\y' || writable_columns.verb || '\y')
@@ -82,10 +83,10 @@ begin
           where not exists (
             select from pg_attribute a where a.attrelid = relation and a.attname = c.name and a.attnum > 0 and not a.attisdropped)
         ) then 'false' else own_check(v_tags ->> 'owner') end));
-    select string_agg(quote_ident(attname), ', ' order by attnum) into v_columns
-    from pg_attribute
-    where attrelid = relation and attnum > 0 and not attisdropped
-      and not comment_tags(col_description(relation, attnum)) ? 'secret';
+    select string_agg(quote_ident(a.attname), ', ' order by a.attnum) into v_columns
+    from pg_attribute a left join pg_description d on d.classoid = 'pg_class'::regclass and d.objoid = a.attrelid and d.objsubid = a.attnum
+    where a.attrelid = relation and a.attnum > 0 and not a.attisdropped
+      and not comment_tags(d.description) ? 'secret';
     -- `xmin` is part of a row's version.
     execute format('grant select (%s, xmin) on %s to office_api', v_columns, relation);
   end if;
@@ -133,12 +134,14 @@ begin
     from (
       select regexp_split_to_table(btrim(v_audit[3]), '\s+')
       union
-      select attname from pg_attribute
-      where attrelid = relation and attnum > 0 and not attisdropped
-        and (comment_tags(col_description(relation, attnum)) ? 'secret' or attname = 'search_words' and attgenerated = 's')
-      union
-      select attname || '=' || (comment_tags(col_description(relation, attnum)) ->> 'auditName') from pg_attribute
-      where attrelid = relation and attnum > 0 and comment_tags(col_description(relation, attnum)) ? 'auditName'
+      select n.name
+      from pg_attribute a left join pg_description d on d.classoid = 'pg_class'::regclass and d.objoid = a.attrelid and d.objsubid = a.attnum,
+        lateral comment_tags(d.description) as t(tags),
+        lateral (
+          select a.attname where t.tags ? 'secret' or a.attname = 'search_words' and a.attgenerated = 's'
+          union all select a.attname || '=' || (t.tags ->> 'auditName') where t.tags ? 'auditName'
+        ) as n(name)
+      where a.attrelid = relation and a.attnum > 0 and not a.attisdropped
     ) as a(c);
     perform ensure_trigger(relation, '_800_audit_' || lower(event), format(
       'after %s on %%TABLE%% referencing %s for each statement execute function tg__audit(%L, %L%s)',

@@ -47,16 +47,23 @@ returns table (collection text, relation regclass, title text, keys text[], sort
     regexp_split_to_array(btrim(t.tags ->> 'read'), '[\s,]+'), nullif(btrim(t.tags ->> 'searchSort'), ''),
     btrim(t.tags ->> 'searchOnly'),
     case when not t.tags ? 'searchOnly' then regexp_split_to_array(nullif(btrim(t.tags ->> 'owner'), ''), '[\s,]+') end
-  from pg_class c, lateral (select table_tags(c.oid)) as t(tags)
-  where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
+  from pg_class c join pg_description d on d.classoid = 'pg_class'::regclass and d.objoid = c.oid and d.objsubid = 0,
+    lateral (select comment_tags(d.description)) as t(tags)
+  where c.relnamespace = (select current_schema()::regnamespace) and c.relkind in ('r', 'p') and not c.relispartition
     and t.tags ? 'searchCollection'
 $$ language sql stable;
 comment on function search_tables is 'The tables indexed in the search engine, with the permissions to read them.';
 
 create or replace function search_words(tag text) returns table (words text[], data_type text, title text) as $$
-  select array_remove(regexp_split_to_array(btrim(regexp_replace(m[1], '\ydataType\s+\w+', '')), '\s+'), ''),
-    (regexp_match(m[1], '\ydataType\s+(\w+)'))[1], nullif(btrim(m[2]), '')
-  from regexp_match(search_words.tag, '^(.*?)(?:\ytitle\s+(.*))?$') as m
+  select array_remove(regexp_split_to_array(btrim(case when d.data_type is null then m[1] else regexp_replace(m[1], '\ydataType\s+\w+', '') end), '\s+'), ''),
+    d.data_type, nullif(btrim(m[2]), '')
+  from (
+    -- Most tags have neither of the two, and their patterns are slow.
+    select case when strpos(search_words.tag, 'title') = 0 then array[search_words.tag, null]
+      else regexp_match(search_words.tag, '^(.*?)(?:\ytitle\s+(.*))?$') end
+  ) as t(m), lateral (
+    select case when strpos(m[1], 'dataType') > 0 then (regexp_match(m[1], '\ydataType\s+(\w+)'))[1] end
+  ) as d(data_type)
 $$ language sql immutable;
 
 -- The row has the alias `t`. `source` is a join that the expression needs. `changed_by` lists the other tables that a
@@ -68,10 +75,10 @@ returns table (
 ) as $$
   with tagged as (
     select array[1, a.attnum] as place, camel_case(a.attname) as name, words_of(a.attname) as title, a.atttypid as type,
-      comment_tags(col_description(a.attrelid, a.attnum)) ->> 'searchIndex' as tag,
+      comment_tags(d.description) ->> 'searchIndex' as tag,
       format('t.%I', a.attname) as expression, null as source, null::regclass as other, null as direction, null as through,
       null as key, null as target, null as code
-    from pg_attribute a
+    from pg_attribute a join pg_description d on d.classoid = 'pg_class'::regclass and d.objoid = a.attrelid and d.objsubid = a.attnum
     where a.attrelid = search_fields.relation and a.attnum > 0 and not a.attisdropped
     union all
     select array[2, f.attnum, e.place], n.name || upper(left(camel_case(r.attname), 1)) || substr(camel_case(r.attname), 2),
@@ -102,7 +109,7 @@ returns table (
         select regexp_match(l.text, '^(\w+)\.(\w+)$'), l.place
         from regexp_split_to_table(coalesce(btrim(c.tags ->> 'searchFrom'), ''), '\s+') with ordinality as l(text, place)
       ) as o(part, place)
-    where p.pronamespace = current_schema()::regnamespace and p.pronargs = 1 and not p.proretset
+    where p.pronamespace = (select current_schema()::regnamespace) and p.pronargs = 1 and not p.proretset
       and p.proargtypes[0] = (select c.reltype from pg_class c where c.oid = search_fields.relation)
   )
   select f.place, f.name, coalesce(w.title, f.title), r.engine, coalesce(w.data_type, r.data_type), w.words,

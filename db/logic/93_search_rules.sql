@@ -9,7 +9,7 @@ create or replace function search_rule_violations() returns setof text as $$
   described_functions as materialized (
     select p.oid, p.proargtypes, p.pronargs, p.prorettype, comment_tags(d.description) as tags
     from pg_proc p join pg_description d on d.classoid = 'pg_proc'::regclass and d.objoid = p.oid
-    where p.pronamespace = current_schema()::regnamespace
+    where p.pronamespace = (select current_schema()::regnamespace)
   ),
   -- All uses of @searchIndex; the tag of a foreign key yields one row for each column.
   tagged as (
@@ -18,7 +18,7 @@ create or replace function search_rule_violations() returns setof text as $$
     from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
       join pg_description d on d.classoid = 'pg_class'::regclass and d.objoid = c.oid and d.objsubid = a.attnum,
       lateral (select comment_tags(d.description)) as t(tags)
-    where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and not c.relispartition and t.tags ? 'searchIndex'
+    where c.relnamespace = (select current_schema()::regnamespace) and c.relkind in ('r', 'p') and not c.relispartition and t.tags ? 'searchIndex'
     union all
     select 'foreign key ' || k.conname || ' on ' || k.conrelid::regclass || ', ' || coalesce(e.part[1], 'nothing') || ': ', k.conrelid, r.atttypid,
       e.part[2], coalesce(comment_tags(col_description(k.confrelid, r.attnum)) ?| array['secret', 'internal'], false), k.confrelid,
@@ -27,7 +27,7 @@ create or replace function search_rule_violations() returns setof text as $$
       cross join lateral (select comment_tags(d.description)) as t(tags)
       cross join lateral (select regexp_match(btrim(l), '^(\w+)\s*(.*)$') from string_to_table(t.tags ->> 'searchIndex', ',') as l) as e(part)
       left join pg_attribute r on r.attrelid = k.confrelid and r.attname = e.part[1] and r.attnum > 0 and not r.attisdropped
-    where k.connamespace = current_schema()::regnamespace and t.tags ? 'searchIndex'
+    where k.connamespace = (select current_schema()::regnamespace) and t.tags ? 'searchIndex'
     union all
     select 'function ' || p.oid::regprocedure || ': ', c.oid, p.prorettype, t.tags ->> 'searchIndex', false, null, true, false
     from described_functions p left join pg_class c on c.reltype = p.proargtypes[0] and p.pronargs = 1

@@ -8,7 +8,7 @@ create or replace function word_columns() returns table (relation regclass, attr
     join pg_depend d on d.classid = 'pg_attrdef'::regclass and d.objid = e.oid and d.refclassid = 'pg_class'::regclass
       and d.refobjid = g.attrelid and d.refobjsubid not in (0, g.attnum)
     join pg_attribute c on c.attrelid = g.attrelid and c.attnum = d.refobjsubid
-  where r.relnamespace = current_schema()::regnamespace and g.attname = 'search_words' and g.attgenerated = 's'
+  where r.relnamespace = (select current_schema()::regnamespace) and g.attname = 'search_words' and g.attgenerated = 's'
     and pg_get_expr(e.adbin, e.adrelid) ~ '^(extensions\.)?words_text\('
 $$ language sql stable;
 comment on function word_columns is
@@ -22,7 +22,7 @@ create or replace function indexed_searches() returns table (relation regclass, 
       i.indcollation[k.place - 1] as collation
     from pg_index i join pg_class c on c.oid = i.indexrelid join pg_am m on m.oid = c.relam join pg_class r on r.oid = i.indrelid,
       generate_series(1, i.indnkeyatts) as k(place), lateral (select opcname from pg_opclass where oid = i.indclass[k.place - 1]) as o
-    where r.relnamespace = current_schema()::regnamespace and not r.relispartition and i.indisvalid
+    where r.relnamespace = (select current_schema()::regnamespace) and not r.relispartition and i.indisvalid
       -- A search for a value never matches null, so a partial index `where ... is not null` serves it.
       and (i.indpred is null or pg_get_expr(i.indpred, i.indrelid, true) = pg_get_indexdef(i.indexrelid, k.place, true) || ' IS NOT NULL')
   ),
@@ -34,17 +34,21 @@ create or replace function indexed_searches() returns table (relation regclass, 
   ),
   columns as materialized (
     select a.attrelid, a.attname, a.attcollation, format('%I', a.attname) as name,
-      array[format('search_text(%I)', a.attname), format('search_text(%I::text)', a.attname)] as searched, e.typcategory = 'S' as is_text, t.typelem as element,
+      array[format('search_text(%I)', a.attname), format('search_text(%I::text)', a.attname)] as searched,
+      -- All keys that the cases below look for.
+      array[format('%I', a.attname), format('search_text(%I)', a.attname), format('search_text(%I::text)', a.attname),
+        format('search_texts(%I)', a.attname), format('search_texts(%I::text[])', a.attname)] as keys, e.typcategory = 'S' as is_text, t.typelem as element,
       t.typcategory = 'A' as is_list,
-      string_to_array(comment_tags(col_description(a.attrelid, a.attnum)) ->> 'search', ' ') @> '{exact}' as is_exact,
+      string_to_array(comment_tags(d.description) ->> 'search', ' ') @> '{exact}' as is_exact,
       exists (select from in_words w where w.relation = a.attrelid and w.attribute = a.attname) as is_in_words
-    from pg_attribute a join pg_class r on r.oid = a.attrelid join pg_type t on t.oid = a.atttypid,
+    from pg_attribute a join pg_class r on r.oid = a.attrelid join pg_type t on t.oid = a.atttypid
+      left join pg_description d on d.classoid = 'pg_class'::regclass and d.objoid = a.attrelid and d.objsubid = a.attnum,
       lateral (select typcategory from pg_type where oid = case when t.typcategory = 'A' then t.typelem else t.oid end) as e
-    where r.relnamespace = current_schema()::regnamespace and r.relkind in ('r', 'p') and not r.relispartition
+    where r.relnamespace = (select current_schema()::regnamespace) and r.relkind in ('r', 'p') and not r.relispartition
       and a.attnum > 0 and not a.attisdropped
   )
   select distinct c.attrelid::regclass, c.attname::text, s.serves
-  from columns c join keys k on k.indrelid = c.attrelid, lateral (
+  from columns c join keys k on k.indrelid = c.attrelid and (c.is_in_words or k.key = any (c.keys)), lateral (
     select 'word' as serves
       where c.is_text and not c.is_list and k.amname = 'gin' and k.opcname = 'gin_trgm_ops'
         and k.key = any (c.searched)
@@ -87,7 +91,7 @@ create or replace function view_origins() returns table (view regclass, attribut
     from pg_class v join pg_attribute a on a.attrelid = v.oid and a.attnum > 0 join pg_rewrite r on r.ev_class = v.oid,
       regexp_matches(r.ev_action::text, format(':resno (%s) :resname %s :ressortgroupref \d+ :resorigtbl (\d+) :resorigcol (\d+) :', a.attnum, a.attname), 'g')
         with ordinality as m(part, place)
-    where v.relnamespace = current_schema()::regnamespace and v.relkind = 'v' and a.attname ~ '^\w+$'
+    where v.relnamespace = (select current_schema()::regnamespace) and v.relkind = 'v' and a.attname ~ '^\w+$'
     order by v.oid, a.attnum, m.place desc
   ),
   traced as (

@@ -38,63 +38,66 @@ returns table (kind text, name text, relation oid, comment text) as $$
   select case when c.relkind in ('r', 'p', 'f') then 'table' when c.relkind in ('v', 'm') then 'view' when c.relkind in ('i', 'I') then 'index' else 'type' end,
     c.oid::regclass::text, c.oid, d.description
   from pg_class c join pg_description d on d.classoid = 'pg_class'::regclass and d.objoid = c.oid and d.objsubid = 0
-  where c.relnamespace = current_schema()::regnamespace
+  where c.relnamespace = (select current_schema()::regnamespace)
   union all
   select case c.relkind when 'v' then 'column of a view' when 'm' then 'column of a view' when 'c' then 'field of a type' else 'column' end,
     format('%s.%I', c.oid::regclass, a.attname), null, d.description
   from pg_class c join pg_attribute a on a.attrelid = c.oid
     join pg_description d on d.classoid = 'pg_class'::regclass and d.objoid = c.oid and d.objsubid = a.attnum
-  where c.relnamespace = current_schema()::regnamespace and a.attnum > 0
+  where c.relnamespace = (select current_schema()::regnamespace) and a.attnum > 0
   union all
   select case k.contype when 'f' then 'foreign key' else 'constraint' end, concat(k.conname, ' on ' || nullif(k.conrelid, 0)::regclass), null,
     d.description
   from pg_constraint k join pg_description d on d.classoid = 'pg_constraint'::regclass and d.objoid = k.oid
-  where k.connamespace = current_schema()::regnamespace
+  where k.connamespace = (select current_schema()::regnamespace)
   union all
   select 'function', p.oid::regprocedure::text, null, d.description
   from pg_proc p join pg_description d on d.classoid = 'pg_proc'::regclass and d.objoid = p.oid
-  where p.pronamespace = current_schema()::regnamespace
+  where p.pronamespace = (select current_schema()::regnamespace)
   union all
   select 'type', t.oid::regtype::text, null, d.description
   from pg_type t join pg_description d on d.classoid = 'pg_type'::regclass and d.objoid = t.oid
-  where t.typnamespace = current_schema()::regnamespace
+  where t.typnamespace = (select current_schema()::regnamespace)
 $$ language sql stable;
 comment on function commented_objects is 'All objects whose comments can have tags, or are mistaken for such.';
 
 create or replace function tag_violations() returns setof text as $$
   with lines as materialized (
-    select o.kind, o.name, o.relation, l.line, l.place,
-      bool_and(l.line ~ '^@') over (partition by o.kind, o.name order by l.place) as is_head,
-      regexp_match(l.line, '^@([a-zA-Z]\w*)(?:[ \t]+(.*))?$') as part
-    from commented_objects() o, regexp_split_to_table(o.comment, '\n') with ordinality as l(line, place)
-    where strpos(o.comment, '@') > 0
+    select o.kind, o.name, o.relation, l.line, coalesce(l.place <= h.size, false) as is_head, t.tag,
+      btrim(ltrim(substr(l.line, length(t.tag) + 2), e' \t')) as value
+    from commented_objects() o,
+      lateral cardinality(string_to_array(substring(o.comment from '^@[^\n]*(?:\n@[^\n]*)*'), e'\n')) as h(size),
+      string_to_table(o.comment, e'\n') with ordinality as l(line, place),
+      lateral substring(l.line from '^@([a-zA-Z]\w*)(?:[ \t]|$)') as t(tag)
+    where strpos(o.comment, '@') > 0 and strpos(l.line, '@') > 0
   ),
   -- A foreign key in a view's tag has its own tags after `|`.
   tags as materialized (
-    select 'comment of ' || kind || ' ' || name as what, kind, relation, false as is_of_view, part[1] as tag, btrim(coalesce(part[2], '')) as value
-    from lines where is_head and part is not null
+    select 'comment of ' || kind || ' ' || name as what, kind, relation, false as is_of_view, tag, value
+    from lines where is_head and tag is not null
     union all
     select 'comment of view ' || name || ', ' || split_part(line, '|', 1), 'foreign key', null, true, (regexp_match(inner_tag, '^@?(\w+)'))[1],
       btrim(regexp_replace(inner_tag, '^@?\w+', ''))
     from lines, string_to_table(line, '|') with ordinality as p(inner_tag, place)
-    where is_head and kind = 'view' and part[1] = 'foreignKey' and p.place > 1 and inner_tag ~ '^@?\w'
+    where is_head and kind = 'view' and tag = 'foreignKey' and p.place > 1 and inner_tag ~ '^@?\w'
   ),
   own_columns as materialized (
     select format('%s.%I', c.oid::regclass, a.attname) as name, a.attrelid, a.atttypid, a.attnotnull
     from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
-    where c.relnamespace = current_schema()::regnamespace
+    where c.relnamespace = (select current_schema()::regnamespace)
   ),
-  checked as (
-    select t.*, k.kind as known_kind, k.value as form, k.pattern, k.instead,
-      count(*) over (partition by t.what, t.tag) > 1 and not k.repeats as is_twice,
-      row_number() over (partition by t.what, t.tag) as place
+  -- Sorted by tag, because PostgreSQL keeps few compiled patterns.
+  checked as materialized (
+    select t.*, k.kind as known_kind, k.value as form, t.value ~ k.pattern as is_valid, k.instead,
+      count(*) over (partition by t.tag, t.what) > 1 and not k.repeats as is_twice,
+      row_number() over (partition by t.tag, t.what) as place
     from tags t left join known_tags() k
       on k.tag = t.tag and k.kind = case when t.is_of_view and t.tag = 'searchIndex' then 'view' else t.kind end
   )
   select 'comment of ' || kind || ' ' || name || ': the line "' || left(btrim(line, e'\r'), 60) || '" '
       || case when line ~ '\r$' then 'ends in a carriage return; save the file with line feeds alone'
         else 'is no tag; write tags as lines `@name value` before all other text' end
-    from lines where line ~ '^\s*@' and (part is null or not is_head or line ~ '\r$')
+    from lines where line ~ '^\s*@' and (tag is null or not is_head or line ~ '\r$')
   union all
   select what || ': unknown tag @' || case when length(tag) > 40 then left(tag, 40) || '…' else tag end || coalesce(
       '; did you mean @' || nearest_tag(kind, tag) || '?',
@@ -111,12 +114,12 @@ create or replace function tag_violations() returns setof text as $$
   union all
   select what || ': the tag @' || tag || case when form = '' then ' takes no value, and has "' || left(value, 60) || '"'
       when value = '' then ' has no value' else ' is "' || left(value, 60) || '"' end || '; write `@' || tag || rtrim(' ' || form) || '`'
-    from checked where instead is null and value !~ pattern
+    from checked where instead is null and not is_valid
   union all
   -- With several keys, a policy would accept any of them and a root field would require all of them.
   select what || ': the tag @' || tag || ' names several permissions, and a table takes one; write `@' || tag || ' ' || (regexp_match(value, '^[\w.]+'))[1] || '`'
       || case tag when 'read' then ', and show its rows to holders of another by `ensure_policy` in a file of `logic`' else '' end
-    from checked where kind = 'table' and tag in ('read', 'create', 'update', 'delete') and value ~ pattern and value ~ '[\s,]'
+    from checked where kind = 'table' and tag in ('read', 'create', 'update', 'delete') and is_valid and value ~ '[\s,]'
   union all
   select t.what || ': the tag @' || t.tag || ' names the column ' || c.name || ', which does not exist'
     from checked t, lateral (
@@ -126,14 +129,15 @@ create or replace function tag_violations() returns setof text as $$
         lateral (select m[1] union all select regexp_split_to_table(m[2], '\s+')) as l(n)
       where t.tag = 'audit' and t.value !~ '^off\y' and n is not null
     ) as c(name)
-    where t.relation is not null and t.instead is null and t.value ~ t.pattern and not exists (
+    where t.relation is not null and t.instead is null and t.is_valid and not exists (
       select from pg_attribute a where a.attrelid = t.relation and a.attname = c.name and a.attnum > 0 and not a.attisdropped)
   union all
   select t.what || ': the tag @label names the column ' || c.name || ', which the API hides'
     from checked t, regexp_split_to_table(t.value, '[\s,]+') as c(name)
       join pg_attribute a on a.attname = c.name and a.attnum > 0 and not a.attisdropped
-    where t.tag = 'label' and t.value ~ t.pattern and a.attrelid = t.relation
-      and comment_tags(col_description(a.attrelid, a.attnum)) ?| array['internal', 'secret']
+      join pg_description d on d.classoid = 'pg_class'::regclass and d.objoid = a.attrelid and d.objsubid = a.attnum
+    where t.tag = 'label' and t.is_valid and a.attrelid = t.relation
+      and comment_tags(d.description) ?| array['internal', 'secret']
   union all
   -- The console looks the value of a row up among these tags.
   select t.what || ': the tag @tone names ' || v.value || ', and ' || case when e.names is null then 'the column is no enumeration'
@@ -144,7 +148,7 @@ create or replace function tag_violations() returns setof text as $$
       cross join lateral (
         select string_agg(upper(enumlabel), ', ' order by enumsortorder) as names, bool_or(upper(enumlabel) = v.value) as is_known
         from pg_enum where enumtypid = a.atttypid) as e
-    where t.tag = 'tone' and t.value ~ t.pattern and e.is_known is not true
+    where t.tag = 'tone' and t.is_valid and e.is_known is not true
   union all
   -- Only the data of users and customers is erased.
   select t.what || ': the tag @personal ' || case when t.value = '' then 'names no reference; write `@personal <column>` with the column that references users or customers'
@@ -152,8 +156,8 @@ create or replace function tag_violations() returns setof text as $$
     from checked t
       join own_columns a on a.name = substr(t.what, length('comment of ' || t.known_kind || ' ') + 1)
       cross join lateral (select array_agg(c.oid) as ids from pg_class c
-        where c.relnamespace = current_schema()::regnamespace and c.relname in ('users', 'customers')) as subjects
-    where t.tag = 'personal' and t.value ~ t.pattern and case when t.value = '' then a.attrelid <> all (subjects.ids)
+        where c.relnamespace = (select current_schema()::regnamespace) and c.relname in ('users', 'customers')) as subjects
+    where t.tag = 'personal' and t.is_valid and case when t.value = '' then a.attrelid <> all (subjects.ids)
       else not exists (
         select from pg_constraint k join pg_attribute r on r.attrelid = k.conrelid and r.attnum = k.conkey[1]
         where k.conrelid = a.attrelid and k.contype = 'f' and cardinality(k.conkey) = 1 and r.attname = t.value

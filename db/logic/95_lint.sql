@@ -3,9 +3,9 @@
 create or replace function schema_violations() returns setof text as $$
   with tables as (
     select c.oid, c.oid::regclass::text as name, c.relkind, c.relispartition, c.relrowsecurity, c.relforcerowsecurity,
-      obj_description(c.oid, 'pg_class') as comment, table_tags(c.oid) as tags, c.relowner
-    from pg_class c
-    where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p', 'v', 'm', 'f')
+      d.description as comment, comment_tags(d.description) as tags, c.relowner
+    from pg_class c left join pg_description d on d.classoid = 'pg_class'::regclass and d.objoid = c.oid and d.objsubid = 0
+    where c.relnamespace = (select current_schema()::regnamespace) and c.relkind in ('r', 'p', 'v', 'm', 'f')
   ),
   -- Materialized, because later joins would search all tables again.
   columns as materialized (
@@ -19,7 +19,7 @@ create or replace function schema_violations() returns setof text as $$
     select p.oid, p.oid::regprocedure::text as name, p.proname, p.pronargs, p.prosecdef, p.proconfig, p.proacl, p.proowner,
       comment_tags(d.description) as tags, d.description as comment, p.prorettype
     from pg_proc p left join pg_description d on d.objoid = p.oid and d.classoid = 'pg_proc'::regclass
-    where p.pronamespace = current_schema()::regnamespace
+    where p.pronamespace = (select current_schema()::regnamespace)
   ),
   -- Privileges of roles other than the owner.
   acls as (
@@ -30,7 +30,7 @@ create or replace function schema_violations() returns setof text as $$
     from tables t join pg_attribute a on a.attrelid = t.oid and a.attnum > 0 and not a.attisdropped
     union all
     select 'sequence ' || c.oid::regclass, 'sequence', c.oid, null, null, c.relowner, c.relacl
-    from pg_class c where c.relnamespace = current_schema()::regnamespace and c.relkind = 'S'
+    from pg_class c where c.relnamespace = (select current_schema()::regnamespace) and c.relkind = 'S'
     union all
     select 'function ' || name, 'function', oid, null, null, proowner, proacl from functions
     union all
@@ -46,7 +46,7 @@ create or replace function schema_violations() returns setof text as $$
     select distinct p.oid, p.polrelid, f.oid as function
     from pg_policy p join pg_depend d on d.classid = 'pg_policy'::regclass and d.objid = p.oid and d.refclassid = 'pg_proc'::regclass
       join pg_proc f on f.oid = d.refobjid
-    where p.polrelid in (select oid from tables) and f.pronamespace = current_schema()::regnamespace
+    where p.polrelid in (select oid from tables) and f.pronamespace = (select current_schema()::regnamespace)
       and (f.pronargs = 0 or f.proname in ('has_permission', 'has_any_permission'))
   ),
   known_keys as (select key from permissions),
@@ -278,7 +278,8 @@ create or replace function schema_violations() returns setof text as $$
   union all
   select 'constraint ' || k.conname || ' on ' || t.name || ': has no message for API callers; add `comment on constraint`'
     from tables t join pg_constraint k on k.conrelid = t.oid and k.contype = 'c'
-    where not t.relispartition and not t.tags ? 'internal' and obj_description(k.oid, 'pg_constraint') is null
+    where not t.relispartition and not t.tags ? 'internal'
+      and not exists (select from pg_description d where d.classoid = 'pg_constraint'::regclass and d.objoid = k.oid)
       and k.conname not in ('invitations_state_check', 'permissions_key_check', 'campaign_colors_color_check')
 $$ language sql stable security definer set search_path from current;
 comment on function schema_violations is 'Violations of the schema''s rules, each with its fix; no rows when there are none.';

@@ -3,16 +3,16 @@
 
 create or replace function schema_fingerprint() returns text as $$
   with recursive relations as (
-    select c.oid, c.xmin from pg_class c where c.relnamespace = current_schema()::regnamespace
+    select c.oid, c.xmin from pg_class c where c.relnamespace = (select current_schema()::regnamespace)
   ),
   functions as (
-    select p.oid, p.xmin from pg_proc p where p.pronamespace = current_schema()::regnamespace
+    select p.oid, p.xmin from pg_proc p where p.pronamespace = (select current_schema()::regnamespace)
   ),
   types as (
-    select t.oid, t.xmin from pg_type t where t.typnamespace = current_schema()::regnamespace
+    select t.oid, t.xmin from pg_type t where t.typnamespace = (select current_schema()::regnamespace)
   ),
   constraints as (
-    select k.oid, k.xmin from pg_constraint k where k.connamespace = current_schema()::regnamespace
+    select k.oid, k.xmin from pg_constraint k where k.connamespace = (select current_schema()::regnamespace)
   ),
   own_roles(oid) as (select unnest(array['office_api', 'office_server', 'office_worker']::regrole[])::oid),
   -- Privileges that the roles of requests and workers inherit.
