@@ -14,8 +14,9 @@ export interface Constraint {
 const query = `
   with rules as (
     select c.conname as name, c.conrelid as relation, c.conkey as columns, c.confrelid as target,
-      obj_description(c.oid, 'pg_constraint') as message
-    from pg_constraint c where c.connamespace = $1::regnamespace and c.contype in ('c', 'f', 'u', 'p', 'x')
+      d.description as message
+    from pg_constraint c left join pg_description d on d.classoid = 'pg_constraint'::regclass and d.objoid = c.oid
+    where c.connamespace = $1::regnamespace and c.contype in ('c', 'f', 'u', 'p', 'x')
     union all
     select r.relname, i.indrelid,
       -- Of an index of expressions, such as lower(name), the columns that they are made of.
@@ -25,8 +26,9 @@ const query = `
           and d.refclassid = 'pg_class'::regclass and d.refobjid = i.indrelid and d.refobjsubid > 0
       ) else i.indkey::smallint[] end,
       null,
-      obj_description(r.oid, 'pg_class')
+      d.description
     from pg_index i join pg_class r on r.oid = i.indexrelid
+      left join pg_description d on d.classoid = 'pg_class'::regclass and d.objoid = r.oid and d.objsubid = 0
     where r.relnamespace = $1::regnamespace and i.indisunique
       and not exists (select from pg_constraint c where c.conindid = i.indexrelid)
   )
