@@ -1,6 +1,8 @@
 type Build = GraphileBuild.Build;
 type Behavior = Build["behavior"];
 type EntityType = keyof GraphileBuild.BehaviorEntities;
+/** The results of one behavior string, by filter. */
+type Matches = Map<string, boolean | undefined>;
 type Resolved = ReturnType<Behavior["getPreferencesAppliedBehaviors"]>;
 
 /**
@@ -27,49 +29,66 @@ export const BehaviorCachePlugin: GraphileConfig.Plugin = {
   },
 };
 
+// Kept for later builds in this process, such as the schema before and after a migration.
+const combined = new Map<string, Resolved>();
+const matches = new Map<string, Matches>();
+
 /** The same object with cached results, which depend on the compared behavior strings only. */
 function memoizeBehaviors(behavior: Behavior): Behavior {
   const original = Object.getPrototypeOf(behavior) as Behavior;
-  const combined = new Map<string, Resolved>();
-  const matches = new Map<string, Map<string, boolean | undefined>>();
-  const texts = makeBehaviorStrings();
+  const defaults = new Map<EntityType, string>();
+  const filters = new Set<string>();
+  const ofTexts = new Map<string, { results: Matches; kept: Matches }>();
+  const ofEntities = makeEntityCache<{ results: Matches; kept: Matches }>();
   const memoized = Object.create(original) as Behavior;
   memoized.getPreferencesAppliedBehaviors = function (this: Behavior, type, inferred, override) {
-    const key = `${type}\n${inferred.behaviorString}\n${override.behaviorString}`;
+    const preferences = getOrCompute(defaults, type, () => this.getDefaultBehaviorFor(type));
+    const key = [type, preferences, inferred.behaviorString, override.behaviorString].join("\n");
     return getOrCompute(combined, key, () =>
       original.getPreferencesAppliedBehaviors.call(this, type, inferred, override),
     );
   };
   memoized.entityMatches = function (this: Behavior, type, entity, filter) {
-    const text = texts(type, entity, () => this.getBehaviorForEntity(type, entity).behaviorString);
-    const ofText = getOrCompute(
-      matches,
-      `${type}\n${text}`,
-      () => new Map<string, boolean | undefined>(),
-    );
-    return getOrCompute(ofText, filter, () =>
-      original.entityMatches.call(this, type, entity, filter),
-    );
+    // Entities with the same behavior string share their results.
+    const { results, kept } = ofEntities(type, entity, () => {
+      const text = `${type}\n${this.getBehaviorForEntity(type, entity).behaviorString}`;
+      return getOrCompute(ofTexts, text, () => ({
+        results: new Map(),
+        kept: getOrCompute(matches, text, () => new Map()),
+      }));
+    });
+    return getOrCompute(results, filter, () => {
+      const compute = () => original.entityMatches.call(this, type, entity, filter);
+      // The library registers a filter at its first use in a build.
+      const key = `${type} ${filter}`;
+      if (filters.has(key)) return getOrCompute(kept, filter, compute);
+      filters.add(key);
+      return compute();
+    });
   };
   return Object.setPrototypeOf(behavior, memoized) as Behavior;
 }
 
 /**
- * The behavior strings of entities, looked up without the library's linear search for pairs such as table and column.
+ * A value for each entity, looked up without the library's linear search for pairs such as table and column, and without
+ * a hash of long strings.
  */
-function makeBehaviorStrings() {
-  const known = new Map<unknown, Map<string, string>>();
-  return (type: EntityType, entity: unknown, find: () => string): string => {
+function makeEntityCache<V>() {
+  const known = new Map<EntityType, Map<unknown, Map<string, V>>>();
+  return (type: EntityType, entity: unknown, make: () => V): V => {
     const parts = Array.isArray(entity) ? (entity as unknown[]) : [entity, ""];
     const [first, name] = parts;
-    if (parts.length !== 2 || typeof name !== "string") return find();
-    const ofFirst = getOrCompute(known, first, () => new Map<string, string>());
-    return getOrCompute(ofFirst, `${type} ${name}`, find);
+    if (parts.length !== 2 || typeof name !== "string") return make();
+    const ofType = getOrCompute(known, type, () => new Map<unknown, Map<string, V>>());
+    const ofFirst = getOrCompute(ofType, first, () => new Map<string, V>());
+    return getOrCompute(ofFirst, name, make);
   };
 }
 
 function getOrCompute<K, V>(map: Map<K, V>, key: K, make: () => V): V {
-  if (map.has(key)) return map.get(key) as V;
+  const known = map.get(key);
+  // A cached result can be undefined.
+  if (known !== undefined || map.has(key)) return known as V;
   const value = make();
   map.set(key, value);
   return value;
