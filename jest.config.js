@@ -4,6 +4,7 @@ import { availableParallelism } from "node:os";
 export const recoveryTests = [
   "test/dev/postgresCrash.test.ts",
   "test/exports/fileStore.test.ts",
+  "test/exports/longExports.test.ts",
   "test/exports/survival.test.ts",
   "test/migration/rolling.test.ts",
   "test/workers/erpFaults.test.ts",
