@@ -12,9 +12,13 @@ type Log = (line: string) => void;
 
 const allowBreakingFlag = "--allow-breaking";
 
+const restartHint =
+  "Running servers and workers read the schema only at their start: restart them one after the other";
+
 /**
  * Prepares the database and migrates one tenant, with an administrator's or owner's address. Rejects a schema that a
  * server could not serve.
+ * @returns whether an existing schema was changed, which running servers do not notice
  * @throws Refusal when the files cannot be applied or no API can be built from them
  */
 export async function migrate(
@@ -30,7 +34,7 @@ export async function migrate(
     allowBreaking?: boolean;
   },
   log: Log,
-): Promise<void> {
+): Promise<boolean> {
   const {
     ownerUrl,
     tenant,
@@ -51,7 +55,8 @@ export async function migrate(
       [tenant],
     );
     // Imported on demand, because it loads all server modules and PostgreSQL's parser.
-    if (rows[0]?.made && rows[0].stamp !== sources.stamp) {
+    const isChange = rows[0]?.made === true && rows[0].stamp !== sources.stamp;
+    if (isChange) {
       await checkHistory(client, tenant, sources);
       const { lintPending } = await import("./lintPending.ts");
       await lintPending(client, tenant, sources, log);
@@ -68,6 +73,7 @@ export async function migrate(
       production,
       ...(check && { check: (within, made) => check(within, made, sources) }),
     });
+    return isChange;
   } finally {
     await client.end();
   }
@@ -90,7 +96,7 @@ export async function runMigrateCommand(
       throw new ConfigError([
         "DATABASE_OWNER_URL or DATABASE_URL must say which database to migrate, or npm start must run with the same DATA_DIR",
       ]);
-    await migrate(
+    const isChange = await migrate(
       {
         ownerUrl: config.database.ownerUrl,
         tenant: config.database.schema ?? "backoffice",
@@ -102,6 +108,7 @@ export async function runMigrateCommand(
       },
       say.log,
     );
+    if (isChange) say.log(restartHint);
     return 0;
   } catch (error) {
     const known =

@@ -345,7 +345,7 @@ describe("the migrate command", () => {
   });
 });
 
-test("restores row-level security that a migration disables, with a message", async () => {
+test("restores row-level security that a migration disables, and says so and that servers must restart", async () => {
   const database = await createDatabase();
   try {
     await own.migration(
@@ -367,3 +367,7 @@ test("restores row-level security that a migration disables, with a message", as
     await database.drop();
   }
 });
+    const restart =
+      "Running servers and workers read the schema only at their start: restart them one after the other";
+    expect(output).toContain(restart);
+    expect((await runMigrate(database.url, own.path)).output).not.toContain(restart);
