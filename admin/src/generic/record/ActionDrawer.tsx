@@ -1,6 +1,6 @@
 import { useMutation } from "@tanstack/react-query";
-import { type ReactNode, useEffect, useMemo, useState } from "react";
-import { Button, Dialog, Heading, Modal, ModalOverlay } from "react-aria-components";
+import { type ReactNode, useEffect, useId, useMemo, useState } from "react";
+import { Button, Dialog, Form, Heading, Modal, ModalOverlay } from "react-aria-components";
 import { ApiError, isUnauthenticated } from "../../api/errors.ts";
 import { actionDocument } from "../../api/recordDocuments.ts";
 import { useAskOnce } from "../../api/useAskOnce.ts";
@@ -38,6 +38,7 @@ export function ActionDrawer({ entity, action, id, name, onClose }: ActionDrawer
   const [problem, setProblem] = useState<Error | null>(null);
   const [isAsked, setAsked] = useState(false);
   const askOnce = useAskOnce();
+  const formId = useId();
 
   const showErrors = (byField: Record<string, string>) => {
     setErrors(byField);
@@ -100,7 +101,8 @@ export function ActionDrawer({ entity, action, id, name, onClose }: ActionDrawer
           <Button
             className={`button ${action.isHarmful ? "button-danger" : "button-primary"}`}
             // Not disabled meanwhile, since a disabled button loses the focus; `run` waits for the response.
-            onPress={run}
+            type="submit"
+            form={formId}
           >
             {action.title}
           </Button>
@@ -112,15 +114,24 @@ export function ActionDrawer({ entity, action, id, name, onClose }: ActionDrawer
           {fields.some(({ onCreate }) => onCreate === "OPTIONAL") && enRecord.emptyFields}
         </p>
         {problem && <FormProblem message={problem.message} />}
-        <ArgumentFields
-          fields={fields}
-          values={values}
-          errors={errors}
-          onChange={(field, value) => {
-            setValues((current) => ({ ...current, [field]: value }));
-            setErrors(({ [field]: _fixed, ...rest }) => rest);
+        <Form
+          id={formId}
+          validationBehavior="aria"
+          onSubmit={(event) => {
+            event.preventDefault();
+            run();
           }}
-        />
+        >
+          <ArgumentFields
+            fields={fields}
+            values={values}
+            errors={errors}
+            onChange={(field, value) => {
+              setValues((current) => ({ ...current, [field]: value }));
+              setErrors(({ [field]: _fixed, ...rest }) => rest);
+            }}
+          />
+        </Form>
       </DrawerPage>
       {isAsked && (
         <ModalOverlay className="overlay" isOpen isDismissable onOpenChange={setAsked}>
