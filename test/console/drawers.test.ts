@@ -93,6 +93,55 @@ describe("rows below another row", () => {
     });
   });
 
+  test("keep a prefilled reference on Escape, which closes each layer in turn", async () => {
+    await withJourney({ browser, service }, { token }, async ({ page, open }) => {
+      const made = page.getByRole("dialog", { name: "New product image" });
+      const reference = made.getByRole("combobox", { name: "Product" });
+      const choices = page.getByRole("listbox").getByRole("option");
+      const openForm = async () => {
+        await open(`/products/${product}`);
+        await page.getByRole("tab", { name: "Images" }).click();
+        await page.getByRole("button", { name: "New product image" }).click();
+        await expectValue(reference, "Wine 1");
+        await made.locator(":is(input, textarea):focus").waitFor();
+        await reference.focus();
+        await choices.first().waitFor();
+      };
+      /** Closes the choices, which open when the focus returns to the field, and then the drawer. */
+      const escapeTwice = async (value: string) => {
+        await reference.and(page.locator(":focus")).waitFor();
+        await choices.first().waitFor();
+        await page.keyboard.press("Escape");
+        await choices.first().waitFor({ state: "detached" });
+        expect(await reference.inputValue()).toBe(value);
+        await page.keyboard.press("Escape");
+      };
+      await openForm();
+      await escapeTwice("Wine 1");
+      await made.waitFor({ state: "detached" });
+      // A further drawer returns the focus to the field.
+      await openForm();
+      await choices.filter({ hasText: "New product" }).click();
+      const another = page.getByRole("dialog", { name: "New product", exact: true });
+      await another.locator(":is(input, textarea, select):focus").waitFor();
+      await page.keyboard.press("Escape");
+      await another.waitFor({ state: "detached" });
+      await escapeTwice("Wine 1");
+      await made.waitFor({ state: "detached" });
+      // So does the question about unsaved changes.
+      await openForm();
+      await choices.filter({ hasText: "Wine 2" }).click();
+      await page.keyboard.press("Escape");
+      const question = page.getByRole("alertdialog");
+      await question.getByRole("button", { name: "Stay" }).and(page.locator(":focus")).waitFor();
+      await page.keyboard.press("Escape");
+      await question.waitFor({ state: "detached" });
+      await escapeTwice("Wine 2");
+      await question.getByRole("button", { name: "Discard" }).click();
+      await made.waitFor({ state: "detached" });
+    });
+  });
+
   test("are discarded only after confirmation", async () => {
     await withJourney({ browser, service }, { token }, async ({ page, open, expectAccessible }) => {
       await open("/products?order=NAME_ASC");

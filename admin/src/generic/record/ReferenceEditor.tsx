@@ -2,6 +2,7 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import {
   type KeyboardEvent,
   type ReactNode,
+  type RefObject,
   useContext,
   useEffect,
   useLayoutEffect,
@@ -74,6 +75,22 @@ function KeepPageVisible(): null {
 }
 
 /** The number of choices; more for rows without a name, which typing does not find. */
+/** The event by which the library returns the focus to an element after a dialog closes. */
+const restoreEvent = "react-aria-focus-scope-restore";
+
+/**
+ * Lets the library return the focus to the field. Its combobox would cancel the event: the focus would be lost, and Escape
+ * would no longer close the drawer.
+ */
+function useRestoredFocus(field: RefObject<HTMLElement | null>): void {
+  useEffect(() => {
+    const element = field.current;
+    const hide = (event: Event) => event.stopPropagation();
+    element?.addEventListener(restoreEvent, hide, true);
+    return () => element?.removeEventListener(restoreEvent, hide, true);
+  }, [field]);
+}
+
 const choiceCount = (isNamed: boolean): number => (isNamed ? 8 : 50);
 
 /** A combobox for a row of another table. The service searches for the typed text. */
@@ -124,6 +141,8 @@ export function ReferenceEditor({
   const input = useRef<HTMLInputElement>(null);
   const hasUnknownText = text.trim() !== "" && text !== selectedName;
   useEffect(() => {
+  const wrapper = useRef<HTMLDivElement>(null);
+  useRestoredFocus(wrapper);
     input.current?.setCustomValidity(hasUnknownText ? enRecord.notChosen : "");
   }, [hasUnknownText]);
   const [isOpen, setOpen] = useState(false);
@@ -209,7 +228,7 @@ export function ReferenceEditor({
     setTaken(wanted);
   };
   return (
-    <div className="reference" onKeyDownCapture={onKeyDownCapture}>
+    <div ref={wrapper} className="reference" onKeyDownCapture={onKeyDownCapture}>
       <ComboBox
         className="combo"
         aria-label={field.title}
