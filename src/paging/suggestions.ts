@@ -7,10 +7,13 @@ import {
   beginsWithExactly,
   beginsWithText,
   containsText,
+  equalsText,
   isTooShortWithin,
   wordsHaveBeginning,
+  wordsHaveText,
   wordsHaveWordBeginning,
 } from "../query/textSql.ts";
+import { foldName } from "../schema/rowNames.ts";
 import { defaultOrder } from "./defaultOrder.ts";
 import type { CompiledSearch } from "./connectionSearch.ts";
 
@@ -22,6 +25,9 @@ export interface Suggestion {
   color: string | null;
 }
 
+/** A row that the statement finds; its name can be missing. */
+export type Candidate = Omit<Suggestion, "name"> & { name: string | null };
+
 /** The columns of a suggestion. */
 export interface SuggestionColumns {
   key: string | null;
@@ -30,8 +36,8 @@ export interface SuggestionColumns {
   color: string | null;
 }
 
-/** The maximum number of rows that are ranked; further matches are not found. */
-const maxCandidates = 500;
+/** The maximum number of rows of each kind of match that are ranked; of further matches, only an equal name is found. */
+export const maxCandidates = 500;
 
 interface CandidatesRequest {
   text: string;
@@ -40,6 +46,8 @@ interface CandidatesRequest {
   /** The searchable fields of name and detail, if they are searchable. */
   nameField: SearchField | undefined;
   detailField: SearchField | undefined;
+  /** Whether to find only rows whose name equals the text. */
+  isExact?: boolean;
 }
 
 /** Builds the statement that finds candidates for `text`. An empty text selects the first rows of the list. */
@@ -47,14 +55,19 @@ export function candidatesStatement(
   resource: PgResource,
   table: SearchTable,
   columns: SuggestionColumns,
-  { text, search, first, nameField, detailField }: CandidatesRequest,
+  { text, search, first, nameField, detailField, isExact = false }: CandidatesRequest,
 ): SQL {
   const row = sql.identifier(Symbol("row"));
   const column = (name: string) => sql`${row}.${sql.identifier(name)}`;
-  const textOf = (name: string | null) =>
-    name === null ? sql`null::text` : sql`${column(name)}::text`;
-  // A row without a name, such as a user who has not entered one, is named by its detail.
   const { attributes } = resource.codec as PgCodecWithAttributes;
+  const textOf = (name: string | null) => {
+    if (name === null) return sql`null::text`;
+    // The form of the API, which a front end can show in the time zone of its user.
+    return attributes[name]?.codec.name === "timestamptz"
+      ? sql`to_char(${column(name)} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
+      : sql`${column(name)}::text`;
+  };
+  // A row without a name, such as a user who has not entered one, is named by its detail.
   const isNamed = attributes[columns.name]?.notNull === true || columns.detail === null;
   const name = isNamed
     ? textOf(columns.name)
@@ -67,11 +80,21 @@ export function candidatesStatement(
       direction === "DESC" ? sql`${column(attribute)} desc` : sql`${column(attribute)}`,
     );
     const ordered = order.length === 0 ? sql.blank : sql` order by ${sql.join(order, ", ")}`;
-    return sql`${from} where ${only} and ${name} is not null${ordered} limit ${sql.value(first)}`;
+    // Without a key, the name identifies the row.
+    const isIdentified = columns.key === null ? sql`${name} is not null` : sql.true;
+    return sql`${from} where ${only} and ${isIdentified}${ordered} limit ${sql.value(first)}`;
   }
   const limit = sql` limit ${sql.value(maxCandidates)}`;
   // A beginning of the name is also one of a field in the row's `words`, which have an index, unlike most names.
   const within = isNamed ? nameField?.within : undefined;
+  if (isExact && isNamed && attributes[columns.name]?.extensions?.isIndexed !== false) {
+    const forms = sql`${bindValue(usualForms(text))}::text[]`;
+    return sql`${from} where ${column(columns.name)} = any (${forms}) and ${only}${limit}`;
+  }
+  if (isExact) {
+    const isField = within ? wordsHaveText(within(row), text, bindValue) : sql.true;
+    return sql`${from} where ${isField} and ${equalsText(name, text, bindValue)} and ${only}${limit}`;
+  }
   const implied = within ? wordsHaveBeginning(within(row), text, bindValue) : sql.true;
   const begins = beginsWithText(name, text, bindValue);
   const found = [sql`(${from} where ${implied} and ${begins} and ${only}${limit})`];
@@ -84,6 +107,18 @@ export function candidatesStatement(
   } else if (!table.words)
     found.push(sql`(${from} where ${containsText(name, text, bindValue)} and ${only}${limit})`);
   return sql.join(found, " union ");
+}
+
+/**
+ * The ways in which a name is usually written. An index of the names finds only texts that are equal byte for byte, but in
+ * a large table it reads few pages.
+ */
+function usualForms(text: string): string[] {
+  const typed = text.normalize("NFC");
+  const small = typed.toLowerCase();
+  const capitalized = small.replace(/^\p{L}/u, (letter) => letter.toUpperCase());
+  const title = small.replaceAll(/(?<!\p{L})\p{L}/gu, (letter) => letter.toUpperCase());
+  return [...new Set([typed, small, capitalized, title, typed.toUpperCase()])];
 }
 
 /** The condition that the detail, such as a number or an address, begins with the text; null without an index for it. */
@@ -107,22 +142,17 @@ function detailBegins(
   return sql`${implied} and ${beginsWithText(detail.read(row), text, bindValue)}`;
 }
 
-/** Removes case and accents. */
-function folded(text: string): string {
-  return text.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase();
-}
-
 /** Ranks candidates: equal name or detail, then beginning of either, then beginning of a word; shorter names first. */
 export function rankCandidates(
   found: readonly Suggestion[],
   text: string,
   first: number,
 ): Suggestion[] {
-  const wanted = folded(text);
+  const wanted = foldName(text);
   if (wanted === "") return found.slice(0, first);
   const rankOf = ({ name, detail }: Suggestion): number => {
-    const own = folded(name);
-    const beside = folded(detail ?? "");
+    const own = foldName(name);
+    const beside = foldName(detail ?? "");
     if (own === wanted || beside === wanted) return 0;
     if (own.startsWith(wanted) || beside.startsWith(wanted)) return 1;
     return own.split(/[^\p{L}\p{N}]+/u).some((word) => word.startsWith(wanted)) ? 2 : 3;

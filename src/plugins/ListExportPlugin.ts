@@ -17,7 +17,8 @@ import {
 } from "../paging/defaultOrder.ts";
 import { type ListColumn, listColumns } from "../schema/exportedColumns.ts";
 import { makeExportedTable, productsEntity } from "../schema/exportedTables.ts";
-import { tagText, titleOf } from "../schema/labels.ts";
+import { tagText } from "../schema/labels.ts";
+import { titleOf } from "../schema/rowNames.ts";
 import { tableGuard } from "../schema/listedTables.ts";
 import { resource } from "../schema/resource.ts";
 import { namedColumns } from "../sqlJson/order.ts";

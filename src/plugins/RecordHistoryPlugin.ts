@@ -11,8 +11,9 @@ import { storedId } from "../postgres/uuid.ts";
 import { auditedType } from "../schema/auditedType.ts";
 import { isHidden } from "../schema/columns.ts";
 import { relations } from "../schema/consoleReferences.ts";
-import { labelColumns } from "../schema/labels.ts";
+import { type Table, labelColumns, titleOfRow } from "../schema/labels.ts";
 import { readableTables, tableGuard, tableNamed } from "../schema/listedTables.ts";
+import { nameOfUnlabelled } from "../schema/rowNames.ts";
 import { recordHistoryTypeDefs } from "../schema/recordHistoryTypeDefs.ts";
 
 /** The longest page of a history. */
@@ -160,7 +161,8 @@ export const RecordHistoryPlugin: GraphileConfig.Plugin = extendSchema((build) =
       const { name, detail } = labelColumns(resource);
       // A row without a name, such as a user who has not entered one, is named by its detail.
       const found = await rowsByKey(client, resource, [...ids].slice(0, maxNames), name, detail);
-      for (const row of found) if (row.name !== null) names.set(row.id, row.name);
+      const titleOne = titleOfRow(build, resource as Table);
+      for (const row of found) names.set(row.id, row.name ?? nameOfUnlabelled(titleOne, row.id));
     }
     return names;
   };

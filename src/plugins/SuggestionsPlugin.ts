@@ -4,8 +4,14 @@ import { extendSchema, gql } from "postgraphile/utils";
 import { checkGuard } from "../auth/guards.ts";
 import { badUserInput } from "../errors/PublicError.ts";
 import { searchOf } from "../paging/connectionSearch.ts";
-import { type Suggestion, candidatesStatement, rankCandidates } from "../paging/suggestions.ts";
-import { labelColumns } from "../schema/labels.ts";
+import {
+  type Candidate,
+  candidatesStatement,
+  maxCandidates,
+  rankCandidates,
+} from "../paging/suggestions.ts";
+import { type Table, labelColumns, titleOfRow } from "../schema/labels.ts";
+import { nameOfUnlabelled } from "../schema/rowNames.ts";
 import { listedTables, tableGuard, tableNamed } from "../schema/listedTables.ts";
 
 /** The maximum length of a text; no row has a longer name. */
@@ -57,7 +63,7 @@ export const SuggestionsPlugin: GraphileConfig.Plugin = extendSchema((build) => 
         """
         id: String!
         """
-        The name of the row.
+        The name of the row; a time as in \`DateTime\`.
         """
         name: String!
         """
@@ -74,7 +80,8 @@ export const SuggestionsPlugin: GraphileConfig.Plugin = extendSchema((build) => 
         """
         Rows whose name equals the text, begins with it, or has a word that begins with it, in this order, with shorter
         names first. Includes rows whose detail, such as a number, equals the text or begins with it. An empty text
-        returns the first rows of the list. Examines at most 500 rows. Needs the permission to read the table.
+        returns the first rows of the list. Of more than 500 matches, only rows whose name equals the text are certain to
+        be found. Rows without a name have that of their kind and the end of their id. Needs the permission to read the table.
         """
         suggestions(
           """
@@ -120,20 +127,33 @@ export const SuggestionsPlugin: GraphileConfig.Plugin = extendSchema((build) => 
                   const codec = table.codec as PgCodecWithAttributes;
                   const fieldOf = (attributeName: string) =>
                     searched.fields.get(build.inflection.attribute({ attributeName, codec }));
-                  const statement = build.sql.compile(
-                    candidatesStatement(table, searched, columns, {
-                      text,
-                      search,
-                      first,
-                      nameField: fieldOf(columns.name),
-                      detailField: columns.detail === null ? undefined : fieldOf(columns.detail),
-                    }),
-                  );
-                  const { rows } = await client.query<Suggestion>({
-                    text: statement.text,
-                    values: [...statement.values],
-                  });
-                  const found = rankCandidates(rows, text, first);
+                  const candidates = async (isExact: boolean) => {
+                    const statement = build.sql.compile(
+                      candidatesStatement(table, searched, columns, {
+                        text,
+                        search,
+                        first,
+                        nameField: fieldOf(columns.name),
+                        detailField: columns.detail === null ? undefined : fieldOf(columns.detail),
+                        isExact,
+                      }),
+                    );
+                    const { rows } = await client.query<Candidate>({
+                      text: statement.text,
+                      values: [...statement.values],
+                    });
+                    return rows;
+                  };
+                  const some = await candidates(false);
+                  // The row with exactly this name may be among those that were left out.
+                  const exact = some.length >= maxCandidates ? await candidates(true) : [];
+                  const rows = new Map([...some, ...exact].map((row) => [row.id, row]));
+                  const titleOne = titleOfRow(build, table as Table);
+                  const named = [...rows.values()].map((row) => ({
+                    ...row,
+                    name: row.name ?? nameOfUnlabelled(titleOne, row.id),
+                  }));
+                  const found = rankCandidates(named, text, first);
                   if (table.extensions?.tags?.auditReads !== undefined && found.length > 0)
                     await client.query({
                       text: "select record_read($1, null, $2)",

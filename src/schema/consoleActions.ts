@@ -18,7 +18,7 @@ import type { ConsoleAction } from "./consoleEntity.ts";
 import { fieldOfInput, fieldsOfRows, useOf } from "./consoleFields.ts";
 import { type Named, isIdOf } from "./consoleReferences.ts";
 import type { ConsoleArgument, EntityField } from "./entityDescription.ts";
-import { titleOf } from "./labels.ts";
+import { titleOf } from "./rowNames.ts";
 
 /** An action before its arguments are described. */
 export type FoundAction = Omit<ConsoleAction, "arguments"> & {

@@ -26,7 +26,8 @@ import {
   referenceOfArgument,
   referencesOf,
 } from "./consoleReferences.ts";
-import { type Table, type Tags, tagText, titleOf } from "./labels.ts";
+import { type Table, type Tags, tagText } from "./labels.ts";
+import { titleOf } from "./rowNames.ts";
 
 /** Kinds of the scalars; others are shown as text. */
 const scalarKinds: Readonly<Record<string, FieldKind>> = {

@@ -21,8 +21,9 @@ import {
   labelFields,
   listWidget,
   tagText,
-  titleOf,
+  titleOfRow,
 } from "./labels.ts";
+import { titleOf } from "./rowNames.ts";
 import { hasPages, tableGuard } from "./listedTables.ts";
 
 /**
@@ -174,7 +175,7 @@ function entityOf(
     name,
     typeName,
     title: tagText(tags, "title") ?? titleOf(name),
-    titleOne: tagText(tags, "titleOne") ?? titleOf(typeName),
+    titleOne: titleOfRow(build, table),
     description: table.codec.description ?? table.description ?? null,
     group: groupOf(tags).heading,
     icon: tagText(tags, "icon"),

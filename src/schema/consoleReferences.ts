@@ -9,7 +9,8 @@ import {
 } from "graphql";
 import type { PgCodecRelation, PgResource } from "postgraphile/@dataplan/pg";
 import type { EntityParent, EntityReference, EntityRelation } from "./entityDescription.ts";
-import { type Table, type Tags, labelFields, tagText, titleOf } from "./labels.ts";
+import { type Table, type Tags, labelFields, tagText, titleOfRow } from "./labels.ts";
+import { titleOf } from "./rowNames.ts";
 import { relationField } from "./relationField.ts";
 
 /** Tables by the names of their lists. */
@@ -42,6 +43,7 @@ export function referencesOf(
     const { nameField, detailField, colorField } = labelFields(build, remoteResource as Table);
     found.set(column, {
       entity,
+      titleOne: titleOfRow(build, remoteResource as Table),
       field: relationField(build, table, relationName, relation)?.name ?? null,
       keyField: build.inflection.attribute({ attributeName: key, codec: remoteResource.codec }),
       nameField,
@@ -76,7 +78,15 @@ export function referenceByName(
     const { keyField: ownKey, nameField, detailField, colorField } = labelFields(build, resource);
     const keyField = suffix.toLowerCase();
     if (field && (keyField === ownKey || keyField === nameField))
-      return { entity, field: field.name, keyField, nameField, detailField, colorField };
+      return {
+        entity,
+        titleOne: titleOfRow(build, resource),
+        field: field.name,
+        keyField,
+        nameField,
+        detailField,
+        colorField,
+      };
   }
   return null;
 }
@@ -106,7 +116,8 @@ export function referenceOfArgument(
   const [table, { name: entity }] = found;
   const { keyField, nameField, detailField, colorField } = labelFields(build, table);
   if (keyField !== "id") return null;
-  return { entity, field: null, keyField, nameField, detailField, colorField };
+  const titleOne = titleOfRow(build, table);
+  return { entity, titleOne, field: null, keyField, nameField, detailField, colorField };
 }
 
 /** The relations of a table in both directions, by name. */

@@ -11,7 +11,8 @@ import { describeArguments } from "./consoleActions.ts";
 import type { ConsoleEntity, ConsoleReport } from "./consoleEntity.ts";
 import { fieldsOfRows, firstParagraph } from "./consoleFields.ts";
 import type { Named } from "./consoleReferences.ts";
-import { headingAndPlace, tagText, titleOf } from "./labels.ts";
+import { headingAndPlace, tagText } from "./labels.ts";
+import { titleOf } from "./rowNames.ts";
 
 /**
  * The queries with the tag `@report`, in the order of the navigation.

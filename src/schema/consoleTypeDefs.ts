@@ -536,6 +536,10 @@ export const consoleTypeDefs = gql`
     """
     keyField: String!
     """
+    The title of one row of that table, which names rows without a label.
+    """
+    titleOne: String!
+    """
     The field with the display name of the other row.
     """
     nameField: String!

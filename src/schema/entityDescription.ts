@@ -87,6 +87,8 @@ export interface EntityReference {
   entity: string;
   field: string | null;
   /** The field of the other row whose value the reference stores. */
+  /** The title of one row of the other table, which names rows without a label. */
+  titleOne: string;
   keyField: string;
   nameField: string;
   /** The field that distinguishes rows with the same name, and replaces a missing name. */

@@ -6,7 +6,8 @@ import { QuerySyntaxError } from "../query/QuerySyntaxError.ts";
 import { excerpt } from "../query/excerpt.ts";
 import { didYouMean } from "../text/suggest.ts";
 import { isHidden } from "./columns.ts";
-import { tagText, titleOf } from "./labels.ts";
+import { tagText } from "./labels.ts";
+import { titleOf } from "./rowNames.ts";
 
 /** The type of an exported value, which determines how it is written. */
 type CellKind = "TEXT" | "INTEGER" | "DECIMAL" | "BOOLEAN" | "DATE" | "DATETIME" | "JSON";

@@ -1,5 +1,6 @@
 import type { PgCodecWithAttributes, PgResource } from "postgraphile/@dataplan/pg";
 import { innerCodec, isHidden } from "./columns.ts";
+import { titleOf } from "./rowNames.ts";
 
 /** Smart tags of a table or a column. */
 export type Tags = Readonly<Record<string, unknown>>;
@@ -16,17 +17,6 @@ export const tagText = (tags: Tags | undefined, name: string): string | null => 
   return typeof value === "string" && value.trim() !== "" ? value.trim() : null;
 };
 
-/** Converts an identifier to a title: `wine_types` to "Wine types", `bottleSize` to "Bottle size". */
-export function titleOf(name: string): string {
-  const words = name
-    .replace(/([a-z\d])([A-Z])/g, "$1 $2")
-    .replaceAll("_", " ")
-    .toLowerCase()
-    // Abbreviations.
-    .replace(/\b(id|ip|erp|url|ai|api)\b/g, (word) => word.toUpperCase());
-  return words.charAt(0).toUpperCase() + words.slice(1);
-}
-
 /** The value of `@widget` for a column with the name of a list, whose values are the lists that the caller may read. */
 export const listWidget = "list";
 
@@ -40,6 +30,12 @@ export function headingAndPlace(text: string): { heading: string | null; place: 
     heading: match?.[1] === undefined || match[1] === "" ? null : match[1],
     place: match?.[2] === undefined ? lastPlace : Number(match[2]),
   };
+}
+
+/** The title of one row of a table, such as "Wine type". */
+export function titleOfRow(build: GraphileBuild.Build, table: Pick<Table, "codec" | "extensions">) {
+  const title = tagText(table.extensions?.tags, "titleOne");
+  return title ?? titleOf(build.inflection.tableType(table.codec));
 }
 
 /** The columns that identify and name a row of a table. */

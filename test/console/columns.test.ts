@@ -111,6 +111,34 @@ describe("a table without console tags", () => {
     ]);
   });
 
+  test("names a row without a label by its kind and the end of its id, everywhere", async () => {
+    const { rows } = await database.pool.query<{ id: string }>(
+      "insert into speakers (name) values (null) returning id",
+    );
+    const { id = "" } = rows[0] ?? {};
+    await database.pool.query("update tastings set speaker_id = $1", [id]);
+    const name = `Speaker ${id.slice(-8)}`;
+    // The whole form fits into the window: choices close when the page scrolls.
+    await withJourney({ browser, service }, { token, height: 1200 }, async ({ page, open }) => {
+      await open("/speakers");
+      await page.getByRole("gridcell").getByText(name).click();
+      await page.getByRole("heading", { level: 1, name }).waitFor();
+      await open("/tastings?cols=title,speakerId");
+      await page.getByRole("gridcell").getByText(name).waitFor();
+      await page.getByRole("gridcell").getByText("Autumn evening").click();
+      const speaker = page.getByRole("combobox", { name: "Speaker" });
+      await page.getByRole("button", { name: `Open ${name}` }).waitFor();
+      expect(await speaker.inputValue()).toBe(name);
+      await speaker.focus();
+      await page.getByRole("option", { name }).waitFor();
+      await page.keyboard.press("Escape");
+      await page.getByRole("tab", { name: "History" }).click();
+      await page.getByRole("tabpanel").getByText(name).first().waitFor();
+    });
+    const { suggestions } = await ask(`{ suggestions(entity: "speakers", text: "") { name } }`);
+    expect(suggestions).toEqual([{ name }]);
+  });
+
   test("explains a rule about several columns at each of them by its title", async () => {
     await withJourney({ browser, service }, { token }, async ({ page, open, expectProblem }) => {
       expectProblem("mutation Update");

@@ -321,6 +321,38 @@ test("rows of every list are found by name, and users without a name by their ad
   });
 });
 
+test("Ctrl K shows a row with exactly the typed name first, and times as lists do", async () => {
+  const { pool } = service.database;
+  // 20,000 names begin with the same word, and so do the titles of lists.
+  await pool.query(
+    `insert into products (id, erp_product_number, name) values ('ffffffff-0000-7000-8000-000000000000', 'exact', 'Wine');
+     insert into customers (erp_customer_number, name) values ('C1', 'Vinhandel');
+     insert into customer_notes (customer_id, body, created_at) select id, 'Wineglasses by the case', now() - interval '2 hours' from customers`,
+  );
+  try {
+    await withJourney({ browser, service }, { token }, async ({ page, open }) => {
+      await open();
+      await heading(page, "Today").waitFor();
+      await page.keyboard.press("ControlOrMeta+k");
+      const options = page.getByRole("dialog").getByRole("option");
+      await options.first().waitFor();
+      await page.keyboard.type("wine");
+      await options.filter({ hasText: "exact" }).waitFor();
+      await options.filter({ hasText: "Wine types" }).waitFor();
+      expect(await options.first().innerText()).toMatch(/^Wine\s+exact$/);
+      const note = options.filter({ hasText: "Wineglasses by the case" });
+      await note.waitFor();
+      expect(await note.innerText()).toMatch(/\s2 hours ago$/);
+      await page.keyboard.press("Enter");
+      await heading(page, "Wine").waitFor();
+    });
+  } finally {
+    await pool.query(
+      "delete from products where erp_product_number = 'exact'; delete from customers",
+    );
+  }
+});
+
 test("a list is exported with its query, its order and its columns", async () => {
   await withJourney(
     { browser, service },

@@ -115,6 +115,22 @@ describe("suggestions", () => {
     );
   });
 
+  test("have times in the form of the API", async () => {
+    await service.database.pool.query(
+      `insert into customers (erp_customer_number, name) values ('C1', 'Vinhandel');
+       insert into customer_notes (customer_id, body, created_at)
+       select id, 'Wants Barolo', '2026-03-29T03:30:00+02' from customers`,
+    );
+    const { token: sales } = await service.login(["customers.read"], "sales@example.com");
+    const { data } = await service.ask(document, {
+      token: sales,
+      variables: { entity: "customerNotes", text: "wants" },
+    });
+    expect(data.suggestions).toMatchObject([
+      { name: "Wants Barolo", detail: "2026-03-29T01:30:00.000Z" },
+    ]);
+  });
+
   test("are rejected without the permission, for unknown tables and above their limits", async () => {
     expect(await refuse({ entity: "orders" })).toMatchObject({
       message: "Missing required permission: orders.read",
@@ -187,7 +203,7 @@ describe("suggestions in a large table", () => {
     await database.drop();
   });
 
-  /** The number of database pages that the statement on products reads. */
+  /** The number of database pages that the statements on products read. */
   async function pagesFor(text: string): Promise<number> {
     api.notices();
     const { suggestions } = await api.ask(
@@ -199,8 +215,9 @@ describe("suggestions in a large table", () => {
     const pages = readPlans(api.notices())
       .filter((plan) => plan.some((node) => node["Relation Name"] === "products"))
       .map(([top]) => (top?.["Shared Hit Blocks"] ?? 0) + (top?.["Shared Read Blocks"] ?? 0));
-    expect(pages.length).toBe(1);
-    return pages[0] ?? 0;
+    // The second one finds an equal name that the first one may have left out.
+    expect([1, 2]).toContain(pages.length);
+    return pages.reduce((sum, count) => sum + count, 0);
   }
 
   test("read no more pages with ten times as many rows", async () => {
@@ -216,5 +233,16 @@ describe("suggestions in a large table", () => {
       const allowed = 2.5 * Math.max(small.get(text) ?? 0, 150);
       expect({ text, pages, isBounded: pages <= allowed }).toMatchObject({ isBounded: true });
     }
+  });
+
+  test("rank an exact name first, however many names begin with it", async () => {
+    await database.pool.query(
+      "insert into products (id, erp_product_number, name) values ('ffffffff-0000-7000-8000-000000000000', 'exact', 'Old Barolo')",
+    );
+    const { suggestions } = await api.ask(
+      `{ suggestions(entity: "products", text: "old barolo") { name detail } }`,
+      ["products.read"],
+    );
+    expect(suggestions[0]).toEqual({ name: "Old Barolo", detail: "exact" });
   });
 });

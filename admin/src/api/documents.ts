@@ -155,5 +155,5 @@ fragment field on EntityField {
   name title description kind widget unit isList isNullable isInputOnly onCreate onUpdate maxLength minimum maximum decimals
   defaultValue orderBy searchName place section
   values { value title tone }
-  reference { entity field keyField nameField detailField colorField }
+  reference { entity titleOne field keyField nameField detailField colorField }
 }`;

@@ -1,4 +1,5 @@
 import type { Entities, EntityField, EntityReference } from "../meta/entities.ts";
+import { formatSuggestion } from "../meta/kinds.tsx";
 import { type Row, referencedRowKey } from "../meta/rows.ts";
 import { quoteValue } from "../meta/queryTokens.ts";
 import { ask } from "./ask.ts";
@@ -10,6 +11,7 @@ const batchSize = 50;
 
 /** The names of rows by key, without rows that the caller may not read. */
 export async function suggestionsByKey(
+  entities: Entities,
   { entity, keyField }: EntityReference,
   keys: readonly string[],
   signal?: AbortSignal,
@@ -26,7 +28,11 @@ export async function suggestionsByKey(
       ),
     ),
   );
-  return new Map(found.flatMap(({ suggestions }) => suggestions.map((row) => [row.id, row])));
+  return new Map(
+    found.flatMap(({ suggestions }) =>
+      suggestions.map((row) => [row.id, formatSuggestion(entities.get(entity), row)]),
+    ),
+  );
 }
 
 /**
@@ -46,7 +52,7 @@ export async function addReferencedRows(
       const keys = [...new Set(rows.map((row) => row[field.name]))].filter(
         (key) => typeof key === "string",
       );
-      const byKey = await suggestionsByKey(reference, keys, signal);
+      const byKey = await suggestionsByKey(entities, reference, keys, signal);
       for (const row of rows) {
         const referenced = byKey.get(String(row[field.name]));
         if (referenced) row[referencedRowKey(field)] = referenced;

@@ -13,10 +13,13 @@ import {
   ModalOverlay,
   TextField,
 } from "react-aria-components";
+import { foldName } from "../../../src/schema/rowNames.ts";
 import { ask } from "../api/ask.ts";
 import { suggestionsOfListsDocument } from "../api/documents.ts";
 import type { Suggestion } from "../api/suggestion.ts";
+import type { Entity } from "../meta/entities.ts";
 import { useEntities } from "../meta/EntitiesContext.ts";
+import { formatSuggestion } from "../meta/kinds.tsx";
 import { en } from "../text/en.ts";
 
 /** The number of lists that one request searches; the server allows 20 root fields. */
@@ -35,6 +38,27 @@ export function Palette({ onOpenChange }: { onOpenChange: (isOpen: boolean) => v
   );
 }
 
+/** 0 for a name that equals the text, 1 for one that begins with it. */
+function rankOf(name: string, text: string): number {
+  const [own, wanted] = [foldName(name), foldName(text)];
+  return own === wanted ? 0 : own.startsWith(wanted) ? 1 : 2;
+}
+
+/** The found rows of a list. */
+function rowSection({ entity, rows }: { entity: Entity; rows: readonly Suggestion[] }): ReactNode {
+  return (
+    <ListBoxSection key={entity.name} id={`rows-${entity.name}`}>
+      <Header className="label">{entity.title}</Header>
+      {rows.map(({ id, name, detail }) => (
+        <ListBoxItem key={id} id={`${entity.name}/${id}`} className="option" textValue={name}>
+          {name}
+          <span className="dim">{detail}</span>
+        </ListBoxItem>
+      ))}
+    </ListBoxSection>
+  );
+}
+
 function PaletteContent({ onClose }: { onClose: () => void }): ReactNode {
   const { listed, metadata } = useEntities();
   const navigate = useNavigate();
@@ -45,9 +69,9 @@ function PaletteContent({ onClose }: { onClose: () => void }): ReactNode {
       ...report,
       name: `report/${report.field}`,
     }));
-    return [...listed, ...reports].filter(({ title }) =>
-      title.toLowerCase().includes(wanted.toLowerCase()),
-    );
+    return [...listed, ...reports]
+      .filter(({ title }) => foldName(title).includes(foldName(wanted)))
+      .toSorted((a, b) => rankOf(a.title, wanted) - rankOf(b.title, wanted));
   }, [listed, metadata, wanted]);
   const searched = wanted.length < 2 ? [] : listed;
   const requests = Array.from(
@@ -68,7 +92,18 @@ function PaletteContent({ onClose }: { onClose: () => void }): ReactNode {
         ),
     })),
   });
-  const suggestionsOf = (list: string) => found.flatMap(({ data }) => data?.[list] ?? []);
+  const sections = searched
+    .map((entity) => {
+      const rows = found.flatMap(({ data }) => data?.[entity.name] ?? []);
+      const isExact = rows.some(({ name }) => rankOf(name, wanted) === 0);
+      return { entity, isExact, rows: rows.map((row) => formatSuggestion(entity, row)) };
+    })
+    .filter(({ rows }) => rows.length > 0);
+  const isList = pages.some(({ title }) => rankOf(title, wanted) === 0);
+  // The row with exactly this name comes before lists and other rows that contain it.
+  const [first, rest] = [true, false].map((isFirst) =>
+    sections.filter(({ isExact }) => (isExact && !isList) === isFirst).map(rowSection),
+  );
   const go = (key: string) => {
     const [entity = "", id] = key.split("/");
     if (entity === "report" && id !== undefined)
@@ -94,6 +129,7 @@ function PaletteContent({ onClose }: { onClose: () => void }): ReactNode {
         onAction={(key) => go(String(key))}
         renderEmptyState={() => <p className="hint">{en.palette.nothing}</p>}
       >
+        {first}
         {pages.length > 0 && (
           <ListBoxSection id="lists">
             <Header className="label">{en.palette.lists}</Header>
@@ -105,27 +141,7 @@ function PaletteContent({ onClose }: { onClose: () => void }): ReactNode {
             ))}
           </ListBoxSection>
         )}
-        {searched.map((entity) => {
-          const rows = suggestionsOf(entity.name);
-          return (
-            rows.length > 0 && (
-              <ListBoxSection key={entity.name} id={`rows-${entity.name}`}>
-                <Header className="label">{entity.title}</Header>
-                {rows.map(({ id, name, detail }) => (
-                  <ListBoxItem
-                    key={id}
-                    id={`${entity.name}/${id}`}
-                    className="option"
-                    textValue={name}
-                  >
-                    {name}
-                    <span className="dim">{detail}</span>
-                  </ListBoxItem>
-                ))}
-              </ListBoxSection>
-            )
-          );
-        })}
+        {rest}
       </ListBox>
     </Autocomplete>
   );

@@ -1,8 +1,10 @@
 import type { ReactNode } from "react";
+import { nameOfUnlabelled } from "../../../src/schema/rowNames.ts";
+import type { Suggestion } from "../api/suggestion.ts";
 import { formatTime } from "../text/locale.ts";
-import { formatAgo, formatValue, formatWithUnit } from "./format.ts";
+import { formatAgo, formatValue, formatWithUnit, textOf } from "./format.ts";
 import { en } from "../text/en.ts";
-import type { Entities, EntityField } from "./entities.ts";
+import { type Entities, type Entity, type EntityField, fieldOf } from "./entities.ts";
 import { type Row, listedRows, referencedRow } from "./rows.ts";
 
 /** The layout of a kind of field in lists: its width in pixels; numbers are aligned right. */
@@ -56,6 +58,40 @@ export function cellText(field: EntityField, row: Row): string {
     return serviceTimestamps.has(field.name) ? formatAgo(value) : formatTime(value);
   }
   return formatWithUnit(field, row[field.name]);
+}
+
+/** The name of a row: its label, or else its detail, or else its kind with the end of its id. */
+export function rowName(entity: Entity, row: Row): string {
+  const { nameField, detailField, keyField } = entity;
+  // People cannot read an id.
+  const name = nameField === keyField ? "" : labelText(entity, row, nameField);
+  const detail = detailField === null ? "" : labelText(entity, row, detailField);
+  return name || detail || nameOfUnlabelled(entity.titleOne, row.id);
+}
+
+/** The text of a field that names a row; empty when the field is empty. */
+export function labelText(entity: Entity, row: Row, name: string): string {
+  const value = row[name];
+  const field = fieldOf(entity, name);
+  if (field?.kind === "REFERENCE" && textOf(value) !== "") return cellText(field, row);
+  return field === undefined || textOf(value) === "" ? textOf(value) : formatValue(field, value);
+}
+
+/** A suggestion with its texts as a list shows them, such as a time. */
+export function formatSuggestion(entity: Entity | undefined, found: Suggestion): Suggestion {
+  if (!entity) return found;
+  const shown = (field: EntityField | undefined, text: string): string | null => {
+    if (!field) return text;
+    // The id of another row.
+    if (field.kind === "REFERENCE") return null;
+    const value = field.kind === "BOOLEAN" ? text === "true" : text;
+    return cellText(field, { id: found.id, [field.name]: value });
+  };
+  const field = (name: string | null) => (name === null ? undefined : fieldOf(entity, name));
+  const detail = found.detail === null ? null : shown(field(entity.detailField), found.detail);
+  // A row without a name is named by its detail.
+  if (found.name === found.detail) return { ...found, name: detail ?? found.name, detail: null };
+  return { ...found, name: shown(field(entity.nameField), found.name) ?? found.name, detail };
 }
 
 /** The full text of a shortened cell. */

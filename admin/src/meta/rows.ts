@@ -1,3 +1,4 @@
+import { nameOfUnlabelled } from "../../../src/schema/rowNames.ts";
 import type { Suggestion } from "../api/suggestion.ts";
 import type { Entities, EntityField, EntityReference } from "./entities.ts";
 import { en } from "../text/en.ts";
@@ -29,7 +30,7 @@ export function referencedRow(field: EntityField, row: Row): ReferencedRow | nul
     const named: Record<string, unknown> = { ...referenced };
     return {
       id: textOf(named["id"]),
-      name: nameIn(reference, named) || textOf(named["id"]),
+      name: nameIn(reference, named),
       color: reference.colorField === null ? null : textOf(named[reference.colorField]) || null,
       isVisible: true,
     };
@@ -41,12 +42,14 @@ export function referencedRow(field: EntityField, row: Row): ReferencedRow | nul
   return { id, name: isName ? id : en.notVisible, color: null, isVisible: isName };
 }
 
-/** The name of a row, or else its detail; empty without both. */
+/** The name of a row, or else its detail, or else its kind with the end of its id. */
 function nameIn(
-  { nameField, detailField }: EntityReference,
+  { titleOne, keyField, nameField, detailField }: EntityReference,
   row: Readonly<Record<string, unknown>>,
 ): string {
-  return textOf(row[nameField]) || (detailField === null ? "" : textOf(row[detailField]));
+  const detail = detailField === null ? "" : textOf(row[detailField]);
+  const key = textOf(row["id"]) || textOf(row[keyField]);
+  return textOf(row[nameField]) || detail || nameOfUnlabelled(titleOne, key);
 }
 
 /** A chosen row: the key that a mutation takes, and the name. */
@@ -61,7 +64,7 @@ export function listedRows({ reference }: EntityField, row: Row): ChosenRow[] {
   if (!reference || !Array.isArray(rows)) return [];
   return rows.map((item: Record<string, unknown>) => ({
     key: textOf(item[reference.keyField]),
-    name: nameIn(reference, item) || textOf(item[reference.keyField]),
+    name: nameIn(reference, item),
   }));
 }
 

@@ -130,6 +130,7 @@ describe("form values", () => {
       field: "permissions",
       keyField: "key",
       nameField: "key",
+      titleOne: "Permission",
       detailField: null,
       colorField: null,
     };

@@ -1,6 +1,7 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { Button } from "react-aria-components";
+import { titleOf } from "../../../../src/schema/rowNames.ts";
 import { ask } from "../../api/ask.ts";
 import { historyDocument } from "../../api/recordDocuments.ts";
 import { type Entity, type EntityField, fieldOf } from "../../meta/entities.ts";
@@ -97,12 +98,6 @@ export function History({ entity, id, isOptional = false, onRestore }: HistoryPr
       )}
     </>
   );
-}
-
-/** The title of a field without metadata: `searchWords` becomes "Search words". */
-function titleOf(name: string): string {
-  const words = name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
-  return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
 const sources: Record<string, string> = {

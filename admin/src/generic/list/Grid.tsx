@@ -13,6 +13,7 @@ import {
 import type { EntityField } from "../../meta/entities.ts";
 import { useEntities } from "../../meta/EntitiesContext.ts";
 import { Cell, cellTitle, layoutOf } from "../../meta/kinds.tsx";
+import { textOf } from "../../meta/format.ts";
 import type { Row } from "../../meta/rows.ts";
 import { en } from "../../text/en.ts";
 import { currentPreferences } from "../../preferences.ts";
@@ -38,8 +39,8 @@ interface GridProps {
   columns: readonly EntityField[];
   widths: Readonly<Record<string, number>>;
   nameField: string;
-  /** Shown in place of a missing name. */
-  detailField?: EntityField | undefined;
+  /** Names a row whose `nameField` is empty. */
+  nameOf?: ((row: Row) => string) | undefined;
   rows: Rows;
   order: readonly string[];
   /** Absent where rows cannot be selected. */
@@ -278,12 +279,10 @@ export function Grid(props: GridProps): ReactNode {
                   <span className="text">
                     {row ? (
                       <CellOrLink
-                        field={
-                          field.name === props.nameField && row[field.name] === null
-                            ? (props.detailField ?? field)
-                            : field
-                        }
+                        field={field}
                         row={row}
+                        nameOf={props.nameOf}
+                        nameField={props.nameField}
                         isLink={field.name === openedBy}
                         onOpen={onOpen}
                       />
@@ -308,21 +307,24 @@ function defaultWidth(field: EntityField, nameField: string): number {
   return field.name === nameField && isNumber !== true ? 280 : width;
 }
 
-interface CellOrLinkProps extends Pick<GridProps, "onOpen"> {
+interface CellOrLinkProps extends Pick<GridProps, "nameField" | "nameOf" | "onOpen"> {
   field: EntityField;
   row: Row;
   isLink: boolean;
 }
 
 /** A cell; the name of a row is a link that opens the row. */
-function CellOrLink({ field, row, isLink, onOpen }: CellOrLinkProps): ReactNode {
-  if (!isLink || !onOpen) return <Cell field={field} row={row} />;
+function CellOrLink(props: CellOrLinkProps): ReactNode {
+  const { field, row, nameField, isLink, onOpen, nameOf } = props;
+  const isUnnamed = field.name === nameField && textOf(row[nameField]) === "";
+  const content = isUnnamed && nameOf ? nameOf(row) : <Cell field={field} row={row} />;
+  if (!isLink || !onOpen) return content;
   return (
     <span
       className="row-link"
       onClick={(event) => !event.shiftKey && !event.ctrlKey && onOpen(row)}
     >
-      <Cell field={field} row={row} />
+      {content}
     </span>
   );
 }

@@ -12,6 +12,7 @@ import {
   isColumn,
 } from "../../meta/entities.ts";
 import { useEntities } from "../../meta/EntitiesContext.ts";
+import { rowName } from "../../meta/kinds.tsx";
 import type { Row } from "../../meta/rows.ts";
 import { setListPreference, usePreferences } from "../../preferences.ts";
 import type { ListSearch } from "./listSearch.ts";
@@ -204,9 +205,7 @@ function List({ entity }: { entity: Entity }): ReactNode {
             columns={columns}
             widths={preference?.widths ?? {}}
             nameField={entity.nameField}
-            detailField={
-              entity.detailField === null ? undefined : fieldOf(entity, entity.detailField)
-            }
+            nameOf={(row) => rowName(entity, row)}
             rows={rows}
             order={order}
             selection={selection}

@@ -8,8 +8,8 @@ import { useFrame } from "../../frame/FrameContext.ts";
 import type { Entity, EntityReference, EntityRelation } from "../../meta/entities.ts";
 import { fieldOf } from "../../meta/entities.ts";
 import { useEntities } from "../../meta/EntitiesContext.ts";
-import { formatValue, textOf } from "../../meta/format.ts";
-import { cellText } from "../../meta/kinds.tsx";
+import { textOf } from "../../meta/format.ts";
+import { labelText, rowName } from "../../meta/kinds.tsx";
 import type { Row } from "../../meta/rows.ts";
 import { en } from "../../text/en.ts";
 import { Failure } from "../../ui/Failure.tsx";
@@ -86,9 +86,10 @@ export function RecordView(props: RecordViewProps): ReactNode {
 
 /** The name of a row. */
 function RowName({ reference, id }: { reference: EntityReference; id: string }): ReactNode {
+  const entities = useEntities();
   const { data } = useQuery({
     queryKey: ["referred", reference.entity, id],
-    queryFn: ({ signal }) => suggestionsByKey(reference, [id], signal),
+    queryFn: ({ signal }) => suggestionsByKey(entities, reference, [id], signal),
   });
   return data ? (data.get(id)?.name ?? en.notVisible) : en.loading;
 }
@@ -103,21 +104,6 @@ function NotFound({ entity, id }: Pick<RecordViewProps, "entity" | "id">): React
       <DeletedRow entity={entity} id={id} />
     </div>
   );
-}
-
-export function nameOf(entity: Entity, row: Row): string {
-  const detail = entity.detailField === null ? "" : labelText(entity, row, entity.detailField);
-  // A row without a name, such as a user who has not entered one, is named by its detail, never by its id.
-  const name = entity.nameField === entity.keyField ? "" : labelText(entity, row, entity.nameField);
-  return name || detail || entity.titleOne;
-}
-
-/** The text of a field that names a row; empty when the field is empty. */
-function labelText(entity: Entity, row: Row, name: string): string {
-  const value = row[name];
-  const field = entity.fields.find((one) => one.name === name);
-  if (field?.kind === "REFERENCE" && textOf(value) !== "") return cellText(field, row);
-  return field === undefined || textOf(value) === "" ? textOf(value) : formatValue(field, value);
 }
 
 function LoadedRecord({
@@ -136,7 +122,7 @@ function LoadedRecord({
   const navigate = useNavigate();
   const form = useRecordForm({ entity, row, onSaved: () => undefined });
   const { makeRow, newRowDrawer } = useNewRow(drawer);
-  const name = nameOf(entity, row);
+  const name = rowName(entity, row);
   const relations = entity.relations.filter((relation) => entities.get(relation.entity));
   const selected =
     tab === "history" || relations.some(({ field }) => field === tab) ? tab : "fields";

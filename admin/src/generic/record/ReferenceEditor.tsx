@@ -25,7 +25,7 @@ import type { Suggestion } from "../../api/suggestion.ts";
 import { type EntityReference, fieldOf } from "../../meta/entities.ts";
 import { useEntities } from "../../meta/EntitiesContext.ts";
 import { textOf } from "../../meta/format.ts";
-import { ColorDot } from "../../meta/kinds.tsx";
+import { ColorDot, formatSuggestion, rowName } from "../../meta/kinds.tsx";
 import { referencedRow } from "../../meta/rows.ts";
 import { en } from "../../text/en.ts";
 import { enRecord } from "../../text/enRecord.ts";
@@ -74,7 +74,6 @@ function KeepPageVisible(): null {
   return null;
 }
 
-/** The number of choices; more for rows without a name, which typing does not find. */
 /** The event by which the library returns the focus to an element after a dialog closes. */
 const restoreEvent = "react-aria-focus-scope-restore";
 
@@ -91,6 +90,7 @@ function useRestoredFocus(field: RefObject<HTMLElement | null>): void {
   }, [field]);
 }
 
+/** The number of choices; more for rows without a name, which typing does not find. */
 const choiceCount = (isNamed: boolean): number => (isNamed ? 8 : 50);
 
 /** A combobox for a row of another table. The service searches for the typed text. */
@@ -108,7 +108,8 @@ export function ReferenceEditor({
   onNew,
   onChosen,
 }: ReferenceEditorProps): ReactNode {
-  const referenced = useEntities().get(reference.entity);
+  const entities = useEntities();
+  const referenced = entities.get(reference.entity);
   const current = row && referencedRow(field, row);
   const selected = typeof value === "string" && value !== "" ? value : null;
   // The names of rows chosen in this form, which the loaded row does not contain.
@@ -117,7 +118,7 @@ export function ReferenceEditor({
   // The initial value of a new row's reference is a key without a name.
   const looked = useQuery({
     queryKey: ["referred", reference.entity, selected],
-    queryFn: ({ signal }) => suggestionsByKey(reference, [selected ?? ""], signal),
+    queryFn: ({ signal }) => suggestionsByKey(entities, reference, [selected ?? ""], signal),
     enabled: !isKnown,
   });
   const nameOf = (key: string | null) =>
@@ -139,10 +140,10 @@ export function ReferenceEditor({
   }
   // A form does not send a text that is no row's name, because the field would lose it.
   const input = useRef<HTMLInputElement>(null);
-  const hasUnknownText = text.trim() !== "" && text !== selectedName;
-  useEffect(() => {
   const wrapper = useRef<HTMLDivElement>(null);
   useRestoredFocus(wrapper);
+  const hasUnknownText = text.trim() !== "" && text !== selectedName;
+  useEffect(() => {
     input.current?.setCustomValidity(hasUnknownText ? enRecord.notChosen : "");
   }, [hasUnknownText]);
   const [isOpen, setOpen] = useState(false);
@@ -161,7 +162,7 @@ export function ReferenceEditor({
     enabled: isOpen || taken !== null,
     placeholderData: keepPreviousData,
   });
-  const choices = found.data?.suggestions ?? [];
+  const choices = (found.data?.suggestions ?? []).map((row) => formatSuggestion(referenced, row));
   const isSettled = found.isSuccess && !found.isPlaceholderData;
   const choose = (key: string | null) => {
     if (key === newKey) {
@@ -193,7 +194,7 @@ export function ReferenceEditor({
       entity: referenced,
       initial: takesName ? { [nameField]: wanted } : {},
       onCreated: (created) => {
-        const name = textOf(created[nameField]) || created.id;
+        const name = rowName(referenced, created);
         if (onChosen) onChosen({ id: created.id, name, detail: null, color: null });
         else chooseCreatedRow(textOf(created[reference.keyField]) || created.id, name);
       },

@@ -3,6 +3,7 @@ import { Button } from "react-aria-components";
 import { relatedRowsRequest } from "../../api/rows.ts";
 import { type Entity, type EntityRelation, defaultColumns } from "../../meta/entities.ts";
 import { useEntities } from "../../meta/EntitiesContext.ts";
+import { rowName } from "../../meta/kinds.tsx";
 import type { Row } from "../../meta/rows.ts";
 import { en } from "../../text/en.ts";
 import { Failure } from "../../ui/Failure.tsx";
@@ -72,6 +73,7 @@ export function RelatedList(props: RelatedListProps): ReactNode {
           columns={columns}
           widths={{}}
           nameField={entity.nameField}
+          nameOf={(row) => rowName(entity, row)}
           rows={rows}
           order={order === undefined ? entity.defaultOrder : [order]}
           onOrder={setOrder}

@@ -7,6 +7,7 @@ import { fetchReport } from "../../api/report.ts";
 import { Page } from "../../frame/Page.tsx";
 import { type Entity, type Report, defaultColumns } from "../../meta/entities.ts";
 import { useEntities } from "../../meta/EntitiesContext.ts";
+import { rowName } from "../../meta/kinds.tsx";
 import { type Row, referencedRow } from "../../meta/rows.ts";
 import { en } from "../../text/en.ts";
 import { enRecord } from "../../text/enRecord.ts";
@@ -203,6 +204,7 @@ function Result({ report, entity, columns, rows, isReady, failure }: ResultProps
       columns={columns}
       widths={widths}
       nameField={entity?.nameField ?? link?.name ?? ""}
+      nameOf={entity && ((row) => rowName(entity, row))}
       rows={rows}
       order={[]}
       onOrder={() => undefined}

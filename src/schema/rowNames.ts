@@ -1,0 +1,25 @@
+// Titles and names that the server and the console share.
+
+/** Converts an identifier to a title: `wine_types` to "Wine types", `bottleSize` to "Bottle size". */
+export function titleOf(name: string): string {
+  const words = name
+    .replace(/([a-z\d])([A-Z])/g, "$1 $2")
+    .replaceAll("_", " ")
+    .toLowerCase()
+    // Abbreviations.
+    .replace(/\b(id|ip|erp|url|ai|api)\b/g, (word) => word.toUpperCase());
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+/**
+ * The name of a row whose label is empty, such as "Booking 4f2a9c1b". Ids that were made together differ only at their
+ * end.
+ */
+export function nameOfUnlabelled(titleOne: string, id: string): string {
+  return `${titleOne} ${/^[\da-f-]{36}$/i.test(id) ? id.slice(-8) : id}`;
+}
+
+/** Removes case and accents, to compare names. */
+export function foldName(text: string): string {
+  return text.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase();
+}
