@@ -22,16 +22,40 @@ begin
 end;
 $$ language plpgsql immutable strict;
 
--- Names longer than any tag are not compared, because the work is quadratic.
-create or replace function nearest_tag(kind text, tag text) returns text as $$
-  select k.tag
-  from known_tags() k, lateral edit_distance(lower(left(nearest_tag.tag, 40)), lower(k.tag)) as d(distance)
-  where k.kind = nearest_tag.kind and k.instead is null and length(nearest_tag.tag) <= 40
-    and d.distance <= greatest(1, floor(0.4 * least(length(nearest_tag.tag), length(k.tag))))
-  order by d.distance, k.tag
+-- Names longer than those of tags, columns and permissions are not compared, because the work is quadratic.
+create or replace function nearest_name(name text, names text[]) returns text as $$
+  select k.known
+  from unnest(nearest_name.names) as k(known), lateral edit_distance(lower(left(nearest_name.name, 63)), lower(k.known)) as d(distance)
+  where length(nearest_name.name) <= 63
+    and d.distance <= greatest(1, floor(0.4 * least(length(nearest_name.name), length(k.known))))
+  order by d.distance, k.known
   limit 1
+$$ language sql immutable;
+comment on function nearest_name is 'The name most similar to a misspelt one; null when none is similar.';
+
+create or replace function did_you_mean(name text, names text[]) returns text as $$
+  select coalesce('; did you mean ' || nearest_name(did_you_mean.name, did_you_mean.names) || '?', '')
+$$ language sql immutable;
+comment on function did_you_mean is 'The end of a message about a misspelt name; empty when no name is similar.';
+
+create or replace function nearest_tag(kind text, tag text) returns text as $$
+  select nearest_name(nearest_tag.tag, array_agg(k.tag)) from known_tags() k where k.kind = nearest_tag.kind and k.instead is null
 $$ language sql stable;
 comment on function nearest_tag is 'The known tag most similar to a misspelt name; null when none is similar.';
+
+-- The pattern of a closed list is `^(a|b|c)$`.
+create or replace function tag_value_hint(tag text, value text, form text, pattern text) returns text as $$
+  select case
+    when with_blanks <> tag_value_hint.value and with_blanks ~ tag_value_hint.pattern
+      then '; separate the values by blanks: `@' || tag_value_hint.tag || ' ' || with_blanks || '`'
+    when nearest is not null then '; did you mean `@' || tag_value_hint.tag || ' ' || nearest || '`?'
+    when tag_value_hint.form ~ '^<' and names is not null then '; write one of ' || array_to_string(names, ', ')
+    else '; write `@' || tag_value_hint.tag || rtrim(' ' || tag_value_hint.form) || '`' end
+  from regexp_replace(btrim(tag_value_hint.value, ', '), '\s*,\s*', ' ', 'g') as b(with_blanks),
+    string_to_array((regexp_match(tag_value_hint.pattern, '^\^\(([\w|]+)\)[$]$'))[1], '|') as l(names),
+    nearest_name(tag_value_hint.value, names) as n(nearest)
+$$ language sql immutable;
+comment on function tag_value_hint is 'The end of a message about a malformed value of a tag: what to write.';
 
 create or replace function commented_objects()
 returns table (kind text, name text, relation oid, comment text) as $$
@@ -88,7 +112,7 @@ create or replace function tag_violations() returns setof text as $$
   ),
   -- Sorted by tag, because PostgreSQL keeps few compiled patterns.
   checked as materialized (
-    select t.*, k.kind as known_kind, k.value as form, t.value ~ k.pattern as is_valid, k.instead,
+    select t.*, k.kind as known_kind, k.value as form, k.pattern, t.value ~ k.pattern as is_valid, k.instead,
       count(*) over (partition by t.tag, t.what) > 1 and not k.repeats as is_twice,
       row_number() over (partition by t.tag, t.what) as place
     from tags t left join known_tags() k
@@ -113,7 +137,7 @@ create or replace function tag_violations() returns setof text as $$
   select what || ': the tag @' || tag || ' is used ' || count(*) || ' times; write it once' from checked where is_twice group by what, tag
   union all
   select what || ': the tag @' || tag || case when form = '' then ' takes no value, and has "' || left(value, 60) || '"'
-      when value = '' then ' has no value' else ' is "' || left(value, 60) || '"' end || '; write `@' || tag || rtrim(' ' || form) || '`'
+      when value = '' then ' has no value' else ' is "' || left(value, 60) || '"' end || tag_value_hint(tag, value, form, pattern)
     from checked where instead is null and not is_valid
   union all
   -- With several keys, a policy would accept any of them and a root field would require all of them.
@@ -122,6 +146,8 @@ create or replace function tag_violations() returns setof text as $$
     from checked where kind = 'table' and tag in ('read', 'create', 'update', 'delete') and is_valid and value ~ '[\s,]'
   union all
   select t.what || ': the tag @' || t.tag || ' names the column ' || c.name || ', which does not exist'
+      || did_you_mean(c.name, (select array_agg(a.attname::text) from pg_attribute a
+        where a.attrelid = t.relation and a.attnum > 0 and not a.attisdropped))
     from checked t, lateral (
       select regexp_split_to_table(t.value, '[\s,]+') where t.tag in ('owner', 'label', 'primaryKey', 'unique')
       union all
@@ -138,6 +164,25 @@ create or replace function tag_violations() returns setof text as $$
       join pg_description d on d.classoid = 'pg_class'::regclass and d.objoid = a.attrelid and d.objsubid = a.attnum
     where t.tag = 'label' and t.is_valid and a.attrelid = t.relation
       and comment_tags(d.description) ?| array['internal', 'secret']
+  union all
+  -- The description of a misspelt argument would be lost.
+  select t.what || ': the tag @argument names ' || n.name || ', which is no parameter of the function' || coalesce(
+      '; did you mean ' || nearest_name(n.name, p.names) || '?', '; its parameters are ' || array_to_string(p.names, ', '), '')
+    from checked t
+      join pg_proc f on f.pronamespace = current_schema()::regnamespace
+        and f.oid::regprocedure::text = substr(t.what, length('comment of function ') + 1)
+      cross join lateral substring(t.value from '^\w+') as n(name)
+      cross join lateral (
+        select array_agg(a.name order by a.place) as names
+        from unnest(f.proargnames) with ordinality as a(name, place)
+        where a.name <> '' and coalesce(f.proargmodes[a.place], 'i') in ('i', 'b', 'v')
+      ) as p
+    where t.tag = 'argument' and t.known_kind = 'function' and n.name <> all (coalesce(p.names, '{}'))
+  union all
+  select t.what || ': the tag @' || t.tag || ' names the unknown permission ' || k.key
+      || did_you_mean(k.key, (select array_agg(p.key) from permissions p))
+    from checked t, regexp_split_to_table(t.value, '[\s,]+') as k(key)
+    where t.tag in ('scopedRead', 'forwardScopedRead') and t.is_valid and k.key not in (select p.key from permissions p)
   union all
   -- The console looks the value of a row up among these tags.
   select t.what || ': the tag @tone names ' || v.value || ', and ' || case when e.names is null then 'the column is no enumeration'

@@ -73,11 +73,13 @@ create or replace function schema_violations() returns setof text as $$
     where not relispartition and relkind in ('r', 'p') and not tags ? 'audit'
   union all
   select 'table ' || t.name || ': the tag @' || tag || ' names the unknown permission ' || key
+      || did_you_mean(key, (select array_agg(k.key) from known_keys k))
     from tables t, unnest(array['read', 'create', 'update', 'delete']) as tag,
       regexp_split_to_table(btrim(t.tags ->> tag), '[\s,]+') as key
     where t.tags ->> tag ~ '\S' and key not in (select k.key from known_keys k) and not (tag in ('read', 'create') and t.tags ->> tag = 'login')
   union all
   select 'table ' || t.name || ': the tag @summary names the unknown column ' || column_name
+      || did_you_mean(column_name, (select array_agg(c.attname::text) from columns c where c.oid = t.oid))
     from tables t, regexp_split_to_table(btrim(t.tags ->> 'summary'), '[\s,]+') as column_name
     where t.tags ? 'summary' and column_name not in (select c.attname from columns c where c.oid = t.oid)
   union all
@@ -268,6 +270,7 @@ create or replace function schema_violations() returns setof text as $$
     where f.tags ? 'computed'
   union all
   select 'function ' || f.name || ': the tag @guard names the unknown permission ' || key
+      || did_you_mean(key, (select array_agg(k.key) from known_keys k))
     from functions f, regexp_split_to_table(btrim(f.tags ->> 'guard'), '[\s,]+') as key
     where f.tags ->> 'guard' ~ '\S' and key not in ('public', 'principal', 'login', 'session') and key not in (select k.key from known_keys k)
   union all

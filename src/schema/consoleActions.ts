@@ -19,6 +19,7 @@ import { fieldOfInput, fieldsOfRows, useOf } from "./consoleFields.ts";
 import { type Named, isIdOf } from "./consoleReferences.ts";
 import type { ConsoleArgument, EntityField } from "./entityDescription.ts";
 import { titleOf } from "./rowNames.ts";
+import { didYouMean } from "../text/suggest.ts";
 
 /** An action before its arguments are described. */
 export type FoundAction = Omit<ConsoleAction, "arguments"> & {
@@ -62,10 +63,16 @@ function actionOf(
   const field = schema.getMutationType()?.getFields()[build.inflection.camelCase(resource.name)];
   if (!field) throw refuse("it is not a mutation; an action is `volatile` and has a `@guard`");
   const codec = codecOf(resource, tag, listed);
-  if (codec === undefined)
-    throw refuse(
-      "an action returns rows of a list, such as `returns suppliers`, or names the list, such as `@action of suppliers`",
+  if (codec === undefined) {
+    const [, list = ""] = /\bof\s+(\w+)/.exec(tag) ?? [];
+    const hint = didYouMean(
+      list,
+      [...listed.values()].map(({ name }) => name),
     );
+    throw refuse(
+      `an action returns rows of a list, such as \`returns suppliers\`, or names the list, such as \`@action of suppliers\`${hint}`,
+    );
+  }
   const typeName = build.inflection.tableType(codec);
   const row = schema.getType(typeName) as GraphQLObjectType;
   const rowArgument = field.args.find(
@@ -82,9 +89,12 @@ function actionOf(
       "an action takes the id of the row, a uuid, or arguments of its own, or names its list, such as `@action of suppliers`",
     );
   const [, flag] = /\bwith\s+(\w+)/.exec(tag) ?? [];
-  const flagged = others.find(({ name }) => name === build.inflection.camelCase(flag ?? ""));
-  if (flag !== undefined && (!flagged || getNamedType(flagged.type).name !== "Boolean"))
-    throw refuse(`${flag} is no Boolean argument`);
+  const booleans = others.filter(({ type }) => getNamedType(type).name === "Boolean");
+  const flagged = booleans.find(({ name }) => name === build.inflection.camelCase(flag ?? ""));
+  if (flag !== undefined && !flagged) {
+    const names = booleans.map(({ name }) => snakeCase(name));
+    throw refuse(`${flag} is no Boolean argument${didYouMean(flag, names)}`);
+  }
   const args = flagged ? others.filter(isRequiredArgument) : others;
   return {
     typeName,
@@ -181,12 +191,23 @@ function conditionOf(
     codec.attributes[column] === undefined
       ? build.inflection.camelCase(column)
       : build.inflection.attribute({ attributeName: column, codec });
-  const type = row.getFields()[name]?.type;
-  const isTruth = type !== undefined && getNamedType(type).name === "Boolean";
-  if (!isTruth && (!isLeafType(getNullableType(type)) || isNonNullType(type)))
-    return `${column} is no field of the row that is true or false, or that may be empty`;
+  const fields = row.getFields();
+  const isCondition = (type: GraphQLOutputType) =>
+    getNamedType(type).name === "Boolean" ||
+    (isLeafType(getNullableType(type)) && !isNonNullType(type));
+  const field = fields[name];
+  if (!field || !isCondition(field.type)) {
+    const names = Object.values(fields)
+      .filter(({ type }) => isCondition(type))
+      .map((one) => snakeCase(one.name));
+    return `${column} is no field of the row that is true or false, or that may be empty${didYouMean(column, names)}`;
+  }
   return { onlyIf: word === "if" ? name : null, unless: word === "unless" ? name : null };
 }
+
+/** The database name of a field or an argument: `canRetry` becomes `can_retry`. */
+const snakeCase = (name: string): string =>
+  name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
 /** The part of the description for users of the console; the rest is for callers of the API. */
 function firstSentence(description: string): string {

@@ -174,6 +174,34 @@ const refusals: Refused[] = [
     says: ["The tag @action of the function close_cellar: days is no Boolean argument"],
   },
   {
+    what: "misspells the flag of an action",
+    sql: sound,
+    logic: action("id uuid, notify_all boolean default false", "cellars", "@action with notify_al"),
+    says: [
+      "The tag @action of the function close_cellar: notify_al is no Boolean argument (did you mean `notify_all`?)",
+    ],
+  },
+  {
+    what: "misspells the condition of an action",
+    sql: `${sound.replace("name text not null", "name text not null, is_public boolean not null default false")}
+      comment on column cellars.is_public is 'Whether guests may enter.';`,
+    logic: action("id uuid", "cellars", "@action if is_publik"),
+    says: [
+      "is_publik is no field of the row that is true or false, or that may be empty (did you mean `is_public`?)",
+    ],
+  },
+  {
+    what: "misspells the list of an action",
+    sql: sound,
+    logic: action("id uuid", "boolean", "@action of celars"),
+    says: ["or names the list, such as `@action of suppliers` (did you mean `cellars`?)"],
+  },
+  {
+    what: "misspells the column of an order",
+    sql: sound.replace("@audit", "@defaultOrder nmae\n@audit"),
+    says: ["names the column nmae, which the table does not have (did you mean `name`?)"],
+  },
+  {
     what: "offers a mutation as a report",
     sql: sound,
     logic: report("setof cellars", "volatile", "@guard products.read"),
@@ -355,6 +383,10 @@ test("restores row-level security that a migration disables, and says so and tha
     const { code, output } = await runMigrate(database.url, own.path);
     expect(code).toBe(0);
     expect(output).toContain("applying 0001_off");
+    const restart =
+      "Running servers and workers read the schema only at their start: restart them one after the other";
+    expect(output).toContain(restart);
+    expect((await runMigrate(database.url, own.path)).output).not.toContain(restart);
     // One warning: other tables kept row-level security, and new tables never had it.
     expect(output.match(/WARNING: .*/g)).toEqual([
       "WARNING: table products: row-level security was off and is enabled again; use `ensure_policy` to show more rows",
@@ -367,7 +399,3 @@ test("restores row-level security that a migration disables, and says so and tha
     await database.drop();
   }
 });
-    const restart =
-      "Running servers and workers read the schema only at their start: restart them one after the other";
-    expect(output).toContain(restart);
-    expect((await runMigrate(database.url, own.path)).output).not.toContain(restart);

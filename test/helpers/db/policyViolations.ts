@@ -147,7 +147,7 @@ export const policyViolations: ViolationCase[] = [
     what: "a guard with an unknown permission",
     sql: "comment on function planted_things is '@guard products.read products.eat\nA function.'",
     violations: [
-      "function planted_things(text): the tag @guard names the unknown permission products.eat",
+      "function planted_things(text): the tag @guard names the unknown permission products.eat; did you mean products.read?",
     ],
   },
   {

@@ -46,7 +46,9 @@ export const tableViolations: ViolationCase[] = [
     sql: retag(
       `${verb === "read" ? "" : "@read products.read\n"}@${verb} products.eat\n@audit Planted\nA table.`,
     ),
-    violations: [`table planted: the tag @${verb} names the unknown permission products.eat`],
+    violations: [
+      `table planted: the tag @${verb} names the unknown permission products.eat; did you mean products.read?`,
+    ],
   })),
   {
     what: "a summary of unknown columns",

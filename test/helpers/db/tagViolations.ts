@@ -89,7 +89,43 @@ export const tagViolations: ViolationCase[] = [
     sql: onColumn("@widget colour\\n@list first\\n"),
     violations: [
       'comment of column planted.note: the tag @list is "first"; write `@list <place>` or `@list off`',
-      'comment of column planted.note: the tag @widget is "colour"; write `@widget <widget>`',
+      'comment of column planted.note: the tag @widget is "colour"; did you mean `@widget color`?',
+    ],
+  },
+  {
+    what: "a widget that is similar to none",
+    sql: onColumn("@widget slider\\n"),
+    violations: ofColumn(
+      'the tag @widget is "slider"; write one of color, url, email, image, long, markdown, code, money, percent, row, file, list',
+    ),
+  },
+  {
+    what: "values of a tag separated by commas",
+    sql: `${onTable("@create products.create\\n@update products.update\\n@mutations create, update\\n")}; ${onColumn("@search word,exact\\n")}`,
+    violations: [
+      'comment of column planted.note: the tag @search is "word,exact"; separate the values by blanks: `@search word exact`',
+      'comment of table planted: the tag @mutations is "create, update"; separate the values by blanks: `@mutations create update`',
+    ],
+  },
+  {
+    what: "a misspelt argument",
+    sql: "comment on function planted_things is E'@guard products.read\\n@argument notes The note.\\nA function of the test.'",
+    violations: [
+      "comment of function planted_things(text): the tag @argument names notes, which is no parameter of the function; did you mean note?",
+    ],
+  },
+  {
+    what: "an argument that is similar to no parameter",
+    sql: "comment on function planted_things is E'@guard products.read\\n@argument colour The colour.\\nA function of the test.'",
+    violations: [
+      "comment of function planted_things(text): the tag @argument names colour, which is no parameter of the function; its parameters are note",
+    ],
+  },
+  {
+    what: "an unknown permission for scoped tokens",
+    sql: "comment on constraint planted_product_id_fkey on planted is '@forwardBehavior +singularRelation:resource:single\n@forwardScopedRead products.raed'",
+    violations: [
+      "comment of foreign key planted_product_id_fkey on planted: the tag @forwardScopedRead names the unknown permission products.raed; did you mean products.read?",
     ],
   },
   {
@@ -97,6 +133,13 @@ export const tagViolations: ViolationCase[] = [
     sql: `${onColumn("@internal\\n")}; ${onTable("@label note nmae\\n")}`,
     violations: ofTable("the tag @label names the column nmae, which does not exist").concat(
       ofTable("the tag @label names the column note, which the API hides"),
+    ),
+  },
+  {
+    what: "a misspelt label",
+    sql: onTable("@label notte\\n"),
+    violations: ofTable(
+      "the tag @label names the column notte, which does not exist; did you mean note?",
     ),
   },
   {
