@@ -84,7 +84,12 @@ describe("a table without console tags", () => {
       await page.getByLabel("Score").fill("4.25");
       await page.keyboard.press("ControlOrMeta+s");
       await page.getByRole("heading", { level: 1, name: "Autumn evening" }).waitFor();
-      expect(await page.getByLabel("Doors at").inputValue()).toBe("18:30:00");
+      expect(await page.getByLabel("Doors at").inputValue()).toBe("18:30");
+      expect(await page.getByLabel("Starts at").inputValue()).toBe("2026-12-01T19:00");
+      await page
+        .locator("[data-field=keywords]")
+        .getByText("Keywords for the web site. One value per line.")
+        .waitFor();
       await show("columns-record");
       await open("/tastings");
       const row = page.locator("[aria-rowindex='2']");

@@ -100,6 +100,25 @@ describe("reports", () => {
     );
   });
 
+  test("show at each field of the address what would be right", async () => {
+    const anna = await service.login(["absences.read", "users.read"], "clara@example.com");
+    await withJourney({ browser, service }, { token: anna.token }, async ({ page, open }) => {
+      const field = (name: string) => page.locator(`[data-field=${name}]`);
+      await open("/report/absenceBalances?userId=nonsense&year=few");
+      await field("userId").getByText("“nonsense” is not the id of a row").waitFor();
+      await field("year").getByText("A whole number").waitFor();
+      expect(await field("userId").locator("input").getAttribute("aria-invalid")).toBe("true");
+      await field("year").locator("input").fill("2041");
+      await field("userId").locator("input").fill("clara");
+      await page.getByRole("option", { name: /clara/ }).click();
+      await page.getByRole("button", { name: "Show" }).click();
+      await page.getByRole("grid", { name: "Absence balances" }).waitFor();
+      await open("/report/freeResources?from=soon&to=2027-03-15T11:00:00.000Z&kind=ROOMS");
+      await field("from").getByText("A date and a time that exist").waitFor();
+      await field("kind").getByText("One of Room, Vehicle, Equipment, Tasting set").waitFor();
+    });
+  });
+
   test("of rows that belong to no list open the row of their first reference", async () => {
     const office = await service.login([]);
     await withJourney({ browser, service }, { token: office.token }, async ({ page, open }) => {

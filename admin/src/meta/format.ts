@@ -40,7 +40,9 @@ export function formatValue(field: EntityField, value: unknown): string {
     case "TIME":
       return formatTime(textOf(value));
     case "CLOCK":
-      return textOf(value).replace(/^(\d\d:\d\d)(:00)?(\.0+)?$/, "$1");
+      return textOf(value)
+        .replace(/\.0+$/, "")
+        .replace(/^(\d\d:\d\d):00$/, "$1");
     case "ENUM":
       return field.values.find((item) => item.value === value)?.title ?? textOf(value);
     default:

@@ -13,6 +13,10 @@ export const enRecord = {
       : `At most ${count} decimal ${count === 1 ? "place" : "places"}`,
   date: "A date that exists, such as 2026-02-28",
   dateAndTime: "A date and a time that exist",
+  yesOrNo: "Yes or No; in an address true or false",
+  oneOf: (titles: readonly string[]) => `One of ${titles.join(", ")}`,
+  notAnId: (text: string) => `“${text}” is not the id of a row. Choose a row by its name.`,
+  onePerLine: "One value per line.",
   timeOfDay: "A time of day, such as 18:30",
   email: "An e-mail address, such as anna@example.com",
   tooLong: (maximum: number, length: number) =>

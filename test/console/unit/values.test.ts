@@ -46,7 +46,7 @@ const fields: [EntityField, unknown][] = [
   [field("isOrganic", "BOOLEAN"), false],
   [field("from", "DATE"), "2026-02-28"],
   [field("createdAt", "TIME"), "2026-03-29T01:30:00.000Z"],
-  [field("status", "ENUM"), "OPEN"],
+  [field("status", "ENUM", { values: [{ value: "OPEN", title: "Open", tone: null }] }), "OPEN"],
   [field("wineTypeId", "REFERENCE"), "0197"],
   [field("details", "JSON"), { a: [1, null, "x"] }],
   [field("score", "FLOAT"), 4.25],
@@ -117,11 +117,13 @@ describe("form values", () => {
     expect(defaultValues(all)).toEqual({ isActive: true, level: "ADVANCED", name: "" });
   });
 
-  test("of a time of day have seconds, which a list omits when they are zero", () => {
+  test("of a time of day omit seconds that are zero, as lists do", () => {
     const clock = field("doorsAt", "CLOCK");
-    expect(toFormValue(clock, "18:30:00.000000")).toBe("18:30:00");
+    expect(toFormValue(clock, "18:30:00.000000")).toBe("18:30");
+    expect(toFormValue(clock, "18:30:15.000000")).toBe("18:30:15");
     expect(formatValue(clock, "18:30:00.000000")).toBe("18:30");
     expect(formatValue(clock, "18:30:15.5")).toBe("18:30:15.5");
+    expect(formatValue(clock, "18:30:15.000000")).toBe("18:30:15");
   });
 
   test("of a list of rows are their keys", () => {

@@ -7,11 +7,13 @@ import { ColorDot, cellText, layoutOf, missingPermission } from "../../meta/kind
 import { type Row, targetRow, referencedRow } from "../../meta/rows.ts";
 import { en } from "../../text/en.ts";
 import { Description } from "../../ui/Description.tsx";
+import { enRecord } from "../../text/enRecord.ts";
 import { Icon } from "../../ui/icons.tsx";
 import { useLoaded } from "../../ui/useLoaded.ts";
 import type { EditorProps } from "./editorProps.ts";
 import { ReferenceEditor } from "./ReferenceEditor.tsx";
 import { ReferenceListEditor } from "./ReferenceListEditor.tsx";
+import { hasSeconds } from "./values.ts";
 
 /** A field of a form: label, editor, unit, hint and error. */
 export function Editor(props: EditorProps): ReactNode {
@@ -25,10 +27,14 @@ export function Editor(props: EditorProps): ReactNode {
   const isHidden = isClosed && props.row && referencedRow(field, props.row)?.isVisible === false;
   const needed =
     isHidden === true || use !== props.use ? missingPermission(entities, field) : undefined;
-  const describedBy = [
-    field.description !== null && `${id}-hint`,
-    error !== undefined && `${id}-error`,
-  ].filter((item) => item !== false);
+  const isTypedByLines =
+    field.isList && use !== "NO" && reference === null && field.kind !== "ENUM";
+  const hint = [field.description, isTypedByLines ? enRecord.onePerLine : null]
+    .filter((text) => text !== null)
+    .join(" ");
+  const describedBy = [hint !== "" && `${id}-hint`, error !== undefined && `${id}-error`].filter(
+    (item) => item !== false,
+  );
   return (
     <div
       className={field.widget === "markdown" ? "field field-wide" : "field"}
@@ -73,9 +79,9 @@ export function Editor(props: EditorProps): ReactNode {
         </p>
       )}
       {needed !== undefined && <p className="hint">{needed}</p>}
-      {field.description !== null && (
+      {hint !== "" && (
         <p className="hint" id={`${id}-hint`}>
-          <Description text={field.description} />
+          <Description text={hint} />
         </p>
       )}
     </div>
@@ -219,7 +225,7 @@ function Control(props: ControlProps): ReactNode {
         inputMode={
           field.kind === "INTEGER" ? "numeric" : layoutOf(field).isNumber ? "decimal" : undefined
         }
-        step={field.kind === "TIME" || field.kind === "CLOCK" ? 1 : undefined}
+        step={hasSeconds(text) ? 1 : undefined}
         maxLength={field.maxLength ?? undefined}
         autoComplete="off"
         value={text}

@@ -31,6 +31,7 @@ import { en } from "../../text/en.ts";
 import { enRecord } from "../../text/enRecord.ts";
 import { Icon } from "../../ui/icons.tsx";
 import type { EditorProps } from "./editorProps.ts";
+import { isRowKey } from "./values.ts";
 
 interface ReferenceEditorProps extends EditorProps {
   id: string;
@@ -119,7 +120,7 @@ export function ReferenceEditor({
   const looked = useQuery({
     queryKey: ["referred", reference.entity, selected],
     queryFn: ({ signal }) => suggestionsByKey(entities, reference, [selected ?? ""], signal),
-    enabled: !isKnown,
+    enabled: !isKnown && isRowKey(field, selected),
   });
   const nameOf = (key: string | null) =>
     key === null

@@ -13,15 +13,22 @@ import {
 export type FormValue = string | boolean;
 export type FormValues = Record<string, FormValue>;
 
-/** Formats a timestamp for `<input type="datetime-local">`: local time with seconds. */
+/** Formats a timestamp for `<input type="datetime-local">`, in local time. */
 function toLocalTime(text: string): string {
   const date = new Date(text);
   if (Number.isNaN(date.getTime())) return "";
-  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
+  const local = new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString();
+  return withoutZeroSeconds(local.slice(0, "2026-01-31T00:00:00".length));
 }
 
-/** Formats a time of day for `<input type="time">`, with seconds. */
-const toSeconds = (text: string): string => text.slice(0, "00:00:00".length);
+/** Formats a time of day for `<input type="time">`. */
+const toClock = (text: string): string => withoutZeroSeconds(text.slice(0, "00:00:00".length));
+
+/** Omits seconds that are zero, as people write times, and as browsers do in values of inputs. */
+const withoutZeroSeconds = (text: string): string => text.replace(/(\d\d:\d\d):00$/, "$1");
+
+/** Whether a value of a time has seconds, which its editor then shows. */
+export const hasSeconds = (text: string): boolean => /\d\d:\d\d:\d\d$/.test(text);
 
 const isFraction = ({ kind }: EntityField): boolean => kind === "DECIMAL" || kind === "FLOAT";
 
@@ -33,7 +40,7 @@ export function toFormValue(field: EntityField, value: unknown): FormValue {
   if (field.kind === "REFERENCE" && typeof value === "object" && "id" in value)
     return textOf(value.id);
   if (field.kind === "TIME") return toLocalTime(textOf(value));
-  if (field.kind === "CLOCK") return toSeconds(textOf(value));
+  if (field.kind === "CLOCK") return toClock(textOf(value));
   if (isFraction(field) && !field.isList) return withLocalSeparator(textOf(value));
   if (field.kind === "JSON") return JSON.stringify(value, null, 2);
   if (field.isList && Array.isArray(value)) return value.map(textOf).join("\n");
@@ -86,9 +93,21 @@ export function toInputValue(field: EntityField, value: FormValue): unknown {
     case "DECIMAL":
       return toDecimal(field, text);
     case "BOOLEAN":
+      if (text !== "true" && text !== "false") throw new ValueError(enRecord.yesOrNo);
       return text === "true";
+    case "ENUM":
+      if (!field.values.some((item) => item.value === text))
+        throw new ValueError(enRecord.oneOf(field.values.map(({ title }) => title)));
+      return text;
     case "DATE":
       if (!isCalendarDate(text)) throw new ValueError(enRecord.date);
+      return text;
+    case "REFERENCE":
+      if (!isRowKey(field, text)) throw new ValueError(enRecord.notAnId(text));
+      return text;
+    case "CLOCK":
+      if (!/^([01]\d|2[0-3]):[0-5]\d(:[0-5]\d)?$/.test(text))
+        throw new ValueError(enRecord.timeOfDay);
       return text;
     case "TIME": {
       const time = new Date(text);
@@ -107,6 +126,11 @@ export function toInputValue(field: EntityField, value: FormValue): unknown {
       checkText(field, text);
       return text;
   }
+}
+
+/** Whether a text can be the key of a row; an address can hold any text. */
+export function isRowKey({ reference }: EntityField, text: string): boolean {
+  return reference?.keyField !== "id" || /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(text);
 }
 
 function toInteger({ minimum, maximum }: EntityField, text: string): number {
@@ -163,7 +187,10 @@ export function toAddressText(field: EntityField, value: FormValue): string {
 
 /** Parses a value in an address for its editor; the opposite of `toAddressText`. */
 export function fromAddressText(field: EntityField, text: string): FormValue {
-  if (field.kind === "BOOLEAN") return toFormValue(field, text === "true");
+  if (field.kind === "BOOLEAN")
+    // Another text is kept, so that its field says what would be right.
+    return text === "true" || text === "false" ? toFormValue(field, text === "true") : text;
+  if (field.kind === "TIME" || field.kind === "CLOCK") return toFormValue(field, text) || text;
   return field.kind === "JSON" || field.isList ? text : toFormValue(field, text);
 }
 
