@@ -1768,9 +1768,12 @@ comment on column customers.vat_number is '@personal
 @searchIndex searchable title VAT number
 The VAT registration number of the customer.';
 comment on column customers.payment_terms is 'The payment terms of invoices, as worded in the ERP.';
-comment on column customers.credit_limit is 'The maximum amount that the customer may owe, a decimal as text; null for no limit.';
+
+comment on column customers.credit_limit is '@widget money
+The maximum amount that the customer may owe, a decimal as text; null for no limit.';
 
 comment on column customers.balance_due is '@list 6
+@widget money
 @title Balance
 The amount that the customer owed at the last import, a decimal as text.';
 
@@ -3532,10 +3535,13 @@ comment on column order_lines.unit_price is '@list 8
 The price of one unit before discount and VAT, a decimal as text; null if the ERP provides no price.';
 
 comment on column order_lines.discount_percent is '@list 9
+@widget percent
 The discount on the line in per cent, a decimal as text.';
 comment on column order_lines.vat_code is 'The VAT code of the line; null while the ERP''s code has no mapping.';
 comment on column order_lines.erp_vat_code is 'The ERP''s code of the VAT.';
-comment on column order_lines.vat_percent is 'The VAT rate in per cent, a decimal as text.';
+
+comment on column order_lines.vat_percent is '@widget percent
+The VAT rate in per cent, a decimal as text.';
 
 comment on column order_lines.amount is '@list 10
 The amount of the line after discount and before VAT, a decimal as text.';
@@ -3733,11 +3739,18 @@ comment on column orders.currency is '@list 6
 @searchIndex facet
 The ISO 4217 code of the currency, such as `DKK`; null while the ERP''s code has no mapping.';
 comment on column orders.erp_currency is 'The ERP''s code of the currency.';
-comment on column orders.net_amount is 'The sum of all lines after discounts and before VAT, a decimal as text.';
-comment on column orders.discount_amount is 'The discounts, already deducted from `netAmount`, a decimal as text.';
-comment on column orders.vat_amount is 'The VAT amount, a decimal as text.';
+
+comment on column orders.net_amount is '@widget money
+The sum of all lines after discounts and before VAT, a decimal as text.';
+
+comment on column orders.discount_amount is '@widget money
+The discounts, already deducted from `netAmount`, a decimal as text.';
+
+comment on column orders.vat_amount is '@widget money
+The VAT amount, a decimal as text.';
 
 comment on column orders.total_amount is '@list 5
+@widget money
 @title Total
 @searchIndex filter sort
 The total amount including VAT, a decimal as text.';
@@ -3935,7 +3948,9 @@ A picture of a product.';
 
 comment on column product_images.product_id is '@mutations create
 The product in the picture.';
-comment on column product_images.url is 'The address of the picture.';
+
+comment on column product_images.url is '@widget image
+The address of the picture.';
 comment on column product_images.alt_text is 'A text that describes the picture.';
 comment on column product_images."position" is 'The position among the product''s pictures, in ascending order.';
 comment on constraint product_images_alt_text_check on product_images is 'must be 500 characters at most';
@@ -4007,7 +4022,9 @@ comment on column product_prices.product_id is '@mutations create
 The product of the price.';
 comment on column product_prices.type is 'The type of the price, such as `retail` or `wholesale`.';
 comment on column product_prices.currency is 'The ISO 4217 code of the currency, such as `DKK`.';
-comment on column product_prices.amount is 'The price of one bottle, a decimal as text.';
+
+comment on column product_prices.amount is '@widget money
+The price of one bottle, a decimal as text.';
 comment on constraint product_prices_amount_check on product_prices is 'must be a decimal from 0 to 999999999.99';
 comment on constraint product_prices_currency_check on product_prices is 'must be a currency code of three capitals, such as DKK';
 
@@ -8352,6 +8369,15 @@ $function$;
 grant execute on function dev_login(text,bytea,integer,integer) to office_api;
 comment on function dev_login(text,bytea,integer,integer) is 'Opens a session for an active user, or records the refusal and returns no row. Available outside production only.';
 
+CREATE OR REPLACE FUNCTION did_you_mean(name text, names text[])
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select coalesce('; did you mean ' || nearest_name(did_you_mean.name, did_you_mean.names) || '?', '')
+$function$;
+comment on function did_you_mean(text,text[]) is 'The end of a message about a misspelt name; empty when no name is similar.';
+
 CREATE OR REPLACE FUNCTION documentation_excerpt(body text, danish tsquery, english tsquery)
  RETURNS text
  LANGUAGE sql
@@ -11084,7 +11110,7 @@ AS $function$
     ('table', 'create', '<permission>` or `@create login', p.keys, false, null),
     ('table', 'update', '<permission>', p.keys, false, null),
     ('table', 'delete', '<permission>', p.keys, false, null),
-    ('table', 'mutations', 'create update delete', '^(create|update|delete)([\s,]+(create|update|delete))*$', false, null),
+    ('table', 'mutations', 'create update delete', '^(create|update|delete)(\s+(create|update|delete))*$', false, null),
     ('table view', 'login', '', p.none, false, null),
     ('table view', 'session', '', p.none, false, null),
     ('table', 'owner', '<user column> [<token column>]', '^\w+([\s,]+\w+)?$', false, null),
@@ -11105,7 +11131,8 @@ AS $function$
     ('table view', 'title', '<title>', p.some, false, null),
     ('table view', 'titleOne', '<title of one row>', p.some, false, null),
     ('table view', 'group', '<heading> [<place>]', p.some, false, null),
-    ('table view', 'icon', '<name>', p.name, false, null),
+    ('table view', 'icon', '<name>',
+      '^(bell|book|bottle|box|building|calendar|cart|chart|chat|clock|coin|file|flag|folder|gear|glass|grapes|image|key|link|list|lock|mail|people|person|pin|star|tag|truck)$', false, null),
     ('table view', 'label', '<column> [<column>]', '^\w+([\s,]+\w+)?$', false, null),
     ('column view-column attribute function', 'title', '<title>', p.some, false, null),
     ('column view-column attribute function', 'widget', '<widget>', '^(color|url|email|image|long|markdown|code|money|percent|row|file|list)$', false, null),
@@ -11127,7 +11154,7 @@ AS $function$
     ('column', 'mutations', 'create`, `@mutations update` or `@mutations off', '^(create|update|off)$', false, null),
     ('column', 'export', '<title>` or `@export off', p.some, false, null),
     ('function', 'export', 'off', '^off$', false, null),
-    ('column view-column', 'search', '[word|exact]', '^((word|exact)([\s,]+(word|exact))*)?$', false, null),
+    ('column view-column', 'search', '[word|exact]', '^((word|exact)(\s+(word|exact))*)?$', false, null),
     ('column foreign-key function', 'searchIndex', '<words>', '', false, null),
     ('view-column attribute foreign-key function', 'notNull', '', p.none, false, null),
     ('column view-column', 'behavior', '-attribute:orderBy', '^[+-]attribute:orderBy$', false, null),
@@ -11656,17 +11683,26 @@ AS $function$
 $function$;
 comment on function near_mapping_targets(text,text) is 'The targets of a code, most similar first.';
 
+CREATE OR REPLACE FUNCTION nearest_name(name text, names text[])
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select k.known
+  from unnest(nearest_name.names) as k(known), lateral edit_distance(lower(left(nearest_name.name, 63)), lower(k.known)) as d(distance)
+  where length(nearest_name.name) <= 63
+    and d.distance <= greatest(1, floor(0.4 * least(length(nearest_name.name), length(k.known))))
+  order by d.distance, k.known
+  limit 1
+$function$;
+comment on function nearest_name(text,text[]) is 'The name most similar to a misspelt one; null when none is similar.';
+
 CREATE OR REPLACE FUNCTION nearest_tag(kind text, tag text)
  RETURNS text
  LANGUAGE sql
  STABLE
 AS $function$
-  select k.tag
-  from known_tags() k, lateral edit_distance(lower(left(nearest_tag.tag, 40)), lower(k.tag)) as d(distance)
-  where k.kind = nearest_tag.kind and k.instead is null and length(nearest_tag.tag) <= 40
-    and d.distance <= greatest(1, floor(0.4 * least(length(nearest_tag.tag), length(k.tag))))
-  order by d.distance, k.tag
-  limit 1
+  select nearest_name(nearest_tag.tag, array_agg(k.tag)) from known_tags() k where k.kind = nearest_tag.kind and k.instead is null
 $function$;
 comment on function nearest_tag(text,text) is 'The known tag most similar to a misspelt name; null when none is similar.';
 
@@ -14601,11 +14637,13 @@ AS $function$
     where not relispartition and relkind in ('r', 'p') and not tags ? 'audit'
   union all
   select 'table ' || t.name || ': the tag @' || tag || ' names the unknown permission ' || key
+      || did_you_mean(key, (select array_agg(k.key) from known_keys k))
     from tables t, unnest(array['read', 'create', 'update', 'delete']) as tag,
       regexp_split_to_table(btrim(t.tags ->> tag), '[\s,]+') as key
     where t.tags ->> tag ~ '\S' and key not in (select k.key from known_keys k) and not (tag in ('read', 'create') and t.tags ->> tag = 'login')
   union all
   select 'table ' || t.name || ': the tag @summary names the unknown column ' || column_name
+      || did_you_mean(column_name, (select array_agg(c.attname::text) from columns c where c.oid = t.oid))
     from tables t, regexp_split_to_table(btrim(t.tags ->> 'summary'), '[\s,]+') as column_name
     where t.tags ? 'summary' and column_name not in (select c.attname from columns c where c.oid = t.oid)
   union all
@@ -14796,6 +14834,7 @@ AS $function$
     where f.tags ? 'computed'
   union all
   select 'function ' || f.name || ': the tag @guard names the unknown permission ' || key
+      || did_you_mean(key, (select array_agg(k.key) from known_keys k))
     from functions f, regexp_split_to_table(btrim(f.tags ->> 'guard'), '[\s,]+') as key
     where f.tags ->> 'guard' ~ '\S' and key not in ('public', 'principal', 'login', 'session') and key not in (select k.key from known_keys k)
   union all
@@ -16219,6 +16258,23 @@ AS $function$
 $function$;
 comment on function table_tags(regclass) is 'The smart tags of a table as {name: value}.';
 
+CREATE OR REPLACE FUNCTION tag_value_hint(tag text, value text, form text, pattern text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select case
+    when with_blanks <> tag_value_hint.value and with_blanks ~ tag_value_hint.pattern
+      then '; separate the values by blanks: `@' || tag_value_hint.tag || ' ' || with_blanks || '`'
+    when nearest is not null then '; did you mean `@' || tag_value_hint.tag || ' ' || nearest || '`?'
+    when tag_value_hint.form ~ '^<' and names is not null then '; write one of ' || array_to_string(names, ', ')
+    else '; write `@' || tag_value_hint.tag || rtrim(' ' || tag_value_hint.form) || '`' end
+  from regexp_replace(btrim(tag_value_hint.value, ', '), '\s*,\s*', ' ', 'g') as b(with_blanks),
+    string_to_array((regexp_match(tag_value_hint.pattern, '^\^\(([\w|]+)\)[$]$'))[1], '|') as l(names),
+    nearest_name(tag_value_hint.value, names) as n(nearest)
+$function$;
+comment on function tag_value_hint(text,text,text,text) is 'The end of a message about a malformed value of a tag: what to write.';
+
 CREATE OR REPLACE FUNCTION tag_violations()
  RETURNS SETOF text
  LANGUAGE sql
@@ -16251,7 +16307,7 @@ AS $function$
   ),
   -- Sorted by tag, because PostgreSQL keeps few compiled patterns.
   checked as materialized (
-    select t.*, k.kind as known_kind, k.value as form, t.value ~ k.pattern as is_valid, k.instead,
+    select t.*, k.kind as known_kind, k.value as form, k.pattern, t.value ~ k.pattern as is_valid, k.instead,
       count(*) over (partition by t.tag, t.what) > 1 and not k.repeats as is_twice,
       row_number() over (partition by t.tag, t.what) as place
     from tags t left join known_tags() k
@@ -16276,7 +16332,7 @@ AS $function$
   select what || ': the tag @' || tag || ' is used ' || count(*) || ' times; write it once' from checked where is_twice group by what, tag
   union all
   select what || ': the tag @' || tag || case when form = '' then ' takes no value, and has "' || left(value, 60) || '"'
-      when value = '' then ' has no value' else ' is "' || left(value, 60) || '"' end || '; write `@' || tag || rtrim(' ' || form) || '`'
+      when value = '' then ' has no value' else ' is "' || left(value, 60) || '"' end || tag_value_hint(tag, value, form, pattern)
     from checked where instead is null and not is_valid
   union all
   -- With several keys, a policy would accept any of them and a root field would require all of them.
@@ -16285,6 +16341,8 @@ AS $function$
     from checked where kind = 'table' and tag in ('read', 'create', 'update', 'delete') and is_valid and value ~ '[\s,]'
   union all
   select t.what || ': the tag @' || t.tag || ' names the column ' || c.name || ', which does not exist'
+      || did_you_mean(c.name, (select array_agg(a.attname::text) from pg_attribute a
+        where a.attrelid = t.relation and a.attnum > 0 and not a.attisdropped))
     from checked t, lateral (
       select regexp_split_to_table(t.value, '[\s,]+') where t.tag in ('owner', 'label', 'primaryKey', 'unique')
       union all
@@ -16301,6 +16359,25 @@ AS $function$
       join pg_description d on d.classoid = 'pg_class'::regclass and d.objoid = a.attrelid and d.objsubid = a.attnum
     where t.tag = 'label' and t.is_valid and a.attrelid = t.relation
       and comment_tags(d.description) ?| array['internal', 'secret']
+  union all
+  -- The description of a misspelt argument would be lost.
+  select t.what || ': the tag @argument names ' || n.name || ', which is no parameter of the function' || coalesce(
+      '; did you mean ' || nearest_name(n.name, p.names) || '?', '; its parameters are ' || array_to_string(p.names, ', '), '')
+    from checked t
+      join pg_proc f on f.pronamespace = current_schema()::regnamespace
+        and f.oid::regprocedure::text = substr(t.what, length('comment of function ') + 1)
+      cross join lateral substring(t.value from '^\w+') as n(name)
+      cross join lateral (
+        select array_agg(a.name order by a.place) as names
+        from unnest(f.proargnames) with ordinality as a(name, place)
+        where a.name <> '' and coalesce(f.proargmodes[a.place], 'i') in ('i', 'b', 'v')
+      ) as p
+    where t.tag = 'argument' and t.known_kind = 'function' and n.name <> all (coalesce(p.names, '{}'))
+  union all
+  select t.what || ': the tag @' || t.tag || ' names the unknown permission ' || k.key
+      || did_you_mean(k.key, (select array_agg(p.key) from permissions p))
+    from checked t, regexp_split_to_table(t.value, '[\s,]+') as k(key)
+    where t.tag in ('scopedRead', 'forwardScopedRead') and t.is_valid and k.key not in (select p.key from permissions p)
   union all
   -- The console looks the value of a row up among these tags.
   select t.what || ': the tag @tone names ' || v.value || ', and ' || case when e.names is null then 'the column is no enumeration'

@@ -210,7 +210,8 @@ comment on column product_prices.product_id is '@mutations create
 The product of the price.';
 comment on column product_prices.type is 'The type of the price, such as `retail` or `wholesale`.';
 comment on column product_prices.currency is 'The ISO 4217 code of the currency, such as `DKK`.';
-comment on column product_prices.amount is 'The price of one bottle, a decimal as text.';
+comment on column product_prices.amount is '@widget money
+The price of one bottle, a decimal as text.';
 comment on constraint product_prices_type_currency_key on product_prices is
   'The product has a price of this type in this currency already.';
 comment on constraint product_prices_type_check on product_prices is
@@ -251,7 +252,8 @@ comment on table product_images is '@read products.read
 A picture of a product.';
 comment on column product_images.product_id is '@mutations create
 The product in the picture.';
-comment on column product_images.url is 'The address of the picture.';
+comment on column product_images.url is '@widget image
+The address of the picture.';
 comment on column product_images.alt_text is 'A text that describes the picture.';
 comment on column product_images.position is 'The position among the product''s pictures, in ascending order.';
 comment on constraint product_images_url_key on product_images is 'The product has this picture already.';

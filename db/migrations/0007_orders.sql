@@ -114,8 +114,10 @@ comment on column customers.vat_number is '@personal
 @searchIndex searchable title VAT number
 The VAT registration number of the customer.';
 comment on column customers.payment_terms is 'The payment terms of invoices, as worded in the ERP.';
-comment on column customers.credit_limit is 'The maximum amount that the customer may owe, a decimal as text; null for no limit.';
+comment on column customers.credit_limit is '@widget money
+The maximum amount that the customer may owe, a decimal as text; null for no limit.';
 comment on column customers.balance_due is '@list 6
+@widget money
 @title Balance
 The amount that the customer owed at the last import, a decimal as text.';
 comment on column customers.is_blocked is '@list 7
@@ -305,10 +307,14 @@ comment on column orders.currency is '@list 6
 @searchIndex facet
 The ISO 4217 code of the currency, such as `DKK`; null while the ERP''s code has no mapping.';
 comment on column orders.erp_currency is 'The ERP''s code of the currency.';
-comment on column orders.net_amount is 'The sum of all lines after discounts and before VAT, a decimal as text.';
-comment on column orders.discount_amount is 'The discounts, already deducted from `netAmount`, a decimal as text.';
-comment on column orders.vat_amount is 'The VAT amount, a decimal as text.';
+comment on column orders.net_amount is '@widget money
+The sum of all lines after discounts and before VAT, a decimal as text.';
+comment on column orders.discount_amount is '@widget money
+The discounts, already deducted from `netAmount`, a decimal as text.';
+comment on column orders.vat_amount is '@widget money
+The VAT amount, a decimal as text.';
 comment on column orders.total_amount is '@list 5
+@widget money
 @title Total
 @searchIndex filter sort
 The total amount including VAT, a decimal as text.';
@@ -469,10 +475,12 @@ The unit of the quantity, such as bottles or cases, as worded in the ERP.';
 comment on column order_lines.unit_price is '@list 8
 The price of one unit before discount and VAT, a decimal as text; null if the ERP provides no price.';
 comment on column order_lines.discount_percent is '@list 9
+@widget percent
 The discount on the line in per cent, a decimal as text.';
 comment on column order_lines.vat_code is 'The VAT code of the line; null while the ERP''s code has no mapping.';
 comment on column order_lines.erp_vat_code is 'The ERP''s code of the VAT.';
-comment on column order_lines.vat_percent is 'The VAT rate in per cent, a decimal as text.';
+comment on column order_lines.vat_percent is '@widget percent
+The VAT rate in per cent, a decimal as text.';
 comment on column order_lines.amount is '@list 10
 The amount of the line after discount and before VAT, a decimal as text.';
 comment on column order_lines.warehouse is 'The warehouse from which the line is shipped; null while the ERP''s code has no mapping.';

@@ -53,7 +53,13 @@ function digest(value: unknown): string {
 type Caller = Pick<RequestInfo, "identity" | "hasToken">;
 
 /** The query `console`, derived from comments, tags, keys and grants. */
-export function makeConsolePlugin({ title }: { title: string }): GraphileConfig.Plugin {
+export function makeConsolePlugin({
+  title,
+  imageHosts,
+}: {
+  title: string;
+  imageHosts: readonly string[];
+}): GraphileConfig.Plugin {
   return extendSchema((build) => {
     const users = resource(build, "users");
     const answers = new LRUCache<string, ReturnType<typeof answerFor>>({
@@ -63,6 +69,7 @@ export function makeConsolePlugin({ title }: { title: string }): GraphileConfig.
     const answerFor = (caller: Caller, permissions: readonly string[]) => {
       const content = {
         title,
+        imageOrigins: imageHosts,
         me: { permissions },
         ...filterConsoleMetadata(build.consoleMetadata, caller),
       };

@@ -86,7 +86,7 @@ export function fieldsOf(
     const constant = build.inflection.constantCase(attributeName);
     return [
       {
-        ...typed(field, tags),
+        ...typed(field, tags, type),
         name,
         // A generated description such as "The id of the wine type" adds nothing to the title.
         ...(reference ? { description: attribute.description ?? null } : {}),
@@ -119,7 +119,7 @@ export function fieldsOf(
     known.add(name);
     return [
       {
-        ...typed(field, tags),
+        ...typed(field, tags, type),
         name,
         title: tagText(tags, "title") ?? titleOf(name),
         kind: kindOf(field.type),
@@ -173,7 +173,7 @@ export function fieldsOfRows(
     if (isId && !reference) return [];
     return [
       {
-        ...typed(field, tags),
+        ...typed(field, tags, type),
         name,
         title: tagText(tags, "title") ?? titleOf(reference ? name.replace(/Id$/, "") : name),
         kind: reference ? ("REFERENCE" as const) : kindOf(field.type),
@@ -237,18 +237,31 @@ function rowGuard(field: GraphQLField<unknown, unknown> | undefined): { guard?: 
   return field && hasGuard !== undefined ? { guard: guardOf(field) } : {};
 }
 
-/** The properties that follow from the type and the tags of a field. */
-function typed(field: GraphQLField<unknown, unknown> | Input, tags: Tags | undefined) {
+/** The properties that follow from the type and the tags of a field; `row` is the type of its row. */
+function typed(
+  field: GraphQLField<unknown, unknown> | Input,
+  tags: Tags | undefined,
+  row?: GraphQLObjectType,
+) {
   const named = getNamedType(field.type);
+  const widget = tagText(tags, "widget");
   return {
     description: firstParagraph(field.description),
-    widget: tagText(tags, "widget"),
-    unit: tagText(tags, "unit"),
+    widget,
+    unit: tagText(tags, "unit") ?? (widget === "percent" ? "%" : null),
+    currencyField: row && widget === "money" ? currencyFieldOf(row, field.name) : null,
     values: isEnumType(named) ? valuesOf(named, tags) : [],
     isList: isListType(getNullableType(field.type)),
     isNullable: !isNonNullType(field.type),
     section: tagText(tags, "section"),
   };
+}
+
+/** The field with the currency of an amount: `feeCurrency` for `fee`, else `currency`; null without either. */
+function currencyFieldOf(row: GraphQLObjectType, amount: string): string | null {
+  const fields = row.getFields();
+  const names = [`${amount}Currency`, "currency"];
+  return names.find((name) => fields[name] && isLeafType(getNamedType(fields[name].type))) ?? null;
 }
 
 function kindOf(type: GraphQLType): FieldKind {

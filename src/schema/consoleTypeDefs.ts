@@ -15,6 +15,10 @@ export const consoleTypeDefs = gql`
     """
     title: String!
     """
+    The origins that the page may load pictures from, beside its own.
+    """
+    imageOrigins: [String!]!
+    """
     The caller.
     """
     me: ConsoleUser!
@@ -436,6 +440,10 @@ export const consoleTypeDefs = gql`
     """
     unit: String
     """
+    The field of the same row that holds the currency of an amount.
+    """
+    currencyField: String
+    """
     The values of an enumeration.
     """
     values: [EntityValue!]!
@@ -528,6 +536,10 @@ export const consoleTypeDefs = gql`
     """
     entity: String!
     """
+    The title of one row of that table, which names rows without a label.
+    """
+    titleOne: String!
+    """
     The field of the same row that returns the other row.
     """
     field: String
@@ -535,10 +547,6 @@ export const consoleTypeDefs = gql`
     The field of the other row whose value the reference holds.
     """
     keyField: String!
-    """
-    The title of one row of that table, which names rows without a label.
-    """
-    titleOne: String!
     """
     The field with the display name of the other row.
     """

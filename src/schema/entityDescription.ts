@@ -53,6 +53,8 @@ export interface EntityField {
   kind: FieldKind;
   widget: string | null;
   unit: string | null;
+  /** The field of the same row that holds the currency of an amount; null without one. */
+  currencyField: string | null;
   values: EntityValue[];
   reference: EntityReference | null;
   isList: boolean;
@@ -85,10 +87,10 @@ export interface EntityValue {
 /** The table that a field such as `wineTypeId` refers to, and the field of the same type that returns the other row. */
 export interface EntityReference {
   entity: string;
-  field: string | null;
-  /** The field of the other row whose value the reference stores. */
   /** The title of one row of the other table, which names rows without a label. */
   titleOne: string;
+  field: string | null;
+  /** The field of the other row whose value the reference stores. */
   keyField: string;
   nameField: string;
   /** The field that distinguishes rows with the same name, and replaces a missing name. */

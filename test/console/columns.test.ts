@@ -1,6 +1,9 @@
+import { once } from "node:events";
+import { type Server, createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import type { Browser } from "playwright-core";
+import type { Browser, Locator } from "playwright-core";
 import { launchBrowser } from "../helpers/console/browser.ts";
 import { withJourney } from "../helpers/console/journey.ts";
 import { type TestDatabase, createDatabase } from "../helpers/database.ts";
@@ -14,12 +17,24 @@ let browser: Browser;
 let database: TestDatabase;
 let service: Service;
 let token: string;
+/** A server with pictures, which the settings of the console name. */
+let pictures: Server;
+let pictureOrigin: string;
 
 beforeAll(async () => {
+  pictures = createServer((_request, response) => {
+    response.setHeader("Content-Type", "image/svg+xml");
+    response.end('<svg xmlns="http://www.w3.org/2000/svg" width="90" height="60"/>');
+  });
+  await once(pictures.listen(0, "127.0.0.1"), "listening");
+  pictureOrigin = `http://127.0.0.1:${(pictures.address() as AddressInfo).port}`;
   [browser, database] = await Promise.all([launchBrowser(), createDatabase()]);
   const { code, output } = await runMigrate(database.url, ownSql);
   if (code !== 0) throw new Error(output);
-  service = await startService({ database, env: { DATABASE_EXTRA_SQL_DIR: ownSql } });
+  service = await startService({
+    database,
+    env: { DATABASE_EXTRA_SQL_DIR: ownSql, CONSOLE_IMAGE_HOSTS: pictureOrigin },
+  });
   const { data } = await service.ask(
     `mutation { bootstrapFirstUser(email: "anna@example.com") { token user { id } } }`,
   );
@@ -33,6 +48,8 @@ afterAll(async () => {
   await browser.close();
   await service.stop();
   await database.drop();
+  pictures.close();
+  pictures.closeAllConnections();
 });
 
 const ask = async (query: string) => (await service.ask(query, { token })).data;
@@ -114,6 +131,94 @@ describe("a table without console tags", () => {
         score: 4.25,
       },
     ]);
+  });
+
+  test("shows amounts with their currency and per cent with its sign", async () => {
+    await database.pool.query("update tastings set discount = 12.5");
+    await withJourney({ browser, service }, { token }, async ({ page, open }) => {
+      await open("/tastings?cols=title,fee,discount");
+      const row = page.locator("[aria-rowindex='2']");
+      await row.getByText("249.50 DKK", { exact: true }).waitFor();
+      await row.getByText("12.5 %", { exact: true }).waitFor();
+      await row.getByText("Autumn evening").click();
+      const fee = page.locator("[data-field=fee]");
+      await fee.getByText("DKK", { exact: true }).waitFor();
+      await page.locator("[data-field=discount]").getByText("%", { exact: true }).waitFor();
+      // The currency of the form, not the stored one.
+      await page.getByLabel("Currency").fill("EUR");
+      await fee.getByText("EUR", { exact: true }).waitFor();
+      await page.getByRole("button", { name: "Discard" }).click();
+    });
+  });
+
+  test("shows pictures of this server and of those that the settings name, and loads no others", async () => {
+    await database.pool.query("update tastings set poster = '/admin/icon.svg'");
+    const name = "Autumn evening";
+    /** The width of the loaded picture. */
+    const widthOf = (picture: Locator) =>
+      picture.evaluate(async (image) => {
+        const loaded = image as unknown as { decode: () => Promise<void>; naturalWidth: number };
+        await loaded.decode();
+        return loaded.naturalWidth;
+      });
+    await withJourney(
+      { browser, service },
+      { token },
+      async ({ page, open, expectProblem, expectAccessible }) => {
+        // Any request to the other address would fail this test.
+        expectProblem(`another origin: GET ${pictureOrigin}/poster.svg`);
+        const thumbnail = page.getByRole("gridcell").getByRole("img", { name });
+        const field = page.locator("[data-field=poster]");
+        const picture = field.getByRole("img", { name });
+        await open("/tastings?cols=title,poster");
+        expect(await widthOf(thumbnail)).toBeGreaterThan(0);
+        await expectAccessible();
+        await page.getByRole("gridcell").getByText(name).click();
+        await picture.waitFor();
+        await field.getByRole("textbox").fill(`${pictureOrigin}/poster.svg`);
+        await page.locator(`img[src="${pictureOrigin}/poster.svg"]`).waitFor();
+        expect(await widthOf(picture)).toBe(90);
+        await field.getByRole("textbox").fill("https://pictures.example/poster.svg");
+        await field
+          .getByText("Pictures from https://pictures.example are not shown, because the setting")
+          .waitFor();
+        for (const text of ["javascript:alert(1)", "data:image/svg+xml,<svg/>", "poster.svg"]) {
+          await field.getByRole("textbox").fill(text);
+          await field.getByText("Pictures from").waitFor({ state: "detached" });
+          expect(await field.locator("img, a").count()).toBe(0);
+        }
+        await field.getByRole("textbox").fill("/admin/unknown.svg");
+        await field.getByText("There is no picture at this address.").waitFor();
+        await page.getByRole("button", { name: "Discard" }).click();
+      },
+    );
+    const guest = await loginWith(service.database, ["tastings.read"], "guest@example.com");
+    await withJourney({ browser, service }, { token: guest.token }, async ({ page, open }) => {
+      const address = "https://pictures.example/poster.svg";
+      await database.pool.query("update tastings set poster = $1", [address]);
+      await open("/tastings?cols=title,poster");
+      await page.getByRole("gridcell").getByText(address).waitFor();
+      await page.getByRole("gridcell").getByText(name).click();
+      await page.getByRole("link", { name: address }).waitFor();
+      await database.pool.query("update tastings set poster = 'javascript:alert(1)'");
+      await page.reload();
+      const field = page.locator("[data-field=poster]");
+      await field.getByText("javascript:alert(1)").waitFor();
+      expect(await field.locator("img, a").count()).toBe(0);
+    });
+  });
+
+  test("has a symbol in the navigation, aligned with lists that have none", async () => {
+    await withJourney({ browser, service }, { token }, async ({ page, open }) => {
+      await open("/venues");
+      const link = (title: string) =>
+        page.getByRole("navigation").getByRole("link", { name: title, exact: true });
+      await link("Wine tastings").locator("svg").waitFor();
+      expect(await link("Venues").locator("svg").count()).toBe(0);
+      const leftOf = async (title: string) =>
+        (await link(title).getByText(title, { exact: true }).boundingBox())?.x;
+      expect(await leftOf("Wine tastings")).toBe(await leftOf("Venues"));
+    });
   });
 
   test("names a row without a label by its kind and the end of its id, everywhere", async () => {

@@ -1,6 +1,7 @@
 import { readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { listIconPaths } from "../../admin/src/ui/listIconPaths.ts";
 import { lintMigration } from "../../src/migration/lint/lint.ts";
 import type { TestDatabase } from "../helpers/database.ts";
 import { createDatabase } from "../helpers/database.ts";
@@ -122,6 +123,16 @@ describe("docs/database.md", () => {
     expect(Object.fromEntries(explained)).toEqual(
       Object.fromEntries(Object.entries(known).map(([kind, tags]) => [kind, [...tags].sort()])),
     );
+  });
+
+  test("names the symbols that the console has, which are the known ones", async () => {
+    const { rows } = await database.pool.query<{ pattern: string }>(
+      "select distinct pattern from known_tags() where tag = 'icon'",
+    );
+    const drawn = Object.keys(listIconPaths);
+    expect(rows).toEqual([{ pattern: `^(${drawn.join("|")})$` }]);
+    const [named = ""] = /(?<=^Symbols of `@icon`: )[^.]*/m.exec(page) ?? [];
+    expect(named.match(/(?<=`)\w+(?=`)/g)).toEqual(drawn);
   });
 
   test("uses each tag in an example", async () => {

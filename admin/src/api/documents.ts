@@ -8,9 +8,16 @@ export function name(text: string): string {
   return text;
 }
 
-/** The selections that show `field`: the field itself and, for a reference, the other row's id and name. */
-export function selection({ name: own, reference, isInputOnly }: EntityField): string[] {
-  const self = isInputOnly ? [] : [name(own)];
+/** The selections that show `field`: the field itself, its currency and, for a reference, the other row's id and name. */
+export function selection({
+  name: own,
+  currencyField,
+  reference,
+  isInputOnly,
+}: EntityField): string[] {
+  const self = isInputOnly
+    ? []
+    : [own, currencyField].filter((part) => part !== null).map((part) => name(part));
   if (reference?.field == null) return self;
   const { keyField, nameField, detailField, colorField } = reference;
   const shown = ["id", keyField, nameField, detailField, colorField].filter(
@@ -123,7 +130,7 @@ export const listTemplatesDocument = `query Templates($query: String!) {
 export const metadataDocument = `query Console($ifNot: String) {
   me { displayLocale }
   console(ifNot: $ifNot) {
-    version title
+    version title imageOrigins
     me { permissions user { id name email avatarUrl } }
     closedEntities { name title permission }
     closedReports { name title permission }
@@ -152,7 +159,7 @@ export const metadataDocument = `query Console($ifNot: String) {
 }
 fragment argument on ConsoleArgument { name type isObject fields { ...field } }
 fragment field on EntityField {
-  name title description kind widget unit isList isNullable isInputOnly onCreate onUpdate maxLength minimum maximum decimals
+  name title description kind widget unit currencyField isList isNullable isInputOnly onCreate onUpdate maxLength minimum maximum decimals
   defaultValue orderBy searchName place section
   values { value title tone }
   reference { entity titleOne field keyField nameField detailField colorField }

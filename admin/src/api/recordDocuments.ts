@@ -56,7 +56,7 @@ export function actionDocument(
 ): string {
   const row = argument === null ? [] : [{ name: argument, variable: "id", type: "ID!" }];
   const { declared, call } = callOf(field, [...row, ...givenOf(args, variables)], flags);
-  const shown = ["__typename", ...resultFields.flatMap(selection)].join(" ");
+  const shown = [...new Set(["__typename", ...resultFields.flatMap(selection)])].join(" ");
   return `mutation Act${declared} { done: ${call}${returnsValue ? "" : ` { ${shown} }`} }`;
 }
 
@@ -68,7 +68,9 @@ export function reportDocument(
   columns: readonly EntityField[],
 ): string {
   const { declared, call } = callOf(field, givenOf(args, variables));
-  const rows = entity ? selections(entity, columns) : columns.flatMap(selection).join(" ");
+  const rows = entity
+    ? selections(entity, columns)
+    : [...new Set(columns.flatMap(selection))].join(" ");
   return `query Report${declared} { rows: ${call} { ${rows} } }`;
 }
 

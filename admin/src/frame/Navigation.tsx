@@ -10,6 +10,7 @@ import { setPreferences, usePreferences } from "../preferences.ts";
 import { forgetSession } from "../session.ts";
 import { en } from "../text/en.ts";
 import { Icon } from "../ui/icons.tsx";
+import { useLoaded } from "../ui/useLoaded.ts";
 
 interface NavigationProps {
   onKeys: () => void;
@@ -22,7 +23,9 @@ interface NavigationProps {
 const inbox = "notifications";
 
 /** A list, or a report below the lists of its heading. */
-type Item = Pick<Entity, "name" | "title" | "group"> & { isReport?: true };
+type Item = Pick<Entity, "name" | "title" | "group"> & { icon?: string | null; isReport?: true };
+
+const loadListIcon = async () => (await import("../ui/ListIcon.tsx")).ListIcon;
 
 /** The items grouped by their headings, in the order of the metadata. */
 function groupsOf(items: readonly Item[]): [heading: string, items: Item[]][] {
@@ -41,13 +44,15 @@ export function Navigation({ onKeys, onPalette, onGo }: NavigationProps): ReactN
   const entities = useEntities();
   const { metadata, listed } = entities;
   const notifications = entities.get(inbox);
+  const hasIcons = listed.some(({ icon }) => icon !== null);
+  const ListIcon = useLoaded(loadListIcon, hasIcons);
   const reports = metadata.reports.map(({ field, ...report }) => ({
     ...report,
     name: field,
     isReport: true as const,
   }));
   return (
-    <nav className="navigation" aria-label={en.frame.navigation}>
+    <nav className={`navigation${hasIcons ? " has-icons" : ""}`} aria-label={en.frame.navigation}>
       <div className="brand">
         <img src="/admin/icon.svg" alt="" />
         {metadata.title}
@@ -66,6 +71,7 @@ export function Navigation({ onKeys, onPalette, onGo }: NavigationProps): ReactN
         {notifications && (
           <li>
             <Link to="/$entity" params={{ entity: inbox }} search={{}} onClick={onGo}>
+              {ListIcon && <ListIcon name={notifications.icon ?? ""} />}
               {notifications.title}
               <UnreadCount />
             </Link>
@@ -77,7 +83,7 @@ export function Navigation({ onKeys, onPalette, onGo }: NavigationProps): ReactN
           <section key={heading}>
             <h2>{heading}</h2>
             <ul>
-              {items.map(({ name, title, isReport }) => (
+              {items.map(({ name, title, icon, isReport }) => (
                 <li key={name}>
                   <Link
                     {...(isReport
@@ -87,7 +93,8 @@ export function Navigation({ onKeys, onPalette, onGo }: NavigationProps): ReactN
                     activeOptions={{ includeSearch: false }}
                     onClick={onGo}
                   >
-                    {title}
+                    {ListIcon && <ListIcon name={icon ?? ""} />}
+                    <span>{title}</span>
                   </Link>
                 </li>
               ))}

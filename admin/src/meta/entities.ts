@@ -18,6 +18,8 @@ export type {
 export interface ConsoleMetadata {
   version: string;
   title: string;
+  /** The origins that the page may load pictures from, beside its own. */
+  imageOrigins: string[];
   me: Me;
   entities: Entity[];
   closedEntities: ClosedEntity[];

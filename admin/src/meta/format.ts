@@ -34,7 +34,9 @@ export function formatValue(field: EntityField, value: unknown): string {
       return plainNumber.test(field.name) ? textOf(value) : formatDecimal(textOf(value));
     case "DECIMAL":
       // Histories have JSON numbers, which lack the trailing zeros of an amount.
-      return formatDecimal(textOf(value), field.decimals ?? 0);
+      return formatDecimal(textOf(value), field.decimals ?? (field.widget === "money" ? 2 : 0));
+    case "FLOAT":
+      return field.widget === "money" ? formatDecimal(textOf(value), 2) : textOf(value);
     case "DATE":
       return formatDate(textOf(value));
     case "TIME":
@@ -50,10 +52,23 @@ export function formatValue(field: EntityField, value: unknown): string {
   }
 }
 
-/** Formats a value with its unit, such as "750 ml". */
-export function formatWithUnit(field: EntityField, value: unknown): string {
+/** The unit of a field's values, or the currency in the same row or form; null without either. */
+export function unitOf(
+  { unit, currencyField }: EntityField,
+  row: Readonly<Record<string, unknown>>,
+): string | null {
+  return unit ?? (currencyField === null ? null : textOf(row[currencyField]) || null);
+}
+
+/** Formats a value with its unit, such as "750 ml". Without the row, an amount has no currency. */
+export function formatWithUnit(
+  field: EntityField,
+  value: unknown,
+  row: Readonly<Record<string, unknown>> = {},
+): string {
   const text = formatValue(field, value);
-  return field.unit === null || text === en.none ? text : `${text} ${field.unit}`;
+  const unit = unitOf(field, row);
+  return unit === null || text === en.none ? text : `${text} ${unit}`;
 }
 
 export function textOf(value: unknown): string {

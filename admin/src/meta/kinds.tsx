@@ -4,6 +4,7 @@ import type { Suggestion } from "../api/suggestion.ts";
 import { formatTime } from "../text/locale.ts";
 import { formatAgo, formatValue, formatWithUnit, textOf } from "./format.ts";
 import { en } from "../text/en.ts";
+import { Picture } from "../ui/Picture.tsx";
 import { type Entities, type Entity, type EntityField, fieldOf } from "./entities.ts";
 import { type Row, listedRows, referencedRow } from "./rows.ts";
 
@@ -39,6 +40,9 @@ export function layoutOf(field: EntityField): Layout {
   const longest = isBadge ? Math.max(...field.values.map(({ title }) => title.length)) : 0;
   // Fits the title, and the longest value with the padding of cell and badge.
   const wanted = Math.max(field.title.length * 7 + 32, longest * 7 + 44);
+  // An amount has its currency beside it; a picture is small.
+  if (field.currencyField !== null) return { ...layout, width: 148 };
+  if (field.widget === "image") return { width: 96 };
   return { ...layout, width: Math.max(layout.width, Math.min(maxDefaultWidth, wanted)) };
 }
 
@@ -57,7 +61,7 @@ export function cellText(field: EntityField, row: Row): string {
     // A relative time suits the service's timestamps. Times that users choose need the time of day.
     return serviceTimestamps.has(field.name) ? formatAgo(value) : formatTime(value);
   }
-  return formatWithUnit(field, row[field.name]);
+  return formatWithUnit(field, row[field.name], row);
 }
 
 /** The name of a row: its label, or else its detail, or else its kind with the end of its id. */
@@ -114,8 +118,17 @@ export function missingPermission(
   return closed?.permission == null ? undefined : en.needsPermission(closed.permission);
 }
 
-export function Cell({ field, row }: { field: EntityField; row: Row }): ReactNode {
+interface CellProps {
+  field: EntityField;
+  row: Row;
+  /** The field that names the row, for the alternative text of a picture. */
+  nameField?: string;
+}
+
+export function Cell({ field, row, nameField = "" }: CellProps): ReactNode {
   const value = row[field.name];
+  if (field.widget === "image" && typeof value === "string" && value !== "")
+    return <Picture text={value} alt={textOf(row[nameField]) || field.title} size="small" />;
   if (field.kind === "ENUM" && typeof value === "string") {
     const tone = field.values.find((item) => item.value === value)?.tone ?? "none";
     return <span className={`badge badge-${tone}`}>{formatValue(field, value)}</span>;

@@ -28,6 +28,11 @@ export const enRecord = {
   firstChoices: (count: number) => `The first ${count} rows. Type more to find others.`,
   notVisibleOrDeleted: "a deleted row, or one that is not visible to you",
   invalidJson: (reason: string) => `This is not valid JSON: ${reason}`,
+  picture: {
+    failed: "There is no picture at this address.",
+    blocked: (origin: string) =>
+      `Pictures from ${origin} are not shown, because the setting CONSOLE_IMAGE_HOSTS does not name this origin.`,
+  },
   report: {
     show: "Show",
     unknown: (name: string) => `There is no report “${name}”`,

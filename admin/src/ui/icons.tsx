@@ -20,10 +20,15 @@ const paths = {
 export type IconName = keyof typeof paths;
 
 export function Icon({ name }: { name: IconName }): ReactNode {
+  return <SvgPath path={paths[name]} />;
+}
+
+/** A decorative symbol: the same information is always shown as text. */
+export function SvgPath({ path }: { path: string }): ReactNode {
   return (
     <svg viewBox="0 0 16 16" width="16" height="16" aria-hidden="true" focusable="false">
       <path
-        d={paths[name]}
+        d={path}
         fill="none"
         stroke="currentColor"
         strokeWidth="1.500"

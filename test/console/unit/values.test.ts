@@ -18,6 +18,7 @@ const field = (name: string, kind: EntityField["kind"], more: Partial<EntityFiel
   kind,
   widget: null,
   unit: null,
+  currencyField: null,
   values: [],
   reference: null,
   isList: false,
@@ -122,17 +123,17 @@ describe("form values", () => {
     expect(toFormValue(clock, "18:30:00.000000")).toBe("18:30");
     expect(toFormValue(clock, "18:30:15.000000")).toBe("18:30:15");
     expect(formatValue(clock, "18:30:00.000000")).toBe("18:30");
-    expect(formatValue(clock, "18:30:15.5")).toBe("18:30:15.5");
     expect(formatValue(clock, "18:30:15.000000")).toBe("18:30:15");
+    expect(formatValue(clock, "18:30:15.5")).toBe("18:30:15.5");
   });
 
   test("of a list of rows are their keys", () => {
     const reference = {
       entity: "permissions",
+      titleOne: "Permission",
       field: "permissions",
       keyField: "key",
       nameField: "key",
-      titleOne: "Permission",
       detailField: null,
       colorField: null,
     };

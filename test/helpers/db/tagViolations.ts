@@ -143,6 +143,11 @@ export const tagViolations: ViolationCase[] = [
     ),
   },
   {
+    what: "icons that the console does not have",
+    sql: onTable("@icon botle\\n"),
+    violations: ofTable('the tag @icon is "botle"; did you mean `@icon bottle`?'),
+  },
+  {
     what: "a @personal tag without a reference",
     sql: onColumn("@personal\\n"),
     violations: ofColumn(

@@ -314,10 +314,10 @@ interface CellOrLinkProps extends Pick<GridProps, "nameField" | "nameOf" | "onOp
 }
 
 /** A cell; the name of a row is a link that opens the row. */
-function CellOrLink(props: CellOrLinkProps): ReactNode {
-  const { field, row, nameField, isLink, onOpen, nameOf } = props;
+function CellOrLink({ isLink, onOpen, nameOf, ...cell }: CellOrLinkProps): ReactNode {
+  const { field, row, nameField } = cell;
   const isUnnamed = field.name === nameField && textOf(row[nameField]) === "";
-  const content = isUnnamed && nameOf ? nameOf(row) : <Cell field={field} row={row} />;
+  const content = isUnnamed && nameOf ? nameOf(row) : <Cell {...cell} />;
   if (!isLink || !onOpen) return content;
   return (
     <span

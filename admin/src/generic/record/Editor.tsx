@@ -1,16 +1,18 @@
 import { type ReactNode, memo, useDeferredValue, useId, useState } from "react";
 import { Input, TextArea } from "react-aria-components";
+import { webAddress } from "../../meta/addresses.ts";
 import type { EntityField } from "../../meta/entities.ts";
 import { useEntities } from "../../meta/EntitiesContext.ts";
 import { formatWithUnit } from "../../meta/format.ts";
 import { ColorDot, cellText, layoutOf, missingPermission } from "../../meta/kinds.tsx";
 import { type Row, targetRow, referencedRow } from "../../meta/rows.ts";
 import { en } from "../../text/en.ts";
-import { Description } from "../../ui/Description.tsx";
 import { enRecord } from "../../text/enRecord.ts";
+import { Description } from "../../ui/Description.tsx";
 import { Icon } from "../../ui/icons.tsx";
 import { useLoaded } from "../../ui/useLoaded.ts";
 import type { EditorProps } from "./editorProps.ts";
+import { PictureField } from "./PictureField.tsx";
 import { ReferenceEditor } from "./ReferenceEditor.tsx";
 import { ReferenceListEditor } from "./ReferenceListEditor.tsx";
 import { hasSeconds } from "./values.ts";
@@ -70,9 +72,10 @@ export function Editor(props: EditorProps): ReactNode {
       ) : (
         <div className="with-unit">
           <Control {...props} id={id} describedBy={describedBy.join(" ") || undefined} />
-          {field.unit !== null && <span className="unit">{field.unit}</span>}
+          {props.unit !== null && <span className="unit">{props.unit}</span>}
         </div>
       )}
+      {field.widget === "image" && <PictureField {...props} />}
       {error !== undefined && (
         <p className="error" id={`${id}-error`}>
           {error}
@@ -117,10 +120,17 @@ function ReadOnly({
         <Markdown text={text} />
       </div>
     );
+  const address = field.widget === "image" || field.widget === "url" ? webAddress(text) : null;
   return (
     <p className="read-only" aria-labelledby={labelId} title={readOnlyReason} role="group">
       {field.widget === "color" && text !== en.none && <ColorDot color={text} />}
-      <span className={referenced?.isVisible === false ? "dim" : undefined}>{text}</span>
+      {address ? (
+        <a href={address.href} target="_blank" rel="noopener noreferrer">
+          {text}
+        </a>
+      ) : (
+        <span className={referenced?.isVisible === false ? "dim" : undefined}>{text}</span>
+      )}
       {pointed && onOpenReference && (
         <button
           type="button"
@@ -137,7 +147,9 @@ function ReadOnly({
 
 /** Shows a value in full; lists shorten times to "2 hours ago". */
 function cellTextLong(field: EntityField, row: Row): string {
-  return field.kind === "REFERENCE" ? cellText(field, row) : formatWithUnit(field, row[field.name]);
+  return field.kind === "REFERENCE"
+    ? cellText(field, row)
+    : formatWithUnit(field, row[field.name], row);
 }
 
 type ControlProps = EditorProps & { id: string; describedBy: string | undefined };

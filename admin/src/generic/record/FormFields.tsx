@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 import type { Entity, EntityField } from "../../meta/entities.ts";
-import { formatValue } from "../../meta/format.ts";
+import { formatValue, textOf, unitOf } from "../../meta/format.ts";
 import { cellText } from "../../meta/kinds.tsx";
 import { type Row, referencedRow } from "../../meta/rows.ts";
 import { withDecimalPoint } from "../../text/locale.ts";
@@ -11,7 +11,7 @@ import type { RecordForm } from "./useRecordForm.ts";
 import type { FormValue } from "./values.ts";
 
 interface FormFieldsProps {
-  entity: Pick<Entity, "fields" | "missing" | "canUpdate">;
+  entity: Pick<Entity, "fields" | "missing" | "canUpdate"> & Partial<Pick<Entity, "nameField">>;
   row: Row | null;
   form: Pick<RecordForm, "values" | "dirty" | "errors" | "set" | "revert" | "before">;
   onOpenReference?: (entity: string, id: string) => void;
@@ -34,6 +34,7 @@ export function FormFields({
   onNew,
 }: FormFieldsProps): ReactNode {
   const missing = entity.missing.find(({ verb }) => verb === (row ? "update" : "create"));
+  const current = { ...row, ...form.values };
   const sections = new Map<string, EntityField[]>();
   for (const field of entity.fields) {
     const use = row ? field.onUpdate : field.onCreate;
@@ -54,6 +55,8 @@ export function FormFields({
               key={field.name}
               field={field}
               row={row}
+              unit={unitOf(field, current)}
+              rowName={entity.nameField === undefined ? "" : textOf(current[entity.nameField])}
               use={use}
               value={form.values[field.name] ?? ""}
               error={form.errors[field.name]}

@@ -14,6 +14,10 @@ export interface EditorProps {
   value: FormValue;
   /** The loaded row; null for a new one. */
   row: Row | null;
+  /** Shown beside the editor. */
+  unit: string | null;
+  /** The name of the row, for the alternative text of a picture; may be empty. */
+  rowName: string;
   use: "NO" | "OPTIONAL" | "REQUIRED";
   error: string | undefined;
   /** The formatted value before the edit; absent when the field is unchanged. */
