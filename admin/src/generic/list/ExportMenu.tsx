@@ -85,6 +85,16 @@ export function ExportMenu(props: ExportMenuProps): ReactNode {
               {en.list.formats[format]}
             </MenuItem>
           ))}
+          {templateEntity?.canCreate && (
+            <MenuItem
+              className="menu-item"
+              textValue={en.list.saveTemplate}
+              onAction={() => saveTemplate(templateEntity)}
+            >
+              {en.list.saveTemplate}
+            </MenuItem>
+          )}
+          {/* Last, because they are loaded when the menu opens: no item moves under the pointer. */}
           {templates.map(({ id, name }) => (
             <MenuItem
               key={id}
@@ -95,15 +105,6 @@ export function ExportMenu(props: ExportMenuProps): ReactNode {
               {en.list.withTemplate(name)}
             </MenuItem>
           ))}
-          {templateEntity?.canCreate && (
-            <MenuItem
-              className="menu-item"
-              textValue={en.list.saveTemplate}
-              onAction={() => saveTemplate(templateEntity)}
-            >
-              {en.list.saveTemplate}
-            </MenuItem>
-          )}
         </Menu>
       </Popover>
     </MenuTrigger>
