@@ -9,6 +9,7 @@ COPY package.json package-lock.json ./
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY vite.config.ts tsconfig.json schema.graphql ./
 COPY dev/buildConsole.ts ./dev/
+COPY src/schema/rowNames.ts ./src/schema/
 COPY admin ./admin
 RUN node dev/buildConsole.ts
 

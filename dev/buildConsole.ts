@@ -18,7 +18,13 @@ async function stampOfSources(): Promise<string> {
     .filter((name) => !name.startsWith(path.join("admin", "dist") + path.sep))
     .sort();
   const hash = createHash("sha256");
-  for (const name of [...sources, "vite.config.ts", "schema.graphql", "package-lock.json"]) {
+  const others = [
+    "src/schema/rowNames.ts",
+    "vite.config.ts",
+    "schema.graphql",
+    "package-lock.json",
+  ];
+  for (const name of [...sources, ...others]) {
     const content = await readFile(path.join(root, name));
     hash.update(`${name}\n${content.length}\n`).update(content);
   }

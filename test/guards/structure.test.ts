@@ -57,6 +57,21 @@ describe("imports", () => {
   });
 });
 
+// The image builds the console from these files alone, and a changed one must cause a new build.
+test("programs of the console import from src only what its build copies and watches", () => {
+  const files = readdirSync(path.join(root, "admin/src"), { recursive: true, encoding: "utf8" });
+  const used = files
+    .filter((file) => /\.tsx?$/.test(file))
+    .flatMap((file) => {
+      const text = readFileSync(path.join(root, "admin/src", file), "utf8");
+      const imported = text.matchAll(/^import (?!type )[^;]*?from "(?:\.\.\/)+(src\/[^"]+)"/gm);
+      return [...imported].map(([, name = ""]) => name);
+    });
+  expect(new Set(used)).toEqual(new Set(["src/schema/rowNames.ts"]));
+  for (const file of ["Dockerfile", "dev/buildConsole.ts"])
+    expect(readFileSync(path.join(root, file), "utf8")).toContain("src/schema/rowNames.ts");
+});
+
 describe("the checks of imports", () => {
   const planted = (file: string, text: string) =>
     new Map([...imports, [file, importsIn(file, text)]]);
