@@ -3735,8 +3735,7 @@ comment on column orders.status is '@list 4
 @searchIndex facet
 The status of the order in the ERP.';
 
-comment on column orders.currency is '@list 6
-@searchIndex facet
+comment on column orders.currency is '@searchIndex facet
 The ISO 4217 code of the currency, such as `DKK`; null while the ERP''s code has no mapping.';
 comment on column orders.erp_currency is 'The ERP''s code of the currency.';
 
