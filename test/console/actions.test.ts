@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { Browser } from "playwright-core";
 import { launchBrowser } from "../helpers/console/browser.ts";
-import { withJourney } from "../helpers/console/journey.ts";
+import { takeFirstChoice, withJourney } from "../helpers/console/journey.ts";
 import { type Service, startService } from "../helpers/service.ts";
 
 let browser: Browser;
@@ -39,7 +39,7 @@ describe("actions with arguments", () => {
         // The first field has the focus, once the form has been loaded.
         await form.locator("[data-field=userId] input:focus").waitFor();
         await page.keyboard.type("carla");
-        await page.getByRole("option", { name: /carla/ }).click();
+        await takeFirstChoice(page);
         await form.getByRole("button", { name: "Enter absence" }).click();
         await form.getByText("From is needed").waitFor();
         await form.locator("[data-field=type] select").selectOption("Sick");

@@ -98,7 +98,9 @@ export async function withJourney(
         await page.emulateMedia({ colorScheme: "light" });
       },
     };
-    await work(journey);
+    await work(journey).catch(async (error: unknown) => {
+      throw new Error(`${messageOf(error)}\n\n${await shownText(page)}`, { cause: error });
+    });
     if (page.url() !== "about:blank" && !page.isClosed())
       await expectAccessibleInBothThemes(page, options);
     const isExpected = (problem: string) =>
@@ -109,6 +111,23 @@ export async function withJourney(
   } finally {
     await context.close();
   }
+}
+
+/**
+ * Takes the first choice for the text typed in a reference. Not a click: the choices move when those for the typed text
+ * replace the earlier ones.
+ */
+export async function takeFirstChoice(page: Page): Promise<void> {
+  await page.keyboard.press("Enter");
+  await page.getByRole("listbox").waitFor({ state: "detached" });
+}
+
+const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
+
+/** What the page shows at its end, where dialogs are: tells why a journey failed on a slow machine. */
+async function shownText(page: Page): Promise<string> {
+  const text = await page.locator("body").innerText({ timeout: 5_000 }).catch(messageOf);
+  return `The page ${page.url()} showed:\n${text.slice(-2_500)}`;
 }
 
 /** Screenshots of all pages together stay below 1.5 MB. */
