@@ -5448,7 +5448,7 @@ create policy watched_changes_owner on watched_changes for all to office_owner
 
 comment on table watched_changes is '@internal
 @audit off because it is a queue
-A queue of changed rows of watched tables. Without an id: any rows of a table that a search reads through relations.';
+A queue of changed rows of watched tables. An entry without an id stands for changed rows of a table that a search reads through relations.';
 
 create table wine_types (
   id uuid not null default uuidv7(),

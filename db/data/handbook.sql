@@ -711,7 +711,8 @@ a handover (`handOver`) can add to them.
 
 ## How it works
 
-The audit triggers write the ids of changed rows of watched tables to `watched_changes`, in the changing transaction. The
+The audit triggers write the ids of changed rows of watched tables to `watched_changes`, in the changing transaction.
+For a table that a search reads through relations, each changing statement writes one entry without an id. The
 workers poll this table five times a second and queue the job `run_watches` when it has rows. The schedule queues the job
 each minute as well, for daily and weekly deliveries. These jobs run one at a time. The job reads a batch of changes, runs the compiled search of each
 affected watch as its owner, and compares the matching rows with those of the last evaluation. One transaction records the

@@ -269,4 +269,4 @@ create table watched_changes (
 create index watched_changes_row_idx on watched_changes (table_name, row_id);
 comment on table watched_changes is '@internal
 @audit off because it is a queue
-A queue of changed rows of watched tables. Without an id: any rows of a table that a search reads through relations.';
+A queue of changed rows of watched tables. An entry without an id stands for changed rows of a table that a search reads through relations.';

@@ -157,6 +157,7 @@ describe("a table without console tags", () => {
     /** The width of the loaded picture. */
     const widthOf = (picture: Locator) =>
       picture.evaluate(async (image) => {
+        // The types of tests have no DOM.
         const loaded = image as unknown as { decode: () => Promise<void>; naturalWidth: number };
         await loaded.decode();
         return loaded.naturalWidth;

@@ -2,7 +2,7 @@ import type { ReactNode } from "react";
 import { SvgPath } from "./icons.tsx";
 import { isListIcon, listIconPaths } from "./listIconPaths.ts";
 
-/** The symbol of a list. In a file of its own, because only a navigation with symbols needs it. */
+/** The icon of a list in the navigation. Loaded only if a list has one. */
 export function ListIcon({ name }: { name: string }): ReactNode {
   return isListIcon(name) ? <SvgPath path={listIconPaths[name]} /> : null;
 }

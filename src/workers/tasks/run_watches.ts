@@ -40,7 +40,7 @@ interface DueWatch extends Omit<Watch, "isWhole" | "settles"> {
 }
 
 interface Batch {
-  /** Without an id: any rows of a table that a search reads through relations. */
+  /** An entry without an id stands for changed rows of a table that a search reads through relations. */
   changes: { id: string; table_name: string; row_id: string | null }[];
   watches: Watch[];
   /** Whether watches were marked whose rows are all evaluated in the next batch. */
