@@ -6,6 +6,9 @@ export async function listFunctions(client: pg.ClientBase, tenant: string): Prom
   const { rows } = await client.query<FunctionRow>(
     `select p.oid::integer as oid, p.oid::regprocedure::text as signature, p.proname as name, l.lanname as language,
        pg_get_functiondef(p.oid) as definition, p.prosrc as source, pg_get_function_arguments(p.oid) as arguments,
+       coalesce((select jsonb_agg(jsonb_build_object('name', a.name, 'type', format_type(a.type, null)) order by a.n)
+         from unnest(coalesce(p.proallargtypes, p.proargtypes::oid[]), p.proargnames) with ordinality as a(type, name, n)
+         where a.name <> ''), '[]') as parameters,
        case p.prokind when 'p' then case when p.prorettype = 'void'::regtype then 'void' else '' end
          else pg_get_function_result(p.oid) end as result,
        coalesce((select string_agg(case when p.provariadic <> 0 and a.n = p.pronargs then 'variadic ' else '' end

@@ -11,6 +11,8 @@ export interface FunctionRow {
   definition: string;
   source: string;
   arguments: string;
+  /** The named parameters, also of the result. */
+  parameters: { name: string; type: string }[];
   result: string;
   /** A call with nulls: `null::uuid, null::text`. */
   nulls: string;
@@ -26,7 +28,7 @@ export interface TriggerUse {
   newRows: string | null;
 }
 
-/** A function that plans the statements of another one without running them. `lines` maps its lines to the original. */
+/** SQL that plans the statements of a function without running them. `lines` maps its lines to the original. */
 export interface Probe {
   text: string;
   lines: number[];
@@ -37,6 +39,9 @@ const delimiter = "$office_check$";
 /**
  * Writes the probe of a function body: its variables, and an `explain` of each expression, which PostgreSQL parses and
  * plans with the variables. Errors are inserted into `problems`.
+ *
+ * It is a `do` block where possible: a function would leave its plans in the session, and each later change of the
+ * catalogue would look through all of them.
  */
 export function writeProbe(
   row: FunctionRow,
@@ -45,24 +50,41 @@ export function writeProbe(
   use?: TriggerUse,
 ): Probe {
   const writer = new ProbeWriter();
-  const result = use ? "void" : row.result;
-  writer.add(
-    0,
-    `create or replace function ${pg.escapeIdentifier(place.schema)}.${pg.escapeIdentifier(row.name)}(${row.arguments})${result ? ` returns ${result}` : ""} language plpgsql as ${delimiter}`,
-  );
+  // A block has no parameters, which a function may name by position, and returns no rows.
+  const isFunction =
+    !use && (body.steps.some(({ kind }) => kind === "returnQuery") || /\$\d/.test(row.source));
+  if (isFunction)
+    writer.add(
+      0,
+      `create or replace function ${nameOf(row, place)}(${row.arguments})${row.result ? ` returns ${row.result}` : ""} language plpgsql as ${delimiter}`,
+    );
+  else writer.add(0, `do ${delimiter}`);
   const option = /^\s*#\s*variable_conflict\s+\w+/im.exec(row.source)?.[0].trim();
   if (option) writer.add(1, option);
-  for (const label of [undefined, ...body.labels]) {
+  // The parameters are variables of a block with the function's name.
+  const outer = isFunction ? [undefined] : [row.name, undefined];
+  for (const label of [...outer, ...body.labels]) {
     if (label !== undefined) writer.add(0, `<<${pg.escapeIdentifier(label)}>>`);
     writer.add(0, "declare");
-    declare(writer, row, body, use);
+    if (!isFunction && label === row.name) declareParameters(writer, row);
+    else declare(writer, row, body, use);
     writer.add(0, "begin");
   }
   for (const step of body.steps) addStep(writer, step, body, place.problems);
-  writer.add(0, row.returnsNothing || use ? "return;" : "return null;");
-  for (const _ of body.labels) writer.add(0, "end;");
+  writer.add(0, isFunction && !row.returnsNothing ? "return null;" : "return;");
+  for (const _ of [...outer.slice(1), ...body.labels]) writer.add(0, "end;");
   writer.add(0, `end ${delimiter};`);
+  if (isFunction) writer.add(0, `select from ${nameOf(row, place)}(${row.nulls});`);
   return writer;
+}
+
+function nameOf({ name }: FunctionRow, { schema }: { schema: string }): string {
+  return `${pg.escapeIdentifier(schema)}.${pg.escapeIdentifier(name)}`;
+}
+
+function declareParameters(writer: ProbeWriter, { parameters }: FunctionRow): void {
+  for (const { name, type } of parameters)
+    writer.add(0, `${pg.escapeIdentifier(name)} ${type};`);
 }
 
 class ProbeWriter implements Probe {
