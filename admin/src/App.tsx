@@ -7,8 +7,8 @@ import { LoginPage } from "./pages/LoginPage.tsx";
 import { router } from "./router.tsx";
 import { fetchEntities } from "./session.ts";
 import { Failure } from "./ui/Failure.tsx";
-import { SecretDialog } from "./ui/SecretDialog.tsx";
 import { Toasts } from "./ui/Toasts.tsx";
+import { TopDialog } from "./ui/TopDialog.tsx";
 
 /** Shows the login page, or the console when a user is logged in. */
 export function App(): ReactNode {
@@ -22,7 +22,7 @@ export function App(): ReactNode {
       <EntitiesContext value={entities.data}>
         <RouterProvider router={router} />
         <Toasts />
-        <SecretDialog />
+        <TopDialog />
       </EntitiesContext>
     );
   if (entities.isPending) return null;

@@ -110,6 +110,41 @@ describe("every list", () => {
     });
   });
 
+  test("loads menus after it is shown, and opens them by keyboard", async () => {
+    await withJourney({ browser, service }, { token }, async ({ page, open }) => {
+      // Holds the script back until a key asks for the menu.
+      const asked = Promise.withResolvers<undefined>();
+      await page.route("**/AccountMenu-*.js", async (route) => {
+        await asked.promise;
+        await route.continue();
+      });
+      await open("/reviewers");
+      await page.getByText("No reviewers yet").waitFor();
+      const account = page.getByRole("button", { name: /^Account/ });
+      expect(await account.getAttribute("aria-haspopup")).toBe("menu");
+      await account.focus();
+      await page.keyboard.press("ArrowUp");
+      asked.resolve(undefined);
+      const last = page.getByRole("menuitem", { name: "Log out" });
+      await last.and(page.locator(":focus")).waitFor();
+      await page.keyboard.press("Escape");
+      await account.and(page.locator(":focus")).waitFor();
+      expect(await account.getAttribute("aria-expanded")).toBe("false");
+      await page.keyboard.press("Enter");
+      await page.getByRole("menuitem", { name: "System" }).and(page.locator(":focus")).waitFor();
+      await page.keyboard.press("Escape");
+      await account.and(page.locator(":focus")).waitFor();
+
+      const columns = page.getByRole("button", { name: "Columns" });
+      await columns.focus();
+      await page.keyboard.press("Enter");
+      const dialog = page.getByRole("dialog", { name: "Shown columns" });
+      await dialog.getByRole("checkbox").first().waitFor();
+      await page.keyboard.press("Escape");
+      await columns.and(page.locator(":focus")).waitFor();
+    });
+  });
+
   test("without rows explains its purpose", async () => {
     await withJourney({ browser, service }, { token }, async ({ page, open, expectAccessible }) => {
       await open("/reviewers");

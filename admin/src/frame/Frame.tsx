@@ -8,9 +8,7 @@ import {
   useState,
   useSyncExternalStore,
 } from "react";
-import { Dialog, Modal, ModalOverlay } from "react-aria-components";
 import { ask, currentReachability, onReachability } from "../api/ask.ts";
-import { LoginForm } from "../pages/LoginPage.tsx";
 import { useEntities } from "../meta/EntitiesContext.ts";
 import { queryClient, useSession } from "../session.ts";
 import { en } from "../text/en.ts";
@@ -22,6 +20,9 @@ import { Navigation } from "./Navigation.tsx";
 import { FrameContext } from "./FrameContext.ts";
 
 const loadKeysDialog = async () => (await import("./KeysDialog.tsx")).KeysDialog;
+const loadMenuSheet = async () => (await import("./MenuSheet.tsx")).MenuSheet;
+const loadSessionEndedDialog = async () =>
+  (await import("./SessionEndedDialog.tsx")).SessionEndedDialog;
 const loadPalette = async () => (await import("./Palette.tsx")).Palette;
 
 type Layer = "menu" | "keys" | "palette" | null;
@@ -36,9 +37,11 @@ export function Frame(): ReactNode {
   }, []);
   const KeysDialog = useLoaded(loadKeysDialog, layer === "keys");
   const Palette = useLoaded(loadPalette, layer === "palette");
+  const MenuSheet = useLoaded(loadMenuSheet, layer === "menu");
   const navigate = useNavigate();
   const entities = useEntities();
   const session = useSession();
+  const SessionEndedDialog = useLoaded(loadSessionEndedDialog, session === "ended");
   const goes = useRef(0);
   const close = (isOpen: boolean) => {
     if (!isOpen) setLayer(null);
@@ -80,9 +83,10 @@ export function Frame(): ReactNode {
     useMemo(() => ({ "Mod+k": () => setLayer("palette") }), [setLayer]),
     true,
   );
-  // Preloads the palette, so that it opens without delay.
+  // Preloads the dialogs, so that they open without delay.
   useEffect(() => {
-    whenIdle(() => void loadPalette().catch(() => undefined));
+    const loads = [loadPalette, loadMenuSheet, loadSessionEndedDialog];
+    whenIdle(() => void Promise.allSettled(loads.map((load) => load())));
   }, []);
   // The user may have logged in in another tab.
   useEffect(() => {
@@ -110,33 +114,17 @@ export function Frame(): ReactNode {
         <Navigation onKeys={() => setLayer("keys")} onPalette={() => setLayer("palette")} />
         <Outlet />
       </div>
-      <ModalOverlay
-        className="overlay overlay-left"
-        isDismissable
-        isOpen={layer === "menu"}
-        onOpenChange={close}
-      >
-        <Modal className="sheet">
-          <Dialog aria-label={en.frame.navigation}>
-            <Navigation
-              onKeys={() => setLayer("keys")}
-              onPalette={() => setLayer("palette")}
-              onGo={() => setLayer(null)}
-            />
-          </Dialog>
-        </Modal>
-      </ModalOverlay>
+      {layer === "menu" && MenuSheet && (
+        <MenuSheet
+          onKeys={() => setLayer("keys")}
+          onPalette={() => setLayer("palette")}
+          onGo={() => setLayer(null)}
+          onOpenChange={close}
+        />
+      )}
       {layer === "keys" && KeysDialog && <KeysDialog onOpenChange={close} />}
       {layer === "palette" && Palette && <Palette onOpenChange={close} />}
-      <ModalOverlay className="overlay" isOpen={session === "ended"} isKeyboardDismissDisabled>
-        <Modal className="dialog">
-          <Dialog aria-label={en.login.ended}>
-            <h2>{en.login.ended}</h2>
-            <p>{en.login.endedHint}</p>
-            <LoginForm heading="none" />
-          </Dialog>
-        </Modal>
-      </ModalOverlay>
+      {session === "ended" && SessionEndedDialog && <SessionEndedDialog />}
     </FrameContext>
   );
 }

@@ -1,15 +1,13 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, useLocation } from "@tanstack/react-router";
 import { type ReactNode, useEffect } from "react";
-import { Button, Menu, MenuItem, MenuTrigger, Popover, Separator } from "react-aria-components";
+import { Button } from "react-aria-components";
 import { ask } from "../api/ask.ts";
-import { logoutDocument } from "../api/documents.ts";
 import type { Entity } from "../meta/entities.ts";
 import { useEntities } from "../meta/EntitiesContext.ts";
-import { setPreferences, usePreferences } from "../preferences.ts";
-import { forgetSession } from "../session.ts";
 import { en } from "../text/en.ts";
 import { Icon } from "../ui/icons.tsx";
+import { OverlayButton } from "../ui/OverlayButton.tsx";
 import { useLoaded } from "../ui/useLoaded.ts";
 
 interface NavigationProps {
@@ -138,54 +136,20 @@ function UnreadCount(): ReactNode {
   );
 }
 
-const themes = ["system", "light", "dark"] as const;
+const loadAccountMenu = async () => (await import("./AccountMenu.tsx")).AccountMenu;
 
 function Account({ onKeys }: { onKeys: () => void }): ReactNode {
-  const { me } = useEntities().metadata;
-  const { theme } = usePreferences();
-  const logOut = async () => {
-    await ask(logoutDocument);
-    forgetSession();
-    // Reloads the page, so that no data of the session remains in memory.
-    location.assign("/admin/");
-  };
-  const name = me.user.name ?? me.user.email;
+  const { name, email } = useEntities().metadata.me.user;
   return (
-    <MenuTrigger>
-      <Button className="button button-quiet" aria-label={`${en.frame.account}: ${name}`}>
-        <Icon name="person" />
-        <span className="text">{name}</span>
-      </Button>
-      <Popover className="menu-popover">
-        <Menu
-          aria-label={en.frame.account}
-          onAction={(key) => {
-            if (key === "keys") onKeys();
-            else if (key === "logOut") void logOut();
-            else setPreferences({ theme: themes.find((shown) => shown === key) ?? "system" });
-          }}
-        >
-          {themes.map((shown) => (
-            <MenuItem
-              key={shown}
-              id={shown}
-              className="menu-item"
-              textValue={en.frame.themes[shown]}
-            >
-              {en.frame.themes[shown]}
-              {shown === theme && <span className="dim">✓</span>}
-            </MenuItem>
-          ))}
-          <Separator />
-          <MenuItem id="keys" className="menu-item" textValue={en.frame.keys}>
-            {en.frame.keys}
-            <span className="dim">?</span>
-          </MenuItem>
-          <MenuItem id="logOut" className="menu-item">
-            {en.frame.logOut}
-          </MenuItem>
-        </Menu>
-      </Popover>
-    </MenuTrigger>
+    <OverlayButton
+      className="button button-quiet"
+      label={`${en.frame.account}: ${name ?? email}`}
+      kind="menu"
+      load={loadAccountMenu}
+      overlayProps={{ onKeys }}
+    >
+      <Icon name="person" />
+      <span className="text">{name ?? email}</span>
+    </OverlayButton>
   );
 }

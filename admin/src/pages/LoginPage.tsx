@@ -1,6 +1,6 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { type SubmitEvent, type ReactNode, useId, useState } from "react";
-import { Button, Input } from "react-aria-components";
+import { Button } from "react-aria-components";
 import { ask } from "../api/ask.ts";
 import { bootstrapDocument, devLoginDocument, loginOptionsDocument } from "../api/documents.ts";
 import { queryClient, setSession } from "../session.ts";
@@ -93,7 +93,7 @@ function DirectLogin({ isFirst }: { isFirst: boolean }): ReactNode {
         <label className="label" htmlFor={id}>
           {en.login.email}
         </label>
-        <Input
+        <input
           id={id}
           className="input"
           type="email"

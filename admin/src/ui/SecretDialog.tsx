@@ -1,6 +1,7 @@
-import { type ReactNode, useState, useSyncExternalStore } from "react";
+import { type ReactNode, useState } from "react";
 import { Button, Dialog, Heading, Modal, ModalOverlay } from "react-aria-components";
 import { en } from "../text/en.ts";
+import { showTopDialog } from "./TopDialog.tsx";
 
 interface Secret {
   /** The name of the row that the secret belongs to. */
@@ -8,45 +9,32 @@ interface Secret {
   secret: string;
 }
 
-let shown: Secret | null = null;
-const listeners = new Set<() => void>();
-
 /** Shows a secret that the service returns only once, until the user closes the dialog. */
-export function showSecret(secret: Secret | null): void {
-  shown = secret;
-  for (const listener of listeners) listener();
+export function showSecret(secret: Secret): void {
+  showTopDialog(<SecretDialog {...secret} />);
 }
 
-export function SecretDialog(): ReactNode {
+const close = () => showTopDialog(null);
+
+function SecretDialog({ title, secret }: Secret): ReactNode {
   const [message, setMessage] = useState("");
-  const secret = useSyncExternalStore(
-    (listener) => {
-      listeners.add(listener);
-      return () => void listeners.delete(listener);
-    },
-    () => shown,
-  );
-  const close = () => {
-    setMessage("");
-    showSecret(null);
-  };
   return (
     <ModalOverlay
       className="overlay"
-      isOpen={secret !== null}
+      isOpen
       onOpenChange={(isOpen) => {
         if (!isOpen) close();
       }}
     >
       <Modal className="dialog">
         <Dialog>
-          <Heading slot="title">{secret?.title}</Heading>
+          <Heading slot="title">{title}</Heading>
           <p>{en.secret.hint}</p>
           <input
             className="input"
             readOnly
-            aria-label={secret?.title}
-            value={secret?.secret ?? ""}
+            aria-label={title}
+            value={secret}
             onFocus={(event) => event.target.select()}
           />
           <p role="status">{message}</p>
@@ -55,7 +43,7 @@ export function SecretDialog(): ReactNode {
               className="button"
               autoFocus
               onPress={() => {
-                void copy(secret?.secret ?? "").then(setMessage);
+                void copy(secret).then(setMessage);
               }}
             >
               {en.secret.copy}

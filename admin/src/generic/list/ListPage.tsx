@@ -21,10 +21,10 @@ import { Description } from "../../ui/Description.tsx";
 import { Failure } from "../../ui/Failure.tsx";
 import { Icon } from "../../ui/icons.tsx";
 import { useKeys } from "../../ui/keys.ts";
+import { OverlayButton } from "../../ui/OverlayButton.tsx";
 import { useLoaded } from "../../ui/useLoaded.ts";
 import { whenIdle } from "../../ui/whenIdle.ts";
 import { drawerOf } from "../record/drawers.ts";
-import { ColumnsMenu } from "./ColumnsMenu.tsx";
 import { Grid, type GridHandle, type Selection } from "./Grid.tsx";
 import { neighbourCount, rememberNeighbours } from "./neighbours.ts";
 import { ChildTableNotice, UnknownList } from "./UnknownList.tsx";
@@ -32,6 +32,7 @@ import { QueryField } from "./QueryField.tsx";
 import type { QueryFieldHandle } from "./queryFieldProps.ts";
 import { useRows } from "./useRows.ts";
 
+const loadColumnsMenu = async () => (await import("./ColumnsMenu.tsx")).ColumnsMenu;
 const loadActionsMenu = async () => (await import("../record/ActionsMenu.tsx")).ActionsMenu;
 const loadExportMenu = async () => (await import("./ExportMenu.tsx")).ExportMenu;
 const loadRecordDrawers = async () => (await import("../record/RecordDrawer.tsx")).RecordDrawers;
@@ -95,6 +96,10 @@ function List({ entity }: { entity: Entity }): ReactNode {
     (next: ListSearch) => void navigate({ search: (before) => ({ ...before, ...next }) }),
     [navigate],
   );
+  const showColumns = (names: readonly string[] | undefined) => {
+    setListPreference(entity.name, names === undefined ? { columns: [] } : { columns: [...names] });
+    change({ cols: names?.join(",") ?? "" });
+  };
   const apply = (text: string) => {
     setSelection(new Set<string>());
     change({ q: text.trim() });
@@ -143,17 +148,15 @@ function List({ entity }: { entity: Entity }): ReactNode {
       isFilled
       actions={
         <>
-          <ColumnsMenu
-            entity={entity}
-            columns={columns}
-            onColumns={(names) => {
-              setListPreference(
-                entity.name,
-                names === undefined ? { columns: [] } : { columns: [...names] },
-              );
-              change({ cols: names?.join(",") ?? "" });
-            }}
-          />
+          <OverlayButton
+            className="button"
+            kind="dialog"
+            load={loadColumnsMenu}
+            overlayProps={{ entity, columns, onColumns: showColumns }}
+          >
+            <Icon name="columns" />
+            {en.list.columns}
+          </OverlayButton>
           {mayExport && ExportMenu && (
             <ExportMenu
               entity={entity}

@@ -1,5 +1,4 @@
 import { type ReactNode, useId, useImperativeHandle, useRef, useState } from "react";
-import { Input } from "react-aria-components";
 import { en } from "../../text/en.ts";
 import { suggestedName } from "../../meta/queryTokens.ts";
 import { useLoaded } from "../../ui/useLoaded.ts";
@@ -47,7 +46,7 @@ function PlainField({
   const input = useRef<HTMLInputElement>(null);
   useImperativeHandle(handle, () => ({ focus: () => input.current?.focus() }), []);
   return (
-    <Input
+    <input
       ref={input}
       className="input query-input"
       aria-label={en.list.query}

@@ -1,0 +1,61 @@
+import type { ReactNode } from "react";
+import { Menu, MenuItem, Popover, Separator } from "react-aria-components";
+import { ask } from "../api/ask.ts";
+import { logoutDocument } from "../api/documents.ts";
+import { setPreferences, usePreferences } from "../preferences.ts";
+import { forgetSession } from "../session.ts";
+import { en } from "../text/en.ts";
+import type { OverlayProps } from "../ui/OverlayButton.tsx";
+
+const themes = ["system", "light", "dark"] as const;
+
+interface AccountMenuProps extends OverlayProps {
+  onKeys: () => void;
+}
+
+export function AccountMenu({ onKeys, triggerRef, focus, onClose }: AccountMenuProps): ReactNode {
+  const { theme } = usePreferences();
+  const logOut = async () => {
+    await ask(logoutDocument);
+    forgetSession();
+    // Reloads the page, so that no data of the session remains in memory.
+    location.assign("/admin/");
+  };
+  return (
+    <Popover
+      className="menu-popover"
+      aria-label={en.frame.account}
+      trigger="MenuTrigger"
+      triggerRef={triggerRef}
+      placement="bottom start"
+      isOpen
+      onOpenChange={onClose}
+    >
+      <Menu
+        aria-label={en.frame.account}
+        autoFocus={focus}
+        onClose={onClose}
+        onAction={(key) => {
+          if (key === "keys") onKeys();
+          else if (key === "logOut") void logOut();
+          else setPreferences({ theme: themes.find((shown) => shown === key) ?? "system" });
+        }}
+      >
+        {themes.map((shown) => (
+          <MenuItem key={shown} id={shown} className="menu-item" textValue={en.frame.themes[shown]}>
+            {en.frame.themes[shown]}
+            {shown === theme && <span className="dim">✓</span>}
+          </MenuItem>
+        ))}
+        <Separator />
+        <MenuItem id="keys" className="menu-item" textValue={en.frame.keys}>
+          {en.frame.keys}
+          <span className="dim">?</span>
+        </MenuItem>
+        <MenuItem id="logOut" className="menu-item">
+          {en.frame.logOut}
+        </MenuItem>
+      </Menu>
+    </Popover>
+  );
+}
