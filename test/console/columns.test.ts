@@ -151,6 +151,34 @@ describe("a table without console tags", () => {
     });
   });
 
+  test("has no column for a currency that an amount shows", async () => {
+    const { rows } = await database.pool.query<{ id: string }>(
+      `with product as (insert into products (erp_product_number, name) values ('7', 'Chinon') returning id)
+       insert into product_prices (product_id, type, currency, amount)
+       select id, 'retail', 'DKK', 129.5 from product returning product_id as id`,
+    );
+    await withJourney({ browser, service }, { token }, async ({ page, open }) => {
+      await open(`/products/${rows[0]?.id}?tab=productPrices.productId`);
+      await page.getByRole("gridcell").getByText("129.50 DKK", { exact: true }).waitFor();
+      const heads = await page.getByRole("columnheader").allTextContents();
+      expect(heads).toContain("Amount");
+      expect(heads).not.toContain("Currency");
+    });
+  });
+
+  test("exports an amount with its currency", async () => {
+    await withJourney({ browser, service }, { token }, async ({ page, open }) => {
+      await open("/tastings?cols=title,fee,discount");
+      await page.getByRole("button", { name: "Export" }).click();
+      await page.getByRole("menuitem").first().click();
+      await page.getByText("The export of wine tastings has started").waitFor();
+    });
+    const { rows } = await database.pool.query(
+      "select array(select c ->> 'field' from jsonb_array_elements(columns) as c) as fields from export_job_lists",
+    );
+    expect(rows).toEqual([{ fields: ["title", "fee", "currency", "discount"] }]);
+  });
+
   test("shows pictures of this server and of those that the settings name, and loads no others", async () => {
     await database.pool.query("update tastings set poster = '/admin/icon.svg'");
     const name = "Autumn evening";

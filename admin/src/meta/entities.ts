@@ -87,7 +87,10 @@ export function fieldOf(entity: Pick<Entity, "fields">, name: string): EntityFie
   return entity.fields.find((field) => field.name === name);
 }
 
-/** The columns of a list when the user has not chosen any: those with a place, or else the first `most`. */
+/**
+ * The columns of a list when the user has not chosen any: those with a place, or else the first `most`. A currency has no
+ * column if an amount shows it.
+ */
 export function defaultColumns(
   entity: Pick<Entity, "fields" | "nameField">,
   most = 8,
@@ -96,10 +99,16 @@ export function defaultColumns(
   const placed = shown
     .filter((field) => field.place !== null)
     .toSorted((a, b) => (a.place ?? 0) - (b.place ?? 0));
-  if (placed.length > 0) return placed;
+  if (placed.length > 0) return withoutCurrencies(placed, entity.nameField);
   const name = fieldOf(entity, entity.nameField);
   const others = shown.filter((field) => field !== name);
-  return [...(name ? [name] : []), ...others].slice(0, most);
+  return withoutCurrencies([...(name ? [name] : []), ...others], entity.nameField).slice(0, most);
+}
+
+/** The columns without the currencies that amounts among them show; the name of the rows stays. */
+function withoutCurrencies(columns: readonly EntityField[], nameField: string): EntityField[] {
+  const shown = new Set(columns.map(({ currencyField }) => currencyField));
+  return columns.filter(({ name }) => name === nameField || !shown.has(name));
 }
 
 /** Whether the field fits into one line of a list. */

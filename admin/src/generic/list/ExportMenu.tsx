@@ -5,7 +5,7 @@ import { Button, Menu, MenuItem, MenuTrigger, Popover } from "react-aria-compone
 import { ask } from "../../api/ask.ts";
 import { listExportDocument, listTemplatesDocument } from "../../api/documents.ts";
 import { refetchRows } from "../../api/refetchRows.ts";
-import type { Entity, EntityField } from "../../meta/entities.ts";
+import { type Entity, type EntityField, fieldOf } from "../../meta/entities.ts";
 import { useEntities } from "../../meta/EntitiesContext.ts";
 import { en } from "../../text/en.ts";
 import { showToast } from "../../ui/Toasts.tsx";
@@ -25,7 +25,8 @@ type Choice = { format: (typeof formats)[number] } | { templateId: string };
 
 /** Starts an export of the list's matching rows in its order, with its columns or with a template. */
 export function ExportMenu(props: ExportMenuProps): ReactNode {
-  const { entity, columns, query, order, isOneRow } = props;
+  const { entity, query, order, isOneRow } = props;
+  const columns = withCurrencies(entity, props.columns);
   const navigate = useNavigate();
   const { metadata } = useEntities();
   const [isOpen, setIsOpen] = useState(false);
@@ -131,6 +132,17 @@ function useTemplates({ name }: Entity, isEnabled: boolean): readonly Template[]
     enabled: isEnabled && permissions.includes("exports.read"),
   });
   return data?.templates ?? [];
+}
+
+/** The columns, with the currency after each amount that has one: cells of exports are numbers without units. */
+function withCurrencies(entity: Entity, columns: readonly EntityField[]): EntityField[] {
+  const wanted = columns.flatMap((column) => {
+    const currency =
+      column.currencyField === null ? undefined : fieldOf(entity, column.currencyField);
+    return currency === undefined || columns.includes(currency) ? [column] : [column, currency];
+  });
+  // Several amounts can have the same currency.
+  return [...new Set(wanted)];
 }
 
 /** The columns of a template as its form takes them. */
