@@ -2,6 +2,7 @@ import type { ReactNode } from "react";
 import { nameOfUnlabelled } from "../../../src/schema/rowNames.ts";
 import type { Suggestion } from "../api/suggestion.ts";
 import { formatTime } from "../text/locale.ts";
+import { shortAddress } from "./addresses.ts";
 import { formatAgo, formatValue, formatWithUnit, textOf } from "./format.ts";
 import { en } from "../text/en.ts";
 import { Picture } from "../ui/Picture.tsx";
@@ -40,9 +41,9 @@ export function layoutOf(field: EntityField): Layout {
   const longest = isBadge ? Math.max(...field.values.map(({ title }) => title.length)) : 0;
   // Fits the title, and the longest value with the padding of cell and badge.
   const wanted = Math.max(field.title.length * 7 + 32, longest * 7 + 44);
-  // An amount has its currency beside it; a picture is small.
+  // An amount has its currency beside it; a picture is small, but may be replaced by the name of its file.
   if (field.currencyField !== null) return { ...layout, width: 148 };
-  if (field.widget === "image") return { width: 96 };
+  if (field.widget === "image") return { width: 124 };
   return { ...layout, width: Math.max(layout.width, Math.min(maxDefaultWidth, wanted)) };
 }
 
@@ -128,7 +129,14 @@ interface CellProps {
 export function Cell({ field, row, nameField = "" }: CellProps): ReactNode {
   const value = row[field.name];
   if (field.widget === "image" && typeof value === "string" && value !== "")
-    return <Picture text={value} alt={textOf(row[nameField]) || field.title} size="small" />;
+    return (
+      <Picture
+        text={value}
+        alt={textOf(row[nameField]) || field.title}
+        size="small"
+        otherwise={<span className="dim">{shortAddress(value) ?? value}</span>}
+      />
+    );
   if (field.kind === "ENUM" && typeof value === "string") {
     const tone = field.values.find((item) => item.value === value)?.tone ?? "none";
     return <span className={`badge badge-${tone}`}>{formatValue(field, value)}</span>;

@@ -7,12 +7,12 @@ interface PictureProps {
   text: string;
   alt: string;
   size: "small" | "large";
-  /** Shown in place of a picture that cannot be loaded; by default the address. */
-  otherwise?: ReactNode;
+  /** Shown in place of a picture that cannot be loaded. */
+  otherwise: ReactNode;
 }
 
 /** A picture of the data. Its server does not learn the address of the page. */
-export function Picture({ text, alt, size, otherwise = text }: PictureProps): ReactNode {
+export function Picture({ text, alt, size, otherwise }: PictureProps): ReactNode {
   const address = pictureAddress(text, useEntities().metadata.imageOrigins);
   const [failed, setFailed] = useState<string | null>(null);
   if (address === null || failed === address) return otherwise;
