@@ -280,6 +280,18 @@ describe("a table without console tags", () => {
     expect(suggestions).toEqual([{ name }]);
   });
 
+  test("names a referenced row by its date as lists show dates", async () => {
+    await database.pool.query("update speakers set born_on = '1980-03-01'");
+    await withJourney({ browser, service }, { token }, async ({ page, open }) => {
+      await open("/tastings?cols=title,speakerId");
+      await page.getByRole("gridcell").getByText("1 Mar 1980", { exact: true }).waitFor();
+      await page.getByRole("gridcell").getByText("Autumn evening").click();
+      await page.getByRole("button", { name: "Open 1 Mar 1980" }).waitFor();
+      const speaker = page.getByRole("combobox", { name: "Speaker" });
+      expect(await speaker.inputValue()).toBe("1 Mar 1980");
+    });
+  });
+
   test("explains a rule about several columns at each of them by its title", async () => {
     await withJourney({ browser, service }, { token }, async ({ page, open, expectProblem }) => {
       expectProblem("mutation Update");

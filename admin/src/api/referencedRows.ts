@@ -1,5 +1,5 @@
 import type { Entities, EntityField, EntityReference } from "../meta/entities.ts";
-import { formatSuggestion } from "../meta/kinds.tsx";
+import { formatReferenced, formatSuggestion } from "../meta/kinds.tsx";
 import { type Row, referencedRowKey } from "../meta/rows.ts";
 import { quoteValue } from "../meta/queryTokens.ts";
 import { ask } from "./ask.ts";
@@ -36,8 +36,8 @@ export async function suggestionsByKey(
 }
 
 /**
- * Looks up referenced rows by key where the API has no field for them, so that a table without declared relations also
- * shows names. A row that the caller may not read is shown by its id.
+ * Adds the names of referenced rows as lists show them. Looks up rows by key where the API has no field for them, so that
+ * a table without declared relations also shows names. A row that the caller may not read is shown by its id.
  */
 export async function addReferencedRows(
   entities: Entities,
@@ -48,7 +48,14 @@ export async function addReferencedRows(
   await Promise.all(
     fields.map(async (field) => {
       const { reference } = field;
-      if (reference === null || reference.field !== null || !entities.get(reference.entity)) return;
+      if (reference === null || !entities.get(reference.entity)) return;
+      if (reference.field !== null) {
+        for (const row of rows) {
+          const referenced = formatReferenced(entities, field, row);
+          if (referenced) row[referencedRowKey(field)] = referenced;
+        }
+        return;
+      }
       const keys = [...new Set(rows.map((row) => row[field.name]))].filter(
         (key) => typeof key === "string",
       );

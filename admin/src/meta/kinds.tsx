@@ -82,6 +82,32 @@ export function labelText(entity: Entity, row: Row, name: string): string {
   return field === undefined || textOf(value) === "" ? textOf(value) : formatValue(field, value);
 }
 
+/**
+ * The row that `field` refers to, named as lists show its label, such as a time. Null when the response does not contain
+ * the row, or the caller may not read its table.
+ */
+export function formatReferenced(
+  entities: Entities,
+  { reference }: EntityField,
+  row: Row,
+): Suggestion | null {
+  const entity = reference === null ? undefined : entities.get(reference.entity);
+  const named = reference?.field == null ? null : row[reference.field];
+  if (!entity || typeof named !== "object" || named === null || !("id" in named)) return null;
+  const other: Row = { ...named, id: textOf(named.id) };
+  const labels = [entity.nameField, entity.detailField]
+    .filter((label) => label !== null)
+    // The response does not contain the name of a row two references away.
+    .filter((label) => label !== "id" && fieldOf(entity, label)?.kind !== "REFERENCE")
+    .map((label) => labelText(entity, other, label));
+  return {
+    id: other.id,
+    name: labels.find((label) => label !== "") ?? nameOfUnlabelled(entity.titleOne, other.id),
+    detail: null,
+    color: entity.colorField === null ? null : textOf(other[entity.colorField]) || null,
+  };
+}
+
 /** A suggestion with its texts as a list shows them, such as a time. */
 export function formatSuggestion(entity: Entity | undefined, found: Suggestion): Suggestion {
   if (!entity) return found;

@@ -7,7 +7,7 @@ import { textOf } from "./format.ts";
 /** A row in a response of the service. */
 export type Row = Record<string, unknown> & { id: string; rowVersion?: string };
 
-/** The property with the looked-up row of a reference for which the API has no field. */
+/** The property with the referenced row, named as lists show it. */
 export const referencedRowKey = (field: EntityField): string => `${field.name} row`;
 
 /** The row that a field refers to. */
