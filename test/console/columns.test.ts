@@ -9,6 +9,7 @@ import { withJourney } from "../helpers/console/journey.ts";
 import { type TestDatabase, createDatabase } from "../helpers/database.ts";
 import { runMigrate } from "../helpers/migration/extraSqlDir.ts";
 import { type Service, loginWith, startService } from "../helpers/service.ts";
+import { waitFor } from "../helpers/waitFor.ts";
 
 // Tables with a column of each kind; their migration declares no relations and few console tags.
 const ownSql = join(import.meta.dirname, "../fixtures/migration/tastings");
@@ -259,8 +260,7 @@ describe("a table without console tags", () => {
     const { id = "" } = rows[0] ?? {};
     await database.pool.query("update tastings set speaker_id = $1", [id]);
     const name = `Speaker ${id.slice(-8)}`;
-    // The whole form fits into the window: choices close when the page scrolls.
-    await withJourney({ browser, service }, { token, height: 1200 }, async ({ page, open }) => {
+    await withJourney({ browser, service }, { token }, async ({ page, open }) => {
       await open("/speakers");
       await page.getByRole("gridcell").getByText(name).click();
       await page.getByRole("heading", { level: 1, name }).waitFor();
@@ -289,6 +289,68 @@ describe("a table without console tags", () => {
       await page.getByRole("button", { name: "Open 1 Mar 1980" }).waitFor();
       const speaker = page.getByRole("combobox", { name: "Speaker" });
       expect(await speaker.inputValue()).toBe("1 Mar 1980");
+    });
+  });
+
+  test("keeps the choices of a reference beside its field when the page scrolls", async () => {
+    await withJourney({ browser, service }, { token, height: 420 }, async ({ page, open }) => {
+      await open("/tastings");
+      await page.getByRole("gridcell").getByText("Autumn evening").click();
+      const speaker = page.getByRole("combobox", { name: "Speaker" });
+      const choices = page.getByRole("listbox");
+      const top = async () => (await speaker.boundingBox())?.y ?? Number.NaN;
+      /** The distance between the field and its choices, above or below it, in pixels. */
+      const distance = async () => {
+        const field = await speaker.boundingBox();
+        const list = await choices.boundingBox();
+        if (!field || !list) return Number.NaN;
+        return Math.max(list.y - field.y - field.height, field.y - list.y - list.height);
+      };
+      await speaker.waitFor();
+      expect(await top()).toBeGreaterThan(420);
+      // The browser scrolls the page to show the field.
+      await speaker.focus();
+      await choices.getByRole("option").first().waitFor();
+      const focusedAt = await top();
+      expect(focusedAt).toBeLessThan(420);
+      const besideField = async () => (await distance()) < 20;
+      await waitFor("choices beside the field", besideField);
+      const { x = 0 } = (await speaker.boundingBox()) ?? {};
+      await page.mouse.move(x - 8, focusedAt);
+      await page.mouse.wheel(0, 40);
+      await waitFor("the page to scroll", async () => (await top()) < focusedAt);
+      expect(await choices.isVisible()).toBe(true);
+      await waitFor("choices beside the field", besideField);
+      // The choices close with the field out of view.
+      await page.mouse.wheel(0, -2_000);
+      await choices.waitFor({ state: "detached" });
+      expect(await top()).toBeGreaterThan(420);
+    });
+  });
+
+  test("takes no press on choices for an earlier text, which are about to move", async () => {
+    const answered = Promise.withResolvers<undefined>();
+    await withJourney({ browser, service }, { token }, async ({ page, open }) => {
+      await page.route("**/graphql", async (route) => {
+        const asks = route.request().postData() ?? "";
+        if (asks.includes('"text":"pari"')) await answered.promise;
+        await route.continue();
+      });
+      await database.pool.query("insert into speakers (name) values ('Paris Ek'), ('Ria Pario')");
+      await open("/tastings");
+      await page.getByRole("gridcell").getByText("Autumn evening").click();
+      const speaker = page.getByRole("combobox", { name: "Speaker" });
+      await speaker.fill("par");
+      const paris = page.getByRole("option", { name: "Paris Ek" });
+      await paris.waitFor();
+      await speaker.press("i");
+      const { x = 0, y = 0 } = (await paris.boundingBox()) ?? {};
+      await page.mouse.click(x + 20, y + 10);
+      expect(await speaker.inputValue()).toBe("pari");
+      answered.resolve(undefined);
+      await paris.click();
+      expect(await speaker.inputValue()).toBe("Paris Ek");
+      await page.getByRole("button", { name: "Discard" }).click();
     });
   });
 

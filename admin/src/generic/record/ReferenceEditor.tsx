@@ -75,6 +75,60 @@ function KeepPageVisible(): null {
   return null;
 }
 
+interface ChoicesProps {
+  input: RefObject<HTMLInputElement | null>;
+  /** Whether the choices are those for the typed text. Earlier ones take no presses: they are about to move. */
+  isSettled: boolean;
+  children: ReactNode;
+}
+
+/**
+ * The choices beside the field. They follow it when the page scrolls, and close when it leaves the view. The library would
+ * close them by any scrolling, also by that with which the browser shows a focused field.
+ */
+function Choices({ input, isSettled, children }: ChoicesProps): ReactNode {
+  const state = useContext(ComboBoxStateContext);
+  const isOpen = state?.isOpen === true;
+  const isFollowing = useRef(false);
+  // A layout effect, so that this listener runs before that of the library.
+  useLayoutEffect(() => {
+    if (!isOpen) return undefined;
+    const onScroll = ({ target }: Event) => {
+      const field = input.current;
+      if (!field || !(target instanceof Node) || target === field || !target.contains(field))
+        return;
+      isFollowing.current = isInView(field, target);
+      setTimeout(() => {
+        isFollowing.current = false;
+      });
+      // The library places its overlays again.
+      dispatchEvent(new Event("resize"));
+    };
+    addEventListener("scroll", onScroll, true);
+    return () => removeEventListener("scroll", onScroll, true);
+  }, [isOpen, input]);
+  return (
+    <Popover
+      className={isSettled ? "popover" : "popover is-unsettled"}
+      isOpen={isOpen}
+      onOpenChange={(isWanted) => {
+        if (!isWanted && !isFollowing.current) state?.close();
+      }}
+      // A press beside the choices leaves the focus in the field.
+      onMouseDown={(event) => event.preventDefault()}
+    >
+      {children}
+    </Popover>
+  );
+}
+
+/** Whether an element is in the visible part of a scroller that contains it. */
+function isInView(element: Element, scroller: Node): boolean {
+  const { top, bottom } = element.getBoundingClientRect();
+  const box = scroller instanceof Element ? scroller.getBoundingClientRect() : null;
+  return bottom > (box?.top ?? 0) && top < (box?.bottom ?? innerHeight);
+}
+
 /** The event by which the library returns the focus to an element after a dialog closes. */
 const restoreEvent = "react-aria-focus-scope-restore";
 
@@ -268,7 +322,7 @@ export function ReferenceEditor({
         />
         <KeepPageVisible />
         {wanted !== "" && isSettled && <FocusFirst first={offered[0]?.id ?? null} />}
-        <Popover className="popover">
+        <Choices input={input} isSettled={isSettled}>
           <ListBox<Suggestion>
             renderEmptyState={() => (
               <p className="hint option">{found.isFetching ? en.loading : en.record.noChoice}</p>
@@ -285,7 +339,7 @@ export function ReferenceEditor({
           {isSettled && choices.length === first && (
             <p className="hint option">{enRecord.firstChoices(first)}</p>
           )}
-        </Popover>
+        </Choices>
       </ComboBox>
       {selected !== null && onOpenReference && (
         <Button
