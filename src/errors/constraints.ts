@@ -12,22 +12,29 @@ export interface Constraint {
 }
 
 const query = `
-  with rules as (
-    select c.conname as name, c.conrelid as relation, c.conkey as columns, c.confrelid as target,
-      d.description as message
-    from pg_constraint c left join pg_description d on d.classoid = 'pg_constraint'::regclass and d.objoid = c.oid
+  with indexes as (
+    select i.indexrelid, i.indrelid,
+      -- The columns, and those in expressions such as lower(name), but not those of the condition.
+      i.indkey::smallint[] || array(
+        select a.attnum from pg_depend d
+          join pg_attribute a on a.attrelid = d.refobjid and a.attnum = d.refobjsubid
+        where d.classid = 'pg_class'::regclass and d.objid = i.indexrelid
+          and d.refclassid = 'pg_class'::regclass and d.refobjid = i.indrelid and d.refobjsubid > 0
+          and pg_get_expr(i.indexprs, i.indrelid) ~ ('\\m' || a.attname || '\\M')
+      ) as columns
+    from pg_index i join pg_class r on r.oid = i.indexrelid
+    where r.relnamespace = $1::regnamespace
+  ), rules as (
+    select c.conname as name, c.conrelid as relation, case when c.contype = 'x' then i.columns else c.conkey end as columns,
+      c.confrelid as target, d.description as message
+    from pg_constraint c
+      left join indexes i on i.indexrelid = c.conindid
+      left join pg_description d on d.classoid = 'pg_constraint'::regclass and d.objoid = c.oid
     where c.connamespace = $1::regnamespace and c.contype in ('c', 'f', 'u', 'p', 'x')
     union all
-    select r.relname, i.indrelid,
-      -- Of an index of expressions, such as lower(name), the columns that they are made of.
-      case when 0 = any (i.indkey) then array(
-        select d.refobjsubid::smallint from pg_depend d
-        where d.classid = 'pg_class'::regclass and d.objid = r.oid
-          and d.refclassid = 'pg_class'::regclass and d.refobjid = i.indrelid and d.refobjsubid > 0
-      ) else i.indkey::smallint[] end,
-      null,
-      d.description
+    select r.relname, i.indrelid, x.columns, null, d.description
     from pg_index i join pg_class r on r.oid = i.indexrelid
+      join indexes x using (indexrelid)
       left join pg_description d on d.classoid = 'pg_class'::regclass and d.objoid = r.oid and d.objsubid = 0
     where r.relnamespace = $1::regnamespace and i.indisunique
       and not exists (select from pg_constraint c where c.conindid = i.indexrelid)
