@@ -328,6 +328,25 @@ describe("a table without console tags", () => {
     });
   });
 
+  test("covers the message at a reference with choices only when the user types", async () => {
+    await withJourney({ browser, service }, { token }, async ({ page, open }) => {
+      await open("/tastings/new");
+      await page.getByLabel(/^Title/).fill("Without a venue");
+      await page.getByLabel(/^Held on/).fill("2026-12-02");
+      await page.keyboard.press("ControlOrMeta+s");
+      const venue = page.getByRole("combobox", { name: "Venue" });
+      await page
+        .locator("[data-field=venueId] [role=alert], [data-field=venueId] .error")
+        .waitFor();
+      await venue.and(page.locator(":focus")).waitFor();
+      expect(await page.getByRole("listbox").count()).toBe(0);
+      await page.keyboard.type("Ma");
+      await page.getByRole("option", { name: "Main cellar" }).waitFor();
+      await page.keyboard.press("Enter");
+      expect(await venue.inputValue()).toBe("Main cellar");
+    });
+  });
+
   test("takes no press on choices for an earlier text, which are about to move", async () => {
     const answered = Promise.withResolvers<undefined>();
     await withJourney({ browser, service }, { token }, async ({ page, open }) => {

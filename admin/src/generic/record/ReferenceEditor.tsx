@@ -76,6 +76,7 @@ function KeepPageVisible(): null {
 }
 
 interface ChoicesProps {
+  error: string | undefined;
   input: RefObject<HTMLInputElement | null>;
   /** Whether the choices are those for the typed text. Earlier ones take no presses: they are about to move. */
   isSettled: boolean;
@@ -86,10 +87,15 @@ interface ChoicesProps {
  * The choices beside the field. They follow it when the page scrolls, and close when it leaves the view. The library would
  * close them by any scrolling, also by that with which the browser shows a focused field.
  */
-function Choices({ input, isSettled, children }: ChoicesProps): ReactNode {
+function Choices({ error, input, isSettled, children }: ChoicesProps): ReactNode {
   const state = useContext(ComboBoxStateContext);
   const isOpen = state?.isOpen === true;
   const isFollowing = useRef(false);
+  // The form may focus the field before it shows the message, which the choices would cover.
+  useEffect(() => {
+    if (error !== undefined) state?.close();
+    // Typing opens the choices again.
+  }, [error]);
   // A layout effect, so that this listener runs before that of the library.
   useLayoutEffect(() => {
     if (!isOpen) return undefined;
@@ -293,7 +299,8 @@ export function ReferenceEditor({
         value={selected}
         allowsEmptyCollection
         allowsCustomValue
-        menuTrigger="focus"
+        // Choices would cover the message of a field that the form focuses.
+        menuTrigger={error === undefined ? "focus" : "input"}
         isInvalid={error !== undefined}
         isRequired={use === "REQUIRED"}
         validationBehavior="aria"
@@ -322,7 +329,7 @@ export function ReferenceEditor({
         />
         <KeepPageVisible />
         {wanted !== "" && isSettled && <FocusFirst first={offered[0]?.id ?? null} />}
-        <Choices input={input} isSettled={isSettled}>
+        <Choices error={error} input={input} isSettled={isSettled}>
           <ListBox<Suggestion>
             renderEmptyState={() => (
               <p className="hint option">{found.isFetching ? en.loading : en.record.noChoice}</p>
