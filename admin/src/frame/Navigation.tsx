@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, useLocation } from "@tanstack/react-router";
-import { type ReactNode, useEffect } from "react";
+import { type ReactNode, useEffect, useRef } from "react";
 import { Button } from "react-aria-components";
 import { ask } from "../api/ask.ts";
 import type { Entity } from "../meta/entities.ts";
@@ -42,6 +42,12 @@ export function Navigation({ onKeys, onPalette, onGo }: NavigationProps): ReactN
   const entities = useEntities();
   const { metadata, listed } = entities;
   const notifications = entities.get(inbox);
+  const nav = useRef<HTMLElement>(null);
+  const path = useLocation({ select: ({ pathname }) => pathname });
+  // In a long navigation, the link of the shown page can be out of view.
+  useEffect(() => {
+    nav.current?.querySelector("[aria-current=page]")?.scrollIntoView({ block: "nearest" });
+  }, [path]);
   const hasIcons = listed.some(({ icon }) => icon !== null);
   const ListIcon = useLoaded(loadListIcon, hasIcons);
   const reports = metadata.reports.map(({ field, ...report }) => ({
@@ -50,56 +56,62 @@ export function Navigation({ onKeys, onPalette, onGo }: NavigationProps): ReactN
     isReport: true as const,
   }));
   return (
-    <nav className={`navigation${hasIcons ? " has-icons" : ""}`} aria-label={en.frame.navigation}>
-      <div className="brand">
-        <img src="/admin/icon.svg" alt="" />
-        {metadata.title}
-      </div>
-      <Button className="button" onPress={onPalette}>
-        <Icon name="search" />
-        {en.frame.search}
-        <kbd className="dim">Ctrl K</kbd>
-      </Button>
-      <ul>
-        <li>
-          <Link to="/" activeOptions={{ exact: true }} onClick={onGo}>
-            {en.frame.today}
-          </Link>
-        </li>
-        {notifications && (
+    <nav
+      ref={nav}
+      className={`navigation${hasIcons ? " has-icons" : ""}`}
+      aria-label={en.frame.navigation}
+    >
+      <div className="navigation-body">
+        <div className="brand">
+          <span className="brand-icon" aria-hidden="true" />
+          {metadata.title}
+        </div>
+        <Button className="button" onPress={onPalette}>
+          <Icon name="search" />
+          {en.frame.search}
+          <kbd className="dim">Ctrl K</kbd>
+        </Button>
+        <ul>
           <li>
-            <Link to="/$entity" params={{ entity: inbox }} search={{}} onClick={onGo}>
-              {ListIcon && <ListIcon name={notifications.icon ?? ""} />}
-              {notifications.title}
-              <UnreadCount />
+            <Link to="/" activeOptions={{ exact: true }} onClick={onGo}>
+              {en.frame.today}
             </Link>
           </li>
+          {notifications && (
+            <li>
+              <Link to="/$entity" params={{ entity: inbox }} search={{}} onClick={onGo}>
+                {ListIcon && <ListIcon name={notifications.icon ?? ""} />}
+                {notifications.title}
+                <UnreadCount />
+              </Link>
+            </li>
+          )}
+        </ul>
+        {groupsOf([...listed.filter(({ name }) => name !== inbox), ...reports]).map(
+          ([heading, items]) => (
+            <section key={heading}>
+              <h2>{heading}</h2>
+              <ul>
+                {items.map(({ name, title, icon, isReport }) => (
+                  <li key={name}>
+                    <Link
+                      {...(isReport
+                        ? { to: "/report/$report", params: { report: name } }
+                        : { to: "/$entity", params: { entity: name } })}
+                      search={{}}
+                      activeOptions={{ includeSearch: false }}
+                      onClick={onGo}
+                    >
+                      {ListIcon && <ListIcon name={icon ?? ""} />}
+                      <span>{title}</span>
+                    </Link>
+                  </li>
+                ))}
+              </ul>
+            </section>
+          ),
         )}
-      </ul>
-      {groupsOf([...listed.filter(({ name }) => name !== inbox), ...reports]).map(
-        ([heading, items]) => (
-          <section key={heading}>
-            <h2>{heading}</h2>
-            <ul>
-              {items.map(({ name, title, icon, isReport }) => (
-                <li key={name}>
-                  <Link
-                    {...(isReport
-                      ? { to: "/report/$report", params: { report: name } }
-                      : { to: "/$entity", params: { entity: name } })}
-                    search={{}}
-                    activeOptions={{ includeSearch: false }}
-                    onClick={onGo}
-                  >
-                    {ListIcon && <ListIcon name={icon ?? ""} />}
-                    <span>{title}</span>
-                  </Link>
-                </li>
-              ))}
-            </ul>
-          </section>
-        ),
-      )}
+      </div>
       <div className="navigation-foot">
         <Account onKeys={onKeys} />
       </div>

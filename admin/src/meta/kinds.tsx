@@ -25,7 +25,7 @@ const layouts: Record<EntityField["kind"], Layout> = {
   TIME: { width: 156 },
   CLOCK: { width: 96 },
   ENUM: { width: 132 },
-  REFERENCE: { width: 160 },
+  REFERENCE: { width: 192 },
   JSON: { width: 240 },
 };
 
@@ -41,10 +41,13 @@ export function layoutOf(field: EntityField): Layout {
   const longest = isBadge ? Math.max(...field.values.map(({ title }) => title.length)) : 0;
   // Fits the title, and the longest value with the padding of cell and badge.
   const wanted = Math.max(field.title.length * 7 + 32, longest * 7 + 44);
+  // A number has its unit beside it, as "4,188 bottles".
+  const unitWidth = field.unit === null ? 0 : field.unit.length * 8 + 4;
   // An amount has its currency beside it; a picture is small, but may be replaced by the name of its file.
   if (field.currencyField !== null) return { ...layout, width: 148 };
   if (field.widget === "image") return { width: 124 };
-  return { ...layout, width: Math.max(layout.width, Math.min(maxDefaultWidth, wanted)) };
+  const least = layout.width + unitWidth;
+  return { ...layout, width: Math.max(least, Math.min(maxDefaultWidth, wanted)) };
 }
 
 /** The text of `field` in a list. */

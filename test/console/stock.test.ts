@@ -1,0 +1,215 @@
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import type { Browser, Page } from "playwright-core";
+import { launchBrowser } from "../helpers/console/browser.ts";
+import { withJourney } from "../helpers/console/journey.ts";
+import { type TestDatabase, createDatabase } from "../helpers/database.ts";
+import { runMigrate } from "../helpers/migration/extraSqlDir.ts";
+import { type Service, startService } from "../helpers/service.ts";
+
+// Five migrations as a DBA may write them: warehouses within warehouses, a key of two columns, a join table, agreements
+// that may not overlap, counts named by a time, a view, and an action with arguments.
+const ownSql = join(import.meta.dirname, "../fixtures/migration/stock");
+
+let browser: Browser;
+let database: TestDatabase;
+let service: Service;
+let token: string;
+
+beforeAll(async () => {
+  [browser, database] = await Promise.all([launchBrowser(), createDatabase()]);
+  const { code, output } = await runMigrate(database.url, ownSql);
+  if (code !== 0) throw new Error(output);
+  service = await startService({ database, env: { DATABASE_EXTRA_SQL_DIR: ownSql } });
+  const { data } = await service.ask(
+    `mutation { bootstrapFirstUser(email: "anna@example.com") { token } }`,
+  );
+  token = String(data.bootstrapFirstUser.token);
+  await database.pool.query(
+    `with harbour as (
+       insert into wh_warehouses (name, code, kind, rent, color) values ('Copenhagen harbour', 'CP01', 'BONDED', 18500, '#8A1538')
+       returning id
+     ), shop as (
+       insert into wh_warehouses (name, code, kind, parent_id) select 'Odense shop', 'OD01', 'SHOP', id from harbour returning id
+     ), product as (
+       insert into products (erp_product_number, name) values ('1', 'Aglianico del Vulture') returning id
+     ), earlier as (
+       insert into wh_counts (warehouse_id, counted_at, bottles) select id, '2026-11-20 08:30Z', 4200 from harbour returning id
+     ), later as (
+       insert into wh_counts (warehouse_id, counted_at, bottles, corrects_id)
+       select harbour.id, '2026-11-25 16:00Z', 124188, earlier.id from harbour, earlier
+     ), buyer as (
+       insert into customers (erp_customer_number, name) values ('7', 'Bodega Ekman') returning id
+     ), agreement as (
+       insert into wh_price_agreements (customer_id, product_id, starts_on, ends_on, price)
+       select buyer.id, product.id, '2026-12-01', '2026-12-31', 99.5 from buyer, product
+     )
+     insert into wh_stock_levels (warehouse_id, product_id, bottles) select harbour.id, product.id, 600 from harbour, product`,
+  );
+});
+afterAll(async () => {
+  await browser.close();
+  await service.stop();
+  await database.drop();
+});
+
+/** The texts of cells that do not fit into their column. */
+const cutNumbers = (page: Page) =>
+  page.evaluate<string[]>(
+    `[...document.querySelectorAll(".is-number .text")]
+       .filter((text) => text.scrollWidth > text.clientWidth).map((text) => text.textContent)`,
+  );
+
+describe("lists", () => {
+  test("show numbers with their units in full, and rows that are named by a time", async () => {
+    await withJourney({ browser, service }, { token }, async ({ page, open }) => {
+      await open("/stockCounts");
+      await page.getByRole("gridcell").getByText("124,188 bottles", { exact: true }).waitFor();
+      expect(await cutNumbers(page)).toEqual([]);
+      // The count that the later one corrects.
+      const corrected = page.locator("[aria-rowindex='2'] [role=gridcell]").nth(3);
+      expect(await corrected.textContent()).toMatch(/^20 Nov 2026, \d\d:30$/);
+    });
+  });
+
+  test("show an amount with its currency once", async () => {
+    await withJourney({ browser, service }, { token }, async ({ page, open }) => {
+      await open("/warehouses");
+      await page.getByRole("gridcell").getByText("18,500.00 DKK", { exact: true }).waitFor();
+      const heads = await page.getByRole("columnheader").allTextContents();
+      expect(heads).toContain("Rent");
+      expect(heads).not.toContain("Currency");
+    });
+  });
+
+  test("of a key of two columns and of a view have no page for a row", async () => {
+    await withJourney({ browser, service }, { token }, async ({ page, open }) => {
+      await open("/stockLevels");
+      await page.getByRole("gridcell").getByText("600 bottles", { exact: true }).waitFor();
+      await open("/warehouseTotals");
+      await page.getByRole("gridcell").getByText("600 bottles", { exact: true }).waitFor();
+      expect(await page.getByRole("button", { name: /^New/ }).count()).toBe(0);
+    });
+  });
+});
+
+describe("forms", () => {
+  test("align the fields of a row, whatever the browser makes of their kinds", async () => {
+    await withJourney({ browser, service }, { token }, async ({ page, open }) => {
+      await open("/warehouses/new");
+      await page.getByLabel(/^Name/).waitFor();
+      const heights = await page.evaluate<number[]>(
+        `[...document.querySelectorAll("form input:not([type=checkbox]), form select, main input.input, main select.input")]
+           .map((input) => input.getBoundingClientRect().height)`,
+      );
+      expect(heights.length).toBeGreaterThan(10);
+      expect([...new Set(heights)]).toEqual([32]);
+      const hints = await page.evaluate<number[]>(
+        `["name", "code", "kind"].map((name) =>
+           document.querySelector("[data-field=" + name + "] .hint").getBoundingClientRect().bottom)`,
+      );
+      expect(new Set(hints).size).toBe(1);
+    });
+  });
+
+  test("show the message of an exclusion constraint at each column of it, and no choices above it", async () => {
+    await withJourney({ browser, service }, { token }, async ({ page, open, expectProblem }) => {
+      expectProblem("createPriceAgreement");
+      await open("/priceAgreements/new");
+      const customer = page.getByRole("combobox", { name: "Customer" });
+      for (const [name, text] of [
+        ["Customer", "bod"],
+        ["Product", "agl"],
+      ] as const) {
+        await page.getByRole("combobox", { name }).focus();
+        await page.keyboard.type(text);
+        await page.keyboard.press("Enter");
+        await page.getByRole("listbox").waitFor({ state: "detached" });
+      }
+      await page.getByLabel(/^Starts on/).fill("2026-12-24");
+      await page.getByLabel(/^Price/).fill("89");
+      await page.keyboard.press("ControlOrMeta+s");
+      for (const name of ["customerId", "productId", "startsOn", "endsOn"])
+        await page
+          .locator(`[data-field=${name}]`)
+          .getByText("The customer has an agreement for this product in this time already.")
+          .waitFor();
+      await customer.and(page.locator(":focus")).waitFor();
+      await page.getByRole("listbox").waitFor({ state: "detached" });
+      await page.getByLabel(/^Starts on/).fill("2027-01-01");
+      await page.keyboard.press("ControlOrMeta+s");
+      await page.getByRole("heading", { level: 1, name: "1 Jan 2027" }).waitFor();
+    });
+  });
+
+  test("of an action with arguments show its refusal at the argument, and run it", async () => {
+    await withJourney({ browser, service }, { token }, async ({ page, open, expectProblem }) => {
+      expectProblem("transferStock");
+      await open("/warehouses");
+      await page.getByRole("gridcell").getByText("Copenhagen harbour").first().click();
+      await page.getByRole("button", { name: "Actions" }).waitFor();
+      await page.keyboard.press(".");
+      await page.getByRole("menuitem", { name: "Transfer stock" }).waitFor();
+      await page.keyboard.press("Enter");
+      const form = page.getByRole("dialog");
+      for (const [name, text] of [
+        ["Product", "agl"],
+        ["To warehouse", "ode"],
+      ] as const) {
+        await form.getByRole("combobox", { name }).focus();
+        await page.keyboard.type(text);
+        await page.keyboard.press("Enter");
+        await page.getByRole("listbox").waitFor({ state: "detached" });
+      }
+      await form.getByLabel(/^Bottles/).fill("601");
+      await page.keyboard.press("Enter");
+      await form
+        .locator("[data-field=bottles]")
+        .getByText("There are not so many bottles of this product in the warehouse")
+        .waitFor();
+      await form.getByLabel(/^Bottles/).fill("24");
+      await page.keyboard.press("Enter");
+      await form.waitFor({ state: "detached" });
+    });
+    const { rows } = await database.pool.query(
+      "select w.code, l.bottles from wh_stock_levels l join wh_warehouses w on w.id = l.warehouse_id order by w.code",
+    );
+    expect(rows).toEqual([
+      { code: "CP01", bottles: 576 },
+      { code: "OD01", bottles: 24 },
+    ]);
+  });
+});
+
+test("the account and the link of the shown page are in view, however long the navigation is", async () => {
+  for (const [width, height] of [
+    [1360, 500],
+    [360, 500],
+  ] as const)
+    await withJourney({ browser, service }, { token, width, height }, async ({ page, open }) => {
+      await open("/stockCounts");
+      await page.getByRole("gridcell").first().waitFor();
+      if (width < 720) await page.getByRole("button", { name: "Menu" }).click();
+      const navigation = page.getByRole("navigation").last();
+      const account = navigation.getByRole("button", { name: /^Account/ });
+      await account.waitFor();
+      const top = (await account.boundingBox()) ?? { y: Number.NaN, height: 0 };
+      expect(top.y + top.height).toBeLessThanOrEqual(height);
+      const link = await navigation.getByRole("link", { name: "Counts" }).boundingBox();
+      expect(link?.y).toBeGreaterThan(0);
+      expect((link?.y ?? Number.NaN) + (link?.height ?? 0)).toBeLessThanOrEqual(top.y);
+    });
+});
+
+test("tabs do not move when one is chosen", async () => {
+  await withJourney({ browser, service }, { token }, async ({ page, open }) => {
+    await open("/warehouses");
+    await page.getByRole("gridcell").getByText("Copenhagen harbour").first().click();
+    const history = page.getByRole("tab", { name: "History" });
+    await history.waitFor();
+    const before = await history.boundingBox();
+    await page.getByRole("tab", { name: "Counts" }).click();
+    await page.getByRole("tabpanel", { name: "Counts" }).waitFor();
+    expect(await history.boundingBox()).toEqual(before);
+  });
+});
