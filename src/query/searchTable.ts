@@ -156,13 +156,19 @@ function unknownNameMessage(name: string, what: string, known: readonly string[]
   return `${excerpt(name)} is not a ${what} that can be searched${didYouMean(name, known)}`;
 }
 
+/** The names that a misspelt one is compared with. Other rows of the same table repeat them. */
 function fieldNames(table: SearchTable): string[] {
-  return listFields(table).map(({ name }) => name);
+  const repeated = [...table.relations]
+    .filter(([, relation]) => relation.table() === table)
+    .map(([name]) => `${name}.`);
+  return listFields(table)
+    .map(({ name }) => name)
+    .filter((name) => !repeated.some((prefix) => name.startsWith(prefix)));
 }
 
 /** The relations of the listed fields. */
 function relationNames(table: SearchTable): string[] {
-  const names = fieldNames(table).flatMap((name) => {
+  const names = listFields(table).flatMap(({ name }) => {
     const steps = name.split(".").slice(0, -1);
     return steps.map((_step, index) => steps.slice(0, index + 1).join("."));
   });
@@ -172,10 +178,13 @@ function relationNames(table: SearchTable): string[] {
 /** A field with its full name, for documentation; `toMany` when several related rows are possible. */
 export type ListedField = { name: string; field: SearchField; toMany: boolean };
 
-/** The fields of a table and those up to two relations away, without cycles. */
+/** The fields of a table and those up to two relations away, without cycles but one step to other rows of the same table. */
 export function listFields(table: SearchTable): ListedField[] {
   return listFieldsWithRelations(table, "", false, [table]);
 }
+
+const ownFields = (table: SearchTable, prefix: string, toMany: boolean): ListedField[] =>
+  [...table.fields].map(([name, field]) => ({ name: prefix + name, field, toMany }));
 
 function listFieldsWithRelations(
   table: SearchTable,
@@ -183,10 +192,13 @@ function listFieldsWithRelations(
   toMany: boolean,
   passed: readonly SearchTable[],
 ): ListedField[] {
-  const own = [...table.fields].map(([name, field]) => ({ name: prefix + name, field, toMany }));
+  const own = ownFields(table, prefix, toMany);
   if (passed.length > MAX_LISTED_RELATIONS) return own;
   const related = [...table.relations].flatMap(([name, relation]) => {
     const other = relation.table();
+    // Such as `parent.name` of warehouses within warehouses.
+    if (other === table && passed.length === 1)
+      return ownFields(table, `${prefix}${name}.`, toMany || relation.many);
     if (passed.includes(other)) return [];
     return listFieldsWithRelations(other, `${prefix}${name}.`, toMany || relation.many, [
       ...passed,

@@ -93,6 +93,21 @@ describe("lists", () => {
   });
 });
 
+test("the query box offers the fields of the warehouse that another one belongs to", async () => {
+  await withJourney({ browser, service }, { token }, async ({ page, open }) => {
+    await open("/warehouses");
+    await page.locator(".cm-content").waitFor();
+    await page.keyboard.press("/");
+    await page.keyboard.type("parent.na");
+    await page.getByRole("option", { name: "parent.name" }).waitFor();
+    await page.keyboard.press("Tab");
+    await page.keyboard.type('"Copenhagen harbour"');
+    await page.keyboard.press("Enter");
+    await page.getByText("1 row found").waitFor();
+    await page.getByRole("gridcell").getByText("Odense shop").waitFor();
+  });
+});
+
 describe("forms", () => {
   test("align the fields of a row, whatever the browser makes of their kinds", async () => {
     await withJourney({ browser, service }, { token }, async ({ page, open }) => {

@@ -30,6 +30,14 @@ test("lists the search fields of each connection, and every listed field can be 
   }
 });
 
+test("lists the fields of the next row of the same table, and no further ones", async () => {
+  const { token } = await service.login(["orders.read"]);
+  const { data } = await service.ask(query, { token, variables: { type: "orders" } });
+  const names = data.searchFields.map(({ name }: { name: string }) => name);
+  expect(names).toContain("supersededBy.status");
+  expect(names.filter((name: string) => /^supersededBy\..*\./.test(name))).toEqual([]);
+});
+
 test("contains kinds, operators, word fields and the values of enumerations", async () => {
   const { token } = await service.login(["products.read", "orders.read"]);
   const { data } = await service.ask(query, { token, variables: { type: "products" } });
