@@ -216,6 +216,25 @@ test("the account and the link of the shown page are in view, however long the n
     });
 });
 
+test("a history shows an empty value as a dash, and the way back beside each change in a narrow window", async () => {
+  await database.pool.query(
+    "update wh_warehouses set website = 'https://landlord.example/odense/shop', opens_at = '07:30' where code = 'OD01'",
+  );
+  await withJourney({ browser, service }, { token, width: 360 }, async ({ page, open }) => {
+    await open("/warehouses");
+    await page.getByRole("gridcell").getByText("Odense shop").click();
+    await page.getByRole("tab", { name: "History" }).click();
+    const changes = page.locator(".history ul li");
+    const website = changes.filter({ hasText: "Website" });
+    await website.waitFor();
+    expect(await website.innerText()).toMatch(/—\s*→\s*https/);
+    expect(await website.locator("del").count()).toBe(0);
+    const label = await website.locator(".label").boundingBox();
+    const button = await website.getByRole("button").boundingBox();
+    expect(button?.y).toBeLessThan((label?.y ?? 0) + (label?.height ?? 0));
+  });
+});
+
 test("tabs do not move when one is chosen", async () => {
   await withJourney({ browser, service }, { token }, async ({ page, open }) => {
     await open("/warehouses");

@@ -1,5 +1,5 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
-import type { ReactNode } from "react";
+import { Fragment, type ReactNode } from "react";
 import { Button } from "react-aria-components";
 import { titleOf } from "../../../../src/schema/rowNames.ts";
 import { ask } from "../../api/ask.ts";
@@ -141,7 +141,10 @@ function Change({
   const title = field?.title ?? titleOf(name);
   return (
     <li>
-      <span className="label">{title}</span> <Values field={field} before={before} after={after} />
+      <span className="label">{title}</span>{" "}
+      <span className="values">
+        <Values field={field} before={before} after={after} />
+      </span>
       {field && isRestorable && onRestore && field.onUpdate !== "NO" && (
         <Button
           className="button button-quiet icon-button"
@@ -174,13 +177,19 @@ function Values({
       ) : kind === "added" ? (
         <ins key={index}>{text}</ins>
       ) : (
-        <del key={index}>{text}</del>
+        // A space, which the words of the value that follows do not begin with.
+        <Fragment key={index}>
+          <del>{text}</del>{" "}
+        </Fragment>
       ),
     );
+  const [old, fresh] = [before, after].map((value) => formatShown(field, value));
+  // A dash for no value, struck through, would look like another sign.
   return (
     <>
-      <del title={hint}>{formatShown(field, before)}</del> →{" "}
-      <ins title={hint}>{formatShown(field, after)}</ins>
+      {old === en.none ? <span className="dim">{old}</span> : <del title={hint}>{old}</del>}
+      {"\u2002→\u2002"}
+      {fresh === en.none ? <span className="dim">{fresh}</span> : <ins title={hint}>{fresh}</ins>}
     </>
   );
 }
