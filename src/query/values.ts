@@ -10,12 +10,12 @@ import { didYouMean } from "../text/suggest.ts";
 export type Interval = {
   from: Date;
   to: Date;
-  /** Of a whole day relative to today: what is added to today. */
+  /** Of a time relative to today: what is added to the start of the day that contains `now`. */
   relativeDay?: RelativeDay;
 };
 
 /** A number of days, and then of calendar units, after today. */
-export type RelativeDay = { days: number; count: number; unit: CalendarUnit };
+export type RelativeDay = { now: Date; days: number; count: number; unit: CalendarUnit };
 
 const INTEGER = /^-?\d+$/;
 const DECIMAL = /^(-?)(\d+(?:\.\d+)?|\.\d+)(?:[eE]([+-]?\d{1,4}))?$/;
@@ -94,7 +94,7 @@ export function parseEnumValue(value: QueryValue, known: readonly string[]): str
 }
 
 /**
- * The time of a date, timestamp or relative date in UTC: a year, month or day is all of it, `12:00Z` a minute,
+ * The time of a date, timestamp or relative date in UTC, with `relativeDay` for other time zones: a year, month or day is all of it, `12:00Z` a minute,
  * `12:00:00Z` a second, `.000` and `now` a millisecond, `today` a day, also when shifted by days or more. Years 1 to
  * 9999; `to` may be the first instant of 10000.
  */
@@ -147,9 +147,8 @@ function relativeInterval(value: QueryValue, now: Date): Interval | null {
   const days = DAY_OFFSETS[name as keyof typeof DAY_OFFSETS];
   const day = addUnits(startOfDay(now), days, "d");
   const staysMidnight = unit === undefined || "dwMy".includes(unit);
-  if (!staysMidnight) return intervalOf(move(day), "ms");
-  const relativeDay = { days, count, unit: (unit ?? "d") as CalendarUnit };
-  return { ...intervalOf(move(day), "d"), relativeDay };
+  const relativeDay = { now, days, count, unit: (unit ?? "d") as CalendarUnit };
+  return { ...intervalOf(move(day), staysMidnight ? "d" : "ms"), relativeDay };
 }
 
 function intervalOf(from: Date, unit: CalendarUnit): Interval {

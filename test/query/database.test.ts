@@ -42,6 +42,8 @@ const rows = `
 beforeAll(async () => {
   database = await createDatabase();
   await database.pool.query(rows);
+  // The plain evaluation takes days in UTC.
+  await database.pool.query("update office_settings set time_zone = 'UTC'");
   const api = await makeInProcess(database);
   ({ tables } = api);
   await api.stop();
@@ -169,6 +171,9 @@ describe("queries in the database", () => {
       "9999",
       "now+999999y",
       "today-999999M",
+      "today-2025y",
+      "tomorrow+7973y",
+      "today+999999m",
       "\\",
       "%",
       "_",

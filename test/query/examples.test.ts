@@ -37,6 +37,7 @@ let products: SearchTable;
 
 beforeAll(async () => {
   database = await createDatabase();
+  await database.pool.query("update office_settings set time_zone = 'UTC'");
   client = await database.pool.connect();
   for (const [number, name, producer, vintage, country, alcohol, created, ratings = ""] of wines) {
     await client.query(
