@@ -60,7 +60,7 @@ create or replace function known_tags() returns table (kind text, tag text, valu
     ('column foreign-key function', 'searchIndex', '<words>', '', false, null),
     ('view-column attribute foreign-key function', 'notNull', '', p.none, false, null),
     ('column view-column', 'behavior', '-attribute:orderBy', '^[+-]attribute:orderBy$', false, null),
-    ('function', 'behavior', '-*', '^-(\*|queryField|mutationField|typeField)(\s+-(queryField|mutationField|typeField))*$', false, null),
+    ('function', 'behavior', '-*', '^(\+proc:orderBy|-(\*|queryField|mutationField|typeField)(\s+-(queryField|mutationField|typeField))*)$', false, null),
     ('foreign-key', 'behavior', '+singularRelation:resource:single +manyRelation:resource:list', format('^(-\*|%1$s(\s+%1$s)*)$', p.backward), false, null),
     ('foreign-key', 'forwardBehavior', '+singularRelation:resource:single', format('^%s$', p.forward), false, null),
     ('foreign-key', 'backwardBehavior', '+manyRelation:resource:list', format('^%1$s(\s+%1$s)*$', p.backward), false, null),

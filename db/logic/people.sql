@@ -17,6 +17,7 @@ create or replace function users_last_login_at(person users) returns timestamptz
   select l.last_login_at from user_logins l where l.user_id = users_last_login_at.person.id
 $$ language sql stable;
 comment on function users_last_login_at is '@computed
+@behavior +proc:orderBy
 @title Last login
 @list 6
 The last login of the user; null before the first login, and for callers without `users.read`.';

@@ -16,9 +16,17 @@ import type { OrderColumn } from "./defaultOrder.ts";
 export type CursorValue = readonly [column: string, value: string | number | boolean | null];
 
 /** The order column for a select, so that cursors contain its name and value. */
-export function orderSpec(column: OrderColumn): PgOrderSpec {
+export function orderSpec(column: OrderColumn, row: SQL): PgOrderSpec {
+  const { attribute, direction, codec: computed } = column;
+  if (computed)
+    return {
+      fragment: sql`${row}.${sql.identifier(attribute)}`,
+      codec: cursorPart(column, computed),
+      direction,
+    };
   return {
-    ...column,
+    attribute,
+    direction,
     callback: (fragment, codec, nullable) => [fragment, cursorPart(column, codec), nullable],
   };
 }
@@ -83,8 +91,8 @@ export function checkCursor(
       `${name} is a cursor of another order: it goes with the orderBy that it came from`,
     );
   const attributes = resource.codec.attributes as Record<string, { codec: PgCodec }>;
-  const isOfRow = order.every(({ attribute }, index) => {
-    const { codec } = attributes[attribute] ?? {};
+  const isOfRow = order.every((column, index) => {
+    const { codec } = attributes[column.attribute] ?? column;
     const value = values[index]?.[1] ?? null;
     return value === null || !codec || fitsType(codec, value);
   });
@@ -119,11 +127,12 @@ export function cursorCondition(
 ): SQL {
   const attributes = resource.codec.attributes as Record<
     string,
-    { codec: PgCodec; notNull?: boolean }
+    { codec: PgCodec | undefined; notNull?: boolean }
   >;
   const columnsOf = (rows: SQL) =>
-    order.map(({ attribute, direction }, index): ComparedColumn => {
-      const { codec, notNull = false } = attributes[attribute] ?? {};
+    order.map((column, index): ComparedColumn => {
+      const { attribute, direction } = column;
+      const { codec, notNull = false } = attributes[attribute] ?? { codec: column.codec };
       const isNull = (values[index]?.[1] ?? null) === null;
       return {
         sql: sql`${rows}.${sql.identifier(attribute)}`,

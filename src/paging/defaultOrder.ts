@@ -1,11 +1,14 @@
-import type { PgResource } from "postgraphile/@dataplan/pg";
+import type { PgCodec, PgResource } from "postgraphile/@dataplan/pg";
 import { type SQL, sql } from "postgraphile/pg-sql2";
 import { didYouMean } from "../text/suggest.ts";
 
 /** A column of an order. */
 export interface OrderColumn {
+  /** A column, or the function of a computed field: PostgreSQL reads `row.function` as its call. */
   attribute: string;
   direction: "ASC" | "DESC";
+  /** The type of a computed field. */
+  codec?: PgCodec;
 }
 
 /**

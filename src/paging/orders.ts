@@ -3,8 +3,9 @@ import { orderSpec } from "./cursors.ts";
 import { withoutRepeats, missingKeyColumns } from "./defaultOrder.ts";
 import type { OrderColumn } from "./defaultOrder.ts";
 
-type Builder = Pick<PgSelectQueryBuilder, "orderBy" | "setOrderIsUnique">;
-type ApplyOrder = (builder: PgSelectQueryBuilder, ...rest: unknown[]) => void;
+type Builder = Pick<PgSelectQueryBuilder, "alias" | "orderBy" | "setOrderIsUnique">;
+/** Applies a value of an orderBy enumeration to a select. */
+export type ApplyOrder = (builder: Builder, ...rest: unknown[]) => void;
 
 /** The order columns of a select that were added here. */
 const orderColumnsBySelect = new WeakMap<Builder, OrderColumn[]>();
@@ -14,7 +15,7 @@ function addOrder(builder: Builder, columns: readonly OrderColumn[]): void {
   const before = orderOf(builder);
   const all = withoutRepeats([...before, ...columns]);
   orderColumnsBySelect.set(builder, all);
-  for (const column of all.slice(before.length)) builder.orderBy(orderSpec(column));
+  for (const column of all.slice(before.length)) builder.orderBy(orderSpec(column, builder.alias));
 }
 
 /** The order of a select so far; at planning, that of the document's literals. */
@@ -46,11 +47,11 @@ export function completeOrder(
  */
 export function recordOrderColumns(apply: ApplyOrder): ApplyOrder {
   return (builder, ...rest) => {
-    const recorder = Object.create(builder) as PgSelectQueryBuilder;
+    const recorder = Object.create(builder) as Builder;
     recorder.orderBy = (spec) => {
-      const { attribute, direction } = typeof spec === "object" ? spec : {};
-      if (attribute !== undefined && direction) addOrder(builder, [{ attribute, direction }]);
-      else builder.orderBy(spec);
+      const { attribute, direction, codec } = spec as Partial<OrderColumn>;
+      if (attribute === undefined || !direction) builder.orderBy(spec);
+      else addOrder(builder, [{ attribute, direction, ...(codec && { codec }) }]);
     };
     recorder.setOrderIsUnique = () => {
       // An order not known to be unique gets the primary key, here or from the select.

@@ -48,6 +48,6 @@ export function pageConditions(request: RowsRequest, row: SQL): SQL[] {
 }
 
 /** The reverse order, for pages read from their end. */
-export function opposite({ attribute, direction }: OrderColumn): OrderColumn {
-  return { attribute, direction: direction === "ASC" ? "DESC" : "ASC" };
+export function opposite(column: OrderColumn): OrderColumn {
+  return { ...column, direction: column.direction === "ASC" ? "DESC" : "ASC" };
 }

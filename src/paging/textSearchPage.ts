@@ -143,6 +143,7 @@ function orderedScanOf(
   const fallback = defaultOrder(resource);
   if (kind === "words" && table.words && isSameOrder(order, fallback)) return indexOnlyScan;
   const [first, second, ...rest] = order;
+  if (first?.codec) return null;
   const isOfOneColumn =
     rest.length === 0 &&
     (!second || (second.attribute === key && second.direction === first?.direction));

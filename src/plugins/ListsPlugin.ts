@@ -1,16 +1,21 @@
-import type { PgResource, PgSelectQueryBuilder, PgSelectStep } from "postgraphile/@dataplan/pg";
+import type {
+  PgCodec,
+  PgOrderSpec,
+  PgResource,
+  PgSelectQueryBuilder,
+  PgSelectStep,
+} from "postgraphile/@dataplan/pg";
 import { ConstantStep, lambda } from "postgraphile/grafast";
 import type { FieldArgs, FieldPlanResolver, Step } from "postgraphile/grafast";
 import { searchOf } from "../paging/connectionSearch.ts";
 import { defaultOrder } from "../paging/defaultOrder.ts";
 import type { OrderColumn } from "../paging/defaultOrder.ts";
-import { recordOrderColumns } from "../paging/orders.ts";
+import { type ApplyOrder, recordOrderColumns } from "../paging/orders.ts";
 import { MAX_LIST_SIZE, checkOffset, checkSize } from "../paging/pageArguments.ts";
 import { describeSearch } from "../query/describe.ts";
 import { hasPages } from "../schema/listedTables.ts";
 
 type Plan = FieldPlanResolver;
-type ApplyOrder = Parameters<typeof recordOrderColumns>[0];
 
 /**
  * The default order of plain lists (the tag `@defaultOrder scheduled_at desc, id`, or the primary key), the limits of
@@ -29,7 +34,11 @@ export const ListsPlugin: GraphileConfig.Plugin = {
       },
 
       GraphQLEnumType_values: {
-        after: ["PgOrderAllAttributesPlugin", "PgOrderByPrimaryKeyPlugin"],
+        after: [
+          "PgOrderAllAttributesPlugin",
+          "PgOrderByPrimaryKeyPlugin",
+          "PgOrderCustomFieldsPlugin",
+        ],
         callback(values, build, { scope }) {
           const { isPgRowSortEnum, pgCodec } = scope;
           if (!isPgRowSortEnum || !pgCodec) return values;
@@ -37,9 +46,11 @@ export const ListsPlugin: GraphileConfig.Plugin = {
           const resource = build.pgTableResource(pgCodec as never) as PgResource | null;
           const kept = Object.entries(values).filter(([name]) => name !== natural);
           if (!resource || kept.length === 0) return values;
+          const computed = computedOrders(build, pgCodec);
           return Object.fromEntries(
             kept.map(([name, value]) => {
-              const apply = value.extensions?.grafast?.apply as ApplyOrder | undefined;
+              const apply =
+                computed.get(name) ?? (value.extensions?.grafast?.apply as ApplyOrder | undefined);
               if (!apply) return [name, value];
               const grafast = { ...value.extensions?.grafast, apply: recordOrderColumns(apply) };
               return [name, { ...value, extensions: { ...value.extensions, grafast } }];
@@ -125,6 +136,29 @@ export const ListsPlugin: GraphileConfig.Plugin = {
   },
 };
 
+/** The values of `orderBy` for computed fields with `@behavior +proc:orderBy`, in the form of those for columns. */
+function computedOrders(build: GraphileBuild.Build, table: PgCodec): Map<string, ApplyOrder> {
+  const functions = Object.values(build.pgResources as Record<string, PgResource>).filter(
+    (resource) =>
+      resource.parameters?.[0]?.codec === table &&
+      build.behavior.pgResourceMatches(resource as never, "proc:orderBy"),
+  );
+  return new Map(
+    functions.flatMap((resource) =>
+      (["ASC", "DESC"] as const).map((direction): [string, ApplyOrder] => {
+        const { codec, name, extensions } = resource;
+        const value = build.inflection.computedAttributeOrder({
+          resource: resource as never,
+          variant: direction.toLowerCase() as "asc" | "desc",
+        });
+        const column: OrderColumn = { attribute: extensions?.pg?.name ?? name, direction, codec };
+        // Recorded as it is: the library's own type has no column with a codec.
+        return [value, (builder) => builder.orderBy(column as PgOrderSpec)];
+      }),
+    ),
+  );
+}
+
 /** The table of a plain root list that has the argument `query`, like its connection. */
 function searchedList(
   scope: Pick<
@@ -141,7 +175,7 @@ function searchedList(
 function addDefaultOrder($select: PgSelectStep, args: FieldArgs, columns: readonly OrderColumn[]) {
   const $given = args.getRaw("orderBy") as Step | undefined;
   const apply = (builder: Pick<PgSelectQueryBuilder, "orderBy" | "setOrderIsUnique">) => {
-    for (const column of columns) builder.orderBy(column);
+    for (const { attribute, direction } of columns) builder.orderBy({ attribute, direction });
     builder.setOrderIsUnique();
   };
   const isEmpty = (given: unknown) => given == null || (Array.isArray(given) && given.length === 0);

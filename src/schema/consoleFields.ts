@@ -67,6 +67,8 @@ export function fieldsOf(
     update: inputFields(schema, mutations.update),
   };
   const known = new Set<string>();
+  const ordersOf = (constant: string) =>
+    orders.filter((order) => order.replace(/_(ASC|DESC)$/, "") === constant);
   const columns = Object.entries(codec.attributes).flatMap(([attributeName, attribute]) => {
     const name = build.inflection.attribute({ attributeName, codec });
     const field = shown[name];
@@ -104,7 +106,7 @@ export function fieldsOf(
         defaultValue: defaultOf(field, attribute.extensions?.defaultText),
         onCreate,
         onUpdate,
-        orderBy: orders.filter((order) => order.replace(/_(ASC|DESC)$/, "") === constant),
+        orderBy: ordersOf(constant),
         searchName: searched.has(name) ? name : null,
         place: placeInList(tags, attributeName),
       },
@@ -131,7 +133,7 @@ export function fieldsOf(
         defaultValue: null,
         onCreate: useOf(inputs.create[name]),
         onUpdate: useOf(inputs.update[name]),
-        orderBy: [],
+        orderBy: ordersOf(build.inflection.constantCase(name)),
         searchName: searched.has(name) ? name : null,
         // Hidden in lists by default, because the function runs once per row.
         place: placeInList(tags, name) ?? 0,

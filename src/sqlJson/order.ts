@@ -1,16 +1,15 @@
 import { hash } from "node:crypto";
 import type { GraphQLField, GraphQLNamedType } from "graphql";
 import { getNamedType, isEnumType } from "graphql";
-import type { PgCodec, PgResource, PgSelectQueryBuilder } from "postgraphile/@dataplan/pg";
+import type { PgCodec, PgResource } from "postgraphile/@dataplan/pg";
 import { sql } from "postgraphile/pg-sql2";
 import { nameOf } from "../paging/cursors.ts";
 import type { OrderColumn } from "../paging/defaultOrder.ts";
+import { type ApplyOrder, orderOf } from "../paging/orders.ts";
 import { type Text, cursorEncoderOf, nullIfIncomplete, textSql } from "./jsonText.ts";
 import type { Row } from "./rows.ts";
 import { UnsupportedSelection } from "./selection.ts";
 import type { Rows } from "./sqlJsonField.ts";
-
-type Apply = (builder: Pick<PgSelectQueryBuilder, "orderBy" | "setOrderIsUnique">) => void;
 
 /**
  * The columns of the requested order, made unique; the table's default order where none is requested.
@@ -38,21 +37,22 @@ export function namedColumns(
   if (!isEnumType(type)) throw new UnsupportedSelection("orderBy");
   return values.flatMap((value): OrderColumn[] => {
     const found = type.getValues().find((one) => one.value === value);
-    // The library types `apply` for every builder; an order's calls only these two methods.
-    const apply = found?.extensions.grafast?.apply as Apply | undefined;
+    // The library types `apply` for every builder; an order uses only these members.
+    const apply = found?.extensions.grafast?.apply as ApplyOrder | undefined;
     if (!apply) throw new UnsupportedSelection("orderBy");
-    const named: OrderColumn[] = [];
-    apply({
-      orderBy(spec) {
-        const { attribute, direction } = typeof spec === "object" ? spec : {};
-        if (attribute === undefined || !direction) throw new UnsupportedSelection("orderBy");
-        named.push({ attribute, direction });
+    const builder = {
+      alias: sql.identifier("row"),
+      orderBy() {
+        // The recorded columns are read below.
       },
       setOrderIsUnique() {
         // Unique orders are recognised by their columns.
       },
-    });
-    return named;
+    };
+    apply(builder);
+    const columns = orderOf(builder);
+    if (columns.length === 0) throw new UnsupportedSelection("orderBy");
+    return [...columns];
   });
 }
 
@@ -69,7 +69,7 @@ export function cursorText(resource: PgResource, order: readonly OrderColumn[], 
   if (!order.some(({ attribute }) => attributes[attribute]?.notNull === true))
     throw new UnsupportedSelection("cursor");
   const values = order.map((column): Text => {
-    const { codec } = attributes[column.attribute] ?? {};
+    const { codec } = attributes[column.attribute] ?? column;
     const write = codec && cursorEncoderOf(codec);
     if (!write) throw new UnsupportedSelection(column.attribute);
     // Also for a column that is not null: an infinite timestamp has no JSON.

@@ -52,6 +52,70 @@ describe("the last login", () => {
     const { data } = await ask("{ me { colleagues { id lastLoginAt } } }", {}, token);
     expect(data.me.colleagues).toEqual([{ id: other.userId, lastLoginAt: null }]);
   });
+
+  test("orders the users, page after page and from both ends", async () => {
+    const reader = await person(["users.read"], "reader");
+    // The first one never logged in.
+    const [never] = await sql<{ id: string }>(
+      "insert into users (email, name) values ($1, 'Order') returning id",
+      [`never-${randomUUID()}@example.com`],
+    );
+    const others = [await person(), await person(), await person()].map(({ userId }) => userId);
+    await sql("update users set name = 'Order' where id = any ($1)", [others]);
+    const ascending = [...others, never!.id];
+    const page = async (args: string, after: string | null = null) => {
+      const { data, errors } = await ask(
+        `query ($after: Cursor) { userPages(query: "name:Order", ${args}, after: $after) {
+           nodes { id } pageInfo { endCursor hasNextPage } } }`,
+        { after },
+        reader.token,
+      );
+      expect(errors).toBeUndefined();
+      const { nodes, pageInfo } = data.userPages as {
+        nodes: { id: string }[];
+        pageInfo: { endCursor: string; hasNextPage: boolean };
+      };
+      return { ids: nodes.map(({ id }) => id), ...pageInfo };
+    };
+    for (const [order, expected] of [
+      ["LAST_LOGIN_AT_ASC", ascending],
+      ["LAST_LOGIN_AT_DESC", ascending.toReversed()],
+    ] as const) {
+      const first = await page(`orderBy: [${order}], first: 2`);
+      const second = await page(`orderBy: [${order}], first: 2`, first.endCursor);
+      expect([...first.ids, ...second.ids]).toEqual(expected);
+      expect([first.hasNextPage, second.hasNextPage]).toEqual([true, false]);
+      expect((await page(`orderBy: [${order}], last: 2`)).ids).toEqual(expected.slice(2));
+      expect((await page(`orderBy: [${order}], first: 2, offset: 1`)).ids).toEqual(
+        expected.slice(1, 3),
+      );
+    }
+    const { data } = await ask(
+      `{ users(query: "name:Order", orderBy: [LAST_LOGIN_AT_DESC], first: 1) { id } }`,
+      {},
+      reader.token,
+    );
+    expect(data.users).toEqual([{ id: never!.id }]);
+  });
+
+  test("orders no colleagues for a caller without users.read", async () => {
+    const [department] = await sql<{ id: string }>(
+      "insert into departments (name) values ($1) returning id",
+      [randomUUID()],
+    );
+    const members = [await person(), await person(), await person()].map(({ userId }) => userId);
+    await sql("update users set department_id = $1 where id = any ($2)", [department!.id, members]);
+    const reader = await person([], "reader");
+    await sql("update users set department_id = $1 where id = $2", [department!.id, reader.userId]);
+    const { data, errors } = await ask(
+      `{ me { up: colleagues(orderBy: [LAST_LOGIN_AT_ASC]) { id } down: colleagues(orderBy: [LAST_LOGIN_AT_DESC]) { id } } }`,
+      {},
+      reader.token,
+    );
+    expect(errors).toBeUndefined();
+    expect(data.me.up).toHaveLength(3);
+    expect(data.me.down).toEqual(data.me.up);
+  });
 });
 
 describe("logoutEverywhere", () => {
