@@ -41,10 +41,11 @@ export const SearchWatchesPlugin: GraphileConfig.Plugin = extendSchema((build) =
   const { sql } = build;
   const watches = resource(build, "search_watches");
   const { sideEffectWithPgClientTransaction } = build.dataplanPg;
-  const tables = new Map([...listedTables(build)].filter(([, table]) => isWatchable(table)));
+  const listed = listedTables(build);
+  const tables = new Map([...listed].filter(([, table]) => isWatchable(table)));
 
   function compile(entity: string, query: string, caller: RequestInfo): Compiled {
-    const table = underPath("input", () => tableNamed(tables, entity, "entity"));
+    const table = underPath("input", () => watchedTable(entity));
     checkGuard(tableGuard(table), caller);
     const searchTable = build.searchTable(table);
     const { matches, isRelative } = underPath("input", () => searchOf(searchTable)(query, null));
@@ -75,6 +76,14 @@ export const SearchWatchesPlugin: GraphileConfig.Plugin = extendSchema((build) =
       seen_statement: seen.text,
       ids_at: found.values.indexOf(mark),
     };
+  }
+
+  /** @throws PublicError for another list, with the reason or the nearest names */
+  function watchedTable(entity: string): PgResource {
+    const other = tables.has(entity) ? undefined : listed.get(entity);
+    if (other === undefined) return tableNamed(tables, entity, "entity");
+    const reason = isAudited(other) ? "" : ", because its changes are not in the audit log";
+    throw badUserInput(`entity: ${entity} cannot be watched${reason}`, { path: ["entity"] });
   }
 
   /** The names of the tables whose changes can change the result, besides that of the rows. */

@@ -624,7 +624,12 @@ describe("saving a watch", () => {
     [
       "a list without an audit trail",
       { entity: "notifications", query: "id:*" },
-      { code: "BAD_USER_INPUT", path: ["input", "entity"] },
+      {
+        code: "BAD_USER_INPUT",
+        message:
+          "entity: notifications cannot be watched, because its changes are not in the audit log",
+        path: ["input", "entity"],
+      },
     ],
     [
       "a list that the caller may not read",
