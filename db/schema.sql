@@ -11157,7 +11157,7 @@ AS $function$
     ('column foreign-key function', 'searchIndex', '<words>', '', false, null),
     ('view-column attribute foreign-key function', 'notNull', '', p.none, false, null),
     ('column view-column', 'behavior', '-attribute:orderBy', '^[+-]attribute:orderBy$', false, null),
-    ('function', 'behavior', '-*', '^-(\*|queryField|mutationField|typeField)(\s+-(queryField|mutationField|typeField))*$', false, null),
+    ('function', 'behavior', '-*', '^(\+proc:orderBy|-(\*|queryField|mutationField|typeField)(\s+-(queryField|mutationField|typeField))*)$', false, null),
     ('foreign-key', 'behavior', '+singularRelation:resource:single +manyRelation:resource:list', format('^(-\*|%1$s(\s+%1$s)*)$', p.backward), false, null),
     ('foreign-key', 'forwardBehavior', '+singularRelation:resource:single', format('^%s$', p.forward), false, null),
     ('foreign-key', 'backwardBehavior', '+manyRelation:resource:list', format('^%1$s(\s+%1$s)*$', p.backward), false, null),
@@ -13885,7 +13885,10 @@ begin
   select * into v_audit from audit_log a
   where a.id = restore.audit_log_id and a.operation = 'DELETE' and a.created_at > now() - interval '7 days'
     and not exists (select from audit_erasures e where e.audit_log_id = a.id);
-  if not found or not exists (
+  if v_audit.id is not null and (v_audit.actor_user_id = current_user_id() or has_permission('audit.read'))
+    and not exists (select from restorable_table(v_audit.entity_type)) then
+    perform fail('OF409', format('The %s cannot be restored: its values or files are not kept', v_audit.entity_type), '{"path": ["auditLogId"]}');
+  elsif v_audit.id is null or not exists (
     select from restorable_table(v_audit.entity_type) t
     where t.permissions <@ current_permissions() and not (t.needs_login and is_scoped())
       and (t.owner is null or v_audit.before ->> t.owner = current_user_id()::text)
@@ -18107,6 +18110,7 @@ $function$;
 grant execute on function users_last_login_at(users) to office_api;
 
 comment on function users_last_login_at(users) is '@computed
+@behavior +proc:orderBy
 @title Last login
 @list 6
 The last login of the user; null before the first login, and for callers without `users.read`.';

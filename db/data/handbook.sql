@@ -271,8 +271,9 @@ not have them.
 **Relative dates.** `now` (the millisecond), `today`, `yesterday` and `tomorrow`, each with one `+` or
 `-`, a number of up to six digits and a unit: `s` seconds, `m` minutes, `h` hours, `d` days, `w` weeks, `M` months, `y`
 years. A day moved by days or longer units remains a whole day; moved by hours, minutes or seconds it is a millisecond.
-Where a month is too short, its last day is used. Days are in UTC; compared with a field that is a day without a time,
-such as `startsOn` of an absence, `today` is the day in the caller''s time zone, by default that of the office.
+Where a month is too short, its last day is used. `today` is the day in the caller''s time zone, by default that of the
+office ([time zones](notifications)); clock changes make days of 23 or 25 hours. Dates that are
+written out are in UTC for every caller, so `createdAt:2026-01-31` and `createdAt:today` can differ by some hours.
 
 **Lists.** Each condition may match a different element: `scores:(>80 <90)` also finds a list with 70 and 95, and
 `scores:[80 TO 90]` one with an element between. `*` requires an element; an empty list has none. Only `field:value` and
@@ -280,7 +281,7 @@ such as `startsOn` of an absence, `today` is the day in the caller''s time zone,
 
 ## Worked examples
 
-The tests run these queries against these wines, all dates in UTC.
+The tests run these queries against these wines, all dates in UTC, as a user whose time zone is UTC.
 
 | Number | Name                   | Producer     | Vintage | Country | Alcohol | Created                  | Ratings                      |
 | ------ | ---------------------- | ------------ | ------- | ------- | ------- | ------------------------ | ---------------------------- |
@@ -630,7 +631,7 @@ outages are not merged. Notifications are kept for 60 days.
 | `ABSENCE_REQUESTED` | holders of `absences.update` | a colleague requests an absence |
 | `ABSENCE_DECIDED` | the absent user | another user approves, declines, cancels or enters it |
 | `BOOKING_CHANGED` | the user who booked | another user moves or cancels the booking |
-| `TOKEN_EXPIRING` | the owner of the API token | it expires within seven days, once; not for tokens with a shorter lifetime |
+| `TOKEN_EXPIRING` | the owner of the API token | it expires within seven days, once; not for tokens that live for seven days or less |
 | `WATCH_MATCHED` | the owner of a [search watch](watches) | rows start or stop matching; the watch sets time and channel |
 | `NEW_LOGIN_ADDRESS` | the user who logs in | the address (IPv6: the /64 network) had no session in the last 90 days, and another one had |
 
@@ -649,8 +650,8 @@ gives up after a permanent one.
 
 `officeSettings` has one row with the time zone and the locale of the office. `updateOfficeSetting` needs `settings.update`. The default
 is `Europe/Copenhagen`. `User.timeZone` overrides it for one user, who changes it by `updateUser`. Messages about
-bookings, notifications, daily mails, exported workbooks and the assistant use the user''s time zone; exports as CSV and
-JSON Lines are in UTC. Dates of the ERP use `ERP_TIME_ZONE`.
+bookings, notifications, daily mails, exported workbooks, the assistant, and `today` in [queries](query-language) use
+the user''s time zone; exports as CSV and JSON Lines are in UTC. Dates of the ERP use `ERP_TIME_ZONE`.
 
 The locale, such as `da-DK`, gives dates and numbers their form in mails about notifications, in the console and in
 answers of the assistant. `User.locale` overrides that of the office, `en-GB` by default, and `User.displayLocale` is the
@@ -681,7 +682,7 @@ mutation { createSearchWatch(input: { name: "Cheap Barolo", entity: "products",
 
 | field | values |
 | --- | --- |
-| `entity` | the name of a list that the caller can read and whose changes are in the audit log: `products`, `orders`, `users` |
+| `entity` | the name of a list that the caller can read and whose changes are in the audit log: `products`, `orders`, `users`; others, such as `jobs` and `notifications`, are refused |
 | `query` | a search in the [query language](query-language); at most 10,000 matching rows; no relative times such as `today` |
 | `events` | `CREATED`: a new row matches; `MATCHES`: an existing row starts to match; `LEAVES`: a row stops matching; `CHANGED`: a matching row changed |
 | `delivery` | `AT_ONCE`: within seconds; `DAILY`: at 08:00; `WEEKLY`: on Mondays at 08:00, in the user''s time zone |

@@ -141,7 +141,10 @@ begin
   select * into v_audit from audit_log a
   where a.id = restore.audit_log_id and a.operation = 'DELETE' and a.created_at > now() - interval '7 days'
     and not exists (select from audit_erasures e where e.audit_log_id = a.id);
-  if not found or not exists (
+  if v_audit.id is not null and (v_audit.actor_user_id = current_user_id() or has_permission('audit.read'))
+    and not exists (select from restorable_table(v_audit.entity_type)) then
+    perform fail('OF409', format('The %s cannot be restored: its values or files are not kept', v_audit.entity_type), '{"path": ["auditLogId"]}');
+  elsif v_audit.id is null or not exists (
     select from restorable_table(v_audit.entity_type) t
     where t.permissions <@ current_permissions() and not (t.needs_login and is_scoped())
       and (t.owner is null or v_audit.before ->> t.owner = current_user_id()::text)
