@@ -151,6 +151,8 @@ begin
   ) then
     perform fail('OF404', 'There is no deletion of the last seven days with this id that you may undo', '{"path": ["auditLogId"]}');
   end if;
+  -- A concurrent call for rows of the same deletion then finds them restored.
+  perform pg_advisory_xact_lock(hashtextextended(concat_ws('.', current_schema(), 'restore', v_audit.created_at) collate "C", 0));
   -- One transaction has one time. The correlation id separates transactions of the same time.
   select jsonb_object_agg(d.entity_type, d.rows) into v_rows
   from (

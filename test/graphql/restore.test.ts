@@ -1,6 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { insertApiToken } from "../helpers/apiToken.ts";
+import { actAs } from "../helpers/database.ts";
+import { waitForWaiter } from "../helpers/locked.ts";
 import { type Answer, type Service, startService } from "../helpers/service.ts";
 
 let service: Service;
@@ -236,6 +238,26 @@ describe("restore with together", () => {
     expect((await restore(deletion, true)).data.restore).toBe(data.deleteAllCampaigns);
     const rows = await sql("select from campaigns where id = any ($1)", [ids]);
     expect(rows).toHaveLength(3);
+  });
+
+  test("waits for another call with rows of the same deletion, and finds them restored", async () => {
+    const ids = [await campaign("One"), await campaign("Two")];
+    await ask("mutation { deleteAllCampaigns }", {});
+    const client = await service.database.pool.connect();
+    try {
+      await client.query("begin");
+      await actAs(client, { userId: anna.userId, permissions: ["campaigns.create"] });
+      await client.query("select restore($1)", [await deletionOf(ids[0]!)]);
+      const other = restore(await deletionOf(ids[1]!), true);
+      await waitForWaiter(service.database.pool);
+      await client.query("commit");
+      expect(refusal(await other)).toEqual({
+        code: "CONFLICT",
+        message: "The Campaign exists already",
+      });
+    } finally {
+      client.release(true);
+    }
   });
 
   test("restores no row when one cannot be restored", async () => {
