@@ -123,13 +123,13 @@ async function addUsers(client: DemoClient): Promise<number> {
     users: { id: string; email: string; name: string | null }[];
   }>("{ users(first: 250) { id email name } }");
   let added = 0;
-  for (const { email, name, department, role } of [administrator, ...users]) {
+  for (const { email, name, department, role, ...profile } of [administrator, ...users]) {
     const user = existing.find((one) => one.email === email);
     if (user && user.name !== null) continue;
     const id = user?.id ?? (await inviteUser(client, email, roleIds.get(role)));
     await client.ask(
       "mutation ($id: ID!, $input: UpdateUserInput!) { updateUser(id: $id, input: $input) { id } }",
-      { id, input: { name, departmentId: departmentIds.get(department) } },
+      { id, input: { name, departmentId: departmentIds.get(department), ...profile } },
     );
     added++;
   }
@@ -215,7 +215,16 @@ async function addBookings(client: DemoClient, now: Date): Promise<number> {
       "mutation ($input: CreateResourceBookingInput!) { createResourceBooking(input: $input) { id } }",
       { input: { ...booking, resourceId: resourceIds.get(resource) } },
     );
+  await deleteResource(client);
   return countBookings();
+}
+
+/** Creates and deletes a resource, so that there is a deletion to undo. */
+async function deleteResource(client: DemoClient): Promise<void> {
+  const { createResource } = await client.ask<{ createResource: { id: string } }>(
+    `mutation { createResource(input: { name: "Old projector", kind: EQUIPMENT }) { id } }`,
+  );
+  await client.ask("mutation ($id: ID!) { deleteResource(id: $id) }", createResource);
 }
 
 /** Enters and requests the absences of the demo if there are none. Returns the number of new absences. */

@@ -54,7 +54,10 @@ export const administrator = {
 } as const;
 
 export const users = [
-  { email: "bo@wine.example", name: "Bo Kjær", department: "Purchasing", role: "Buyer" },
+  {
+    ...{ email: "bo@wine.example", name: "Bo Kjær", department: "Purchasing", role: "Buyer" },
+    ...{ timeZone: "Europe/Lisbon", locale: "da-DK" },
+  },
   { email: "clara@wine.example", name: "Clara Juhl", department: "Marketing", role: "Marketing" },
   { email: "david@wine.example", name: "David Lund", department: "Sales", role: "Sales" },
   { email: "emma@wine.example", name: "Emma Friis", department: "Orders", role: "Order desk" },

@@ -160,6 +160,19 @@ test("adds absences in each state, notes, a calendar feed and a notification", a
   });
 });
 
+test("adds a user with another time zone and locale, and a deletion to undo", async () => {
+  const { data, errors } = await askAt(
+    url,
+    `{ users(query: "email:bo@wine.example") { timeZone displayLocale } deletions { auditLogId entityType label } }`,
+    { token: await logIn("astrid@wine.example") },
+  );
+  expect(errors).toBeUndefined();
+  expect(data.users).toEqual([{ timeZone: "Europe/Lisbon", displayLocale: "da-DK" }]);
+  expect(data.deletions).toEqual([
+    expect.objectContaining({ entityType: "Resource", label: "Old projector" }),
+  ]);
+});
+
 test("creates users who can log in", async () => {
   for (const name of ["bo", "clara", "david", "emma"])
     expect(await logIn(`${name}@wine.example`)).toMatch(/^bos_/);
