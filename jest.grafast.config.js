@@ -10,7 +10,7 @@ export default {
   testPathIgnorePatterns: [
     "/node_modules/",
     "/(cost|cursorValues|documents|guardsOff|jsonSize|measure|sqlJson|variableErrors|variables)\\.test\\.ts$",
-    "/(absences|bookingSeries|documentation|erasure|notifications|people|resourceBookings|restore)\\.test\\.ts$",
+    "/(absences|bookingSeries|documentation|erasure|notifications|resourceBookings|restore|restoreAll)\\.test\\.ts$",
     "/(apiTokenLists|apiTokens|guardMatrix|invitations|lastSuperadmin|lockOut|loginOptions|roles|sessions)\\.test\\.ts$",
     "/(escalation|escalationByToken|erpMappingRules|erpSyncRuns|jobs|scopedSync|syncProducts)\\.test\\.ts$",
     "/(argumentPaths|auditTrail|console|masterData|names|suggestions|triggerProductSync)\\.test\\.ts$",
