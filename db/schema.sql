@@ -16368,8 +16368,7 @@ AS $function$
   select t.what || ': the tag @argument names ' || n.name || ', which is no parameter of the function' || coalesce(
       '; did you mean ' || nearest_name(n.name, p.names) || '?', '; its parameters are ' || array_to_string(p.names, ', '), '')
     from checked t
-      join pg_proc f on f.pronamespace = current_schema()::regnamespace
-        and f.oid::regprocedure::text = substr(t.what, length('comment of function ') + 1)
+      join pg_proc f on f.oid = to_regprocedure(substr(t.what, length('comment of function ') + 1))
       cross join lateral substring(t.value from '^\w+') as n(name)
       cross join lateral (
         select array_agg(a.name order by a.place) as names
