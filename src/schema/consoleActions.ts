@@ -15,7 +15,8 @@ import {
 import type { PgCodecWithAttributes, PgResource } from "postgraphile/@dataplan/pg";
 import { guardOf } from "../auth/guards.ts";
 import type { ConsoleAction } from "./consoleEntity.ts";
-import { fieldOfInput, fieldsOfRows, useOf } from "./consoleFields.ts";
+import { fieldsOfRows } from "./consoleFields.ts";
+import { fieldOfInput, useOf } from "./consoleInputs.ts";
 import { type Named, isIdOf } from "./consoleReferences.ts";
 import type { ConsoleArgument, EntityField } from "./entityDescription.ts";
 import { titleOf } from "./rowNames.ts";

@@ -9,7 +9,8 @@ import type { PgCodecWithAttributes, PgResource } from "postgraphile/@dataplan/p
 import { guardOf } from "../auth/guards.ts";
 import { describeArguments } from "./consoleActions.ts";
 import type { ConsoleEntity, ConsoleReport } from "./consoleEntity.ts";
-import { fieldsOfRows, firstParagraph } from "./consoleFields.ts";
+import { fieldsOfRows } from "./consoleFields.ts";
+import { firstParagraph } from "./fieldProperties.ts";
 import type { Named } from "./consoleReferences.ts";
 import { headingAndPlace, tagText } from "./labels.ts";
 import { titleOf } from "./rowNames.ts";
