@@ -654,6 +654,7 @@ create policy absences_read on absences for select to office_api
 grant select (xmin, id, user_id, type, starts_on, ends_on, starts_half_day, ends_half_day, note, status, decided_by_user_id, decided_at, decision_note, created_at, updated_at) on absences to office_api;
 
 comment on table absences is '@group Office 57
+@icon sun
 @read login
 @owner user_id
 @audit Absence
@@ -809,6 +810,7 @@ create policy ai_approvals_read on ai_approvals for select to office_api
 grant select (xmin, id, conversation_id, user_id, tool_call_id, tool, summary, operation, variables, state, expires_at, created_at, answered_at, used_at) on ai_approvals to office_api;
 
 comment on table ai_approvals is '@group Assistant 71
+@icon check
 @title Approvals
 @titleOne Approval
 @label summary
@@ -923,6 +925,7 @@ create policy ai_conversations_read on ai_conversations for select to office_api
 grant select (xmin, id, user_id, title, created_at, updated_at) on ai_conversations to office_api;
 
 comment on table ai_conversations is '@group Assistant 70
+@icon chat
 @title Conversations
 @titleOne Conversation
 @read ai.use
@@ -1278,6 +1281,7 @@ create policy away_periods_read on away_periods for select to office_api
 grant select (xmin, id, user_id, name, starts_on, ends_on, starts_half_day, ends_half_day) on away_periods to office_api;
 
 comment on table away_periods is '@group Office 58
+@icon door
 @title Away
 @titleOne Period away
 @read login
@@ -1344,6 +1348,7 @@ create policy calendar_feeds_read on calendar_feeds for select to office_api
 grant select (xmin, id, user_id, name, last_used_at, revoked_at, created_at, updated_at) on calendar_feeds to office_api;
 
 comment on table calendar_feeds is '@group Office 60
+@icon link
 @read login
 @owner user_id
 @audit CalendarFeed id except last_used_at
@@ -1388,6 +1393,7 @@ create policy campaign_colors_read on campaign_colors for select to office_api
 grant select (xmin, color, created_at, updated_at) on campaign_colors to office_api;
 
 comment on table campaign_colors is '@group Marketing 31
+@icon drop
 @title Colours
 @titleOne Colour
 @read campaigns.read
@@ -1456,6 +1462,7 @@ create policy campaigns_read on campaigns for select to office_api
 grant select (xmin, id, product_id, title, vintage, color, note, price, author_user_id, medium, scheduled_at, status, created_at, updated_at) on campaigns to office_api;
 
 comment on table campaigns is '@group Marketing 30
+@icon flag
 @searchCollection campaigns
 @searchSort scheduled_at desc
 @read campaigns.read
@@ -1578,6 +1585,7 @@ grant select (xmin, id, customer_id, body, author_user_id, created_at, updated_a
 grant update (customer_id, body) on customer_notes to office_api;
 
 comment on table customer_notes is '@group Sales 22
+@icon chat
 @searchCollection customer_notes
 @searchSort created_at desc
 @label body created_at
@@ -1697,6 +1705,7 @@ create policy customers_read on customers for select to office_api
 grant select (xmin, id, erp_customer_number, name, contact_name, email, phone, website, address_line1, address_line2, postal_code, city, region, country, currency, vat_number, payment_terms, credit_limit, balance_due, is_blocked, erp_revision, source_updated_at, created_at, updated_at, search_words, erased_at) on customers to office_api;
 
 comment on table customers is '@group Sales 21
+@icon people
 @label name erp_customer_number
 @searchCollection customers
 @searchSort name
@@ -1844,6 +1853,7 @@ create policy departments_read on departments for select to office_api
 grant select (xmin, id, name, description, created_at, updated_at) on departments to office_api;
 
 comment on table departments is '@group People 53
+@icon building
 @read departments.read
 @create departments.update
 @update departments.update
@@ -1936,6 +1946,7 @@ grant select (xmin, id, title, slug, body, parent_id, "position", tags, is_publi
 grant update (title, slug, body, parent_id, "position", tags, is_published) on documentation_pages to office_api;
 
 comment on table documentation_pages is '@group Office 53
+@icon book
 @title Handbook
 @titleOne Page
 @read login
@@ -2162,6 +2173,7 @@ create policy erp_import_failures_read on erp_import_failures for select to offi
 grant select (xmin, id, record, erp_order_number, message, path, revision, first_seen_at, last_seen_at, created_at, updated_at) on erp_import_failures to office_api;
 
 comment on table erp_import_failures is '@group Operations 62
+@icon alert
 @title Unreadable orders
 @titleOne Unreadable order
 @read erpsync.read
@@ -2237,6 +2249,7 @@ grant select (xmin, id, code, key, target, is_ignored, note, created_at, updated
 grant update (code, key, target, is_ignored, note) on erp_mapping_rules to office_api;
 
 comment on table erp_mapping_rules is '@group Sales 22
+@icon link
 @title Mapping rules
 @titleOne Mapping rule
 @read erpsync.read
@@ -2322,6 +2335,7 @@ grant select (xmin, id, code, value, title, created_at, updated_at) on erp_mappi
 grant update (code, value, title) on erp_mapping_targets to office_api;
 
 comment on table erp_mapping_targets is '@group Sales 23
+@icon pin
 @title Mapping targets
 @titleOne Mapping target
 @read erpsync.read
@@ -2421,6 +2435,7 @@ create policy erp_sync_runs_read on erp_sync_runs for select to office_api
 grant select (xmin, id, kind, status, requested_by_user_id, erp_order_number, orders_total, orders_done, orders_created, orders_updated, orders_unchanged, orders_missing, customers_done, failures, attempts, error, queued_at, started_at, retry_at, finished_at, "position", job_id, created_at, updated_at, cancelled_by_user_id, open_issue_groups, open_issue_orders) on erp_sync_runs to office_api;
 
 comment on table erp_sync_runs is '@group Operations 61
+@icon truck
 @title Imports
 @titleOne Import
 @label kind
@@ -2585,6 +2600,7 @@ create policy export_jobs_read on export_jobs for select to office_api
 grant select (xmin, id, user_id, token_id, template_id, source, format, state, total_rows, exported_rows, file_size, error_message, notes, started_at, finished_at, expires_at, created_at, updated_at, attempt, failures, file_key, queue_job_id, query, entity) on export_jobs to office_api;
 
 comment on table export_jobs is '@group Exports 40
+@icon file
 @title Exports
 @titleOne Export
 @label created_at format
@@ -2759,6 +2775,7 @@ create policy export_templates_read on export_templates for select to office_api
 grant select (xmin, id, name, description, entity, kind, workbook_id, owner_user_id, created_at, updated_at) on export_templates to office_api;
 
 comment on table export_templates is '@group Exports 41
+@icon folder
 @title Templates
 @titleOne Template
 @read exports.read
@@ -2914,6 +2931,7 @@ create policy invitations_read on invitations for select to office_api
 grant select (xmin, id, user_id, email, role_id, state, expires_at, invited_by_user_id, accepted_at, created_at, updated_at, revoked_at, mailed_at, mail_error, mail_attempts, mail_number) on invitations to office_api;
 
 comment on table invitations is '@group People 52
+@icon mail
 @read invitations.read
 @audit Invitation except mail_attempts
 @auditReads
@@ -3011,6 +3029,7 @@ create policy jobs_read on jobs for select to office_api
 grant select (xmin, id, kind, subject, state, attempts, max_attempts, error, user_id, api_token_id, correlation_id, created_at, next_attempt_at, started_at, finished_at, queue_job_id, input, key) on jobs to office_api;
 
 comment on table jobs is '@group Operations 60
+@icon list
 @label kind subject
 @read audit.read
 @audit off because an action is recorded where it takes effect; retrying and cancelling are recorded by their functions
@@ -3159,6 +3178,7 @@ create policy notification_preferences_read on notification_preferences for sele
 grant select (xmin, id, user_id, kind, in_inbox, mail, created_at, updated_at) on notification_preferences to office_api;
 
 comment on table notification_preferences is '@group Office 52
+@icon gear
 @title Notification settings
 @titleOne Notification setting
 @read login
@@ -3227,6 +3247,7 @@ create policy notifications_read on notifications for select to office_api
 grant select (xmin, id, user_id, kind, title, body, entity, entity_id, occurrences, created_at, updated_at, read_at, subject_key, mail_at, mail_id, mailed_at) on notifications to office_api;
 
 comment on table notifications is '@group Office 51
+@icon bell
 @read login
 @owner user_id
 @audit off because the change that caused it is recorded
@@ -3315,6 +3336,7 @@ grant select (xmin, id, time_zone, locale, created_at, updated_at) on office_set
 grant update (time_zone, locale) on office_settings to office_api;
 
 comment on table office_settings is '@group Office 70
+@icon gear
 @title Office settings
 @titleOne Office settings
 @read login
@@ -3679,6 +3701,7 @@ create policy orders_read on orders for select to office_api
 grant select (xmin, id, erp_order_number, erp_id, customer_id, erp_customer_number, customer_name, customer_reference, salesperson, placed_at, requested_delivery_date, status, currency, erp_currency, net_amount, discount_amount, vat_amount, total_amount, payment_method, erp_payment_method, shipping_method, erp_shipping_method, warehouse, erp_warehouse, email, phone, delivery_name, delivery_address_line1, delivery_address_line2, delivery_postal_code, delivery_city, delivery_region, delivery_country, note, has_import_mapping_issue, has_import_data_issue, superseded_by_order_id, erp_revision, source_updated_at, imported_at, created_at, updated_at, search_words, erased_at) on orders to office_api;
 
 comment on table orders is '@group Sales 20
+@icon cart
 @label erp_order_number customer_name
 @summary erp_order_number placed_at status
 @searchCollection orders
@@ -3886,6 +3909,7 @@ create policy permissions_read on permissions for select to office_api
 grant select (xmin, id, key, description, created_at) on permissions to office_api;
 
 comment on table permissions is '@group People 54
+@icon lock
 @read permissions.read
 @audit off because permissions change only with a release
 A right that roles grant and operations require.';
@@ -4215,6 +4239,7 @@ grant select (xmin, id, erp_product_number, name, vintage, wine_type_id, produce
 grant update (name, vintage, wine_type_id, producer, grape_variety, country, province, region, description, alcohol_percent, bottle_size_ml, stock_quantity, is_active) on products to office_api;
 
 comment on table products is '@group Catalogue 10
+@icon bottle
 @label name erp_product_number
 @searchCollection products
 @searchSort name
@@ -4371,6 +4396,7 @@ grant select (xmin, id, holiday_on, name, created_at, updated_at) on public_holi
 grant update (holiday_on, name) on public_holidays to office_api;
 
 comment on table public_holidays is '@group Office 59
+@icon star
 @read login
 @create absences.update
 @update absences.update
@@ -4450,6 +4476,7 @@ create policy resource_bookings_read on resource_bookings for select to office_a
 grant select (xmin, id, resource_id, booked_by_user_id, booked_by_name, title, starts_at, ends_at, attendees, note, status, created_at, updated_at, repeat_weeks, repeat_until, series_id) on resource_bookings to office_api;
 
 comment on table resource_bookings is '@group Office 56
+@icon calendar
 @searchCollection bookings
 @searchSort starts_at desc
 @title Bookings
@@ -4589,6 +4616,7 @@ grant select (xmin, id, name, kind, location, capacity, color, description, is_a
 grant update (name, kind, location, capacity, color, description, is_active) on resources to office_api;
 
 comment on table resources is '@group Office 55
+@icon box
 @read login
 @create resources.update
 @update resources.update
@@ -4668,6 +4696,7 @@ grant select (xmin, id, name, created_at, updated_at) on reviewers to office_api
 grant update (name) on reviewers to office_api;
 
 comment on table reviewers is '@group Catalogue 12
+@icon star
 @read reviewers.read
 @create reviewers.create
 @update reviewers.create
@@ -4756,6 +4785,7 @@ create policy roles_read on roles for select to office_api
 grant select (xmin, id, name, description, is_system, created_at, updated_at) on roles to office_api;
 
 comment on table roles is '@group People 51
+@icon key
 @read roles.read
 @create roles.create
 @audit Role
@@ -5031,6 +5061,7 @@ create policy search_watches_read on search_watches for select to office_api
 grant select (xmin, id, user_id, name, entity, query, events, delivery, channels, is_paused, last_match_at, match_count, problem, table_name, statement, statement_values, seen_statement, ids_at, related_tables, related_at, related_due_at, is_ready, ready_after, is_settled, baseline_ids, baseline_snapshot, due_at, created_at, updated_at) on search_watches to office_api;
 
 comment on table search_watches is '@group Office 54
+@icon eye
 @read login
 @create login
 @owner user_id
@@ -5373,6 +5404,7 @@ create policy users_self on users for select to office_api
 grant select (xmin, id, email, name, avatar_url, is_active, created_at, updated_at, department_id, invitations_closed_at, time_zone, locale, erased_at) on users to office_api;
 
 comment on table users is '@group People 50
+@icon person
 @label name email
 @read users.read
 @audit User
@@ -5496,6 +5528,7 @@ grant select (xmin, id, name, color, created_at, updated_at) on wine_types to of
 grant update (name, color) on wine_types to office_api;
 
 comment on table wine_types is '@group Catalogue 11
+@icon glass
 @read products.read
 @create products.create
 @update products.update
@@ -5565,6 +5598,7 @@ grant execute on function absence_balances(integer,uuid) to office_api;
 
 comment on function absence_balances(integer,uuid) is '@guard login
 @report Office 30
+@icon chart
 @argument year The calendar year; by default the present one.
 @argument user_id The user whose balances to read; the caller by default. Other users need `absences.read` or `absences.update`.
 The working days of a year on which a user is absent, by reason.';
@@ -6379,6 +6413,7 @@ grant execute on function away_days(date,date) to office_api;
 
 comment on function away_days(date,date) is '@guard login
 @report Office 20
+@icon door
 @title Who is away
 @argument starts_on The first day; by default today.
 @argument ends_on The last day, within a year; by default the sixth day after the first.
@@ -10225,6 +10260,7 @@ grant execute on function free_resources(timestamp with time zone,timestamp with
 
 comment on function free_resources(timestamp with time zone,timestamp with time zone,resource_kind,integer) is '@guard login
 @report Office 10
+@icon box
 @argument from The start of the period.
 @argument to The end of the period.
 @argument kind Only resources of this kind.
@@ -11130,8 +11166,8 @@ AS $function$
     ('table view', 'title', '<title>', p.some, false, null),
     ('table view', 'titleOne', '<title of one row>', p.some, false, null),
     ('table view', 'group', '<heading> [<place>]', p.some, false, null),
-    ('table view', 'icon', '<name>',
-      '^(bell|book|bottle|box|building|calendar|cart|chart|chat|clock|coin|file|flag|folder|gear|glass|grapes|image|key|link|list|lock|mail|people|person|pin|star|tag|truck)$', false, null),
+    ('table view function', 'icon', '<name>',
+      '^(alert|bell|book|bottle|box|building|calendar|cart|chart|chat|check|clock|coin|door|drop|eye|file|flag|folder|gear|glass|grapes|home|image|key|link|list|lock|mail|people|person|pin|star|sun|tag|truck)$', false, null),
     ('table view', 'label', '<column> [<column>]', '^\w+([\s,]+\w+)?$', false, null),
     ('column view-column attribute function', 'title', '<title>', p.some, false, null),
     ('column view-column attribute function', 'widget', '<widget>', '^(color|url|email|image|long|markdown|code|money|percent|row|file|list)$', false, null),
@@ -11662,6 +11698,7 @@ grant execute on function my_sessions() to office_api;
 
 comment on function my_sessions() is '@guard login
 @report People 10
+@icon lock
 The caller''s active sessions, newest first.';
 
 CREATE OR REPLACE FUNCTION near_mapping_targets(code text, written text)
@@ -18051,6 +18088,7 @@ grant execute on function user_sessions(uuid) to office_api;
 
 comment on function user_sessions(uuid) is '@guard users.update
 @report People 20
+@icon lock
 @title Sessions of a user
 @argument user_id The user whose sessions to list.
 @auditReads Session

@@ -259,6 +259,7 @@ end;
 $$ language plpgsql stable;
 comment on function away_days is '@guard login
 @report Office 20
+@icon door
 @title Who is away
 @argument starts_on The first day; by default today.
 @argument ends_on The last day, within a year; by default the sixth day after the first.
@@ -306,6 +307,7 @@ end;
 $$ language plpgsql stable;
 comment on function absence_balances is '@guard login
 @report Office 30
+@icon chart
 @argument year The calendar year; by default the present one.
 @argument user_id The user whose balances to read; the caller by default. Other users need `absences.read` or `absences.update`.
 The working days of a year on which a user is absent, by reason.';

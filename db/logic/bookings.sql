@@ -299,6 +299,7 @@ end;
 $$ language plpgsql stable security definer set search_path from current;
 comment on function free_resources is '@guard login
 @report Office 10
+@icon box
 @argument from The start of the period.
 @argument to The end of the period.
 @argument kind Only resources of this kind.

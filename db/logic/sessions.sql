@@ -104,6 +104,7 @@ end;
 $$ language plpgsql stable security definer set search_path from current;
 comment on function my_sessions is '@guard login
 @report People 10
+@icon lock
 The caller''s active sessions, newest first.';
 
 create or replace function user_sessions(user_id uuid) returns setof session_view as $$
@@ -114,6 +115,7 @@ end;
 $$ language plpgsql stable security definer set search_path from current;
 comment on function user_sessions is '@guard users.update
 @report People 20
+@icon lock
 @title Sessions of a user
 @argument user_id The user whose sessions to list.
 @auditReads Session

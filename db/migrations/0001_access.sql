@@ -47,6 +47,7 @@ create table office_settings (
 );
 create unique index office_settings_single_key on office_settings ((true));
 comment on table office_settings is '@group Office 70
+@icon gear
 @title Office settings
 @titleOne Office settings
 @read login
@@ -72,6 +73,7 @@ create table permissions (
   constraint permissions_key_check check (key ~ '^[a-z]+\.[a-z]+$')
 );
 comment on table permissions is '@group People 54
+@icon lock
 @read permissions.read
 @audit off because permissions change only with a release
 A right that roles grant and operations require.';
@@ -91,6 +93,7 @@ create table roles (
 create unique index roles_name_key on roles (name_key(name));
 create index roles_words_idx on roles using gin (search_text(name) extensions.gin_trgm_ops);
 comment on table roles is '@group People 51
+@icon key
 @read roles.read
 @create roles.create
 @audit Role
@@ -132,6 +135,7 @@ create table departments (
 create unique index departments_name_key on departments (name_key(name));
 create index departments_words_idx on departments using gin (search_text(name) extensions.gin_trgm_ops);
 comment on table departments is '@group People 53
+@icon building
 @read departments.read
 @create departments.update
 @update departments.update
@@ -183,6 +187,7 @@ create index users_updated_at_idx on users (updated_at, id);
 create index users_is_active_idx on users (is_active, id);
 create index users_words_idx on users using gin (search_text(name) extensions.gin_trgm_ops, search_text(email) extensions.gin_trgm_ops);
 comment on table users is '@group People 50
+@icon person
 @label name email
 @read users.read
 @audit User
@@ -300,6 +305,7 @@ create index invitations_expires_at_idx on invitations (expires_at) where state 
 create index invitations_created_at_idx on invitations (created_at);
 create index invitations_words_idx on invitations using gin (search_text(email) extensions.gin_trgm_ops);
 comment on table invitations is '@group People 52
+@icon mail
 @read invitations.read
 @audit Invitation except mail_attempts
 @auditReads

@@ -31,6 +31,7 @@ create index jobs_correlation_id_idx on jobs (correlation_id);
 create index jobs_kind_idx on jobs (kind, created_at desc, id desc);
 create index jobs_subject_search_idx on jobs using gin (search_text(subject) extensions.gin_trgm_ops);
 comment on table jobs is '@group Operations 60
+@icon list
 @label kind subject
 @read audit.read
 @audit off because an action is recorded where it takes effect; retrying and cancelling are recorded by their functions

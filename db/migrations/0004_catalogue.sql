@@ -12,6 +12,7 @@ create table wine_types (
 create unique index wine_types_name_key on wine_types (name_key(name));
 create index wine_types_words_idx on wine_types using gin (search_text(name) extensions.gin_trgm_ops);
 comment on table wine_types is '@group Catalogue 11
+@icon glass
 @read products.read
 @create products.create
 @update products.update
@@ -81,6 +82,7 @@ create index products_vintage_name_idx on products (vintage, name, id);
 -- Products are counted by country from this index, which is a tenth of the table. It also orders products by country.
 create index products_country_idx on products (country, id);
 comment on table products is '@group Catalogue 10
+@icon bottle
 @label name erp_product_number
 @searchCollection products
 @searchSort name
@@ -276,6 +278,7 @@ create table reviewers (
 create unique index reviewers_name_key on reviewers (name_key(name));
 create index reviewers_words_idx on reviewers using gin (search_text(name) extensions.gin_trgm_ops);
 comment on table reviewers is '@group Catalogue 12
+@icon star
 @read reviewers.read
 @create reviewers.create
 @update reviewers.create

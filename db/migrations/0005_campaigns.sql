@@ -37,6 +37,7 @@ create index campaigns_created_at_idx on campaigns (created_at, id);
 create index campaigns_updated_at_idx on campaigns (updated_at, id);
 create index campaigns_words_idx on campaigns using gin (search_text(title) extensions.gin_trgm_ops);
 comment on table campaigns is '@group Marketing 30
+@icon flag
 @searchCollection campaigns
 @searchSort scheduled_at desc
 @read campaigns.read
@@ -106,6 +107,7 @@ create table campaign_colors (
 );
 create index campaign_colors_updated_at_idx on campaign_colors (updated_at desc);
 comment on table campaign_colors is '@group Marketing 31
+@icon drop
 @title Colours
 @titleOne Colour
 @read campaigns.read

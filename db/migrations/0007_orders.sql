@@ -57,6 +57,7 @@ create index customers_country_search_idx on customers (search_text(country) tex
 create index customers_vat_number_search_idx on customers (search_text(vat_number) text_pattern_ops);
 create index customers_postal_code_search_idx on customers (search_text(postal_code) text_pattern_ops);
 comment on table customers is '@group Sales 21
+@icon people
 @label name erp_customer_number
 @searchCollection customers
 @searchSort name
@@ -257,6 +258,7 @@ create index orders_mapping_gaps_idx on orders (erp_order_number) where has_impo
 create index orders_data_gaps_idx on orders (erp_order_number) where has_import_data_issue;
 create index orders_erp_id_idx on orders (erp_id);
 comment on table orders is '@group Sales 20
+@icon cart
 @label erp_order_number customer_name
 @summary erp_order_number placed_at status
 @searchCollection orders
@@ -516,6 +518,7 @@ create index customer_notes_customer_id_idx on customer_notes (customer_id, crea
 create index customer_notes_author_user_id_idx on customer_notes (author_user_id);
 create index customer_notes_body_search_idx on customer_notes using gin (search_text(body) extensions.gin_trgm_ops);
 comment on table customer_notes is '@group Sales 22
+@icon chat
 @searchCollection customer_notes
 @searchSort created_at desc
 @label body created_at

@@ -120,6 +120,7 @@ create table erp_mapping_targets (
 create index erp_mapping_targets_value_idx on erp_mapping_targets (value);
 create index erp_mapping_targets_words_idx on erp_mapping_targets using gin (search_text(title) extensions.gin_trgm_ops);
 comment on table erp_mapping_targets is '@group Sales 23
+@icon pin
 @title Mapping targets
 @titleOne Mapping target
 @read erpsync.read
@@ -173,6 +174,7 @@ create index erp_mapping_rules_target_idx on erp_mapping_rules (target);
 create index erp_mapping_rules_created_at_idx on erp_mapping_rules (created_at, id);
 create index erp_mapping_rules_search_idx on erp_mapping_rules using gin (search_text(key) extensions.gin_trgm_ops);
 comment on table erp_mapping_rules is '@group Sales 22
+@icon link
 @title Mapping rules
 @titleOne Mapping rule
 @read erpsync.read
@@ -263,6 +265,7 @@ create unique index erp_sync_runs_working_key on erp_sync_runs (kind, erp_order_
 create index erp_sync_runs_cancelled_by_user_id_idx on erp_sync_runs (cancelled_by_user_id);
 create index erp_sync_runs_open_issue_groups_idx on erp_sync_runs (finished_at desc, id desc) where open_issue_groups is not null;
 comment on table erp_sync_runs is '@group Operations 61
+@icon truck
 @title Imports
 @titleOne Import
 @label kind
@@ -342,6 +345,7 @@ create index erp_import_failures_search_idx on erp_import_failures using gin (
   search_text(erp_order_number) extensions.gin_trgm_ops, search_text(message) extensions.gin_trgm_ops
 );
 comment on table erp_import_failures is '@group Operations 62
+@icon alert
 @title Unreadable orders
 @titleOne Unreadable order
 @read erpsync.read

@@ -54,6 +54,7 @@ create index export_templates_workbook_id_idx on export_templates (workbook_id);
 create index export_templates_owner_user_id_idx on export_templates (owner_user_id);
 create index export_templates_words_idx on export_templates using gin (search_text(name) extensions.gin_trgm_ops);
 comment on table export_templates is '@group Exports 41
+@icon folder
 @title Templates
 @titleOne Template
 @read exports.read
@@ -158,6 +159,7 @@ create index export_jobs_expires_at_idx on export_jobs (expires_at) where state 
 create index export_jobs_waiting_idx on export_jobs (user_id, created_at, id) where state = 'queued' and queue_job_id is null;
 create index export_jobs_started_idx on export_jobs (user_id, started_at);
 comment on table export_jobs is '@group Exports 40
+@icon file
 @title Exports
 @titleOne Export
 @label created_at format

@@ -12,6 +12,7 @@ create table ai_conversations (
 create index ai_conversations_user_id_idx on ai_conversations (user_id, updated_at desc, id desc);
 create index ai_conversations_updated_at_idx on ai_conversations (updated_at desc, id desc);
 comment on table ai_conversations is '@group Assistant 70
+@icon chat
 @title Conversations
 @titleOne Conversation
 @read ai.use
@@ -114,6 +115,7 @@ create table ai_approvals (
 create index ai_approvals_user_id_idx on ai_approvals (user_id, created_at desc, id desc);
 create index ai_approvals_created_at_idx on ai_approvals (created_at desc, id desc);
 comment on table ai_approvals is '@group Assistant 71
+@icon check
 @title Approvals
 @titleOne Approval
 @label summary

@@ -29,6 +29,7 @@ create index resources_capacity_idx on resources (capacity, id);
 create index resources_is_active_idx on resources (is_active, id);
 create index resources_words_idx on resources using gin (search_text(name) extensions.gin_trgm_ops);
 comment on table resources is '@group Office 55
+@icon box
 @read login
 @create resources.update
 @update resources.update
@@ -101,6 +102,7 @@ create index resource_bookings_booked_by_user_id_idx on resource_bookings (booke
 create index resource_bookings_title_idx on resource_bookings using gin (search_text(title) extensions.gin_trgm_ops);
 create index resource_bookings_series_id_idx on resource_bookings (series_id, starts_at);
 comment on table resource_bookings is '@group Office 56
+@icon calendar
 @searchCollection bookings
 @searchSort starts_at desc
 @title Bookings
@@ -191,6 +193,7 @@ create table public_holidays (
 create unique index public_holidays_holiday_on_key on public_holidays (holiday_on);
 create index public_holidays_words_idx on public_holidays using gin (search_text(name) extensions.gin_trgm_ops);
 comment on table public_holidays is '@group Office 59
+@icon star
 @read login
 @create absences.update
 @update absences.update
@@ -247,6 +250,7 @@ create index absences_updated_at_idx on absences (updated_at, id);
 create index absences_user_id_idx on absences (user_id, starts_on desc);
 create index absences_decided_by_user_id_idx on absences (decided_by_user_id);
 comment on table absences is '@group Office 57
+@icon sun
 @read login
 @owner user_id
 @audit Absence
@@ -318,6 +322,7 @@ create index away_periods_name_order_idx on away_periods (name, id);
 create index away_periods_user_id_idx on away_periods (user_id);
 create index away_periods_name_idx on away_periods using gin (search_text(name) extensions.gin_trgm_ops);
 comment on table away_periods is '@group Office 58
+@icon door
 @title Away
 @titleOne Period away
 @read login
@@ -398,6 +403,7 @@ create table calendar_feeds (
 );
 create index calendar_feeds_user_id_idx on calendar_feeds (user_id, created_at desc, id desc);
 comment on table calendar_feeds is '@group Office 60
+@icon link
 @read login
 @owner user_id
 @audit CalendarFeed id except last_used_at
@@ -461,6 +467,7 @@ create index documentation_pages_title_idx on documentation_pages using gin (sea
 create index documentation_pages_body_idx on documentation_pages using gin (search_text(body) extensions.gin_trgm_ops);
 create index documentation_pages_search_idx on documentation_pages using gin (search_vector);
 comment on table documentation_pages is '@group Office 53
+@icon book
 @title Handbook
 @titleOne Page
 @read login

@@ -39,6 +39,7 @@ create index notifications_mail_id_idx on notifications (mail_id) where mail_id 
 create index notifications_created_at_idx on notifications (created_at, id);
 create index notifications_title_idx on notifications using gin (search_text(title) extensions.gin_trgm_ops);
 comment on table notifications is '@group Office 51
+@icon bell
 @read login
 @owner user_id
 @audit off because the change that caused it is recorded
@@ -94,6 +95,7 @@ create table notification_preferences (
 );
 create unique index notification_preferences_user_id_kind_key on notification_preferences (user_id, kind);
 comment on table notification_preferences is '@group Office 52
+@icon gear
 @title Notification settings
 @titleOne Notification setting
 @read login
@@ -166,6 +168,7 @@ create index search_watches_related_due_at_idx on search_watches (related_due_at
 create index search_watches_due_at_idx on search_watches (due_at);
 create index search_watches_words_idx on search_watches using gin (search_text(name) extensions.gin_trgm_ops);
 comment on table search_watches is '@group Office 54
+@icon eye
 @read login
 @create login
 @owner user_id

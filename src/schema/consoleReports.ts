@@ -67,6 +67,7 @@ function reportOf(
     field: field.name,
     title: tagText(resource.extensions?.tags, "title") ?? titleOf(field.name),
     description: firstParagraph(field.description),
+    icon: tagText(resource.extensions?.tags, "icon"),
     arguments: describeArguments(build, field.args, entity?.fields ?? [], listed),
     entity: entity?.name ?? null,
     fields,

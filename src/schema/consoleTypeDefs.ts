@@ -61,6 +61,10 @@ export const consoleTypeDefs = gql`
     """
     group: String
     """
+    The name of the icon.
+    """
+    icon: String
+    """
     The arguments, in the order of a form.
     """
     arguments: [ConsoleArgument!]!

@@ -147,6 +147,7 @@ export interface ReportDescription {
   title: string;
   description: string | null;
   group: string | null;
+  icon: string | null;
   arguments: ConsoleArgument[];
   /** The table whose rows it returns; null if `fields` describes the rows. */
   entity: string | null;

@@ -135,7 +135,7 @@ export const metadataDocument = `query Console($ifNot: String) {
     closedEntities { name title permission }
     closedReports { name title permission }
     reports {
-      field title description group entity
+      field title description group icon entity
       arguments { ...argument }
       fields { ...field }
     }

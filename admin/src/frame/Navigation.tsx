@@ -21,7 +21,7 @@ interface NavigationProps {
 const inbox = "notifications";
 
 /** A list, or a report below the lists of its heading. */
-type Item = Pick<Entity, "name" | "title" | "group"> & { icon?: string | null; isReport?: true };
+type Item = Pick<Entity, "name" | "title" | "group" | "icon"> & { isReport?: true };
 
 const loadListIcon = async () => (await import("../ui/ListIcon.tsx")).ListIcon;
 
@@ -48,7 +48,7 @@ export function Navigation({ onKeys, onPalette, onGo }: NavigationProps): ReactN
   useEffect(() => {
     nav.current?.querySelector("[aria-current=page]")?.scrollIntoView({ block: "nearest" });
   }, [path]);
-  const hasIcons = listed.some(({ icon }) => icon !== null);
+  const hasIcons = [...listed, ...metadata.reports].some(({ icon }) => icon !== null);
   const ListIcon = useLoaded(loadListIcon, hasIcons);
   const reports = metadata.reports.map(({ field, ...report }) => ({
     ...report,
@@ -74,6 +74,7 @@ export function Navigation({ onKeys, onPalette, onGo }: NavigationProps): ReactN
         <ul>
           <li>
             <Link to="/" activeOptions={{ exact: true }} onClick={onGo}>
+              {ListIcon && <ListIcon name="home" />}
               {en.frame.today}
             </Link>
           </li>
