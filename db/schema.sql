@@ -3178,7 +3178,7 @@ create policy notification_preferences_read on notification_preferences for sele
 grant select (xmin, id, user_id, kind, in_inbox, mail, created_at, updated_at) on notification_preferences to office_api;
 
 comment on table notification_preferences is '@group Office 52
-@icon gear
+@icon bell
 @title Notification settings
 @titleOne Notification setting
 @read login

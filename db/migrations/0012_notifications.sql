@@ -95,7 +95,7 @@ create table notification_preferences (
 );
 create unique index notification_preferences_user_id_kind_key on notification_preferences (user_id, kind);
 comment on table notification_preferences is '@group Office 52
-@icon gear
+@icon bell
 @title Notification settings
 @titleOne Notification setting
 @read login
