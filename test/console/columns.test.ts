@@ -342,7 +342,7 @@ describe("a table without console tags", () => {
       expect(await page.getByRole("listbox").count()).toBe(0);
       await page.keyboard.type("Ma");
       await page.getByRole("option", { name: "Main cellar" }).waitFor();
-      await page.keyboard.press("Enter");
+      await takeFirstChoice(page);
       expect(await venue.inputValue()).toBe("Main cellar");
     });
   });
@@ -426,7 +426,7 @@ describe("a table without console tags", () => {
     await withJourney(
       { browser, service },
       { token: clerk.token },
-      async ({ page, open, show }) => {
+      async ({ page, open, expectAccessible }) => {
         const hidden = page.getByText("not visible to you", { exact: true });
         const expectNoId = async () => expect(await page.content()).not.toContain(host);
         await open("/tastings");
@@ -440,7 +440,7 @@ describe("a table without console tags", () => {
         await field.getByText("That needs the permission users.read.").waitFor();
         expect(await field.getByRole("combobox").count()).toBe(0);
         await expectNoId();
-        await show("reference-hidden");
+        await expectAccessible();
         await page.getByRole("tab", { name: "History" }).click();
         await page.getByText("a deleted row, or one that is not visible to you").first().waitFor();
         await expectNoId();
@@ -486,7 +486,7 @@ describe("rows of another table in a list", () => {
           variables: { id: userId },
         })
       ).data.user.roles;
-    await withJourney({ browser, service }, { token }, async ({ page, open, show }) => {
+    await withJourney({ browser, service }, { token }, async ({ page, open, expectAccessible }) => {
       await open(`/users/${userId}`);
       const box = page.getByRole("combobox", { name: "Roles" });
       for (const name of ["Buyer", "Order desk"]) {
@@ -502,7 +502,7 @@ describe("rows of another table in a list", () => {
       expect(await rolesOf()).toEqual([{ name: "Buyer" }, { name: "Order desk" }]);
       await page.getByRole("button", { name: "Remove Buyer" }).click();
       await page.getByText("changed, was Buyer, Order desk").waitFor();
-      await show("record-roles");
+      await expectAccessible();
       await page.keyboard.press("ControlOrMeta+s");
       await page.getByText("changed, was").waitFor({ state: "detached" });
       expect(await rolesOf()).toEqual([{ name: "Order desk" }]);
