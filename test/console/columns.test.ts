@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { Browser, Locator } from "playwright-core";
 import { launchBrowser } from "../helpers/console/browser.ts";
-import { withJourney } from "../helpers/console/journey.ts";
+import { takeFirstChoice, withJourney } from "../helpers/console/journey.ts";
 import { type TestDatabase, createDatabase } from "../helpers/database.ts";
 import { runMigrate } from "../helpers/migration/extraSqlDir.ts";
 import { type Service, loginWith, startService } from "../helpers/service.ts";
