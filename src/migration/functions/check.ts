@@ -137,8 +137,15 @@ class FunctionChecker {
       const results: unknown = await this.#client.query([...statements, problems].join(";\n"));
       const found = results as pg.QueryResult<{ line: number; state: string; message: string }>[];
       const [source] = batch.length === 1 ? batch.map((row) => row.source) : [];
-      const isSound = ({ line, state, message }: { line: number; state: string; message: string }) =>
-        !isWrong(state, message) || (source !== undefined && isAllowed({ source, line }));
+      const isSound = ({
+        line,
+        state,
+        message,
+      }: {
+        line: number;
+        state: string;
+        message: string;
+      }) => !isWrong(state, message) || (source !== undefined && isAllowed({ source, line }));
       return found.at(-1)?.rows.every(isSound) ?? false;
     } catch {
       return false;

@@ -83,8 +83,7 @@ function nameOf({ name }: FunctionRow, { schema }: { schema: string }): string {
 }
 
 function declareParameters(writer: ProbeWriter, { parameters }: FunctionRow): void {
-  for (const { name, type } of parameters)
-    writer.add(0, `${pg.escapeIdentifier(name)} ${type};`);
+  for (const { name, type } of parameters) writer.add(0, `${pg.escapeIdentifier(name)} ${type};`);
 }
 
 class ProbeWriter implements Probe {
