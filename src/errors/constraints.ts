@@ -20,7 +20,7 @@ const query = `
           join pg_attribute a on a.attrelid = d.refobjid and a.attnum = d.refobjsubid
         where d.classid = 'pg_class'::regclass and d.objid = i.indexrelid
           and d.refclassid = 'pg_class'::regclass and d.refobjid = i.indrelid and d.refobjsubid > 0
-          and pg_get_expr(i.indexprs, i.indrelid) ~ ('\\m' || a.attname || '\\M')
+          and pg_get_expr(i.indexprs, i.indrelid) ~ ('\\m' || regexp_replace(a.attname, '\\W', '\\\\\\&', 'g') || '\\M')
       ) as columns
     from pg_index i join pg_class r on r.oid = i.indexrelid
     where r.relnamespace = $1::regnamespace

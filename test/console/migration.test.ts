@@ -156,10 +156,16 @@ describe("a table that a migration adds", () => {
         await at.getByText("Weingut Kurz").click();
         await at.getByRole("button", { name: "Delete" }).click();
         await at.getByText("Weingut Kurz will be deleted").waitFor();
+        const struck = at
+          .getByRole("grid")
+          .getByRole("deletion")
+          .filter({ hasText: "Weingut Kurz" });
+        await struck.waitFor();
         if (takesBack) {
           await show("delete-undo");
           await at.getByRole("button", { name: "Undo" }).click();
           await at.getByText("Weingut Kurz was kept").waitFor();
+          await struck.waitFor({ state: "detached" });
           expect(await names()).toContain("Weingut Kurz");
         } else {
           await at.getByText("Weingut Kurz was deleted").waitFor();

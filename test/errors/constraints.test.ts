@@ -23,3 +23,11 @@ test("an exclusion constraint is about its columns and those of its ranges, not 
 test("a unique index of an expression is about the columns in it", async () => {
   expect(await fieldsOf("wine_types_name_key")).toEqual(["name"]);
 });
+
+test("a column name with signs of regular expressions stops no server", async () => {
+  await database.pool.query(
+    `create table casks ("size (litres" numeric);
+     create unique index casks_size_key on casks (round("size (litres"))`,
+  );
+  expect(await fieldsOf("casks_size_key")).toBeDefined();
+});

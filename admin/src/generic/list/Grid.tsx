@@ -42,6 +42,8 @@ interface GridProps {
   /** Names a row whose `nameField` is empty. */
   nameOf?: ((row: Row) => string) | undefined;
   rows: Rows;
+  /** Whether a row is shown as deleted; by default none is. */
+  isDeleted?: (id: string) => boolean;
   order: readonly string[];
   /** Absent where rows cannot be selected. */
   selection?: Selection;
@@ -232,6 +234,8 @@ export function Grid(props: GridProps): ReactNode {
         <Head {...props} />
         {items.map(({ index, start }) => {
           const row = rows.rowAt(index);
+          // Screen readers announce deleted text.
+          const Text = row && props.isDeleted?.(row.id) === true ? "del" : "span";
           return (
             <div
               key={index}
@@ -276,7 +280,7 @@ export function Grid(props: GridProps): ReactNode {
                   data-column={place + 1}
                   title={row && cellTitle(entities, field, row)}
                 >
-                  <span className="text">
+                  <Text className="text">
                     {row ? (
                       <CellOrLink
                         field={field}
@@ -289,7 +293,7 @@ export function Grid(props: GridProps): ReactNode {
                     ) : (
                       <span className="ghost" />
                     )}
-                  </span>
+                  </Text>
                 </span>
               ))}
             </div>

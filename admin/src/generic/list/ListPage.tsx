@@ -25,6 +25,7 @@ import { OverlayButton } from "../../ui/OverlayButton.tsx";
 import { useLoaded } from "../../ui/useLoaded.ts";
 import { whenIdle } from "../../ui/whenIdle.ts";
 import { drawerOf } from "../record/drawers.ts";
+import { useDeletedRows } from "./deletedRows.ts";
 import { Grid, type GridHandle, type Selection } from "./Grid.tsx";
 import { neighbourCount, rememberNeighbours } from "./neighbours.ts";
 import { ChildTableNotice, UnknownList } from "./UnknownList.tsx";
@@ -78,6 +79,8 @@ function List({ entity }: { entity: Entity }): ReactNode {
     order: search.order === undefined ? [] : order,
     range,
   });
+
+  const isDeleted = useDeletedRows(entity.name);
 
   // Exporting all rows needs a key, since its query is `key:*`.
   const mayExport =
@@ -210,6 +213,7 @@ function List({ entity }: { entity: Entity }): ReactNode {
             nameField={entity.nameField}
             nameOf={(row) => rowName(entity, row)}
             rows={rows}
+            isDeleted={isDeleted}
             order={order}
             selection={selection}
             onSelection={setSelection}

@@ -8,6 +8,7 @@ import type { Row } from "../../meta/rows.ts";
 import { en } from "../../text/en.ts";
 import { Failure } from "../../ui/Failure.tsx";
 import { Icon } from "../../ui/icons.tsx";
+import { useDeletedRows } from "../list/deletedRows.ts";
 import { Grid } from "../list/Grid.tsx";
 import { useRows } from "../list/useRows.ts";
 import type { NewRow } from "./editorProps.ts";
@@ -30,6 +31,7 @@ export function RelatedList(props: RelatedListProps): ReactNode {
     () => relatedRowsRequest(referenced, relation, entity, id),
     [referenced, relation, entity, id],
   );
+  const isDeleted = useDeletedRows(entity.name);
   const [range, setRange] = useState<readonly [number, number]>([0, 0]);
   const [order, setOrder] = useState<string | undefined>();
   const onRange = useCallback((first: number, last: number) => setRange([first, last]), []);
@@ -75,6 +77,7 @@ export function RelatedList(props: RelatedListProps): ReactNode {
           nameField={entity.nameField}
           nameOf={(row) => rowName(entity, row)}
           rows={rows}
+          isDeleted={isDeleted}
           order={order === undefined ? entity.defaultOrder : [order]}
           onOrder={setOrder}
           onRange={onRange}

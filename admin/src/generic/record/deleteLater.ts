@@ -7,6 +7,7 @@ import type { Row } from "../../meta/rows.ts";
 import { queryClient } from "../../session.ts";
 import { en } from "../../text/en.ts";
 import { showToast } from "../../ui/Toasts.tsx";
+import { markDeleted } from "../list/deletedRows.ts";
 import { recordKey } from "./useRecordForm.ts";
 
 /** The time in which a deletion can be undone. */
@@ -29,6 +30,7 @@ export function deleteLater(deletion: Deletion): void {
     deletion,
     setTimeout(() => void executeDeletion(deletion), undoMs),
   );
+  markDeleted(deletion.entity.name, deletion.row.id, true);
   showToast(en.record.deleting(deletion.name), {
     ms: undoMs,
     action: { label: en.record.undo, run: () => cancelDeletion(deletion) },
@@ -37,7 +39,9 @@ export function deleteLater(deletion: Deletion): void {
 
 function cancelDeletion(deletion: Deletion): void {
   clearTimeout(pendingDeletions.get(deletion));
-  if (pendingDeletions.delete(deletion)) showToast(en.record.kept(deletion.name));
+  if (!pendingDeletions.delete(deletion)) return;
+  markDeleted(deletion.entity.name, deletion.row.id, false);
+  showToast(en.record.kept(deletion.name));
 }
 
 async function executeDeletion(deletion: Deletion): Promise<void> {
@@ -61,7 +65,8 @@ async function executeDeletion(deletion: Deletion): Promise<void> {
       ...(referring && { action: { label: en.record.show, run: referring.show } }),
     });
   }
-  void queryClient.invalidateQueries({ queryKey: ["rows"] });
+  await queryClient.invalidateQueries({ queryKey: ["rows"] });
+  markDeleted(entity.name, row.id, false);
 }
 
 /** Finds rows visible to the caller that refer to the row that could not be deleted. */
