@@ -106,15 +106,15 @@ const move = (id: string, region: string) =>
   sql("update products set region = $2 where id = $1", [id, region]);
 
 /**
- * Lets the scheduled runs wait, so that a test sees only the runs that it causes. A scheduled run would deliver some rows
- * before the others.
+ * Lets scheduled runs and those after a save wait, so that only the test's own calls run the job. Others would deliver some
+ * rows before the rest, or load a baseline that the test looks at.
  */
 const delaySchedule = () =>
   sql(
     `create function public.delay_schedule() returns trigger language plpgsql as
        $$ begin new.run_at := now() + interval '1 day'; return new; end $$;
      create trigger delay_schedule before insert or update on graphile_worker._private_jobs for each row
-       when (new.key like '%:run_watches:schedule') execute function public.delay_schedule()`,
+       when (new.key ~ ':run_watches:(schedule|saved)$') execute function public.delay_schedule()`,
   );
 
 describe("a watch", () => {
