@@ -138,6 +138,7 @@ export const ListsPlugin: GraphileConfig.Plugin = {
 
 /** The values of `orderBy` for computed fields with `@behavior +proc:orderBy`, in the form of those for columns. */
 function computedOrders(build: GraphileBuild.Build, table: PgCodec): Map<string, ApplyOrder> {
+  // The library types resources by their parameters and codecs, which are any here: hence `never`.
   const functions = Object.values(build.pgResources as Record<string, PgResource>).filter(
     (resource) =>
       resource.parameters?.[0]?.codec === table &&
