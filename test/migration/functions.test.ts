@@ -185,6 +185,10 @@ describe("the function check", () => {
       "begin return (select c.name from cellars c where c.id = f.id); end",
     ],
     [
+      "a block with the function's name as its label",
+      "begin\n<<f>> declare v text; begin\nf.v := 'x'; end;\nreturn null; end",
+    ],
+    [
       "variables of one name and two types",
       "begin\ndeclare v integer := 1; begin\nperform v + 1; end;\ndeclare v text := 'a'; begin\nreturn upper(v); end; end",
     ],

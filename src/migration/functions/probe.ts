@@ -63,10 +63,10 @@ export function writeProbe(
   if (option) writer.add(1, option);
   // The parameters are variables of a block with the function's name.
   const outer = isFunction ? [undefined] : [row.name, undefined];
-  for (const label of [...outer, ...body.labels]) {
+  for (const [depth, label] of [...outer, ...body.labels].entries()) {
     if (label !== undefined) writer.add(0, `<<${pg.escapeIdentifier(label)}>>`);
     writer.add(0, "declare");
-    if (!isFunction && label === row.name) declareParameters(writer, row);
+    if (!isFunction && depth === 0) declareParameters(writer, row);
     else declare(writer, row, body, use);
     writer.add(0, "begin");
   }
