@@ -1,4 +1,4 @@
-import { useSyncExternalStore } from "react";
+import { makeSharedState } from "./sharedState.ts";
 
 export type Theme = "system" | "light" | "dark";
 
@@ -16,8 +16,7 @@ export interface ListPreference {
 }
 
 const key = "console.preferences";
-const listeners = new Set<() => void>();
-let preferences: Preferences = read();
+const preferences = makeSharedState(read());
 
 function read(): Preferences {
   const fallback: Preferences = { theme: "system", singleKeys: true, lists: {} };
@@ -30,32 +29,26 @@ function read(): Preferences {
 }
 
 export function setPreferences(change: Partial<Preferences>): void {
-  preferences = { ...preferences, ...change };
+  const next = { ...preferences.get(), ...change };
   try {
-    localStorage.setItem(key, JSON.stringify(preferences));
+    localStorage.setItem(key, JSON.stringify(next));
   } catch {
     // Without storage, preferences last until the page is closed.
   }
+  preferences.set(next);
   applyTheme();
-  for (const listener of listeners) listener();
 }
 
 export function setListPreference(list: string, change: ListPreference): void {
-  const { lists } = preferences;
+  const { lists } = preferences.get();
   setPreferences({ lists: { ...lists, [list]: { ...lists[list], ...change } } });
 }
 
 export function applyTheme(): void {
-  const { theme } = preferences;
+  const { theme } = preferences.get();
   if (theme === "system") delete document.documentElement.dataset["theme"];
   else document.documentElement.dataset["theme"] = theme;
 }
 
-export const currentPreferences = (): Preferences => preferences;
-
-export function usePreferences(): Preferences {
-  return useSyncExternalStore((listener) => {
-    listeners.add(listener);
-    return () => void listeners.delete(listener);
-  }, currentPreferences);
-}
+export const currentPreferences = preferences.get;
+export const usePreferences = preferences.use;

@@ -1,32 +1,18 @@
 import { MutationCache, QueryCache, QueryClient } from "@tanstack/react-query";
-import { useSyncExternalStore } from "react";
 import { ask } from "./api/ask.ts";
 import { metadataDocument } from "./api/documents.ts";
 import { ApiError, isUnauthenticated } from "./api/errors.ts";
 import { type ConsoleMetadata, Entities } from "./meta/entities.ts";
+import { makeSharedState } from "./sharedState.ts";
 import { setLocale } from "./text/locale.ts";
 
 /** `ended`: the session expired or was revoked while a page is open. */
 type SessionState = "open" | "ended";
 
-let state: SessionState = "open";
-const listeners = new Set<() => void>();
+const session = makeSharedState<SessionState>("open");
 
-export function setSession(next: SessionState): void {
-  if (next === state) return;
-  state = next;
-  for (const listener of listeners) listener();
-}
-
-export function useSession(): SessionState {
-  return useSyncExternalStore(
-    (listener) => {
-      listeners.add(listener);
-      return () => void listeners.delete(listener);
-    },
-    () => state,
-  );
-}
+export const setSession = session.set;
+export const useSession = session.use;
 
 function noteError(error: unknown): void {
   if (isUnauthenticated(error)) setSession("ended");

@@ -48,19 +48,14 @@ export function Navigation({ onKeys, onPalette, onGo }: NavigationProps): ReactN
   useEffect(() => {
     nav.current?.querySelector("[aria-current=page]")?.scrollIntoView({ block: "nearest" });
   }, [path]);
-  const hasIcons = [...listed, ...metadata.reports].some(({ icon }) => icon !== null);
-  const ListIcon = useLoaded(loadListIcon, hasIcons);
+  const ListIcon = useLoaded(loadListIcon, true);
   const reports = metadata.reports.map(({ field, ...report }) => ({
     ...report,
     name: field,
     isReport: true as const,
   }));
   return (
-    <nav
-      ref={nav}
-      className={`navigation${hasIcons ? " has-icons" : ""}`}
-      aria-label={en.frame.navigation}
-    >
+    <nav ref={nav} className="navigation" aria-label={en.frame.navigation}>
       <div className="navigation-body">
         <div className="brand">
           <span className="brand-icon" aria-hidden="true" />

@@ -1,5 +1,6 @@
-import { type ReactNode, useMemo, useSyncExternalStore } from "react";
+import { type ReactNode, useMemo } from "react";
 import { Button } from "react-aria-components";
+import { makeSharedState } from "../sharedState.ts";
 import { en } from "../text/en.ts";
 import { Icon } from "./icons.tsx";
 import { useKeys } from "./keys.ts";
@@ -11,17 +12,11 @@ export interface Toast {
   action?: { label: string; run: () => void };
 }
 
-let toasts: readonly Toast[] = [];
+const toasts = makeSharedState<readonly Toast[]>([]);
 let lastId = 0;
-const listeners = new Set<() => void>();
-
-function setToasts(next: readonly Toast[]): void {
-  toasts = next;
-  for (const listener of listeners) listener();
-}
 
 export function dismissToast(id: number): void {
-  setToasts(toasts.filter((toast) => toast.id !== id));
+  toasts.set(toasts.get().filter((toast) => toast.id !== id));
 }
 
 /** Shows a message and returns its id. A message without an action disappears after some seconds. */
@@ -32,14 +27,14 @@ export function showToast(
   const { tone = "plain", action, ms = tone === "bad" ? 12_000 : 6_000 } = options;
   lastId += 1;
   const id = lastId;
-  setToasts([...toasts, { id, text, tone, ...(action === undefined ? {} : { action }) }]);
+  toasts.set([...toasts.get(), { id, text, tone, ...(action === undefined ? {} : { action }) }]);
   setTimeout(() => dismissToast(id), ms);
   return id;
 }
 
 /** Runs the action of the newest message, such as Undo; false when no message has an action. */
 function runNewestAction(): boolean {
-  const offer = toasts.findLast(({ action }) => action);
+  const offer = toasts.get().findLast(({ action }) => action);
   if (!offer?.action) return false;
   dismissToast(offer.id);
   offer.action.run();
@@ -48,13 +43,7 @@ function runNewestAction(): boolean {
 
 export function Toasts(): ReactNode {
   useKeys(useMemo(() => ({ u: runNewestAction }), []));
-  const shown = useSyncExternalStore(
-    (listener) => {
-      listeners.add(listener);
-      return () => void listeners.delete(listener);
-    },
-    () => toasts,
-  );
+  const shown = toasts.use();
   return (
     <div className="toasts" role="status" aria-live="polite">
       {shown.map(({ id, text, tone, action }) => (

@@ -1,20 +1,11 @@
-import { type ReactNode, useSyncExternalStore } from "react";
+import type { ReactNode } from "react";
+import { makeSharedState } from "../sharedState.ts";
 
-let shown: ReactNode = null;
-const listeners = new Set<() => void>();
+const shown = makeSharedState<ReactNode>(null);
 
 /** Shows a dialog that stays when the page below it changes; null closes it. */
-export function showTopDialog(dialog: ReactNode): void {
-  shown = dialog;
-  for (const listener of listeners) listener();
-}
+export const showTopDialog = (dialog: ReactNode): void => shown.set(dialog);
 
 export function TopDialog(): ReactNode {
-  return useSyncExternalStore(
-    (listener) => {
-      listeners.add(listener);
-      return () => void listeners.delete(listener);
-    },
-    () => shown,
-  );
+  return shown.use();
 }

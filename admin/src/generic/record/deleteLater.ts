@@ -56,6 +56,7 @@ async function executeDeletion(deletion: Deletion): Promise<void> {
     queryClient.removeQueries({ queryKey: recordKey(entity.name, row.id) });
     showToast(en.record.deleted(name));
   } catch (error) {
+    markDeleted(entity.name, row.id, false);
     const reason = error instanceof Error ? error.message : String(error);
     const isConflict = error instanceof ApiError && error.code === "CONFLICT";
     const referring = isConflict ? await findReferringRows(deletion) : null;
