@@ -60,20 +60,28 @@ do $$ begin
 end $$;
 create collation if not exists extensions.display_order (provider = icu, locale = 'da');
 
+-- Texts of Latin letters, digits and signs between single spaces are in that form already. Their test takes a tenth of
+-- the time. The function is not strict, so that queries inline it.
 create or replace function extensions.normalize_name(value text) returns text as $$
-  select nullif(btrim(regexp_replace(
-    normalize(value, NFC), '[\t-\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+', ' ', 'g'
-  )), '')
-$$ language sql immutable strict parallel safe;
+  select case
+    when value ~ '^[!-~\u00a1-\u02ff]+( [!-~\u00a1-\u02ff]+)*$' then value
+    else nullif(btrim(regexp_replace(
+      normalize(value, NFC), '[\t-\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+', ' ', 'g'
+    )), '')
+  end
+$$ language sql immutable parallel safe;
 comment on function extensions.normalize_name is 'Normalizes a name for storage: Unicode NFC, single spaces, trimmed; null when it is empty.';
 
--- Removes the invisible characters of Unicode's Default_Ignorable_Code_Point.
+-- Removes the invisible characters of Unicode's Default_Ignorable_Code_Point, of which Latin texts only have U+00AD.
 create or replace function extensions.name_key(value text) returns text as $$
-  select lower(extensions.normalize_name(regexp_replace(
-    value,
-    '[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]',
-    '', 'g'
-  )) collate "pg_unicode_fast")
+  select lower((case
+    when value ~ '^[!-~\u00a1-\u00ac\u00ae-\u02ff]+( [!-~\u00a1-\u00ac\u00ae-\u02ff]+)*$' then value
+    else extensions.normalize_name(regexp_replace(
+      value,
+      '[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]',
+      '', 'g'
+    ))
+  end) collate "pg_unicode_fast")
 $$ language sql immutable strict parallel safe;
 comment on function extensions.name_key is
   'Normalizes a name for comparison: `normalize_name`, in lower case, without invisible characters. A unique name needs the index `unique (name_key(name))`.';
