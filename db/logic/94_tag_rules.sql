@@ -160,10 +160,10 @@ create or replace function tag_violations() returns setof text as $$
   union all
   select t.what || ': the tag @label names the column ' || c.name || ', which the API hides'
     from checked t, regexp_split_to_table(t.value, '[\s,]+') as c(name)
-      join pg_attribute a on a.attname = c.name and a.attnum > 0 and not a.attisdropped
-      join pg_description d on d.classoid = 'pg_class'::regclass and d.objoid = a.attrelid and d.objsubid = a.attnum
-    where t.tag = 'label' and t.is_valid and a.attrelid = t.relation
-      and comment_tags(d.description) ?| array['internal', 'secret']
+    where t.tag = 'label' and t.is_valid and (
+      select comment_tags(d.description) ?| array['internal', 'secret']
+      from pg_attribute a join pg_description d on d.classoid = 'pg_class'::regclass and d.objoid = a.attrelid and d.objsubid = a.attnum
+      where a.attrelid = t.relation and a.attname = c.name and a.attnum > 0 and not a.attisdropped)
   union all
   -- The description of a misspelt argument would be lost.
   select t.what || ': the tag @argument names ' || n.name || ', which is no parameter of the function' || coalesce(
