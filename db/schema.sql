@@ -1368,7 +1368,6 @@ comment on column calendar_feeds.last_used_at is '@list 3
 When the feed was last read, to the minute; null before the first read.';
 
 comment on column calendar_feeds.revoked_at is '@list 4
-@title Revoked
 When the feed was revoked; null for an active feed.';
 comment on column calendar_feeds.created_at is '@list 2';
 comment on constraint calendar_feeds_name_check on calendar_feeds is 'must be 1 to 100 visible characters without spaces at its ends';
@@ -1505,7 +1504,6 @@ comment on column campaigns.medium is '@list 2
 The medium of the campaign.';
 
 comment on column campaigns.scheduled_at is '@list 4
-@title Scheduled
 @searchIndex filter sort
 When the campaign starts.';
 
@@ -1795,7 +1793,6 @@ comment on column customers.source_updated_at is 'When the customer last changed
 comment on column customers.created_at is '@searchIndex filter sort';
 
 comment on column customers.updated_at is '@list 8
-@title Changed
 @searchIndex filter sort';
 
 comment on column customers.search_words is '@internal
@@ -2281,9 +2278,7 @@ Whether the value is ignored: orders with it get neither a mapped value nor an i
 comment on column erp_mapping_rules.note is '@list 5
 @widget long
 The reason for the rule, as a note for colleagues.';
-
-comment on column erp_mapping_rules.updated_at is '@list 6
-@title Changed';
+comment on column erp_mapping_rules.updated_at is '@list 6';
 comment on constraint erp_mapping_rules_code_check on erp_mapping_rules is 'must be line_kind.unmapped, payment_method.unmapped, shipping_method.unmapped, vat_code.unmapped, currency.unmapped or warehouse.unmapped';
 comment on constraint erp_mapping_rules_key_check on erp_mapping_rules is 'must be 1 to 100 visible characters without spaces at its ends';
 comment on constraint erp_mapping_rules_key_key on erp_mapping_rules is 'There is a rule for this code and key already.';
@@ -2480,13 +2475,11 @@ comment on column erp_sync_runs.error is '@list 8
 The last error; null without an error.';
 
 comment on column erp_sync_runs.queued_at is '@list 3
-@title Queued
 When the run was requested.';
 comment on column erp_sync_runs.started_at is 'When a worker first started the run.';
 comment on column erp_sync_runs.retry_at is 'When the run continues; null unless its status is `RETRYING`.';
 
 comment on column erp_sync_runs.finished_at is '@list 4
-@title Finished
 When the run succeeded, failed or was cancelled.';
 
 comment on column erp_sync_runs."position" is '@internal
@@ -2643,7 +2636,6 @@ comment on column export_jobs.notes is 'Notes for readers of the file, such as d
 comment on column export_jobs.started_at is 'When processing of the export started.';
 
 comment on column export_jobs.finished_at is '@list 7
-@title Finished
 When the export was completed, was cancelled or failed.';
 comment on column export_jobs.expires_at is 'When the file expires and can no longer be downloaded.';
 
@@ -2960,12 +2952,10 @@ When the invitation expires.';
 comment on column invitations.invited_by_user_id is 'The user who sent the invitation.';
 
 comment on column invitations.accepted_at is '@list 5
-@title Accepted
 When the invitation was accepted.';
 comment on column invitations.revoked_at is 'When the invitation was revoked; null for an invitation that was not revoked.';
 
 comment on column invitations.mailed_at is '@list 6
-@title Mailed
 When the mail server accepted the latest mail of the invitation; null while the mail is pending or has failed.';
 
 comment on column invitations.mail_error is '@personal user_id
@@ -3072,7 +3062,6 @@ comment on column jobs.next_attempt_at is 'The earliest time of the next attempt
 comment on column jobs.started_at is 'When the first attempt started; null before.';
 
 comment on column jobs.finished_at is '@list 7
-@title Finished
 When the job succeeded, failed or was cancelled; null before.';
 
 comment on column jobs.queue_job_id is '@internal
@@ -3285,7 +3274,6 @@ comment on column notifications.created_at is '@list 4
 @title Since';
 
 comment on column notifications.read_at is '@list 5
-@title Read
 When the recipient marked it as read; null before.';
 
 comment on column notifications.subject_key is '@internal
@@ -3729,7 +3717,6 @@ The customer number on the order.';
 
 comment on column orders.customer_name is '@personal customer_id
 @list 2
-@title Customer
 @searchIndex searchable facet sort
 @search word
 The customer''s name on the order.';
@@ -3742,7 +3729,6 @@ comment on column orders.salesperson is '@searchIndex searchable facet
 The salesperson, as recorded in the ERP.';
 
 comment on column orders.placed_at is '@list 3
-@title Placed
 @searchIndex filter sort
 When the order was placed.';
 
@@ -3838,7 +3824,6 @@ comment on column orders.erp_revision is 'The ERP''s revision of the order.';
 comment on column orders.source_updated_at is 'When the order last changed in the ERP; null if the ERP does not provide this time.';
 
 comment on column orders.imported_at is '@list 9
-@title Imported
 When an import last changed the order. Importing an unchanged order does not update this time.';
 comment on column orders.created_at is '@searchIndex filter sort';
 comment on column orders.updated_at is '@searchIndex filter sort';
@@ -4329,12 +4314,10 @@ comment on column products.source_updated_at is '@title Changed in the ERP
 @mutations off
 When the product last changed in the ERP; null if the ERP does not provide this time.';
 
-comment on column products.created_at is '@title Made
-@section Times
+comment on column products.created_at is '@section Times
 @searchIndex filter sort';
 
 comment on column products.updated_at is '@list 10
-@title Changed
 @section Times
 @searchIndex filter sort';
 
@@ -5101,7 +5084,6 @@ comment on column search_watches.is_paused is '@list 6
 Whether the watch is paused. Events during a pause are not reported later.';
 
 comment on column search_watches.last_match_at is '@list 7
-@title Last match
 When the watch last found an event; null before the first event.';
 
 comment on column search_watches.match_count is '@list 8
@@ -5431,9 +5413,7 @@ The address of the user''s picture.';
 comment on column users.is_active is '@list 4
 @title Active
 Whether the user is active. Only active users can log in.';
-
-comment on column users.updated_at is '@list 5
-@title Changed';
+comment on column users.updated_at is '@list 5';
 
 comment on column users.department_id is '@list 3
 The department of the user.';
@@ -18617,10 +18597,11 @@ CREATE OR REPLACE FUNCTION words_of(name text)
  IMMUTABLE PARALLEL SAFE
 AS $function$
   select string_agg(
-    case when w in ('erp', 'id', 'url') then upper(w) when place = 1 then upper(left(w, 1)) || substr(w, 2) else w end,
-    ' ' order by place
+    coalesce(upper(m[1]) || m[2], case when place = 1 then upper(left(w, 1)) || substr(w, 2) else w end), ' ' order by place
   )
-  from string_to_table(words_of.name, '_') with ordinality as t(w, place)
+  from string_to_table(case words_of.name when 'updated_at' then 'changed' else regexp_replace(words_of.name, '_at$', '') end, '_')
+      with ordinality as t(w, place)
+    left join lateral regexp_match(w, '^(id|ip|erp|url|ai|api|vat|sms|ean|sku|iban|pdf|csv|xlsx)(s?)$') as m on true
 $function$;
 comment on function words_of(text) is 'Converts a database name to words for a title.';
 

@@ -16,12 +16,14 @@ create or replace function table_tags(relation regclass) returns jsonb as $$
 $$ language sql stable;
 comment on function table_tags is 'The smart tags of a table as {name: value}.';
 
+-- The same titles as `titleOf` in src/schema/rowNames.ts.
 create or replace function words_of(name text) returns text as $$
   select string_agg(
-    case when w in ('erp', 'id', 'url') then upper(w) when place = 1 then upper(left(w, 1)) || substr(w, 2) else w end,
-    ' ' order by place
+    coalesce(upper(m[1]) || m[2], case when place = 1 then upper(left(w, 1)) || substr(w, 2) else w end), ' ' order by place
   )
-  from string_to_table(words_of.name, '_') with ordinality as t(w, place)
+  from string_to_table(case words_of.name when 'updated_at' then 'changed' else regexp_replace(words_of.name, '_at$', '') end, '_')
+      with ordinality as t(w, place)
+    left join lateral regexp_match(w, '^(id|ip|erp|url|ai|api|vat|sms|ean|sku|iban|pdf|csv|xlsx)(s?)$') as m on true
 $$ language sql immutable parallel safe;
 comment on function words_of is 'Converts a database name to words for a title.';
 

@@ -214,8 +214,7 @@ comment on column users.department_id is '@list 3
 The department of the user.';
 comment on column users.invitations_closed_at is '@internal
 When the user was first activated, or deactivated before that; no invitation activates the user from then on.';
-comment on column users.updated_at is '@list 5
-@title Changed';
+comment on column users.updated_at is '@list 5';
 comment on column users.time_zone is '@personal
 The user''s time zone, such as `Europe/Copenhagen`; null for the time zone of the office.';
 comment on constraint users_time_zone_check on users is 'must be the name of a time zone, such as Europe/Copenhagen';
@@ -328,12 +327,10 @@ comment on column invitations.expires_at is '@list 4
 When the invitation expires.';
 comment on column invitations.invited_by_user_id is 'The user who sent the invitation.';
 comment on column invitations.accepted_at is '@list 5
-@title Accepted
 When the invitation was accepted.';
 comment on column invitations.revoked_at is 'When the invitation was revoked; null for an invitation that was not revoked.';
 comment on column invitations.mailed_at is
   '@list 6
-@title Mailed
 When the mail server accepted the latest mail of the invitation; null while the mail is pending or has failed.';
 comment on column invitations.mail_error is
   '@personal user_id

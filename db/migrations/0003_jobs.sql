@@ -63,7 +63,6 @@ The correlation id of the request that started or retried the job.';
 comment on column jobs.next_attempt_at is 'The earliest time of the next attempt; null unless the job waits for it.';
 comment on column jobs.started_at is 'When the first attempt started; null before.';
 comment on column jobs.finished_at is '@list 7
-@title Finished
 When the job succeeded, failed or was cancelled; null before.';
 comment on column jobs.queue_job_id is '@internal
 The job in the queue.';

@@ -156,11 +156,9 @@ comment on column products.source_updated_at is '@title Changed in the ERP
 @section Times
 @mutations off
 When the product last changed in the ERP; null if the ERP does not provide this time.';
-comment on column products.created_at is '@title Made
-@section Times
+comment on column products.created_at is '@section Times
 @searchIndex filter sort';
 comment on column products.updated_at is '@list 10
-@title Changed
 @section Times
 @searchIndex filter sort';
 comment on column products.search_words is '@internal

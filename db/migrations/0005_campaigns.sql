@@ -71,7 +71,6 @@ comment on column campaigns.medium is '@list 2
 @searchIndex facet
 The medium of the campaign.';
 comment on column campaigns.scheduled_at is '@list 4
-@title Scheduled
 @searchIndex filter sort
 When the campaign starts.';
 comment on column campaigns.status is '@list 3

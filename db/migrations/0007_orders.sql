@@ -129,7 +129,6 @@ comment on column customers.erp_revision is 'The ERP''s revision of the customer
 comment on column customers.source_updated_at is 'When the customer last changed in the ERP; null if the ERP does not provide this time.';
 comment on column customers.created_at is '@searchIndex filter sort';
 comment on column customers.updated_at is '@list 8
-@title Changed
 @searchIndex filter sort';
 comment on column customers.search_words is '@internal
 The normalised text that word searches compare.';
@@ -282,7 +281,6 @@ comment on column orders.erp_customer_number is '@searchIndex searchable filter 
 The customer number on the order.';
 comment on column orders.customer_name is '@personal customer_id
 @list 2
-@title Customer
 @searchIndex searchable facet sort
 @search word
 The customer''s name on the order.';
@@ -292,7 +290,6 @@ The customer''s reference for the order.';
 comment on column orders.salesperson is '@searchIndex searchable facet
 The salesperson, as recorded in the ERP.';
 comment on column orders.placed_at is '@list 3
-@title Placed
 @searchIndex filter sort
 When the order was placed.';
 comment on column orders.requested_delivery_date is '@searchIndex filter sort
@@ -367,7 +364,6 @@ comment on column orders.erp_revision is 'The ERP''s revision of the order.';
 comment on column orders.source_updated_at is 'When the order last changed in the ERP; null if the ERP does not provide this time.';
 comment on column orders.imported_at is
   '@list 9
-@title Imported
 When an import last changed the order. Importing an unchanged order does not update this time.';
 comment on column orders.created_at is '@searchIndex filter sort';
 comment on column orders.updated_at is '@searchIndex filter sort';

@@ -202,8 +202,7 @@ Whether the value is ignored: orders with it get neither a mapped value nor an i
 comment on column erp_mapping_rules.note is '@list 5
 @widget long
 The reason for the rule, as a note for colleagues.';
-comment on column erp_mapping_rules.updated_at is '@list 6
-@title Changed';
+comment on column erp_mapping_rules.updated_at is '@list 6';
 comment on constraint erp_mapping_rules_key_key on erp_mapping_rules is
   'There is a rule for this code and key already.';
 comment on constraint erp_mapping_rules_code_check on erp_mapping_rules is
@@ -303,12 +302,10 @@ comment on column erp_sync_runs.attempts is 'How often a worker has started or r
 comment on column erp_sync_runs.error is '@list 8
 The last error; null without an error.';
 comment on column erp_sync_runs.queued_at is '@list 3
-@title Queued
 When the run was requested.';
 comment on column erp_sync_runs.started_at is 'When a worker first started the run.';
 comment on column erp_sync_runs.retry_at is 'When the run continues; null unless its status is `RETRYING`.';
 comment on column erp_sync_runs.finished_at is '@list 4
-@title Finished
 When the run succeeded, failed or was cancelled.';
 comment on column erp_sync_runs.position is '@internal
 The number of the last order done; the run continues after it.';

@@ -196,7 +196,6 @@ comment on column export_jobs.notes is
   'Notes for readers of the file, such as deleted products, unavailable pictures or truncated texts.';
 comment on column export_jobs.started_at is 'When processing of the export started.';
 comment on column export_jobs.finished_at is '@list 7
-@title Finished
 When the export was completed, was cancelled or failed.';
 comment on column export_jobs.expires_at is 'When the file expires and can no longer be downloaded.';
 comment on column export_jobs.attempt is '@internal

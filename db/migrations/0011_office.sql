@@ -419,7 +419,6 @@ comment on column calendar_feeds.created_at is '@list 2';
 comment on column calendar_feeds.last_used_at is '@list 3
 When the feed was last read, to the minute; null before the first read.';
 comment on column calendar_feeds.revoked_at is '@list 4
-@title Revoked
 When the feed was revoked; null for an active feed.';
 comment on constraint calendar_feeds_name_check on calendar_feeds is
   'must be 1 to 100 visible characters without spaces at its ends';

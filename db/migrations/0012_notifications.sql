@@ -68,7 +68,6 @@ How often the event repeated within an hour of the first.';
 comment on column notifications.created_at is '@list 4
 @title Since';
 comment on column notifications.read_at is '@list 5
-@title Read
 When the recipient marked it as read; null before.';
 comment on column notifications.subject_key is '@internal
 Notifications of one kind and subject within an hour are merged.';
@@ -199,7 +198,6 @@ comment on column search_watches.is_paused is '@list 6
 @title Paused
 Whether the watch is paused. Events during a pause are not reported later.';
 comment on column search_watches.last_match_at is '@list 7
-@title Last match
 When the watch last found an event; null before the first event.';
 comment on column search_watches.match_count is '@list 8
 @title Matches

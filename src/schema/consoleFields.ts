@@ -20,7 +20,7 @@ import {
   referencesOf,
 } from "./consoleReferences.ts";
 import type { EntityField } from "./entityDescription.ts";
-import { boundsOf, defaultOf, kindOf, typeProperties } from "./fieldProperties.ts";
+import { boundsOf, defaultOf, kindOf, typeProperties, unitsOf } from "./fieldProperties.ts";
 import { type Table, type Tags, tagText } from "./labels.ts";
 import { titleOf } from "./rowNames.ts";
 
@@ -71,6 +71,7 @@ export function fieldsOf(
     return [
       {
         ...typeProperties(field, tags, type),
+        ...unitsOf(build, tags),
         name,
         // A generated description such as "The id of the wine type" adds nothing to the title.
         ...(reference ? { description: attribute.description ?? null } : {}),
@@ -104,6 +105,7 @@ export function fieldsOf(
     return [
       {
         ...typeProperties(field, tags, type),
+        ...unitsOf(build, tags),
         name,
         title: tagText(tags, "title") ?? titleOf(name),
         kind: kindOf(field.type),
@@ -158,6 +160,7 @@ export function fieldsOfRows(
     return [
       {
         ...typeProperties(field, tags, type),
+        ...unitsOf(build, tags),
         name,
         title: tagText(tags, "title") ?? titleOf(reference ? name.replace(/Id$/, "") : name),
         kind: reference ? ("REFERENCE" as const) : kindOf(field.type),

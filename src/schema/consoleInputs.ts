@@ -16,6 +16,8 @@ import { titleOf } from "./rowNames.ts";
 export function describeInput(input: Input, reference: EntityReference | null): EntityField {
   return {
     ...typeProperties(input, undefined),
+    unit: null,
+    unitOne: null,
     ...(isInputObjectType(getNamedType(input.type)) ? { isList: false } : {}),
     name: input.name,
     title: titleOf(reference?.field ?? (reference ? input.name.replace(/Id$/, "") : input.name)),

@@ -440,9 +440,13 @@ export const consoleTypeDefs = gql`
     """
     widget: String
     """
-    The unit of the numbers.
+    The unit of the numbers, such as \`bottles\`.
     """
     unit: String
+    """
+    The unit of the number 1, such as \`bottle\`.
+    """
+    unitOne: String
     """
     The field of the same row that holds the currency of an amount.
     """

@@ -53,6 +53,8 @@ export interface EntityField {
   kind: FieldKind;
   widget: string | null;
   unit: string | null;
+  /** The unit of the number 1. */
+  unitOne: string | null;
   /** The field of the same row that holds the currency of an amount; null without one. */
   currencyField: string | null;
   values: EntityValue[];

@@ -45,13 +45,18 @@ export function typeProperties(
   return {
     description: firstParagraph(field.description),
     widget,
-    unit: tagText(tags, "unit") ?? (widget === "percent" ? "%" : null),
     currencyField: row && widget === "money" ? currencyFieldOf(row, field.name) : null,
     values: isEnumType(named) ? valuesOf(named, tags) : [],
     isList: isListType(getNullableType(field.type)),
     isNullable: !isNonNullType(field.type),
     section: tagText(tags, "section"),
   };
+}
+
+/** The unit of a field's numbers, such as `bottles`, and of the number 1. */
+export function unitsOf({ inflection }: GraphileBuild.Build, tags: Tags | undefined) {
+  const unit = tagText(tags, "unit") ?? (tagText(tags, "widget") === "percent" ? "%" : null);
+  return { unit, unitOne: unit === null ? null : inflection.singularize(unit) };
 }
 
 /** The field with the currency of an amount: `feeCurrency` for `fee`, else `currency`; null without either. */

@@ -1,13 +1,22 @@
 // Titles and names that the server and the console share.
 
-/** Converts an identifier to a title: `wine_types` to "Wine types", `bottleSize` to "Bottle size". */
+const abbreviations = /\b(id|ip|erp|url|ai|api|vat|sms|ean|sku|iban|pdf|csv|xlsx)(s?)\b/g;
+
+/**
+ * Converts an identifier to a title: `wine_types` to "Wine types", `bottleSize` to "Bottle size", `vat_code` to
+ * "VAT code", `sent_at` to "Sent". All lists call `updated_at` "Changed".
+ */
 export function titleOf(name: string): string {
   const words = name
     .replace(/([a-z\d])([A-Z])/g, "$1 $2")
     .replaceAll("_", " ")
     .toLowerCase()
-    // Abbreviations.
-    .replace(/\b(id|ip|erp|url|ai|api)\b/g, (word) => word.toUpperCase());
+    .replace(/^updated at$/, "changed")
+    .replace(/ at$/, "")
+    .replace(
+      abbreviations,
+      (_word, letters: string, plural: string) => letters.toUpperCase() + plural,
+    );
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { allPermissions } from "../helpers/apiToken.ts";
 import { type TestDatabase, createDatabase } from "../helpers/database.ts";
 import { type InProcess, makeInProcess } from "../helpers/inProcess.ts";
+import { titleOf } from "../../src/schema/rowNames.ts";
 import { type Service, startService } from "../helpers/service.ts";
 
 /** A table that a migration could add; no TypeScript refers to it. */
@@ -60,7 +61,7 @@ const document = `query ($ifNot: String) { console(ifNot: $ifNot) {
   closedEntities { name title permission }
   reports { field title description group entity
     arguments { name type isObject fields { name title description kind onCreate values { value } reference { entity } } }
-    fields { name title kind unit place reference { entity field } } }
+    fields { name title kind unit unitOne place reference { entity field } } }
   closedReports { name title permission }
   entities {
     name typeName title titleOne description group icon keyField nameField detailField colorField
@@ -75,6 +76,7 @@ const document = `query ($ifNot: String) { console(ifNot: $ifNot) {
 
 interface Field {
   name: string;
+  title: string;
   kind: string;
   isInputOnly: boolean;
   orderBy: string[];
@@ -169,6 +171,32 @@ describe("the catalogue of the console", () => {
     // A relation to a table that the caller cannot read is omitted.
     for (const { relations } of entities)
       for (const { entity } of relations) expect(names).toContain(entity);
+  });
+
+  test("gives the fields of a list titles that differ, without the words of the database", async () => {
+    const { entities } = await catalogueFor(await allPermissions(database));
+    const repeated = entities.flatMap(({ name, fields }) => {
+      const titles = fields.map(({ title }) => title);
+      return titles.filter((title, n) => titles.indexOf(title) < n).map((title) => [name, title]);
+    });
+    expect(repeated).toEqual([]);
+    expect(entities.flatMap(({ fields }) => fields.map(({ title }) => title))).not.toContainEqual(
+      expect.stringMatching(/ at$|\b(Vat|Erp|Url|Id)\b/),
+    );
+    const cellar = named(entities, "cellars")?.fields;
+    expect(cellar?.find(({ name }) => name === "createdAt")?.title).toBe("Created");
+    expect(cellar?.find(({ name }) => name === "updatedAt")?.title).toBe("Changed");
+  });
+
+  test("gives columns the titles that SQL gives them in messages and search collections", async () => {
+    const { rows } = await database.pool.query<{ name: string; title: string }>(
+      `select distinct attname::text as name, words_of(attname) as title from pg_attribute
+       where attrelid in (select oid from pg_class where relnamespace = current_schema()::regnamespace and relkind in ('r', 'v'))
+         and attnum > 0 and not attisdropped
+       union all select name, words_of(name) from unnest('{vat_ids,sms_sent_at,updated_at,at,pdfs}'::text[]) as name`,
+    );
+    expect(rows.length).toBeGreaterThan(100);
+    expect(rows).toEqual(rows.map(({ name }) => ({ name, title: titleOf(name) })));
   });
 
   test("offers the actions of a row to callers with their permission", async () => {
@@ -314,16 +342,34 @@ describe("the catalogue of the console", () => {
             title: "Cellar",
             kind: "REFERENCE",
             unit: null,
+            unitOne: null,
             place: null,
             reference: { entity: "cellars", field: null },
           },
-          { name: "name", title: "Name", kind: "TEXT", unit: null, place: null, reference: null },
-          { name: "isFull", title: "Full", kind: "BOOLEAN", unit: null, place: 0, reference: null },
+          {
+            name: "name",
+            title: "Name",
+            kind: "TEXT",
+            unit: null,
+            unitOne: null,
+            place: null,
+            reference: null,
+          },
+          {
+            name: "isFull",
+            title: "Full",
+            kind: "BOOLEAN",
+            unit: null,
+            unitOne: null,
+            place: 0,
+            reference: null,
+          },
           {
             name: "freePlaces",
             title: "Free places",
             kind: "INTEGER",
             unit: "bottles",
+            unitOne: "bottle",
             place: null,
             reference: null,
           },

@@ -79,7 +79,7 @@ describe("the search access of a browser", () => {
       expect.arrayContaining([
         {
           name: "createdAt",
-          title: "Created at",
+          title: "Created",
           dataType: "timestamp",
           searchable: false,
           filterable: true,

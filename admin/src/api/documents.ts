@@ -159,7 +159,7 @@ export const metadataDocument = `query Console($ifNot: String) {
 }
 fragment argument on ConsoleArgument { name type isObject fields { ...field } }
 fragment field on EntityField {
-  name title description kind widget unit currencyField isList isNullable isInputOnly onCreate onUpdate maxLength minimum maximum decimals
+  name title description kind widget unit unitOne currencyField isList isNullable isInputOnly onCreate onUpdate maxLength minimum maximum decimals
   defaultValue orderBy searchName place section
   values { value title tone }
   reference { entity titleOne field keyField nameField detailField colorField }

@@ -52,12 +52,16 @@ export function formatValue(field: EntityField, value: unknown): string {
   }
 }
 
-/** The unit of a field's values, or the currency in the same row or form; null without either. */
+/** The unit of a field's value, or the currency in the same row or form; null without either. */
 export function unitOf(
-  { unit, currencyField }: EntityField,
+  { name, unit, unitOne, currencyField }: EntityField,
   row: Readonly<Record<string, unknown>>,
+  value = row[name],
 ): string | null {
-  return unit ?? (currencyField === null ? null : textOf(row[currencyField]) || null);
+  return (
+    (textOf(value) === "1" ? unitOne : unit) ??
+    (currencyField === null ? null : textOf(row[currencyField]) || null)
+  );
 }
 
 /** Formats a value with its unit, such as "750 ml". Without the row, an amount has no currency. */
@@ -67,7 +71,7 @@ export function formatWithUnit(
   row: Readonly<Record<string, unknown>> = {},
 ): string {
   const text = formatValue(field, value);
-  const unit = unitOf(field, row);
+  const unit = unitOf(field, row, value);
   return unit === null || text === en.none ? text : `${text} ${unit}`;
 }
 

@@ -8,7 +8,7 @@ import {
   toInputValue,
 } from "../../../admin/src/generic/record/values.ts";
 import type { EntityField } from "../../../admin/src/meta/entities.ts";
-import { formatValue } from "../../../admin/src/meta/format.ts";
+import { formatValue, formatWithUnit } from "../../../admin/src/meta/format.ts";
 import { setLocale } from "../../../admin/src/text/locale.ts";
 
 const field = (name: string, kind: EntityField["kind"], more: Partial<EntityField> = {}) => ({
@@ -18,6 +18,7 @@ const field = (name: string, kind: EntityField["kind"], more: Partial<EntityFiel
   kind,
   widget: null,
   unit: null,
+  unitOne: null,
   currencyField: null,
   values: [],
   reference: null,
@@ -116,6 +117,16 @@ describe("form values", () => {
       field("name", "TEXT"),
     ];
     expect(defaultValues(all)).toEqual({ isActive: true, level: "ADVANCED", name: "" });
+  });
+
+  test("have a unit of one or of several", () => {
+    const stock = field("stock", "INTEGER", { unit: "bottles", unitOne: "bottle" });
+    expect([0, 1, 2, null].map((value) => formatWithUnit(stock, value))).toEqual([
+      "0 bottles",
+      "1 bottle",
+      "2 bottles",
+      "—",
+    ]);
   });
 
   test("of a time of day omit seconds that are zero, as lists do", () => {
