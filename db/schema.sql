@@ -955,6 +955,9 @@ create table ai_messages (
 );
 alter table ai_messages enable row level security, force row level security;
 CREATE INDEX ai_messages_user_id_idx ON ai_messages USING btree (user_id);
+CREATE TRIGGER _800_watched_delete AFTER DELETE ON ai_messages REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__watched();
+CREATE TRIGGER _800_watched_insert AFTER INSERT ON ai_messages REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__watched();
+CREATE TRIGGER _800_watched_update AFTER UPDATE ON ai_messages REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__watched();
 
 create policy ai_messages_owner on ai_messages for all to office_owner
   using (true)
@@ -1165,6 +1168,7 @@ comment on table audit_log is '@read audit.read
 @appendOnly
 @root off
 @audit off because it is the audit log itself
+@watch off because it records the deliveries of watches
 @defaultOrder created_at desc, id desc
 An entry of the audit log: a change, a read or another action. The log is append-only.';
 comment on column audit_log.actor_user_id is 'The user who acted; null for the service itself and for changes made directly in the database.';
@@ -1271,6 +1275,9 @@ CREATE INDEX away_periods_name_idx ON away_periods USING gin (search_text(name) 
 CREATE INDEX away_periods_name_order_idx ON away_periods USING btree (name, id);
 CREATE INDEX away_periods_starts_on_idx ON away_periods USING btree (starts_on DESC, id DESC);
 CREATE INDEX away_periods_user_id_idx ON away_periods USING btree (user_id);
+CREATE TRIGGER _800_watched_delete AFTER DELETE ON away_periods REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__watched();
+CREATE TRIGGER _800_watched_insert AFTER INSERT ON away_periods REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__watched();
+CREATE TRIGGER _800_watched_update AFTER UPDATE ON away_periods REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__watched();
 
 create policy away_periods_owner on away_periods for all to office_owner
   using (true)
@@ -1382,6 +1389,9 @@ create table campaign_colors (
 alter table campaign_colors enable row level security, force row level security;
 CREATE INDEX campaign_colors_updated_at_idx ON campaign_colors USING btree (updated_at DESC);
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON campaign_colors FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
+CREATE TRIGGER _800_watched_delete AFTER DELETE ON campaign_colors REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__watched();
+CREATE TRIGGER _800_watched_insert AFTER INSERT ON campaign_colors REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__watched();
+CREATE TRIGGER _800_watched_update AFTER UPDATE ON campaign_colors REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__watched();
 
 create policy campaign_colors_owner on campaign_colors for all to office_owner
   using (true)
@@ -2160,6 +2170,9 @@ CREATE INDEX erp_import_failures_erp_order_number_idx ON erp_import_failures USI
 CREATE INDEX erp_import_failures_last_seen_at_idx ON erp_import_failures USING btree (last_seen_at, id);
 CREATE INDEX erp_import_failures_search_idx ON erp_import_failures USING gin (search_text(erp_order_number) gin_trgm_ops, search_text(message) gin_trgm_ops);
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON erp_import_failures FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
+CREATE TRIGGER _800_watched_delete AFTER DELETE ON erp_import_failures REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__watched();
+CREATE TRIGGER _800_watched_insert AFTER INSERT ON erp_import_failures REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__watched();
+CREATE TRIGGER _800_watched_update AFTER UPDATE ON erp_import_failures REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__watched();
 
 create policy erp_import_failures_owner on erp_import_failures for all to office_owner
   using (true)
@@ -2420,6 +2433,9 @@ CREATE INDEX erp_sync_runs_status_order_idx ON erp_sync_runs USING btree (status
 CREATE UNIQUE INDEX erp_sync_runs_waiting_key ON erp_sync_runs USING btree (kind, erp_order_number) NULLS NOT DISTINCT WHERE status = 'QUEUED'::erp_sync_run_status;
 CREATE UNIQUE INDEX erp_sync_runs_working_key ON erp_sync_runs USING btree (kind, erp_order_number) NULLS NOT DISTINCT WHERE status = ANY (ARRAY['RUNNING'::erp_sync_run_status, 'RETRYING'::erp_sync_run_status]);
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON erp_sync_runs FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
+CREATE TRIGGER _800_watched_delete AFTER DELETE ON erp_sync_runs REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__watched();
+CREATE TRIGGER _800_watched_insert AFTER INSERT ON erp_sync_runs REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__watched();
+CREATE TRIGGER _800_watched_update AFTER UPDATE ON erp_sync_runs REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__watched();
 
 create policy erp_sync_runs_owner on erp_sync_runs for all to office_owner
   using (true)
@@ -3023,6 +3039,7 @@ comment on table jobs is '@group Operations 60
 @label kind subject
 @read audit.read
 @audit off because an action is recorded where it takes effect; retrying and cancelling are recorded by their functions
+@watch off because each attempt of a job changes its row, and the user of a failed job is notified
 @connection
 @defaultOrder created_at desc, id desc
 A background job that a user''s action started, such as a mail to send or a workflow to call.';
@@ -3157,6 +3174,9 @@ create table notification_preferences (
 alter table notification_preferences enable row level security, force row level security;
 CREATE UNIQUE INDEX notification_preferences_user_id_kind_key ON notification_preferences USING btree (user_id, kind);
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON notification_preferences FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
+CREATE TRIGGER _800_watched_delete AFTER DELETE ON notification_preferences REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__watched();
+CREATE TRIGGER _800_watched_insert AFTER INSERT ON notification_preferences REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__watched();
+CREATE TRIGGER _800_watched_update AFTER UPDATE ON notification_preferences REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__watched();
 
 create policy notification_preferences_owner on notification_preferences for all to office_owner
   using (true)
@@ -3240,6 +3260,7 @@ comment on table notifications is '@group Office 51
 @read login
 @owner user_id
 @audit off because the change that caused it is recorded
+@watch off because watches create notifications
 @connection
 @filter unreadOnly -readAt:*
 @defaultOrder created_at desc, id desc
@@ -3407,6 +3428,9 @@ CREATE TRIGGER _500_flag_orders_update AFTER UPDATE ON order_import_issues REFER
 CREATE TRIGGER _600_count_causes_delete AFTER DELETE ON order_import_issues REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg_order_import_issues__count_causes();
 CREATE TRIGGER _600_count_causes_insert AFTER INSERT ON order_import_issues REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg_order_import_issues__count_causes();
 CREATE TRIGGER _600_count_causes_update AFTER UPDATE ON order_import_issues REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg_order_import_issues__count_causes();
+CREATE TRIGGER _800_watched_delete AFTER DELETE ON order_import_issues REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__watched();
+CREATE TRIGGER _800_watched_insert AFTER INSERT ON order_import_issues REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__watched();
+CREATE TRIGGER _800_watched_update AFTER UPDATE ON order_import_issues REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__watched();
 
 create policy order_import_issues_of_import on order_import_issues for select to office_api
   using (( SELECT has_permission('erpsync.read'::text) AS has_permission));
@@ -3878,6 +3902,9 @@ create table permissions (
 );
 alter table permissions enable row level security, force row level security;
 CREATE TRIGGER _500_keep_user_keys AFTER UPDATE ON permissions REFERENCING NEW TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION tg_permissions__keep_user_keys();
+CREATE TRIGGER _800_watched_delete AFTER DELETE ON permissions REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__watched();
+CREATE TRIGGER _800_watched_insert AFTER INSERT ON permissions REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__watched();
+CREATE TRIGGER _800_watched_update AFTER UPDATE ON permissions REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__watched();
 
 create policy permissions_held on permissions for select to office_api
   using ((key = ANY (( SELECT current_permissions() AS current_permissions)::text[])));
@@ -5049,6 +5076,7 @@ comment on table search_watches is '@group Office 54
 @create login
 @owner user_id
 @audit SearchWatch id except table_name statement statement_values seen_statement ids_at related_tables related_at related_due_at is_ready ready_after is_settled baseline_ids baseline_snapshot due_at last_match_at match_count
+@watch off because each event of a watch changes its row
 @defaultOrder name, id
 @label name entity
 A saved search that notifies its owner when rows start or stop matching.';
@@ -5259,6 +5287,9 @@ create table user_logins (
   constraint user_logins_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
 );
 alter table user_logins enable row level security, force row level security;
+CREATE TRIGGER _800_watched_delete AFTER DELETE ON user_logins REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__watched();
+CREATE TRIGGER _800_watched_insert AFTER INSERT ON user_logins REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__watched();
+CREATE TRIGGER _800_watched_update AFTER UPDATE ON user_logins REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__watched();
 
 create policy user_logins_own on user_logins for select to office_api
   using (((user_id = ( SELECT current_user_id() AS current_user_id)) AND (NOT ( SELECT is_scoped() AS is_scoped))));
@@ -11132,6 +11163,7 @@ AS $function$
     ('table', 'audit', '<EntityType>` or `@audit off because <reason>',
       '^(off because \S.*|[A-Z]\w*(\s+(?!except\y)\w+)?(\s+except(\s+\w+)+)?)$', false, null),
     ('view', 'audit', 'off because <reason>', '^off because \S', false, null),
+    ('table', 'watch', 'off because <reason>', '^off because \S', false, null),
     ('table view', 'auditReads', '', p.none, false, null),
     ('table view', 'connection', '', p.none, false, null),
     ('table view', 'filter', '<argument> <condition>', '^[a-z]\w*\s+\S', true, null),
@@ -12538,6 +12570,13 @@ begin
       'after %s on %%TABLE%% referencing %s for each statement execute function tg__audit(%L, %L%s)',
       event, tables, v_audit[1], coalesce(v_audit[2], 'id'), coalesce(v_columns, '')
     ))
+    from (values
+      ('INSERT', 'new table as new_rows'), ('UPDATE', 'old table as old_rows new table as new_rows'),
+      ('DELETE', 'old table as old_rows')
+    ) as e(event, tables);
+  elsif v_tags ? 'read' and not v_tags ?| array['internal', 'watch'] then
+    perform ensure_trigger(relation, '_800_watched_' || lower(event),
+      format('after %s on %%TABLE%% referencing %s for each statement execute function tg__watched()', event, tables))
     from (values
       ('INSERT', 'new table as new_rows'), ('UPDATE', 'old table as old_rows new table as new_rows'),
       ('DELETE', 'old table as old_rows')
@@ -16508,7 +16547,7 @@ declare
   v_key text := tg_argv[1];
   v_left_out text[] := tg_argv[2:];
   v_names jsonb := '{}';
-  v_is_watched boolean := v_key = 'id' and is_watched(tg_table_name);
+  v_is_watched boolean := is_watched(tg_table_name);
   v_is_related boolean := is_watched_as_related(tg_table_name);
   v_before jsonb[];
   v_after jsonb[];
@@ -16685,6 +16724,41 @@ begin
 end;
 $function$;
 comment on function tg__timestamps() is 'Sets `updated_at`, unless the update changes nothing.';
+
+CREATE OR REPLACE FUNCTION tg__watched()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_is_watched boolean := is_watched(tg_table_name);
+  v_is_related boolean := is_watched_as_related(tg_table_name);
+  v_rows jsonb[];
+begin
+  if not (v_is_watched or v_is_related) then
+    return null;
+  end if;
+  if tg_op = 'INSERT' then
+    v_rows := array(select to_jsonb(n) from new_rows as n);
+  elsif tg_op = 'DELETE' then
+    v_rows := array(select to_jsonb(o) from old_rows as o);
+  else
+    v_rows := array(
+      select u.after from unnest(array(select to_jsonb(o) from old_rows as o), array(select to_jsonb(n) from new_rows as n)) as u(before, after)
+      where u.before <> u.after
+    );
+  end if;
+  if v_is_watched then
+    perform note_watched(tg_table_name, array(select (r ->> 'id')::uuid from unnest(v_rows) as r), tg_op = 'INSERT');
+  end if;
+  if v_is_related and cardinality(v_rows) > 0 then
+    perform note_watched_as_related(tg_table_name);
+  end if;
+  return null;
+end;
+$function$;
+comment on function tg__watched() is 'Statement trigger: queues the changed rows of a table without an audit trail for search watches. `tg__audit` does so for the others.';
 
 CREATE OR REPLACE FUNCTION tg_absences__away()
  RETURNS trigger

@@ -682,11 +682,14 @@ mutation { createSearchWatch(input: { name: "Cheap Barolo", entity: "products",
 
 | field | values |
 | --- | --- |
-| `entity` | the name of a list that the caller can read and whose changes are in the audit log: `products`, `orders`, `users`; others, such as `jobs` and `notifications`, are refused |
+| `entity` | the name of a list that the caller can read, such as `products`, `orders` and `erpSyncRuns`; `jobs`, `notifications`, `searchWatches` and lists whose rows have no `id` are refused |
 | `query` | a search in the [query language](query-language); at most 10,000 matching rows; no relative times such as `today` |
 | `events` | `CREATED`: a new row matches; `MATCHES`: an existing row starts to match; `LEAVES`: a row stops matching; `CHANGED`: a matching row changed |
 | `delivery` | `AT_ONCE`: within seconds; `DAILY`: at 08:00; `WEEKLY`: on Mondays at 08:00, in the user''s time zone |
 | `channels` | `INBOX`, `EMAIL`: a [notification](notifications) of the kind `WATCH_MATCHED`, with up to ten names |
+
+A watch of `erpSyncRuns` with the query `status:FAILED` reports failed imports; one of `erpImportFailures` reports orders
+and customers that could not be read.
 
 `searchWatches` lists the watches of the caller with `matchCount` (events) and `lastMatchAt`. A user creates at most 50;
 a handover (`handOver`) can add to them.
@@ -702,8 +705,9 @@ a handover (`handOver`) can add to them.
 - A change of a related row counts as well: `notes.body:cork*` reports a customer when a note is written, and
   `customer.name:Ærø*` reports the orders of a renamed customer. `CHANGED` tells changes of the row itself and of those
   related rows that the search engine shows in a field of the list, such as the prices of a product. All
-  rows are evaluated for it, at most once in ten seconds for each watch. Searches through tables without an audit trail
-  are refused. Computed fields, such as `isAuthorAway`, are compared only when the row or a related row changes.
+  rows are evaluated for it, at most once in ten seconds for each watch. Searches through a
+  table with `@watch off`, or through a view, are refused. Computed fields, such as `isAuthorAway`, are compared only
+  when the row or a related row changes.
 - Deliveries of a watch within an hour are merged: the notification becomes unread again, counts all rows and lists the
   latest ten. Rows that come after its mail was sent are in a second mail, an hour after the first.
 - When a search fails, such as after its column was dropped, the service pauses the watch and sets `problem`. Resuming it
@@ -712,7 +716,9 @@ a handover (`handOver`) can add to them.
 
 ## How it works
 
-The audit triggers write the ids of changed rows of watched tables to `watched_changes`, in the changing transaction.
+Triggers write the ids of changed rows of watched tables to `watched_changes`, in the changing transaction: the audit
+trigger of a table, or one for watches alone on a readable table with `@audit off`. The tag
+`@watch off` excludes a table.
 For a table that a search reads through relations, each changing statement writes one entry without an id. The
 workers poll this table five times a second and queue the job `run_watches` when it has rows. The schedule queues the job
 each minute as well, for daily and weekly deliveries. These jobs run one at a time. The job reads a batch of changes, runs the compiled search of each

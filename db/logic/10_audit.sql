@@ -24,7 +24,7 @@ declare
   v_key text := tg_argv[1];
   v_left_out text[] := tg_argv[2:];
   v_names jsonb := '{}';
-  v_is_watched boolean := v_key = 'id' and is_watched(tg_table_name);
+  v_is_watched boolean := is_watched(tg_table_name);
   v_is_related boolean := is_watched_as_related(tg_table_name);
   v_before jsonb[];
   v_after jsonb[];
@@ -101,6 +101,37 @@ begin
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function tg__audit is 'Statement trigger: inserts one audit row for each changed row, without secrets.';
+
+create or replace function tg__watched() returns trigger as $$
+declare
+  v_is_watched boolean := is_watched(tg_table_name);
+  v_is_related boolean := is_watched_as_related(tg_table_name);
+  v_rows jsonb[];
+begin
+  if not (v_is_watched or v_is_related) then
+    return null;
+  end if;
+  if tg_op = 'INSERT' then
+    v_rows := array(select to_jsonb(n) from new_rows as n);
+  elsif tg_op = 'DELETE' then
+    v_rows := array(select to_jsonb(o) from old_rows as o);
+  else
+    v_rows := array(
+      select u.after from unnest(array(select to_jsonb(o) from old_rows as o), array(select to_jsonb(n) from new_rows as n)) as u(before, after)
+      where u.before <> u.after
+    );
+  end if;
+  if v_is_watched then
+    perform note_watched(tg_table_name, array(select (r ->> 'id')::uuid from unnest(v_rows) as r), tg_op = 'INSERT');
+  end if;
+  if v_is_related and cardinality(v_rows) > 0 then
+    perform note_watched_as_related(tg_table_name);
+  end if;
+  return null;
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function tg__watched is
+  'Statement trigger: queues the changed rows of a table without an audit trail for search watches. `tg__audit` does so for the others.';
 
 -- Compares byte for byte, because not every type has an equality operator. Tables with the generated column
 -- `search_words` pass its name: it is computed after this trigger and is null in `new`.

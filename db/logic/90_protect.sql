@@ -6,6 +6,7 @@
 --   @session                                          only with a session, not with an API token
 --   @owner <user column> [<token column>]             rows are visible only to the user or API token named in them
 --   @audit <EntityType> [id column] [except column ...], or: @audit off because <reason>
+--   @watch off because <reason>                       search watches do not read it; others without an audit trail get a trigger for them
 --   @appendOnly                                       rows are never changed or removed
 -- and of columns: @secret (readable by no request role), @internal (not writable by the request role),
 -- @mutations <verb ...> or off (writable by these verbs only), @auditName <name> (the name in the audit log).
@@ -147,6 +148,13 @@ begin
       'after %s on %%TABLE%% referencing %s for each statement execute function tg__audit(%L, %L%s)',
       event, tables, v_audit[1], coalesce(v_audit[2], 'id'), coalesce(v_columns, '')
     ))
+    from (values
+      ('INSERT', 'new table as new_rows'), ('UPDATE', 'old table as old_rows new table as new_rows'),
+      ('DELETE', 'old table as old_rows')
+    ) as e(event, tables);
+  elsif v_tags ? 'read' and not v_tags ?| array['internal', 'watch'] then
+    perform ensure_trigger(relation, '_800_watched_' || lower(event),
+      format('after %s on %%TABLE%% referencing %s for each statement execute function tg__watched()', event, tables))
     from (values
       ('INSERT', 'new table as new_rows'), ('UPDATE', 'old table as old_rows new table as new_rows'),
       ('DELETE', 'old table as old_rows')

@@ -37,6 +37,7 @@ comment on table audit_log is '@read audit.read
 @appendOnly
 @root off
 @audit off because it is the audit log itself
+@watch off because it records the deliveries of watches
 @defaultOrder created_at desc, id desc
 An entry of the audit log: a change, a read or another action. The log is append-only.';
 comment on column audit_log.actor_user_id is

@@ -35,6 +35,7 @@ comment on table jobs is '@group Operations 60
 @label kind subject
 @read audit.read
 @audit off because an action is recorded where it takes effect; retrying and cancelling are recorded by their functions
+@watch off because each attempt of a job changes its row, and the user of a failed job is notified
 @connection
 @defaultOrder created_at desc, id desc
 A background job that a user''s action started, such as a mail to send or a workflow to call.';

@@ -43,6 +43,7 @@ comment on table notifications is '@group Office 51
 @read login
 @owner user_id
 @audit off because the change that caused it is recorded
+@watch off because watches create notifications
 @connection
 @filter unreadOnly -readAt:*
 @defaultOrder created_at desc, id desc
@@ -172,6 +173,7 @@ comment on table search_watches is '@group Office 54
 @create login
 @owner user_id
 @audit SearchWatch id except table_name statement statement_values seen_statement ids_at related_tables related_at related_due_at is_ready ready_after is_settled baseline_ids baseline_snapshot due_at last_match_at match_count
+@watch off because each event of a watch changes its row
 @defaultOrder name, id
 @label name entity
 A saved search that notifies its owner when rows start or stop matching.';

@@ -12,6 +12,7 @@ import type { SearchTable } from "../query/searchTable.ts";
 import { maxWatchedRows } from "../query/watchLimit.ts";
 import { labelColumns, tagText } from "../schema/labels.ts";
 import { listedTables, tableGuard, tableNamed } from "../schema/listedTables.ts";
+import { isView } from "../schema/lookUpKey.ts";
 import { resource } from "../schema/resource.ts";
 
 interface Input {
@@ -42,7 +43,7 @@ export const SearchWatchesPlugin: GraphileConfig.Plugin = extendSchema((build) =
   const watches = resource(build, "search_watches");
   const { sideEffectWithPgClientTransaction } = build.dataplanPg;
   const listed = listedTables(build);
-  const tables = new Map([...listed].filter(([, table]) => isWatchable(table)));
+  const tables = new Map([...listed].filter(([, table]) => !whyUnwatched(table)));
 
   function compile(entity: string, query: string, caller: RequestInfo): Compiled {
     const table = underPath("input", () => watchedTable(entity));
@@ -82,8 +83,9 @@ export const SearchWatchesPlugin: GraphileConfig.Plugin = extendSchema((build) =
   function watchedTable(entity: string): PgResource {
     const other = tables.has(entity) ? undefined : listed.get(entity);
     if (other === undefined) return tableNamed(tables, entity, "entity");
-    const reason = isAudited(other) ? "" : ", because its changes are not in the audit log";
-    throw badUserInput(`entity: ${entity} cannot be watched${reason}`, { path: ["entity"] });
+    throw badUserInput(`entity: ${entity} cannot be watched, ${whyUnwatched(other)}`, {
+      path: ["entity"],
+    });
   }
 
   /** The names of the tables whose changes can change the result, besides that of the rows. */
@@ -91,9 +93,10 @@ export const SearchWatchesPlugin: GraphileConfig.Plugin = extendSchema((build) =
     const related = new Set(relatedTables(parseQuery(query), table).map(({ name }) => name));
     return [...related].map((name) => {
       const found = build.pgResources[name] as PgResource;
-      if (!isAudited(found))
+      const reason = whyUnqueued(found);
+      if (reason)
         throw badUserInput(
-          `query: a watch cannot search ${build.inflection.tableType(found.codec as PgCodecWithAttributes)}, whose changes are not in the audit log`,
+          `query: a watch cannot search ${build.inflection.tableType(found.codec as PgCodecWithAttributes)}, ${reason}`,
           { path: ["input", "query"] },
         );
       return nameOf(found);
@@ -246,22 +249,23 @@ export const SearchWatchesPlugin: GraphileConfig.Plugin = extendSchema((build) =
   };
 }, "SearchWatchesPlugin");
 
-/**
- * Changed rows are queued by their uuid. Tables without an audit trail are left out: they are queues, inboxes and
- * derived data, of which a watch itself may write some.
- */
-function isWatchable(table: PgResource): boolean {
+/** Why a list cannot be watched; undefined if it can. */
+function whyUnwatched(table: PgResource): string | undefined {
   const { attributes } = table.codec as PgCodecWithAttributes;
   return (
-    attributes["id"]?.codec.name === "uuid" &&
-    isAudited(table) &&
-    nameOf(table) !== "search_watches"
+    whyUnqueued(table) ??
+    (attributes["id"]?.codec.name === "uuid"
+      ? undefined
+      : "because its rows have no `id` of the type uuid")
   );
 }
 
-/** Whether changes fire the audit trigger, which also queues them for watches. */
-const isAudited = ({ extensions }: PgResource) =>
-  !/^off\b/.test(tagText(extensions?.tags, "audit") ?? "off");
+/** Why no trigger queues the changes of a table for watches; undefined for a table with such a trigger. */
+function whyUnqueued(table: PgResource): string | undefined {
+  const reason = tagText(table.extensions?.tags, "watch");
+  if (reason !== null) return reason.replace(/^off\s+/, "");
+  return isView(table) ? "because it is a view" : undefined;
+}
 const nameOf = ({ extensions, name }: PgResource) => extensions?.pg?.name ?? name;
 
 /** The search of a watch of the caller; undefined for an unknown watch, which `save_search_watch` rejects. */

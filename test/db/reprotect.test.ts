@@ -124,13 +124,20 @@ describe("Migrating a database again", () => {
     expect(await difference()).toBeUndefined();
   });
 
-  test("drops the audit triggers after auditing is switched off", async () => {
+  test("replaces the audit triggers by those of watches after auditing is switched off", async () => {
     const [comment] = await column("select obj_description('reviewers'::regclass)");
     await change(
       `comment on table reviewers is $$${String(comment).replace(/^@audit .*$/m, "@audit off because of this test")}$$`,
     );
     await migrate();
-    expect(await triggersOf("reviewers")).toEqual(["_050_normalize_names", "_100_timestamps"]);
+    const others = ["_050_normalize_names", "_100_timestamps"];
+    const ofWatches = ["delete", "insert", "update"].map((event) => `_800_watched_${event}`);
+    expect(await triggersOf("reviewers")).toEqual([...others, ...ofWatches]);
+    await change(
+      `comment on table reviewers is $$${String(comment).replace(/^@audit .*$/m, "@audit off because of this test\n@watch off because of this test")}$$`,
+    );
+    await migrate();
+    expect(await triggersOf("reviewers")).toEqual(others);
     await change(`comment on table reviewers is $$${String(comment)}$$`);
     await migrate();
     expect(await difference()).toBeUndefined();

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { crontab } from "../../src/workers/tasks.ts";
 import { insertApiToken } from "../helpers/apiToken.ts";
+import { createDatabase } from "../helpers/database.ts";
 import { type Answer, type Service, startService } from "../helpers/service.ts";
 import { waitFor } from "../helpers/waitFor.ts";
 import { endWorkers, startWorkerProcess } from "../helpers/workers/workerProcess.ts";
@@ -199,6 +200,33 @@ describe("a watch", () => {
       ["“Cheap”: 2 rows", `No longer matches: ${name}`, `Matches: ${name}`],
     ]);
     expect(await delivered(forNew)).toEqual([]);
+  });
+
+  test("detects changes of related rows without an audit trail", async () => {
+    const owner = await person(["orders.read", "erpsync.read"]);
+    const number = randomUUID().slice(0, 20);
+    const [order] = await sql<{ id: string }>(
+      `insert into orders (erp_order_number, erp_customer_number, customer_name, placed_at, status)
+       values ($1, '1', 'Customer', now(), 'OPEN') returning id`,
+      [number],
+    );
+    const key = randomUUID();
+    const query = `importIssueHistory:(key:"${key}" -resolvedAt:*)`;
+    const id = await watching(
+      { entity: "orders", query, events: ["MATCHES", "LEAVES"] },
+      owner.token,
+    );
+    await sql(
+      `insert into order_import_issues (order_id, kind, code, key, message, order_placed_at, order_is_superseded)
+       values ($1, 'MAPPING', 'warehouse.unmapped', $2, 'No rule', now(), false)`,
+      [order!.id, key],
+    );
+    await run();
+    expect(await delivered(id)).toEqual([["“Cheap”: 1 row", `Matches: ${number}`]]);
+    await sql("update order_import_issues set resolved_at = now() where key = $1", [key]);
+    await sql("update search_watches set related_due_at = now() where id = $1", [id]);
+    await run();
+    expect((await delivered(id))[0]).toContain(`No longer matches: ${number}`);
   });
 
   test("detects changes of the referenced row", async () => {
@@ -625,12 +653,41 @@ describe("saving a watch", () => {
       { code: "BAD_USER_INPUT", path: ["input", "entity"] },
     ],
     [
-      "a list without an audit trail",
+      "notifications",
       { entity: "notifications", query: "id:*" },
       {
         code: "BAD_USER_INPUT",
+        message: "entity: notifications cannot be watched, because watches create notifications",
+        path: ["input", "entity"],
+      },
+    ],
+    [
+      "jobs",
+      { entity: "jobs", query: "id:*" },
+      {
+        code: "BAD_USER_INPUT",
         message:
-          "entity: notifications cannot be watched, because its changes are not in the audit log",
+          "entity: jobs cannot be watched, because each attempt of a job changes its row, and the user of a failed job is notified",
+        path: ["input", "entity"],
+      },
+    ],
+    [
+      "search watches",
+      { entity: "searchWatches", query: "id:*" },
+      {
+        code: "BAD_USER_INPUT",
+        message:
+          "entity: searchWatches cannot be watched, because each event of a watch changes its row",
+        path: ["input", "entity"],
+      },
+    ],
+    [
+      "a list whose rows have no id",
+      { entity: "campaignColors", query: "color:x" },
+      {
+        code: "BAD_USER_INPUT",
+        message:
+          "entity: campaignColors cannot be watched, because its rows have no `id` of the type uuid",
         path: ["input", "entity"],
       },
     ],
@@ -657,16 +714,30 @@ describe("saving a watch", () => {
     expect(refusal(await create(input))).toMatchObject(expected);
   });
 
-  test("rejects a search through a table without an audit trail", async () => {
-    const reader = await person(["orders.read", "erpsync.read"]);
-    expect(
-      refusal(await create({ entity: "orders", query: "importIssueHistory.id:*" }, reader.token)),
-    ).toEqual({
-      code: "BAD_USER_INPUT",
-      message:
-        "query: a watch cannot search OrderImportIssue, whose changes are not in the audit log",
-      path: ["input", "query"],
-    });
+  test("rejects a search through a table with the tag @watch off", async () => {
+    const database = await createDatabase();
+    await database.pool.query(
+      `do $$ begin execute format('comment on table customer_notes is %L',
+         regexp_replace(obj_description('customer_notes'::regclass), '@audit [^\\n]*', E'@audit off because of this test\\n@watch off because of this test')); end $$`,
+    );
+    const other = await startService({ database });
+    try {
+      const { token } = await other.login(["customers.read"]);
+      const answer = await other.ask(
+        "mutation ($input: CreateSearchWatchInput!) { createSearchWatch(input: $input) { id } }",
+        {
+          token,
+          variables: { input: { name: "Notes", entity: "customers", query: "notes.body:cork" } },
+        },
+      );
+      expect(refusal(answer)).toEqual({
+        code: "BAD_USER_INPUT",
+        message: "query: a watch cannot search CustomerNote, because of this test",
+        path: ["input", "query"],
+      });
+    } finally {
+      await other.stop();
+    }
   });
 
   test("rejects a search with more than 10,000 matching rows", async () => {
