@@ -154,6 +154,20 @@ relation requires one row that meets all its conditions:
 | `ratings:(points:>90 reviewer:(name:Anna))`  | a rating of more than 90 by Anna                              |
 | `ratings.reviewer:(name:Anna OR name:Bo)`    | a rating by one of them, like `ratings.reviewer.name:IN(Anna, Bo)` |
 
+Rows that a join table leads to are related rows as well, by the name of their list. A join table is one whose primary
+key consists of two references: `user_roles` leads from users to `roles` and from roles to `users`.
+
+| Example                                        | Finds                                            |
+| ---------------------------------------------- | ------------------------------------------------ |
+| `roles.name:Buyer` in users                    | users with this role                             |
+| `-roles.name:IN(Buyer, Seller)` in users       | users with none of these roles                   |
+| `roles.permissions.key:users.update` in users  | users who may change users                       |
+| `users.email:anna@wine.example` in roles       | the roles of a user                              |
+| `author.roles.name:Buyer` in campaigns         | campaigns by users with this role                |
+
+The caller needs the permissions to read the join table and the rows: with `campaigns.read` alone the last example finds
+nothing.
+
 Terms in such a group name fields of the related table. Words without a field, and values alone, are not allowed there.
 `ratings:*` is refused; `ratings.id:*` finds wines with a rating. Rows that the caller may not see never match.
 

@@ -152,7 +152,7 @@ begin
       ('INSERT', 'new table as new_rows'), ('UPDATE', 'old table as old_rows new table as new_rows'),
       ('DELETE', 'old table as old_rows')
     ) as e(event, tables);
-  elsif v_tags ? 'read' and not v_tags ?| array['internal', 'watch'] then
+  elsif v_tags ? 'read' and not v_tags ? 'watch' then
     perform ensure_trigger(relation, '_800_watched_' || lower(event),
       format('after %s on %%TABLE%% referencing %s for each statement execute function tg__watched()', event, tables))
     from (values

@@ -90,7 +90,7 @@ export const SearchWatchesPlugin: GraphileConfig.Plugin = extendSchema((build) =
 
   /** The names of the tables whose changes can change the result, besides that of the rows. */
   function relatedTo(table: SearchTable, query: string): string[] {
-    const related = new Set(relatedTables(parseQuery(query), table).map(({ name }) => name));
+    const related = new Set(relatedTables(parseQuery(query), table));
     return [...related].map((name) => {
       const found = build.pgResources[name] as PgResource;
       const reason = whyUnqueued(found);

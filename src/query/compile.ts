@@ -148,8 +148,13 @@ function throughRelations(
 
 function throughRelation(relation: SearchRelation, inner: BoundCondition): BoundCondition {
   const { from, name } = relation.table();
+  const { through } = relation;
   return (row, bind) => {
     const related = sql.identifier(Symbol(name));
+    if (through) {
+      const joined = sql.identifier(Symbol(through.name));
+      return sql`exists (select 1 from ${through.from} as ${joined}, ${from} as ${related} where ${through.join(row, joined)} and ${relation.join(joined, related)} and (${inner(related, bind)}))`;
+    }
     return sql`exists (select 1 from ${from} as ${related} where ${relation.join(row, related)} and (${inner(related, bind)}))`;
   };
 }

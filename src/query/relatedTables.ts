@@ -1,9 +1,9 @@
 import type { QueryNode } from "./ast.ts";
-import type { SearchTable } from "./searchTable.ts";
+import type { SearchRelation, SearchTable } from "./searchTable.ts";
 import { resolveField, resolveRelation } from "./searchTable.ts";
 
-/** The tables, other than that of the rows, whose rows a search reads through relations. */
-export function relatedTables(node: QueryNode, table: SearchTable, crossed = 0): SearchTable[] {
+/** The names of the tables, other than that of the rows, whose rows a search reads through relations. */
+export function relatedTables(node: QueryNode, table: SearchTable, crossed = 0): string[] {
   switch (node.kind) {
     case "word":
       return [];
@@ -15,11 +15,15 @@ export function relatedTables(node: QueryNode, table: SearchTable, crossed = 0):
     case "related": {
       const { relations, table: last } = resolveRelation(table, node.relation, crossed);
       return [
-        ...relations.map((relation) => relation.table()),
+        ...relations.flatMap(tablesOf),
         ...relatedTables(node.child, last, crossed + relations.length),
       ];
     }
     case "term":
-      return resolveField(table, node.field, crossed).relations.map((relation) => relation.table());
+      return resolveField(table, node.field, crossed).relations.flatMap(tablesOf);
   }
+}
+
+function tablesOf({ table, through }: SearchRelation): string[] {
+  return [...(through ? [through.name] : []), table().name];
 }

@@ -51,8 +51,18 @@ export type SearchRelation = {
   table: () => SearchTable;
   /** Whether it can have several rows; a search matches if one matches. */
   many: boolean;
-  /** The join condition; both parameters are aliases. */
+  /** The join condition; both parameters are aliases, `row` that of `through` where given. */
   join: (row: SQL, related: SQL) => SQL;
+  /** The join table that leads to the related rows. */
+  through?: JoinTable;
+};
+
+/** A table between two others, with references to both. */
+export type JoinTable = {
+  name: string;
+  from: SQL;
+  /** The join condition with the first table. */
+  join: (row: SQL, joined: SQL) => SQL;
 };
 
 /** The searchable fields and relations of a table by API name. */

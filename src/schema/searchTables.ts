@@ -1,5 +1,5 @@
 import type { PgCodecRelation, PgCodecWithAttributes, PgResource } from "postgraphile/@dataplan/pg";
-import type { SQL } from "postgraphile/pg-sql2";
+import { type SQL, sql } from "postgraphile/pg-sql2";
 import type { ListFilter, SearchField, SearchRelation, SearchTable } from "../query/searchTable.ts";
 import { relationField } from "./relationField.ts";
 import { valuesOf } from "./searchValues.ts";
@@ -15,12 +15,17 @@ export function makeSearchTables(
     const known = tables.get(resource);
     if (known) return known;
     const words = wordsColumn(build, resource);
+    const fields = new Map([...columnsOf(build, resource), ...computedOf(build, resource)]);
     const table: SearchTable = {
       name: resource.name,
       from: resource.from as SQL,
       ...(words && { words }),
-      fields: new Map([...columnsOf(build, resource), ...computedOf(build, resource)]),
-      relations: new Map(relationsOf(build, resource, tableOf)),
+      fields,
+      // A relation of the row itself has precedence.
+      relations: new Map([
+        ...joinedRelationsOf(build, resource, tableOf).filter(([name]) => !fields.has(name)),
+        ...relationsOf(build, resource, tableOf),
+      ]),
       filters: new Map(filtersOf(resource)),
     };
     tables.set(resource, table);
@@ -95,25 +100,76 @@ function relationsOf(
   resource: PgResource,
   tableOf: (resource: PgResource) => SearchTable,
 ): [string, SearchRelation][] {
-  const { sql } = build;
-  const { pgRelations } = build.input.pgRegistry;
-  const relations = (pgRelations[resource.codec.name] ?? {}) as Record<string, PgCodecRelation>;
-  return Object.entries(relations).flatMap(([relationName, relation]) => {
-    const { remoteResource, localAttributes, remoteAttributes } = relation;
-    const { tags, canSelect } = remoteResource.extensions ?? {};
-    if (canSelect === false || tags?.internal !== undefined || tags?.read === undefined) return [];
+  return registeredRelations(build, resource).flatMap(([relationName, relation]) => {
+    const { remoteResource } = relation;
+    if (!isReadable(remoteResource) || isInternal(remoteResource)) return [];
     const field = relationField(build, resource, relationName, relation);
     if (field === null) return [];
-    const join = (row: SQL, related: SQL) =>
-      sql.join(
-        localAttributes.map((local, index) => {
-          const remote = remoteAttributes[index] ?? "";
-          return sql`${related}.${sql.identifier(remote)} = ${row}.${sql.identifier(local)}`;
-        }),
-        " and ",
-      );
+    const join = joinCondition(relation);
     return [[field.name, { table: () => tableOf(remoteResource), many: !relation.isUnique, join }]];
   });
+}
+
+/**
+ * The rows that join tables lead to, by the name of their list, such as `roles` of users. Several join tables with the
+ * same list are left out: the name would not tell which of them is meant.
+ */
+function joinedRelationsOf(
+  build: GraphileBuild.Build,
+  resource: PgResource,
+  tableOf: (resource: PgResource) => SearchTable,
+): [string, SearchRelation][] {
+  const found = registeredRelations(build, resource).flatMap(([, toJoin]) => {
+    const joins = toJoin.remoteResource;
+    if (!toJoin.isReferencee || !isReadable(joins)) return [];
+    return registeredRelations(build, joins).flatMap(([, onward]) => {
+      const { remoteResource } = onward;
+      const columns = [...toJoin.remoteAttributes, ...onward.localAttributes];
+      if (onward.isReferencee || !isPrimaryKey(joins, columns)) return [];
+      if (!isReadable(remoteResource) || isInternal(remoteResource)) return [];
+      const through = { name: joins.name, from: joins.from as SQL, join: joinCondition(toJoin) };
+      const joined: SearchRelation = {
+        table: () => tableOf(remoteResource),
+        many: true,
+        join: joinCondition(onward),
+        through,
+      };
+      return [[build.inflection.allRowsList(remoteResource as never), joined] as const];
+    });
+  });
+  return [...Map.groupBy(found, ([name]) => name)].flatMap(([name, [only, ...others]]) =>
+    only && others.length === 0 ? [[name, only[1]]] : [],
+  );
+}
+
+const registeredRelations = (
+  { input }: GraphileBuild.Build,
+  { codec }: PgResource,
+): [string, PgCodecRelation][] =>
+  Object.entries(
+    (input.pgRegistry.pgRelations[codec.name] ?? {}) as Record<string, PgCodecRelation>,
+  );
+
+const isReadable = ({ extensions }: PgResource): boolean =>
+  extensions?.canSelect !== false && extensions?.tags?.read !== undefined;
+const isInternal = ({ extensions }: PgResource): boolean =>
+  extensions?.tags?.internal !== undefined;
+
+/** Whether the primary key has exactly these columns. */
+function isPrimaryKey({ uniques }: PgResource, columns: readonly string[]): boolean {
+  const key = uniques.find(({ isPrimary }) => isPrimary)?.attributes ?? [];
+  return key.length === columns.length && key.every((column) => columns.includes(column));
+}
+
+function joinCondition({ localAttributes, remoteAttributes }: PgCodecRelation) {
+  return (row: SQL, related: SQL): SQL =>
+    sql.join(
+      localAttributes.map((local, index) => {
+        const remote = remoteAttributes[index] ?? "";
+        return sql`${related}.${sql.identifier(remote)} = ${row}.${sql.identifier(local)}`;
+      }),
+      " and ",
+    );
 }
 
 /** The arguments of the tags `@filter <argument> <condition>`. */

@@ -256,6 +256,25 @@ describe("a long list", () => {
       expect(page.url()).toContain("wineType.name:Red");
     });
   });
+
+  test("suggests fields and values of rows that a join table leads to", async () => {
+    await withJourney({ browser, service }, { token }, async ({ page, open }) => {
+      await open("/users");
+      await page.locator(".cm-content").waitFor();
+      await page.keyboard.press("/");
+      await page.keyboard.type("roles.na");
+      await page.getByRole("option", { name: /roles\.name/ }).waitFor();
+      await page.keyboard.press("Tab");
+      await page.keyboard.type("Super");
+      const options = page.getByRole("option");
+      await options.filter({ hasNotText: "Superadmin" }).first().waitFor({ state: "detached" });
+      await options.filter({ hasText: "Superadmin" }).waitFor();
+      await page.keyboard.press("Tab");
+      await page.keyboard.press("Enter");
+      await page.getByText("1 row found").waitFor();
+      expect(page.url()).toContain("roles.name:Superadmin");
+    });
+  });
 });
 
 describe("a list in other environments", () => {

@@ -229,6 +229,21 @@ describe("a watch", () => {
     expect((await delivered(id))[0]).toContain(`No longer matches: ${number}`);
   });
 
+  test("detects changes of a join table", async () => {
+    const owner = await person(["users.read"]);
+    const role = `Role ${randomUUID()}`;
+    const email = `${randomUUID()}@example.com`;
+    await sql("insert into roles (name) values ($1)", [role]);
+    await sql("insert into users (email) values ($1)", [email]);
+    const id = await watching({ entity: "users", query: `roles.name:"${role}"` }, owner.token);
+    await sql(
+      "insert into user_roles (user_id, role_id) select u.id, r.id from users u, roles r where u.email = $1 and r.name = $2",
+      [email, role],
+    );
+    await run();
+    expect(await delivered(id)).toEqual([["“Cheap”: 1 row", `Matches: ${email}`]]);
+  });
+
   test("detects changes of the referenced row", async () => {
     const owner = await person(["orders.read", "customers.read"]);
     const name = `Customer ${randomUUID()}`;
