@@ -31,14 +31,21 @@ beforeAll(async () => {
   database = await createDatabase();
   const { pool } = database;
   const client = await pool.connect();
-  // The tables of connections and their related tables.
+  // The tables of connections, their related tables, and those that join tables lead to from these.
   const tables = await client.query<{ name: string }>(
     `with shown as (
        select c.oid from pg_class c where c.relnamespace = current_schema()::regnamespace and table_tags(c.oid) ? 'connection'
+     ), near as (
+       select oid from shown
+       union select conrelid from pg_constraint k join shown s on s.oid = k.confrelid where contype = 'f'
+       union select confrelid from pg_constraint k join shown s on s.oid = k.conrelid where contype = 'f'
      )
-     select oid::regclass::text as name from shown
-     union select conrelid::regclass::text from pg_constraint k join shown s on s.oid = k.confrelid where contype = 'f'
-     union select confrelid::regclass::text from pg_constraint k join shown s on s.oid = k.conrelid where contype = 'f'`,
+     select oid::regclass::text as name from near
+     union select x.oid::regclass::text
+     from pg_constraint p join pg_constraint k on k.conrelid = p.conrelid join pg_constraint l on l.conrelid = p.conrelid,
+       unnest(array[p.conrelid, l.confrelid]) as x(oid)
+     where p.contype = 'p' and k.contype = 'f' and l.contype = 'f' and k.confrelid in (select oid from near)
+       and (k.conkey || l.conkey) @> p.conkey and p.conkey @> (k.conkey || l.conkey) and not k.conkey && l.conkey`,
   );
   await fillTables(
     client,
