@@ -32,8 +32,8 @@ interface OrderedScan {
 const indexOnlyScan: OrderedScan = { near: 1_024, far: 16_384, perLookUp: 5 };
 /** Table rows are read and their text is computed. */
 const tableScan: OrderedScan = { near: 512, far: 8_192, perLookUp: 1 };
-/** Up to this many matches are looked up before a long walk. */
-const fewMatches = 2_048;
+/** Up to this many matches are looked up before a long walk, which takes about the same time. */
+const fewMatches = 6_144;
 
 /**
  * The condition for the rows of a page of a text search. Common words are found fastest by testing rows in list order,

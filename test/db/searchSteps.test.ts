@@ -13,11 +13,11 @@ beforeAll(async () => {
   const client = await database.pool.connect();
   await client.query("set session_replication_role = replica");
   await client.query("alter table products set (autovacuum_enabled = false)");
-  // One row in 80 has the word `eightieth`, wherever a list begins.
+  // One row in 80 has the word `eightieth`, wherever a list begins. Only the last rows in the order of names have `latecomer`.
   await client.query(
-    `insert into products (erp_product_number, name, producer, created_at)
+    `insert into products (erp_product_number, name, producer, region, created_at)
      select 'N' || i, 'Wine ' || lpad(i::text, 6, '0'), case when i % 80 = 0 then 'Eightieth' else 'Other' end,
-       '2020-01-01Z'::timestamptz + i * interval '1 minute'
+       case when i > 9000 then 'Latecomer' end, '2020-01-01Z'::timestamptz + i * interval '1 minute'
      from generate_series(1, $1::integer) as i`,
     [rows],
   );
@@ -62,6 +62,14 @@ test.each(["CREATED_AT_DESC", "CREATED_AT_ASC", "NAME_ASC"])(
     expect(Math.max(...testedRows(nodes))).toBeGreaterThan(4_096);
   },
 );
+
+test("a word of some thousand rows late in the list is looked up once, without a long walk", async () => {
+  const nodes = await nodesOf("latecomer", "NAME_ASC");
+  expect(nodes.filter(isLookUp)).toHaveLength(1);
+  expect(
+    nodes.filter((node) => node["Node Type"] === "Index Only Scan" && hasRun(node)),
+  ).toHaveLength(1);
+});
 
 test("a beginning of a word is compared by LIKE beside the regular expression, by one look-up", async () => {
   const conditions = (await nodesOf("eight*", "NAME_ASC")).map((node) => node["Index Cond"] ?? "");
