@@ -797,13 +797,15 @@ the start. Any list is also exported [without a template](#any-list).
 
 ## A script
 
-This script exports every product and waits for the file. It needs a token in `$TOKEN`, `curl` and `jq`:
+This script exports every product and waits for the file. It needs `curl`, `jq` and a token in `$TOKEN` with the
+permissions `exports.read`, `exports.create` and `products.read`:
 
 <!-- export script -->
 ```sh
 ask() { curl -sS http://127.0.0.1:4000/graphql -H "authorization: Bearer $TOKEN" -H ''content-type: application/json'' -d "$1"; }
 
-template=$(ask ''{"query": "{ exportTemplates { id name } }"}'' | jq -er ''.data.exportTemplates[] | select(.name == "Price list") | .id'')
+templates=$(ask ''{"query": "{ exportTemplates { id name } }"}'')
+template=$(printf ''%s'' "$templates" | jq -er ''.data.exportTemplates[] | select(.name == "Price list") | .id'') || printf ''%s\n'' "$templates"
 
 started=$(ask ''{"query": "mutation ($input: CreateDataExportFromTemplateInput!) { createDataExportFromTemplate(input: $input) { id } }",
   "variables": {"input": {"templateId": "''"$template"''", "query": "id:*", "format": "XLSX"}}}'')
@@ -1439,7 +1441,8 @@ a string on purpose: JavaScript''s numbers cannot hold every decimal fraction.
 ## Export
 
 To get many products as an Excel workbook, CSV or JSON Lines, start an export and download its file.
-[Exports](exports) has a script.
+[Exports](exports) has a script. Its token needs the scopes `exports.read` and `exports.create` beside
+`products.read`.
 
 ## Change data
 
@@ -1473,8 +1476,9 @@ changed.
 | code `FORBIDDEN` | `extensions.requiredPermission` is missing | ask for the permission, or for a wider scope |
 | code `CONFLICT` | the state does not allow it, or another caller was faster | read again, decide again |
 
-Clients that send `Accept: application/graphql-response+json` get the matching HTTP status (400, 401, …) for an
-operation that was refused as a whole.', 8)
+Clients that send `Accept: application/graphql-response+json` get HTTP 400 and others for an operation that was not
+executed, such as one with an unknown field. A field without its permission, or with an ended token, stays HTTP 200 with
+`errors` (errors).', 8)
 ) as t(slug, title, body, position)
 on conflict (slug) do update set title = excluded.title, body = excluded.body, position = excluded.position
 where documentation_pages.is_built_in

@@ -79,6 +79,13 @@ describe("the README's export script", () => {
     },
   );
 
+  test("prints why it cannot read the templates", async () => {
+    const { token } = await exports.service.login(["exports.create", "products.read"]);
+    const { stdout } = await runScript("bash", hasJq ? "jq" : "stand-in", token);
+    expect(stdout).toContain("Missing required permission: exports.read");
+    expect(stdout.split("\n")[0]).toContain("exportTemplates");
+  });
+
   test("prints why no export starts", async () => {
     const { token } = await exports.service.login(["exports.read", "products.read"]);
     const { stdout } = await runScript("bash", hasJq ? "jq" : "stand-in", token);
