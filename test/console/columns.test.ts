@@ -92,8 +92,8 @@ describe("a table without console tags", () => {
       await page.keyboard.type("Ann");
       await page.keyboard.press("Enter");
       await page.getByLabel(/^Held on/).fill("2026-12-01");
-      await page.getByLabel("Doors at").fill("18:30");
-      await page.getByLabel("Starts at").fill("2026-12-01T19:00:00");
+      await page.getByLabel("Doors").fill("18:30");
+      await page.getByLabel("Starts").fill("2026-12-01T19:00:00");
       await page.getByLabel("Fee").fill("249.5");
       await page.getByLabel("Is public").check();
       await page.getByLabel("Keywords").fill("red\nlate harvest");
@@ -102,8 +102,8 @@ describe("a table without console tags", () => {
       await page.getByLabel("Score").fill("4.25");
       await page.keyboard.press("ControlOrMeta+s");
       await page.getByRole("heading", { level: 1, name: "Autumn evening" }).waitFor();
-      expect(await page.getByLabel("Doors at").inputValue()).toBe("18:30");
-      expect(await page.getByLabel("Starts at").inputValue()).toBe("2026-12-01T19:00");
+      expect(await page.getByLabel("Doors").inputValue()).toBe("18:30");
+      expect(await page.getByLabel("Starts").inputValue()).toBe("2026-12-01T19:00");
       await page
         .locator("[data-field=keywords]")
         .getByText("Keywords for the web site. One value per line.")
@@ -149,6 +149,29 @@ describe("a table without console tags", () => {
       await page.getByLabel("Currency").fill("EUR");
       await fee.getByText("EUR", { exact: true }).waitFor();
       await page.getByRole("button", { name: "Discard" }).click();
+    });
+  });
+
+  test("shows amounts of other times and of others with their currency, too", async () => {
+    await withJourney({ browser, service }, { token }, async ({ page, open }) => {
+      await open("/tastings");
+      await page.getByText("Autumn evening").click();
+      await page.getByLabel("Fee").fill("300");
+      await page.getByLabel("Currency").fill("EUR");
+      await page.getByText("249.50 DKK").waitFor();
+      await database.pool.query("update tastings set fee = 275, currency = 'SEK'");
+      await page.getByRole("button", { name: "Save" }).click();
+      const dialog = page.getByRole("alertdialog");
+      for (const amount of ["249.50 DKK", "300.00 EUR", "275.00 SEK"])
+        await dialog.getByText(amount).waitFor();
+      await dialog.getByRole("button", { name: "Take theirs" }).click();
+      await dialog.waitFor({ state: "detached" });
+      // The older amount has the currency of its time.
+      await database.pool.query("update tastings set fee = 249.5, currency = 'DKK'");
+      await page.getByRole("tab", { name: "History" }).click();
+      const changes = page.locator(".history li");
+      await changes.getByText("249.50 DKK → 275.00 SEK").waitFor();
+      await changes.getByText("275.00 SEK → 249.50 DKK").waitFor();
     });
   });
 

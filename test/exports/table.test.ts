@@ -80,7 +80,7 @@ describe("a table of columns", () => {
     expect(sheet?.rowCount).toBe(4);
     expect(rows[0]).toEqual([
       ...["ERP product number", "Wine", "Vintage", "Description", "Region", "Is active"],
-      ...["Stock quantity", "Source updated at", "Alcohol percent", "Wine type", "Wine type color"],
+      ...["Stock quantity", "Source updated", "Alcohol percent", "Wine type", "Wine type color"],
       ...["Retail price, DKK", "Wholesale price, EUR", "Average rating", "Ratings", "All ratings"],
       ...["Latest rating", "Latest rating: year", "Latest rating: reviewer", "Latest review"],
       ...["Picture address", "Picture in words", "ID"],

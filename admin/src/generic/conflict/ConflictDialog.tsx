@@ -18,8 +18,12 @@ type Side = "mine" | "theirs";
 interface ConflictDialogProps {
   entity: Entity;
   conflict: ConflictState;
-  /** Formats a value, such as an id as the name of its row. */
-  show: (field: string, value: FormValue | undefined) => ReactNode;
+  /** Formats a value, such as an id as the name of its row; `values` are those of the same side. */
+  show: (
+    field: string,
+    value: FormValue | undefined,
+    values: Readonly<Record<string, FormValue | undefined>>,
+  ) => ReactNode;
   onChoose: (choices: ReadonlyMap<string, Side>) => void;
   onCancel: () => void;
 }
@@ -34,6 +38,10 @@ export function ConflictDialog({
 }: ConflictDialogProps): ReactNode {
   const [choices, setChoices] = useState<ReadonlyMap<string, Side>>(new Map());
   const all = (side: Side) => onChoose(new Map(conflict.clashes.map(({ field }) => [field, side])));
+  const shown = (field: string, side: Side | "base") => {
+    const values = Object.fromEntries(conflict.clashes.map((clash) => [clash.field, clash[side]]));
+    return show(field, values[field], values);
+  };
   const who = conflict.changedBy ?? enRecord.conflict.somebody;
   const when = conflict.changedAt === null ? "" : formatAgo(conflict.changedAt);
   return (
@@ -49,7 +57,7 @@ export function ConflictDialog({
         <Dialog role="alertdialog">
           <Heading slot="title">{enRecord.conflict.title}</Heading>
           <p>{enRecord.conflict.hint(who, when)}</p>
-          {conflict.clashes.map(({ field, base, mine, theirs }) => (
+          {conflict.clashes.map(({ field }) => (
             <fieldset key={field} className="clash">
               <legend>{fieldOf(entity, field)?.title ?? field}</legend>
               {(["mine", "theirs"] as const).map((side) => (
@@ -61,11 +69,11 @@ export function ConflictDialog({
                     onChange={() => setChoices(new Map([...choices, [field, side]]))}
                   />
                   <span className="dim">{enRecord.conflict[side]}</span>
-                  <span>{show(field, side === "mine" ? mine : theirs)}</span>
+                  <span>{shown(field, side)}</span>
                 </label>
               ))}
               <p className="hint">
-                {enRecord.conflict.was} {show(field, base)}
+                {enRecord.conflict.was} {shown(field, "base")}
               </p>
             </fieldset>
           ))}

@@ -8,6 +8,7 @@ import { type Entity, type EntityField, fieldOf } from "../../meta/entities.ts";
 import { useEntities } from "../../meta/EntitiesContext.ts";
 import { formatAgo, formatWithUnit, textOf } from "../../meta/format.ts";
 import { missingPermission } from "../../meta/kinds.tsx";
+import type { Row } from "../../meta/rows.ts";
 import { formatTime } from "../../text/locale.ts";
 import { en } from "../../text/en.ts";
 import { enRecord } from "../../text/enRecord.ts";
@@ -44,6 +45,8 @@ export interface HistoryPage {
 interface HistoryProps {
   entity: Entity;
   id: string;
+  /** The row as it is now, if it exists. */
+  row?: Row;
   /** Sets a field of the form to an old value; absent when the caller may not change the row. */
   onRestore?: (field: EntityField, value: unknown) => void;
   /** Whether errors are not shown. */
@@ -51,7 +54,13 @@ interface HistoryProps {
 }
 
 /** Shows the changes of a row, newest first. */
-export function History({ entity, id, isOptional = false, onRestore }: HistoryProps): ReactNode {
+export function History({
+  entity,
+  id,
+  row,
+  isOptional = false,
+  onRestore,
+}: HistoryProps): ReactNode {
   const history = useInfiniteQuery({
     queryKey: ["history", entity.name, id],
     queryFn: ({ pageParam, signal }) =>
@@ -70,7 +79,7 @@ export function History({ entity, id, isOptional = false, onRestore }: HistoryPr
   return (
     <>
       <ol className="history">
-        {changes.map((change, index) => (
+        {withRows(changes, row).map(({ change, before, after }, index) => (
           <li key={change.id}>
             <p>
               <time dateTime={change.at} title={formatTime(change.at)} className="dim">
@@ -84,7 +93,10 @@ export function History({ entity, id, isOptional = false, onRestore }: HistoryPr
             {change.operation.toUpperCase().startsWith("UPDATE") && (
               <ul>
                 {change.changes.map((item) => (
-                  <Change key={item.field} entity={entity} change={item} onRestore={onRestore} />
+                  <Change
+                    key={item.field}
+                    {...{ entity, change: item, rows: { before, after }, onRestore }}
+                  />
                 ))}
               </ul>
             )}
@@ -98,6 +110,20 @@ export function History({ entity, id, isOptional = false, onRestore }: HistoryPr
       )}
     </>
   );
+}
+
+/** A row at some time, as far as it is known. */
+type PastRow = Readonly<Record<string, unknown>>;
+
+/** Adds the row before and after each change to the changes, which are the newest first. */
+function withRows(changes: readonly RecordChange[], row: PastRow = {}) {
+  let after = row;
+  return changes.map((change) => {
+    const before = Object.fromEntries(change.changes.map((item) => [item.field, item.before]));
+    const known = { change, before: { ...after, ...before }, after };
+    after = known.before;
+    return known;
+  });
 }
 
 const sources: Record<string, string> = {
@@ -131,10 +157,12 @@ function describeChange(
 function Change({
   entity,
   change: { field: name, before, after, isRestorable },
+  rows,
   onRestore,
 }: {
   entity: Entity;
   change: FieldChange;
+  rows: { before: PastRow; after: PastRow };
   onRestore: HistoryProps["onRestore"];
 }): ReactNode {
   const field = fieldOf(entity, name);
@@ -143,7 +171,7 @@ function Change({
     <li>
       <span className="label">{title}</span>{" "}
       <span className="values">
-        <Values field={field} before={before} after={after} />
+        <Values {...{ field, before, after, rows }} />
       </span>
       {field && isRestorable && onRestore && field.onUpdate !== "NO" && (
         <Button
@@ -162,10 +190,12 @@ function Values({
   field,
   before,
   after,
+  rows,
 }: {
   field: EntityField | undefined;
   before: unknown;
   after: unknown;
+  rows: { before: PastRow; after: PastRow };
 }): ReactNode {
   const entities = useEntities();
   const hint = field && missingPermission(entities, field);
@@ -183,7 +213,8 @@ function Values({
         </Fragment>
       ),
     );
-  const [old, fresh] = [before, after].map((value) => formatShown(field, value));
+  const old = formatShown(field, before, rows.before);
+  const fresh = formatShown(field, after, rows.after);
   // A dash for no value, struck through, would look like another sign.
   return (
     <>
@@ -194,9 +225,9 @@ function Values({
   );
 }
 
-function formatShown(field: EntityField | undefined, value: unknown): string {
+function formatShown(field: EntityField | undefined, value: unknown, row: PastRow): string {
   // A reference has the name of its row. There is no name of a row that was deleted or that the caller may not see.
   if (typeof value === "object" && value !== null && "name" in value && "id" in value)
     return textOf(value.name) || enRecord.notVisibleOrDeleted;
-  return field ? formatWithUnit(field, value) : textOf(value) || en.none;
+  return field ? formatWithUnit(field, value, row) : textOf(value) || en.none;
 }

@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 import type { Entity, EntityField } from "../../meta/entities.ts";
-import { formatValue, textOf, unitOf } from "../../meta/format.ts";
+import { formatWithUnit, textOf, unitOf } from "../../meta/format.ts";
 import { cellText } from "../../meta/kinds.tsx";
 import { type Row, referencedRow } from "../../meta/rows.ts";
 import { withDecimalPoint } from "../../text/locale.ts";
@@ -18,11 +18,16 @@ interface FormFieldsProps {
   onNew: (wanted: NewRow) => void;
 }
 
-/** Formats a form value as text. */
-export function showFormValue(field: EntityField, value: FormValue | undefined): string {
+/** Formats a form value as text. `row` has the currency of an amount. */
+export function showFormValue(
+  field: EntityField,
+  value: FormValue | undefined,
+  row: Readonly<Record<string, unknown>>,
+): string {
   if (value === undefined || value === "") return en.record.empty;
   if (field.kind === "BOOLEAN") return String(value) === "true" ? en.yes : en.no;
-  return formatValue(field, field.kind === "DECIMAL" ? withDecimalPoint(String(value)) : value);
+  const shown = field.kind === "DECIMAL" ? withDecimalPoint(String(value)) : value;
+  return formatWithUnit(field, shown, row);
 }
 
 /** The editors of all fields, grouped by section. */
@@ -77,5 +82,5 @@ export function FormFields({
 function beforeText(field: EntityField, row: Row | null, form: FormFieldsProps["form"]): string {
   if (row && field.kind === "REFERENCE" && field.isList) return cellText(field, row);
   const referenced = row && referencedRow(field, row);
-  return referenced ? referenced.name : showFormValue(field, form.before(field));
+  return referenced ? referenced.name : showFormValue(field, form.before(field), row ?? {});
 }

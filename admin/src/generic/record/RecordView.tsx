@@ -211,12 +211,12 @@ function LoadedRecord({
           <ConflictDialog
             entity={entity}
             conflict={form.conflict}
-            show={(fieldName, value) => {
+            show={(fieldName, value, values) => {
               const field = fieldOf(entity, fieldName);
               if (!field) return textOf(value);
               if (field.reference && !field.isList && typeof value === "string" && value !== "")
                 return <RowName reference={field.reference} id={value} />;
-              return showFormValue(field, value);
+              return showFormValue(field, value, { ...row, ...form.values, ...values });
             }}
             onChoose={form.resolve}
             onCancel={form.cancelConflict}
@@ -271,6 +271,7 @@ function LoadedRecord({
               <History
                 entity={entity}
                 id={row.id}
+                row={row}
                 {...(entity.canUpdate
                   ? {
                       onRestore: (field, value) => {
