@@ -292,9 +292,21 @@ describe("a list in other environments", () => {
       await expectAccessible();
       const width = await page.evaluate<number>("document.documentElement.scrollWidth");
       expect(width).toBeLessThanOrEqual(360);
+      // The value beside the name is seen without scrolling.
+      const beside = await firstRow(page).getByText("000001", { exact: true }).boundingBox();
+      expect((beside?.x ?? 360) + (beside?.width ?? 0)).toBeLessThan(348);
       await page.getByRole("button", { name: "Menu" }).click();
       await page.getByRole("dialog").getByRole("link", { name: "Campaigns" }).click();
       await heading(page, "Campaigns").waitFor();
+    });
+  });
+
+  test("offers the lists with the nearest names when there is none of a name", async () => {
+    await withJourney({ browser, service }, { token }, async ({ page, open }) => {
+      await open("/prodcts");
+      await page.getByText("There is no list “prodcts”").waitFor();
+      await page.getByText("Did you mean").getByRole("link", { name: "Products" }).click();
+      await firstRow(page).getByText("Wine 000001").waitFor();
     });
   });
 

@@ -117,6 +117,7 @@ export const en = {
         ? "That needs another kind of login."
         : `That needs the permission ${permission}. A Superadmin can give it to one of your roles.`,
     unknown: (name: string) => `There is no list “${name}”`,
+    didYouMean: "Did you mean",
     unknownHint: "The name may be misspelled, or you have no permission to see it.",
     below: (title: string) => `${title} are shown with the rows that they belong to`,
     take: "Tab to accept",

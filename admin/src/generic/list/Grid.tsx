@@ -105,10 +105,14 @@ export function Grid(props: GridProps): ReactNode {
   const template = [
     ...(firstColumn === 0 ? [`${selectionWidth}px`] : []),
     ...columns.map((field, index) => {
-      const width = widths[field.name] ?? defaultWidth(field, props.nameField);
-      if (index < columns.length - 1) return `${width}px`;
+      const chosen = widths[field.name];
+      // On a phone, names leave room for the next column.
+      const width = chosen
+        ? `${chosen}px`
+        : `min(${defaultWidth(field, props.nameField)}px, ${field.name === props.nameField ? 45 : 100}vw)`;
+      if (index < columns.length - 1) return width;
       // The last column takes the remaining width, but a number stays beside its neighbours.
-      return layoutOf(field).isNumber === true ? `${width}px 1fr` : `minmax(${width}px, 1fr)`;
+      return layoutOf(field).isNumber === true ? `${width} 1fr` : `minmax(${width}, 1fr)`;
     }),
   ].join(" ");
   const style: CSSProperties & Record<"--columns", string> = { "--columns": template };

@@ -1,5 +1,6 @@
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
+import { nearest } from "../../../../src/text/suggest.ts";
 import { Page } from "../../frame/Page.tsx";
 import type { ClosedEntity, Entity } from "../../meta/entities.ts";
 import { useEntities } from "../../meta/EntitiesContext.ts";
@@ -7,7 +8,20 @@ import { en } from "../../text/en.ts";
 
 /** Shown when the URL names a list that is not in the caller's metadata. */
 export function UnknownList({ name }: { name: string }): ReactNode {
-  return <Unknown name={name} closed={useEntities().closed(name)} what={en.list.unknown(name)} />;
+  const entities = useEntities();
+  const near = nearest(
+    name,
+    Array.from(entities.listed, (entity) => entity.name),
+  ).flatMap((known) => entities.get(known) ?? []);
+  return (
+    <Unknown name={name} closed={entities.closed(name)} what={en.list.unknown(name)}>
+      {near.length > 0 && (
+        <p>
+          {en.list.didYouMean} <LinksToLists lists={near} />
+        </p>
+      )}
+    </Unknown>
+  );
 }
 
 interface UnknownProps {
@@ -16,14 +30,17 @@ interface UnknownProps {
   closed: ClosedEntity | undefined;
   /** Says that it does not exist. */
   what: string;
+  /** What the caller may have meant. */
+  children?: ReactNode;
 }
 
-export function Unknown({ name, closed, what }: UnknownProps): ReactNode {
+export function Unknown({ name, closed, what, children }: UnknownProps): ReactNode {
   return (
     <Page title={closed?.title ?? name}>
       <div className="empty" role="alert">
         <h2>{closed ? en.list.missingTitle(closed.title) : what}</h2>
         <p>{closed ? en.list.missing(closed.permission) : en.list.unknownHint}</p>
+        {!closed && children}
       </div>
     </Page>
   );
@@ -50,6 +67,10 @@ export function LinkToList({ entity }: { entity: Entity }): ReactNode {
     entity.listField === null
       ? entity.parents.flatMap((parent) => entities.get(parent.entity) ?? [])
       : [entity];
+  return <LinksToLists lists={lists} />;
+}
+
+function LinksToLists({ lists }: { lists: readonly Entity[] }): ReactNode {
   return lists.map(({ name, title }, index) => (
     <span key={name}>
       {index > 0 && ", "}
