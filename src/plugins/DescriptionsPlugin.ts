@@ -1,5 +1,6 @@
 import type { PgCodecWithAttributes, PgResource } from "postgraphile/@dataplan/pg";
 import { lookUpKey } from "../schema/lookUpKey.ts";
+import { insideSentence, titleOf } from "../schema/rowNames.ts";
 import { replaceLibraryDescription } from "../schema/libraryDescriptions.ts";
 
 /** Common columns that need no comment. */
@@ -18,7 +19,7 @@ const commonArguments: Record<string, string> = {
 /** The description of a reference such as `user_id` or `userId`. */
 function describeReference(name: string): string | undefined {
   const referred = /^(\w+?)(?:_id|Id)$/.exec(name)?.[1];
-  return referred && `The id of the ${referred.replace(/_|(?=[A-Z])/g, " ").toLowerCase()}.`;
+  return referred && `The id of the ${insideSentence(titleOf(referred))}.`;
 }
 
 function firstSentence(text: string | null | undefined): string {

@@ -22,7 +22,7 @@ import {
 import type { EntityField } from "./entityDescription.ts";
 import { boundsOf, defaultOf, kindOf, typeProperties, unitsOf } from "./fieldProperties.ts";
 import { type Table, type Tags, tagText } from "./labels.ts";
-import { titleOf } from "./rowNames.ts";
+import { insideSentence, titleOf } from "./rowNames.ts";
 
 interface FieldsContext {
   table: Table;
@@ -136,7 +136,19 @@ export function fieldsOf(
         onUpdate: useOf(inputs.update[input.name]),
       };
     });
-  return [...columns, ...computed, ...others];
+  return distinguishTitles([...columns, ...computed, ...others]);
+}
+
+/** Adds the name of a field to a title that a reference or an earlier field has already. */
+function distinguishTitles(fields: ConsoleField[]): ConsoleField[] {
+  const owners = new Map<string, ConsoleField>();
+  for (const field of [...fields.filter(({ reference }) => reference), ...fields])
+    if (!owners.has(field.title)) owners.set(field.title, field);
+  return fields.map((field) =>
+    owners.get(field.title) === field
+      ? field
+      : { ...field, title: `${field.title} (${insideSentence(titleOf(field.name))})` },
+  );
 }
 
 /** Describes the fields of rows that belong to no table, such as those of a composite type. */

@@ -10,7 +10,7 @@ import {
 import type { PgCodecRelation, PgResource } from "postgraphile/@dataplan/pg";
 import type { EntityParent, EntityReference, EntityRelation } from "./entityDescription.ts";
 import { type Table, type Tags, labelFields, tagText, titleOfRow } from "./labels.ts";
-import { titleOf } from "./rowNames.ts";
+import { insideSentence, titleOf } from "./rowNames.ts";
 import { relationField } from "./relationField.ts";
 
 /** Tables by the names of their lists. */
@@ -203,7 +203,7 @@ export function relationsOf(
         : titleOf(ownField);
     const isOnly = found.filter((other) => other.entity === entity).length === 1;
     // If a table refers twice, by `created_by_user_id` and `user_id`, the column distinguishes the relations.
-    const beside = isOnly ? "" : ` (${titleOf(by.replace(/Id$/, "")).toLowerCase()})`;
+    const beside = isOnly ? "" : ` (${insideSentence(titleOf(by.replace(/Id$/, "")))})`;
     return { field: `${entity}.${by}`, title: `${title}${beside}`, entity, by };
   });
 }

@@ -56,7 +56,9 @@ export function typeProperties(
 /** The unit of a field's numbers, such as `bottles`, and of the number 1. */
 export function unitsOf({ inflection }: GraphileBuild.Build, tags: Tags | undefined) {
   const unit = tagText(tags, "unit") ?? (tagText(tags, "widget") === "percent" ? "%" : null);
-  return { unit, unitOne: unit === null ? null : inflection.singularize(unit) };
+  // Symbols such as `ml` and `ms` have no plural.
+  const isWord = unit !== null && /^\p{L}{4,}$/u.test(unit);
+  return { unit, unitOne: isWord ? inflection.singularize(unit) : unit };
 }
 
 /** The field with the currency of an amount: `feeCurrency` for `fee`, else `currency`; null without either. */

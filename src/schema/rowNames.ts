@@ -20,6 +20,11 @@ export function titleOf(name: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
+/** Lowercases the first letter of a title for use inside a sentence; abbreviations such as VAT stay. */
+export function insideSentence(title: string): string {
+  return /^\p{Lu}[\p{Lu}\d]/u.test(title) ? title : title.charAt(0).toLowerCase() + title.slice(1);
+}
+
 /**
  * The name of a row whose label is empty, such as "Booking 4f2a9c1b". Ids that were made together differ only at their
  * end.

@@ -17,6 +17,8 @@ const cellars = `
     state cellar_state not null default 'OPEN',
     capacity integer,
     remark text,
+    vat_rate integer,
+    wine_type_text text,
     wine_type_id uuid references wine_types on delete restrict,
     created_at timestamptz not null default now(),
     updated_at timestamptz not null default now(),
@@ -31,6 +33,8 @@ const cellars = `
   comment on column cellars.name is E'@list 1\\nIts name.';
   comment on column cellars.state is E'@tone OPEN ok\\n@tone CLOSED bad\\nWhether it takes bottles.';
   comment on column cellars.capacity is E'@title Room\\n@unit bottles\\n@section Space\\n@list off\\nHow many it holds.';
+  comment on column cellars.vat_rate is E'@unit ms\\nA rate.';
+  comment on column cellars.wine_type_text is E'@title Wine type\\nThe type of wine on labels.';
   comment on column cellars.remark is E'@widget long\\nA remark.';
   create type cellar_room as (cellar_id uuid, shelf_id uuid, name text, is_full boolean, free_places integer);
   comment on type cellar_room is 'The room in a cellar.';
@@ -68,7 +72,7 @@ const document = `query ($ifNot: String) { console(ifNot: $ifNot) {
     listField pagesField recordField defaultOrder hasHistory
     canCreate { field inputType takesVersion } canUpdate { field inputType takesVersion } canDelete { field takesVersion }
     missing { verb permission description }
-    fields { name title description kind widget unit isList isNullable isInputOnly onCreate onUpdate maxLength minimum maximum decimals orderBy searchName place section
+    fields { name title description kind widget unit unitOne isList isNullable isInputOnly onCreate onUpdate maxLength minimum maximum decimals orderBy searchName place section
       values { value title tone } reference { entity field nameField detailField colorField } }
     relations { field title entity by } parents { entity field isConnection by }
     actions { field argument title description isHarmful onlyIf unless flags returnsValue resultFields { name }
@@ -543,9 +547,12 @@ describe("the catalogue of the console", () => {
       title: "Room",
       kind: "INTEGER",
       unit: "bottles",
+      unitOne: "bottle",
       section: "Space",
       place: 0,
     });
+    expect(field("vatRate")).toMatchObject({ title: "VAT rate", unit: "ms", unitOne: "ms" });
+    expect(field("wineTypeText")?.title).toBe("Wine type (wine type text)");
     // A check with `or` implies no limit.
     expect(field("remark")).toMatchObject({ widget: "long", maxLength: null });
     expect(field("wineTypeId")).toMatchObject({

@@ -1,3 +1,4 @@
+import { insideSentence } from "../../../src/schema/rowNames.ts";
 import { formatNumber } from "./locale.ts";
 
 /** All texts of the console. A translation is a file of the same type. */
@@ -84,12 +85,12 @@ export const en = {
     query: "Query",
     queryHint: "Words, or field:value — Enter to search",
     clear: "Clear the query",
-    new: (one: string) => `New ${one}`,
+    new: (one: string) => `New ${insideSentence(one)}`,
     export: "Export",
     formats: { XLSX: "Excel workbook", CSV: "CSV", JSONL: "JSON Lines" },
     saveTemplate: "Save columns as template …",
     withTemplate: (name: string) => `With template ${name}`,
-    exported: (title: string) => `The export of ${title.toLowerCase()} has started`,
+    exported: (title: string) => `The export of ${insideSentence(title)} has started`,
     showExport: "Show it",
     notExported: "Nothing was exported",
     columns: "Columns",
@@ -99,9 +100,9 @@ export const en = {
     down: "Move right",
     count: (count: number) => formatNumber(count),
     found: (count: number) => (count === 1 ? "1 row found" : `${formatNumber(count)} rows found`),
-    empty: (title: string) => `No ${title.toLowerCase()} yet`,
+    empty: (title: string) => `No ${insideSentence(title)} yet`,
     emptyMayCreate: (one: string) =>
-      `Press n, or the button above, to create the first ${one.toLowerCase()}.`,
+      `Press n, or the button above, to create the first ${insideSentence(one)}.`,
     emptyMayNot: (permission: string | null) =>
       `You may read these rows but not add any${permission === null ? "" : `: that needs the permission ${permission}`}.`,
     emptyPlain: "Rows appear here when the service creates them.",
@@ -147,8 +148,8 @@ export const en = {
     show: "Show",
     referredBy: (count: number, title: string) =>
       count === 1
-        ? `1 ${title.toLowerCase()} refers to it.`
-        : `${formatNumber(count)} ${title.toLowerCase()} refer to it.`,
+        ? `1 ${insideSentence(title)} refers to it.`
+        : `${formatNumber(count)} ${insideSentence(title)} refer to it.`,
     deleted: (name: string) => `${name} was deleted`,
     notFound: "Row not found",
     notFoundHint: "It was deleted, or your permissions do not show it.",
@@ -160,12 +161,12 @@ export const en = {
       permission === null
         ? "Changing this needs a session."
         : `Changing this needs the permission ${permission}.`,
-    open: (title: string) => `Open ${title}`,
+    open: (title: string) => `Open ${insideSentence(title)}`,
     takeAway: (name: string) => `Remove ${name}`,
     choose: "Type two letters",
     noChoice: "Nothing found",
     newChoice: (one: string, name: string) =>
-      name === "" ? `New ${one} …` : `New ${one} “${name}” …`,
+      name === "" ? `New ${insideSentence(one)} …` : `New ${insideSentence(one)} “${name}” …`,
     empty: "empty",
     noNeighbour: "No next row: open a row from its list to move through them",
     linkCopied: "Link copied",

@@ -173,7 +173,7 @@ function List({ entity }: { entity: Entity }): ReactNode {
           {entity.canCreate && (
             <Button className="button button-primary" onPress={create}>
               <Icon name="plus" />
-              {en.list.new(entity.titleOne.toLowerCase())}
+              {en.list.new(entity.titleOne)}
             </Button>
           )}
         </>

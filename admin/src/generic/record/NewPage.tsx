@@ -17,7 +17,7 @@ export function NewPage(): ReactNode {
   if (!entity.canCreate) {
     const missing = entity.missing.find(({ verb }) => verb === "create");
     return (
-      <Page title={en.list.new(entity.titleOne.toLowerCase())}>
+      <Page title={en.list.new(entity.titleOne)}>
         <p className="empty" role="alert">
           {missing ? en.list.missing(missing.permission) : en.record.readOnly}
         </p>
@@ -53,7 +53,7 @@ function NewRecord({ entity }: { entity: Entity }): ReactNode {
   );
   return (
     <Page
-      title={en.list.new(entity.titleOne.toLowerCase())}
+      title={en.list.new(entity.titleOne)}
       before={<LinkToList entity={entity} />}
       actions={<SaveButton form={form} />}
     >

@@ -41,7 +41,7 @@ function NewRowDrawer(props: NewRowDrawerProps): ReactNode {
     if (form.edits.length > 0) setAsked(true);
     else onClose();
   };
-  const title = en.list.new(entity.titleOne.toLowerCase());
+  const title = en.list.new(entity.titleOne);
   return (
     <Drawer label={title} onClose={close}>
       <DrawerPage title={title} onClose={close} actions={<SaveButton form={form} />}>

@@ -64,7 +64,7 @@ function RecordDrawer({ drawers, depth, onPath }: RecordDrawerProps): ReactNode 
                 <>
                   <Button className="button" onPress={() => openPage(name, id)}>
                     <Icon name="open" />
-                    {en.record.open(entity.titleOne.toLowerCase())}
+                    {en.record.open(entity.titleOne)}
                   </Button>
                   {actions}
                 </>

@@ -268,7 +268,7 @@ export function ReferenceEditor({
           ...choices,
           {
             id: newKey,
-            name: en.record.newChoice(referenced.titleOne.toLowerCase(), wanted),
+            name: en.record.newChoice(referenced.titleOne, wanted),
             detail: null,
             color: null,
           },

@@ -34,6 +34,7 @@ export function RelatedList(props: RelatedListProps): ReactNode {
   const isDeleted = useDeletedRows(entity.name);
   const [range, setRange] = useState<readonly [number, number]>([0, 0]);
   const [order, setOrder] = useState<string | undefined>();
+  const [widths, setWidths] = useState<Record<string, number>>({});
   const onRange = useCallback((first: number, last: number) => setRange([first, last]), []);
   // Omits the reference, whose value is the same in every row.
   const referring = relation.by.replace(/\.id$/, "");
@@ -61,7 +62,7 @@ export function RelatedList(props: RelatedListProps): ReactNode {
         {entity.canCreate && field && (
           <Button className="button" onPress={create}>
             <Icon name="plus" />
-            {en.list.new(entity.titleOne.toLowerCase())}
+            {en.list.new(entity.titleOne)}
           </Button>
         )}
       </div>
@@ -73,7 +74,7 @@ export function RelatedList(props: RelatedListProps): ReactNode {
         <Grid
           label={relation.title}
           columns={columns}
-          widths={{}}
+          widths={widths}
           nameField={entity.nameField}
           nameOf={(row) => rowName(entity, row)}
           rows={rows}
@@ -81,7 +82,7 @@ export function RelatedList(props: RelatedListProps): ReactNode {
           order={order === undefined ? entity.defaultOrder : [order]}
           onOrder={setOrder}
           onRange={onRange}
-          onWidth={() => undefined}
+          onWidth={(field, width) => setWidths({ ...widths, [field]: width })}
           onOpen={open}
           onPreview={open}
         />
