@@ -13,12 +13,12 @@ import {
 } from "../helpers/migration/extraSqlDir.ts";
 import { type Service, startService } from "../helpers/service.ts";
 
-// The first examples of docs/database.md: a table, a reference to it, a column.
+// The first examples of docs/database.md: a table, a reference to it, a join table, a column.
 const page = readFileSync(join(import.meta.dirname, "../../docs/database.md"), "utf8");
 const examples = [
   ...page.matchAll(/`db\/migrations\/(?:NNNN_)?(\w+)\.sql`[^`]*\n\n```sql\n([^]*?)```/g),
 ]
-  .slice(0, 3)
+  .slice(0, 4)
   .map(([, name = "", sql = ""]) => ({ name, sql }));
 
 let browser: Browser;
@@ -60,6 +60,7 @@ describe("a table that a migration adds", () => {
     expect(examples.map(({ name }) => name)).toEqual([
       "suppliers",
       "products_supplier",
+      "supplier_wine_types",
       "products_is_organic",
     ]);
     await withJourney({ browser, service }, { token }, async (journey) => {
