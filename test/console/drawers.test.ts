@@ -69,7 +69,7 @@ describe("rows below another row", () => {
       await price.getByRole("tab", { name: "History" }).click();
       await price.getByText("created it").waitFor();
       // The audit log holds JSON numbers.
-      expect(await price.locator(".history").innerText()).toMatch(/129\.50\s*→\s*135\.00/);
+      expect(await price.locator(".history").innerText()).toMatch(/129\.50 DKK\s*→\s*135\.00 DKK/);
       await page.keyboard.press("Escape");
       await price.waitFor({ state: "detached" });
       await page.getByRole("gridcell", { name: "135.00" }).waitFor();
