@@ -235,6 +235,19 @@ test("a history shows an empty value as a dash, and the way back beside each cha
   });
 });
 
+test("the tab of the address is in view in a narrow window", async () => {
+  const { rows } = await database.pool.query<{ id: string }>("select id from users limit 1");
+  await withJourney({ browser, service }, { token, width: 360 }, async ({ page, open }) => {
+    await open(`/users/${rows[0]?.id}?tab=history`);
+    const tab = page.getByRole("tab", { name: "History", selected: true });
+    await tab.waitFor();
+    await page.getByRole("tabpanel", { name: "History" }).waitFor();
+    const box = await tab.boundingBox();
+    expect(box?.x).toBeGreaterThanOrEqual(0);
+    expect((box?.x ?? Number.NaN) + (box?.width ?? 0)).toBeLessThanOrEqual(360);
+  });
+});
+
 test("tabs do not move when one is chosen", async () => {
   await withJourney({ browser, service }, { token }, async ({ page, open }) => {
     await open("/warehouses");

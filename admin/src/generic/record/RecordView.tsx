@@ -84,6 +84,10 @@ export function RecordView(props: RecordViewProps): ReactNode {
   return frame({ title: entity.titleOne, content: <NotFound entity={entity} id={id} /> });
 }
 
+/** Scrolls the chosen tab into view: in a narrow window it may be beyond the edge. */
+const showTab = (tab: HTMLElement | null): void =>
+  tab?.scrollIntoView({ block: "nearest", inline: "nearest" });
+
 /** The name of a row. */
 function RowName({ reference, id }: { reference: EntityReference; id: string }): ReactNode {
   const entities = useEntities();
@@ -127,6 +131,7 @@ function LoadedRecord({
   const selected =
     tab === "history" || relations.some(({ field }) => field === tab) ? tab : "fields";
 
+  const shown = (id: string) => (selected === id ? showTab : null);
   const { save } = form;
   const { isGoing } = useFrame();
   const step = useCallback(
@@ -232,16 +237,16 @@ function LoadedRecord({
           onSelectionChange={(key) => onTab(String(key))}
         >
           <TabList className="tab-list" aria-label={name}>
-            <Tab id="fields" className="tab">
+            <Tab id="fields" className="tab" ref={shown("fields")}>
               {en.record.fields}
             </Tab>
             {relations.map(({ field, title }) => (
-              <Tab key={field} id={field} className="tab">
+              <Tab key={field} id={field} className="tab" ref={shown(field)}>
                 {title}
               </Tab>
             ))}
             {entity.hasHistory && (
-              <Tab id="history" className="tab">
+              <Tab id="history" className="tab" ref={shown("history")}>
                 {en.record.history}
               </Tab>
             )}
