@@ -352,6 +352,35 @@ describe("the actions of a row", () => {
   });
 });
 
+test("a page of the handbook is shown for reading, and edited on request", async () => {
+  const writer = await service.login(["documentation.update"]);
+  const { rows } = await service.database.pool.query<{ id: string }>(
+    "insert into documentation_pages (slug, title, body) values ('corks', 'Corks', E'# Taint\\n\\nSmell *first*.') returning id",
+  );
+  await withJourney({ browser, service }, { token: writer.token }, async ({ page, open }) => {
+    await open("/handbook/corks");
+    await page.getByRole("heading", { name: "Taint" }).waitFor();
+    const body = page.getByRole("textbox", { name: "Body" });
+    expect(await body.count()).toBe(0);
+    await tabTo(page.getByRole("button", { name: "Edit body" }));
+    await page.keyboard.press("Enter");
+    await body.and(page.locator(":focus")).waitFor();
+    await body.fill("# Corks\n\nAll of them.");
+    await save(page);
+    await saved(page).waitFor();
+    expect(await body.inputValue()).toBe("# Corks\n\nAll of them.");
+    // An old value from the history opens the editor.
+    await page.getByRole("tab", { name: "History" }).click();
+    await page
+      .getByRole("button", { name: "Copy the old value of Body into the form" })
+      .first()
+      .click();
+    expect(await body.inputValue()).toContain("Taint");
+    await page.getByRole("button", { name: "Discard" }).click();
+  });
+  await service.database.pool.query("delete from documentation_pages where id = $1", [rows[0]?.id]);
+});
+
 test("an absence is requested without a permission, rejected at its field when it overlaps, and shown with a readable title", async () => {
   const { token } = await service.login([]);
   await withJourney({ browser, service }, { token }, async ({ page, open }) => {

@@ -125,6 +125,7 @@ export const en = {
   },
   record: {
     preview: "Preview",
+    edit: (title: string) => `Edit ${insideSentence(title)}`,
     download: "Download",
     fields: "Fields",
     history: "History",

@@ -1,5 +1,5 @@
 import { type ReactNode, memo, useDeferredValue, useId, useState } from "react";
-import { Input, TextArea } from "react-aria-components";
+import { Button, Input, TextArea } from "react-aria-components";
 import { webAddress } from "../../meta/addresses.ts";
 import type { EntityField } from "../../meta/entities.ts";
 import { useEntities } from "../../meta/EntitiesContext.ts";
@@ -12,6 +12,7 @@ import { Description } from "../../ui/Description.tsx";
 import { Icon } from "../../ui/icons.tsx";
 import { useLoaded } from "../../ui/useLoaded.ts";
 import type { EditorProps } from "./editorProps.ts";
+import { focusField } from "./fieldEditors.ts";
 import { PictureField } from "./PictureField.tsx";
 import { ReferenceEditor } from "./ReferenceEditor.tsx";
 import { ReferenceListEditor } from "./ReferenceListEditor.tsx";
@@ -204,19 +205,19 @@ function Control(props: ControlProps): ReactNode {
       </select>
     );
   }
-  if (field.widget === "markdown")
-    return (
-      <div className="written">
-        <TextArea
-          {...common}
-          className="input"
-          rows={Math.min(24, Math.max(8, text.split("\n").length))}
-          value={text}
-          onChange={(event) => onChange(event.target.value)}
-        />
-        <Preview text={text} />
-      </div>
+  if (field.widget === "markdown") {
+    const editor = (
+      <TextArea
+        {...common}
+        className="input"
+        rows={Math.min(24, Math.max(8, text.split("\n").length))}
+        value={text}
+        onChange={(event) => onChange(event.target.value)}
+      />
     );
+    const isRead = props.row !== null && text !== "" && props.before === undefined;
+    return <Written {...{ field, text, editor, isRead }} />;
+  }
   if (field.isList || field.kind === "JSON" || isLong(field))
     return (
       <TextArea
@@ -253,6 +254,44 @@ const Markdown = memo(function Markdown({ text }: { text: string }): ReactNode {
   const MarkdownText = useLoaded(loadMarkdown, true);
   return MarkdownText && <MarkdownText text={text} />;
 });
+
+interface WrittenProps {
+  field: EntityField;
+  text: string;
+  editor: ReactNode;
+  /** Whether the text is shown for reading at first. */
+  isRead: boolean;
+}
+
+/** A Markdown text: for reading until the user chooses to edit it, because a text is read more often than it is changed. */
+function Written({ field, text, editor, isRead }: WrittenProps): ReactNode {
+  const [isEdited, setEdited] = useState(!isRead);
+  return (
+    <div className="written">
+      {isEdited ? (
+        <>
+          {editor}
+          <Preview text={text} />
+        </>
+      ) : (
+        <>
+          <Markdown text={text} />
+          <div className="actions">
+            <Button
+              className="button"
+              onPress={() => {
+                setEdited(true);
+                focusField(field.name);
+              }}
+            >
+              {en.record.edit(field.title)}
+            </Button>
+          </div>
+        </>
+      )}
+    </div>
+  );
+}
 
 /** A preview of a Markdown text, shown on request. */
 function Preview({ text }: { text: string }): ReactNode {
