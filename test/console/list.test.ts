@@ -83,6 +83,20 @@ describe("every list", () => {
       await open("/orders");
       await page.getByText("orders.read").waitFor();
       await show("list-closed");
+      const { data } = await service.ask(
+        "{ console { closedEntities { name title permission } } }",
+        { token: buyer.token },
+      );
+      const closed = data.console.closedEntities as Record<
+        "name" | "title" | "permission",
+        string
+      >[];
+      expect(closed.length).toBeGreaterThan(10);
+      for (const { name, title, permission } of closed) {
+        await open(`/${name}`);
+        await page.getByRole("alert").getByText(`You may not see ${title}`).waitFor();
+        await page.getByText(`That needs the permission ${permission}.`).waitFor();
+      }
       const links = page.getByRole("navigation").getByRole("link");
       expect(await links.allTextContents()).toEqual([
         "Today",
