@@ -17,7 +17,7 @@ export function UnknownList({ name }: { name: string }): ReactNode {
     <Unknown name={name} closed={entities.closed(name)} what={en.list.unknown(name)}>
       {near.length > 0 && (
         <p>
-          {en.list.didYouMean} <LinksToLists lists={near} />
+          {en.list.didYouMean} <LinksToLists lists={near} />?
         </p>
       )}
     </Unknown>
