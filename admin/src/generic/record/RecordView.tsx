@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { type ReactNode, useCallback, useMemo, useState } from "react";
+import { type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { Button, Tab, TabList, TabPanel, Tabs } from "react-aria-components";
 import { fetchRecord } from "../../api/record.ts";
 import { suggestionsByKey } from "../../api/referencedRows.ts";
@@ -84,9 +84,15 @@ export function RecordView(props: RecordViewProps): ReactNode {
   return frame({ title: entity.titleOne, content: <NotFound entity={entity} id={id} /> });
 }
 
-/** Scrolls the chosen tab into view: in a narrow window it may be beyond the edge. */
-const showTab = (tab: HTMLElement | null): void =>
-  tab?.scrollIntoView({ block: "nearest", inline: "nearest" });
+/** The title of a tab. A tab that is chosen scrolls into view: in a narrow window it may be beyond the edge. */
+function TabTitle({ title, isSelected }: { title: string; isSelected: boolean }): ReactNode {
+  const text = useRef<HTMLSpanElement>(null);
+  useEffect(() => {
+    if (isSelected)
+      text.current?.closest("[role=tab]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }, [isSelected]);
+  return <span ref={text}>{title}</span>;
+}
 
 /** The name of a row. */
 function RowName({ reference, id }: { reference: EntityReference; id: string }): ReactNode {
@@ -131,7 +137,6 @@ function LoadedRecord({
   const selected =
     tab === "history" || relations.some(({ field }) => field === tab) ? tab : "fields";
 
-  const shown = (id: string) => (selected === id ? showTab : null);
   const { save } = form;
   const { isGoing } = useFrame();
   const step = useCallback(
@@ -237,17 +242,17 @@ function LoadedRecord({
           onSelectionChange={(key) => onTab(String(key))}
         >
           <TabList className="tab-list" aria-label={name}>
-            <Tab id="fields" className="tab" ref={shown("fields")}>
-              {en.record.fields}
+            <Tab id="fields" className="tab">
+              <TabTitle title={en.record.fields} isSelected={selected === "fields"} />
             </Tab>
             {relations.map(({ field, title }) => (
-              <Tab key={field} id={field} className="tab" ref={shown(field)}>
-                {title}
+              <Tab key={field} id={field} className="tab">
+                <TabTitle title={title} isSelected={selected === field} />
               </Tab>
             ))}
             {entity.hasHistory && (
-              <Tab id="history" className="tab" ref={shown("history")}>
-                {en.record.history}
+              <Tab id="history" className="tab">
+                <TabTitle title={en.record.history} isSelected={selected === "history"} />
               </Tab>
             )}
           </TabList>
