@@ -18650,7 +18650,7 @@ CREATE OR REPLACE FUNCTION word_columns()
  LANGUAGE sql
  STABLE
 AS $function$
-  -- In a step of its own, because expressions are long to print.
+  -- Materialized, so that `pg_get_expr` runs once for each generated column.
   with generated as materialized (
     select g.attrelid, g.attnum, e.oid as expression
     from pg_class r join pg_attribute g on g.attrelid = r.oid join pg_attrdef e on e.adrelid = g.attrelid and e.adnum = g.attnum
