@@ -22,7 +22,8 @@ create or replace function words_of(name text) returns text as $$
     coalesce(upper(m[1]) || m[2], case when place = 1 then upper(left(w, 1)) || substr(w, 2) else w end), ' ' order by place
   )
   from string_to_table(case words_of.name when 'updated_at' then 'changed' else regexp_replace(words_of.name, '_at$', '') end, '_')
-      with ordinality as t(w, place)
+      with ordinality as t(word, place)
+    cross join regexp_replace(word, '^email(s?)$', 'e-mail\1') as w
     left join lateral regexp_match(w, '^(id|ip|erp|url|ai|api|vat|sms|ean|sku|iban|pdf|csv|xlsx)(s?)$') as m on true
 $$ language sql immutable parallel safe;
 comment on function words_of is 'Converts a database name to words for a title.';

@@ -13,6 +13,7 @@ export function titleOf(name: string): string {
     .toLowerCase()
     .replace(/^updated at$/, "changed")
     .replace(/ at$/, "")
+    .replace(/\bemail(s?)\b/g, "e-mail$1")
     .replace(
       abbreviations,
       (_word, letters: string, plural: string) => letters.toUpperCase() + plural,
