@@ -63,6 +63,22 @@ create or replace function schema_violations() returns setof text as $$
   union all
   select * from view_violations()
   union all
+  -- The API, the audit log and the search spell a name of these characters in the same way, and no other name.
+  select n.kind || n.name || ': a name has a-z, 0-9 and single underscores between them, a letter first; name it `' || n.plain || '`'
+      || case when n.kind = 'column ' then ' and show it as `@title ' || n.spelt || '`' else '' end
+    from (
+      select case when c.relkind in ('v', 'm') then 'view ' when c.relkind = 'c' then 'type ' else 'table ' end, c.oid::regclass::text, c.relname
+        from pg_class c where c.relnamespace = (select current_schema()::regnamespace) and c.relkind in ('r', 'p', 'v', 'm', 'f', 'c')
+      union all
+      select 'column ', c.oid::regclass || '.' || quote_ident(a.attname), a.attname
+        from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+        where c.relnamespace = (select current_schema()::regnamespace) and c.relkind in ('r', 'p', 'v', 'm', 'f', 'c')
+    ) as o(kind, name, own_name),
+    lateral btrim(regexp_replace(regexp_replace(o.own_name, '([[:lower:][:digit:]])([[:upper:]])', '\1_\2', 'g'), '[_\s]+', ' ', 'g')) as t(words),
+    lateral (select o.kind, o.name, trim(both '_' from regexp_replace(extensions.search_text(t.words), '[^a-z0-9]+', '_', 'g')),
+      upper(left(t.words, 1)) || lower(substr(t.words, 2))) as n(kind, name, plain, spelt)
+    where o.own_name !~ '^[a-z][a-z0-9]*(_[a-z0-9]+)*$'
+  union all
   select 'table ' || name || ': has no description; add `comment on table ' || name || ' is ''...''`' from tables
     where not relispartition and relkind in ('r', 'p') and coalesce(btrim(regexp_replace(comment, '^(@[^\n]*(\n|$))*', '')), '') = ''
   union all

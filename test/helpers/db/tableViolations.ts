@@ -23,6 +23,27 @@ export const tableViolations: ViolationCase[] = [
     violations: ["table audit_log_reads_default: row-level security must be enabled and forced"],
   },
   {
+    what: "a column whose name the API cannot spell",
+    sql: `alter table planted rename column note to "prisPrFlaskeFørMoms"`,
+    violations: [
+      'column planted."prisPrFlaskeFørMoms": a name has a-z, 0-9 and single underscores between them, a letter first; name it `pris_pr_flaske_for_moms` and show it as `@title Pris pr flaske før moms`',
+    ],
+  },
+  {
+    what: "a column with two underscores in a row",
+    sql: "alter table planted rename column note to extra__note",
+    violations: [
+      "column planted.extra__note: a name has a-z, 0-9 and single underscores between them, a letter first; name it `extra_note` and show it as `@title Extra note`",
+    ],
+  },
+  {
+    what: "a table whose name the API cannot spell",
+    sql: `alter table planted rename to "Planted Vines"`,
+    violations: [
+      'table "Planted Vines": a name has a-z, 0-9 and single underscores between them, a letter first; name it `planted_vines`',
+    ],
+  },
+  {
     what: "a table whose comment has only tags",
     sql: retag(tags.trim()),
     violations: ["table planted: has no description; add `comment on table planted is '...'`"],
