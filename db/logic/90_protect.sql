@@ -40,7 +40,8 @@ $$ language sql immutable strict;
 create or replace function protect_table(relation regclass) returns void as $$
 declare
   v_tags jsonb := table_tags(relation);
-  v_name text := (select relname from pg_class where oid = protect_table.relation);
+  -- The start of the names of its policies. Names are cut to 63 characters.
+  v_name text := (select left(relname, 50) from pg_class where oid = protect_table.relation);
   v_readers text;
   v_login text;
   v_audit text[];
@@ -49,8 +50,8 @@ declare
 begin
   select relrowsecurity, relforcerowsecurity into v_class from pg_class where oid = relation;
   if not (v_class.relrowsecurity and v_class.relforcerowsecurity) then
-    -- A table with policies is not new, so row-level security was switched off by hand.
-    if exists (select from pg_policy where polrelid = relation) then
+    -- A table with such a policy is not new, so row-level security was switched off by hand.
+    if exists (select from pg_policy where polrelid = relation and polname in (v_name || '_owner', v_name || '_owner_read')) then
       raise warning 'table %: row-level security was off and is enabled again; use `ensure_policy` to show more rows', relation;
     end if;
     execute format('alter table %s enable row level security', relation);

@@ -143,6 +143,40 @@ describe("Migrating a database again", () => {
     expect(await difference()).toBeUndefined();
   });
 
+  test("keeps the policies of a table with the longest name", async () => {
+    const name = "table_".padEnd(63, "x");
+    await change(`
+      create table ${name} (id uuid primary key default uuidv7(), note text);
+      comment on table ${name} is '@read products.read
+@create products.update
+@update products.update
+@delete products.update
+@mutations create update delete
+@audit off because it is empty
+A table.';
+      comment on column ${name}.note is 'A note.'`);
+    await migrate();
+    const start = name.slice(0, 50);
+    expect(await policiesOf(name)).toEqual(
+      ["create", "delete", "owner", "read", "update"].map((verb) => `${start}_${verb}`),
+    );
+    await change(`drop table ${name}`);
+    expect(await difference()).toBeUndefined();
+  });
+
+  test("gives no warning about a new table with a policy created by hand", async () => {
+    await change(`
+      create table own_notes (id uuid primary key default uuidv7());
+      comment on table own_notes is '@read products.read
+@audit off because it is empty
+Notes.';
+      alter table own_notes enable row level security;
+      create policy by_hand on own_notes for select to office_api using ((select has_permission('users.read')))`);
+    expect((await migrate()).filter((line) => line.includes("own_notes"))).toEqual([]);
+    await change("drop table own_notes");
+    expect(await difference()).toBeUndefined();
+  });
+
   test("drops undeclared policies and triggers", async () => {
     await change(`
       select ensure_policy('reviewers', 'reviewers_once', 'select', 'office_api', '(select has_permission(''users.read''))');
