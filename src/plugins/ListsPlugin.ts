@@ -29,7 +29,10 @@ export const ListsPlugin: GraphileConfig.Plugin = {
       init(state, build) {
         // Read early, so that a wrong tag fails the build even where no field shows the table.
         for (const resource of Object.values(build.pgResources as Record<string, PgResource>))
-          if (!resource.parameters && resource.codec.attributes) defaultOrder(resource);
+          if (!resource.parameters && resource.codec.attributes) {
+            defaultOrder(resource);
+            checkPlural(build, resource);
+          }
         return state;
       },
 
@@ -186,4 +189,18 @@ function addDefaultOrder($select: PgSelectStep, args: FieldArgs, columns: readon
     return;
   }
   $select.apply(lambda($given, (given) => (isEmpty(given) ? apply : null)));
+}
+
+/** @throws Error when a list and its row would have one name, as of a table `staff` or `series` */
+function checkPlural(
+  { inflection }: GraphileBuild.Build,
+  { name, codec, extensions }: PgResource,
+): void {
+  const tags = extensions?.tags ?? {};
+  if ("internal" in tags || tags["root"] === "off") return;
+  const row = inflection.tableType(codec);
+  if (inflection.pluralize(row) !== row) return;
+  throw new Error(
+    `The table ${name} would have the same name for its list and for a row, \`${inflection.camelCase(row)}\`. Name it in the API by a tag with a plural, such as \`@name ${name}_entries\`.`,
+  );
 }

@@ -239,6 +239,25 @@ const refusals: Refused[] = [
     says: ["takes whole rows of cellars, and no caller may read their column name (@secret)"],
   },
   {
+    what: "has one name for a list and a row",
+    sql: sound.replaceAll("cellars", "staff"),
+    says: [
+      "The table staff would have the same name for its list and for a row, `staff`. Name it in the API by a tag with a plural, such as `@name staff_entries`.",
+    ],
+  },
+  {
+    what: "offers mutations of a table whose id is a number",
+    sql: sound
+      .replace(
+        "uuid primary key default uuidv7()",
+        "bigint generated always as identity primary key",
+      )
+      .replace("@audit", "@create products.update\n@mutations create\n@audit"),
+    says: [
+      "The tag @mutations of the table cellars needs the primary key `id uuid`. Write a unique constraint for what identifies a row beside it.",
+    ],
+  },
+  {
     what: "fails",
     sql: `${sound}\nselect 1;\ninsert into cellars (nme) values ('x');`,
     says: [
