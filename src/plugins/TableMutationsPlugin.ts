@@ -1,6 +1,11 @@
 import pg from "pg";
 import type { GraphQLInputObjectType, GraphQLObjectType } from "graphql";
-import type { PgClient, PgCodecWithAttributes, PgResource } from "postgraphile/@dataplan/pg";
+import {
+  type PgClient,
+  type PgCodecWithAttributes,
+  type PgResource,
+  TYPES,
+} from "postgraphile/@dataplan/pg";
 import { type FieldArgs, type Step, object } from "postgraphile/grafast";
 import { verbGuard } from "../auth/guards.ts";
 import { notFound } from "../errors/PublicError.ts";
@@ -27,14 +32,14 @@ function tablesOffering(build: GraphileBuild.Build, verb: Verb): TableResource[]
   );
 }
 
-/** Rows are found by the column `id`: these mutations need it. Names every table without it. */
+/** Rows are found by the column `id uuid`: these mutations need it. Names every table without it. */
 function checkKeys(build: GraphileBuild.Build): void {
   const tables = new Set(
     (["create", "update", "delete"] as const).flatMap((verb) => tablesOffering(build, verb)),
   );
-  const wrong = [...tables].filter(({ uniques }) => {
+  const wrong = [...tables].filter(({ uniques, codec }) => {
     const key = uniques.find(({ isPrimary }) => isPrimary)?.attributes ?? [];
-    return key.length !== 1 || key[0] !== "id";
+    return key.length !== 1 || key[0] !== "id" || codec.attributes["id"]?.codec !== TYPES.uuid;
   });
   if (wrong.length === 0) return;
   const named = wrong.map(({ name }) => `the table ${name}`).join(" and of ");

@@ -220,7 +220,7 @@ function secretFieldOf(type: GraphQLObjectType): string | null {
   return found?.name ?? null;
 }
 
-/** The field that finds one row by its id. */
+/** The field that finds one row by its id. Rows with an id of another type are found by a search, as by other keys. */
 function recordField(
   build: GraphileBuild.Build,
   schema: GraphQLSchema,
@@ -233,7 +233,8 @@ function recordField(
       getNamedType(type).name === typeName &&
       !isListType(getNullableType(type)) &&
       args.length === 1 &&
-      args[0]?.name === "id",
+      args[0]?.name === "id" &&
+      getNamedType(args[0].type).name === "ID",
   );
   return found?.name ?? null;
 }

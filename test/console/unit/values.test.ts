@@ -3,6 +3,7 @@ import {
   ValueError,
   defaultValues,
   dirtyNames,
+  isRowKey,
   toFormValue,
   toFormValues,
   toInputValue,
@@ -241,4 +242,19 @@ test("the form of a new row has no value for an optional boolean without a defau
     isActive: false,
     isListed: "true",
   });
+});
+
+test("the form of a new row shows a default of JSON as it is sent", () => {
+  const settings = field("settings", "JSON", { defaultValue: '{"a": [1]}' });
+  const { settings: text } = defaultValues([settings]);
+  expect(toInputValue(settings, text ?? "")).toEqual({ a: [1] });
+});
+
+test.each([
+  ["4", true],
+  ["0198f2c4-7b1e-7c3d-9a55-2f6d1c0b8e4a", true],
+  ["Barolo", false],
+])("a reference to a row with an id takes a UUID or a number: %s", (text, isKey) => {
+  const reference = { keyField: "id" } as EntityField["reference"];
+  expect(isRowKey(field("eventId", "REFERENCE", { reference }), text)).toBe(isKey);
 });

@@ -128,9 +128,12 @@ export function toInputValue(field: EntityField, value: FormValue): unknown {
   }
 }
 
-/** Whether a text can be the key of a row; an address can hold any text. */
+/** Whether a text can be the key of a row, such as a UUID or a number; an address can hold any text. */
 export function isRowKey({ reference }: EntityField, text: string): boolean {
-  return reference?.keyField !== "id" || /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(text);
+  return (
+    reference?.keyField !== "id" ||
+    /^(\d{1,19}|[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12})$/i.test(text)
+  );
 }
 
 function toInteger({ minimum, maximum }: EntityField, text: string): number {
