@@ -61,10 +61,12 @@ export function toFormValues(fields: readonly EntityField[], row: Row): FormValu
 export function defaultValues(fields: readonly EntityField[]): FormValues {
   return Object.fromEntries(
     fields.map((field) => {
-      const { kind, isNullable, defaultValue } = field;
+      const { kind, isList, isNullable, defaultValue } = field;
       // An optional boolean without a default has no value yet; it is neither yes nor no.
       const isSwitch = kind === "BOOLEAN" && !isNullable;
-      return [field.name, toFormValue(field, isSwitch ? defaultValue === "true" : defaultValue)];
+      if (isSwitch) return [field.name, toFormValue(field, defaultValue === "true")];
+      const isJson = kind === "JSON" && !isList && defaultValue !== null;
+      return [field.name, toFormValue(field, isJson ? JSON.parse(defaultValue) : defaultValue)];
     }),
   );
 }
