@@ -214,7 +214,8 @@ function placeInList(tags: Tags | undefined, column: string): number | null {
   return column === "created_at" ? 0 : null;
 }
 
-function inputFields(
+/** The fields of the input of a mutation, by name. */
+export function inputFields(
   schema: GraphQLSchema,
   mutation: ConsoleMutation | null,
 ): Record<string, GraphQLInputField> {

@@ -9,9 +9,15 @@ import {
 import type { PgResource } from "postgraphile/@dataplan/pg";
 import { guardOf } from "../auth/guards.ts";
 import { actionsByType, describeArguments } from "./consoleActions.ts";
-import type { ConsoleEntity, ConsoleMutation, ConsoleReport, Verb } from "./consoleEntity.ts";
-import { fieldsOf } from "./consoleFields.ts";
-import { orderValues } from "./consoleInputs.ts";
+import type {
+  ConsoleEntity,
+  ConsoleField,
+  ConsoleMutation,
+  ConsoleReport,
+  Verb,
+} from "./consoleEntity.ts";
+import { fieldsOf, inputFields } from "./consoleFields.ts";
+import { orderValues, useOf } from "./consoleInputs.ts";
 import type { ConsoleArgument, EntityField } from "./entityDescription.ts";
 import { type Parent, parentsOf, relationsOf } from "./consoleReferences.ts";
 import { reportsOf } from "./consoleReports.ts";
@@ -187,7 +193,11 @@ function entityOf(
     recordField: recordField(build, schema, table),
     defaultOrder: defaultOrder(build, table, orders),
     guard: tableGuard(table),
-    mutations,
+    // A form cannot create rows with a required value that it has no editor for, such as a range.
+    mutations: {
+      ...mutations,
+      create: isComplete(schema, mutations.create, fields) ? mutations.create : null,
+    },
     hasHistory:
       label.keyField !== null &&
       schema.getQueryType()?.getFields()["recordHistory"] !== undefined &&
@@ -201,6 +211,17 @@ function entityOf(
       by,
     })),
   };
+}
+
+/** Whether the fields of a form have all values that a mutation requires. */
+function isComplete(
+  schema: GraphQLSchema,
+  mutation: ConsoleMutation | null,
+  fields: readonly ConsoleField[],
+): boolean {
+  return Object.values(inputFields(schema, mutation)).every(
+    (input) => useOf(input) !== "REQUIRED" || fields.some(({ name }) => name === input.name),
+  );
 }
 
 function rootField(schema: GraphQLSchema, name: string | undefined) {
