@@ -14688,7 +14688,6 @@ AS $function$
   union all
   select * from view_violations()
   union all
-  select 'table ' || name || ': has no description; add `comment on table ' || name || ' is ''...''`' from tables
   -- The API, the audit log and the search spell a name of these characters in the same way, and no other name.
   select n.kind || n.name || ': a name has a-z, 0-9 and single underscores between them, a letter first; name it `' || n.plain || '`'
       || case when n.kind = 'column ' then ' and show it as `@title ' || n.spelt || '`' else '' end
@@ -14705,6 +14704,7 @@ AS $function$
       upper(left(t.words, 1)) || lower(substr(t.words, 2))) as n(kind, name, plain, spelt)
     where o.own_name !~ '^[a-z][a-z0-9]*(_[a-z0-9]+)*$'
   union all
+  select 'table ' || name || ': has no description; add `comment on table ' || name || ' is ''...''`' from tables
     where not relispartition and relkind in ('r', 'p') and coalesce(btrim(regexp_replace(comment, '^(@[^\n]*(\n|$))*', '')), '') = ''
   union all
   select 'table ' || name || ': declares no permission to read it; add the tag `@read <permission>` (or `@internal` with no grants)' from tables
@@ -14925,6 +14925,11 @@ AS $function$
     where not t.relispartition and not t.tags ? 'internal'
       and not exists (select from pg_description d where d.classoid = 'pg_constraint'::regclass and d.objoid = k.oid)
       and k.conname not in ('invitations_state_check', 'permissions_key_check', 'campaign_colors_color_check')
+  union all
+  select format('constraint %I on domain %s: has no message for API callers; add `comment on constraint %1$I on domain %2$s`', k.conname, k.contypid::regtype)
+    from pg_constraint k
+    where k.contype = 'c' and k.contypid <> 0 and k.connamespace = (select current_schema()::regnamespace)
+      and not exists (select from pg_description d where d.classoid = 'pg_constraint'::regclass and d.objoid = k.oid)
 $function$;
 grant execute on function schema_violations() to office_server;
 comment on function schema_violations() is 'Violations of the schema''s rules, each with its fix; no rows when there are none.';

@@ -300,6 +300,11 @@ create or replace function schema_violations() returns setof text as $$
     where not t.relispartition and not t.tags ? 'internal'
       and not exists (select from pg_description d where d.classoid = 'pg_constraint'::regclass and d.objoid = k.oid)
       and k.conname not in ('invitations_state_check', 'permissions_key_check', 'campaign_colors_color_check')
+  union all
+  select format('constraint %I on domain %s: has no message for API callers; add `comment on constraint %1$I on domain %2$s`', k.conname, k.contypid::regtype)
+    from pg_constraint k
+    where k.contype = 'c' and k.contypid <> 0 and k.connamespace = (select current_schema()::regnamespace)
+      and not exists (select from pg_description d where d.classoid = 'pg_constraint'::regclass and d.objoid = k.oid)
 $$ language sql stable security definer set search_path from current;
 comment on function schema_violations is 'Violations of the schema''s rules, each with its fix; no rows when there are none.';
 grant execute on function schema_violations to office_server;

@@ -3,8 +3,10 @@ import pluralize from "pluralize";
 
 /** A constraint or unique index as described to callers, read from the catalogue. */
 export interface Constraint {
-  /** Its columns, by their names in the API. */
+  /** Its columns, by their names in the API; of a domain, the columns of this type in all tables. */
   fields: string[];
+  /** Whether it is of a domain, so that the value of one of the fields violates it. */
+  isOfDomain: boolean;
   /** Its comment: `must be ...` for a check, a sentence for a unique constraint. */
   message: string | null;
   /** The name of the table that a foreign key refers to, such as `wine type`. */
@@ -26,22 +28,27 @@ const query = `
     where r.relnamespace = $1::regnamespace
   ), rules as (
     select c.conname as name, c.conrelid as relation, case when c.contype = 'x' then i.columns else c.conkey end as columns,
-      c.confrelid as target, d.description as message
+      c.confrelid as target, d.description as message, nullif(c.contypid, 0) as domain
     from pg_constraint c
       left join indexes i on i.indexrelid = c.conindid
       left join pg_description d on d.classoid = 'pg_constraint'::regclass and d.objoid = c.oid
     where c.connamespace = $1::regnamespace and c.contype in ('c', 'f', 'u', 'p', 'x')
     union all
-    select r.relname, i.indrelid, x.columns, null, d.description
+    select r.relname, i.indrelid, x.columns, null, d.description, null
     from pg_index i join pg_class r on r.oid = i.indexrelid
       join indexes x using (indexrelid)
       left join pg_description d on d.classoid = 'pg_class'::regclass and d.objoid = r.oid and d.objsubid = 0
     where r.relnamespace = $1::regnamespace and i.indisunique
       and not exists (select from pg_constraint c where c.conindid = i.indexrelid)
   )
-  select name, message, (select t.relname::text from pg_class t where t.oid = target) as target, array(
-    select a.attname::text from pg_attribute a where a.attrelid = relation and a.attnum = any (columns) order by a.attnum
-  ) as columns
+  select name, message, (select t.relname::text from pg_class t where t.oid = target) as target, domain is not null as "isOfDomain",
+    case when domain is null then array(
+      select a.attname::text from pg_attribute a where a.attrelid = relation and a.attnum = any (columns) order by a.attnum
+    ) else array(
+      select distinct a.attname::text from pg_attribute a join pg_class r on r.oid = a.attrelid
+      where a.atttypid = domain and a.attnum > 0 and not a.attisdropped and r.relkind in ('r', 'p') and r.relnamespace = $1::regnamespace
+      order by 1
+    ) end as columns
   from rules`;
 
 /** Reads the constraints of a schema; all tenants have the same. */
@@ -53,6 +60,7 @@ export async function readConstraints(
     name: string;
     message: string | null;
     target: string | null;
+    isOfDomain: boolean;
     columns: string[];
   }>(query, [tenant]);
   return new Map(
@@ -60,6 +68,7 @@ export async function readConstraints(
       row.name,
       {
         fields: row.columns.map(camelCase),
+        isOfDomain: row.isOfDomain,
         // Without the tags at the start of the comment.
         message: row.message?.replace(/^(@[^\n]*(\n|$))*/, "").trim() || null,
         target: row.target === null ? null : pluralize.singular(row.target.replaceAll("_", " ")),

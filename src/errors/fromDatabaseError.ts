@@ -49,10 +49,7 @@ const answersBySqlState: Record<string, (error: DatabaseError, rule?: Constraint
       return badUserInput(`${name} is required`, { path: ["input", name] });
     },
     "23514": (_error, rule) =>
-      badUserInput(
-        `${rule?.fields.join(", ") ?? "A value"} ${rule?.message ?? "is not allowed"}`,
-        fieldDetails(rule),
-      ),
+      badUserInput(`${subjectOf(rule)} ${rule?.message ?? "is not allowed"}`, fieldDetails(rule)),
     // Values.
     "22003": wrongTypeError,
     "22P02": wrongTypeError,
@@ -104,6 +101,12 @@ function unknownReference(rule: Constraint | undefined): PublicError {
   return badUserInput(`${field}: there is no ${rule?.target ?? "row"} with this id`, details);
 }
 
+/** The fields of a check in front of its message. */
+function subjectOf(rule: Constraint | undefined): string {
+  const fields = rule?.fields ?? [];
+  return fields.join(rule?.isOfDomain ? " or " : ", ") || "A value";
+}
+
 /** The argument that a constraint is about, or the fields of a constraint over several columns. */
 function fieldDetails(rule: Constraint | undefined): {
   path?: ["input", string];
@@ -111,6 +114,7 @@ function fieldDetails(rule: Constraint | undefined): {
 } {
   const [field, ...others] = rule?.fields ?? [];
   if (rule === undefined || field === undefined) return {};
+  if (rule.isOfDomain && others.length > 0) return {};
   return others.length > 0 ? { fields: rule.fields } : { path: ["input", field] };
 }
 

@@ -1,4 +1,4 @@
-import type { PgAttribute, PgClass } from "pg-introspection";
+import type { PgClass } from "pg-introspection";
 import { withPgClientFromPgService } from "postgraphile/@dataplan/pg";
 import type { NumericDigits } from "../schema/columns.ts";
 
@@ -18,19 +18,32 @@ declare global {
 interface Rules {
   maxLength: number | null;
   defaultText: string | null;
+  /** The type modifier of a `numeric` column. */
+  modifier: number | null;
 }
 
 /**
- * For each column, the maximum length in a check such as `is_label(name, 200)` or `char_length(name) <= 200`, and the
+ * For each column, the maximum length in a check, also of its domain, such as `is_label(name, 200)` or `char_length(name) <= 200`, and the
  * constant default. Omits checks with `or`, which may not limit the length, and computed defaults such as `now()`.
  */
 const rulesQuery = String.raw`
-  with lengths as (
-    select k.conrelid as relation, k.conkey[1] as attnum, min(bound[1]::integer) as max
-    from pg_constraint k,
+  with columns as (
+    select a.attrelid as relation, a.attnum, a.attname as name, a.attgenerated, t.oid as type,
+      -- Of a domain, that of its base type.
+      case when coalesce(nullif(t.typbasetype, 0), t.oid) = 'numeric'::regtype
+        then nullif(case when t.typbasetype = 0 then a.atttypmod else t.typtypmod end, -1) end as modifier
+    from pg_attribute a join pg_type t on t.oid = a.atttypid
+    where a.attnum > 0
+  ), checks as (
+    select oid, conrelid as relation, conkey[1] as attnum from pg_constraint where contype = 'c' and cardinality(conkey) = 1
+    union all
+    select k.oid, c.relation, c.attnum from pg_constraint k join columns c on c.type = k.contypid where k.contype = 'c'
+  ), lengths as (
+    select k.relation, k.attnum, min(bound[1]::integer) as max
+    from checks k,
       pg_get_constraintdef(k.oid) as definition,
       regexp_matches(definition, '(?:\mis_label\(\(?"?\w+"?\)?(?:::text)?, |\m(?:char_length|length)\(\(?"?\w+"?\)?(?:::text)?\) <= )(\d+)\)', 'g') as bound
-    where k.contype = 'c' and cardinality(k.conkey) = 1 and definition !~ '\mOR\M'
+    where definition !~ '\mOR\M'
     group by 1, 2
   ), defaults as (
     select d.adrelid as relation, d.adnum as attnum,
@@ -41,11 +54,11 @@ const rulesQuery = String.raw`
       regexp_match(expression, '^\(?(-?\d+(?:\.\d+)?|true|false)\)?(?:::[\w ]+)?$') as plain
     where quoted is not null or plain is not null
   )
-  select a.attrelid::text as relation, a.attname as name, l.max as "maxLength", d.text as "defaultText"
-  from pg_attribute a
-    left join lengths l on l.relation = a.attrelid and l.attnum = a.attnum
-    left join defaults d on d.relation = a.attrelid and d.attnum = a.attnum and a.attgenerated = ''
-  where l.max is not null or d.text is not null`;
+  select c.relation::text as relation, c.name, l.max as "maxLength", d.text as "defaultText", c.modifier
+  from columns c
+    left join lengths l using (relation, attnum)
+    left join defaults d on d.relation = c.relation and d.attnum = c.attnum and c.attgenerated = ''
+  where l.max is not null or d.text is not null or c.modifier is not null`;
 
 const rulesOf = new WeakMap<PgClass, ReadonlyMap<string, Rules>>();
 
@@ -71,8 +84,8 @@ export const ColumnRulesPlugin: GraphileConfig.Plugin = {
       pgCodecs_attribute(_info, { pgAttribute, attribute }) {
         const pgClass = pgAttribute.getClass();
         const rules = pgClass && rulesOf.get(pgClass)?.get(pgAttribute.attname);
-        const { maxLength = null, defaultText = null } = rules ?? {};
-        const digits = digitsOf(pgAttribute);
+        const { maxLength = null, defaultText = null, modifier = null } = rules ?? {};
+        const digits = modifier === null ? null : digitsOf(modifier);
         attribute.extensions = {
           ...attribute.extensions,
           ...(maxLength === null ? {} : { maxLength }),
@@ -84,11 +97,8 @@ export const ColumnRulesPlugin: GraphileConfig.Plugin = {
   },
 };
 
-/** Decodes the type modifier of a `numeric` column; null for other types and for `numeric` without a precision. */
-function digitsOf(pgAttribute: PgAttribute): NumericDigits | null {
-  const modifier = (pgAttribute.atttypmod ?? -1) - 4;
-  if (pgAttribute.getType()?.typname !== "numeric" || modifier < 0) return null;
-  const scale = modifier & 0x7ff;
-  // A negative scale rounds before the decimal point.
-  return scale > 1000 ? null : { precision: modifier >> 16, scale };
+/** Decodes the type modifier of `numeric(precision, scale)`; null for a negative scale, which rounds before the point. */
+function digitsOf(modifier: number): NumericDigits | null {
+  const scale = (modifier - 4) & 0x7ff;
+  return scale > 1000 ? null : { precision: (modifier - 4) >> 16, scale };
 }

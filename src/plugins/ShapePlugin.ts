@@ -1,8 +1,13 @@
-import { type PgResource, isEnumCodec } from "postgraphile/@dataplan/pg";
+import { type PgCodec, type PgResource, isEnumCodec } from "postgraphile/@dataplan/pg";
 import { innerCodec } from "../schema/columns.ts";
 import { lookUpKey } from "../schema/lookUpKey.ts";
 import { hasPages, isConnection } from "../schema/listedTables.ts";
 import { literal, otherScalars, parseId, parseInstant, specifications } from "../schema/scalars.ts";
+
+/** Where the library keeps the GraphQL type of each codec; its types omit this. */
+interface HasCodecMeta {
+  pgCodecMetaLookup: Map<PgCodec, { typeNameBySituation: Record<string, string> }>;
+}
 
 function lowerFirst(name: string): string {
   return name.charAt(0).toLowerCase() + name.slice(1);
@@ -138,14 +143,29 @@ export const ShapePlugin: GraphileConfig.Plugin = {
     },
 
     hooks: {
-      init: {
-        before: ["PgCodecs"],
-        callback(state, build) {
-          const { TYPES } = build.dataplanPg;
-          build.setGraphQLTypeForPgCodec(TYPES.uuid, ["input", "output"], "ID");
-          return state;
+      init: [
+        {
+          before: ["PgCodecs"],
+          callback(state, build) {
+            const { TYPES } = build.dataplanPg;
+            build.setGraphQLTypeForPgCodec(TYPES.uuid, ["input", "output"], "ID");
+            return state;
+          },
         },
-      },
+        {
+          after: ["PgCodecs"],
+          // A value of a domain has the GraphQL type of its base type, and so its parser, its comparisons and its editor.
+          callback(state, build) {
+            const { pgCodecMetaLookup: metaOf } = build as typeof build & HasCodecMeta;
+            for (const [codec, meta] of metaOf)
+              if (codec.domainOfCodec) {
+                const base = metaOf.get(innerCodec(codec));
+                if (base) meta.typeNameBySituation = { ...base.typeNameBySituation };
+              }
+            return state;
+          },
+        },
+      ],
 
       GraphQLScalarType(given, build) {
         const config = { ...given, specifiedByURL: specifications[given.name] };

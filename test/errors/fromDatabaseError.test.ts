@@ -3,9 +3,15 @@ import { DatabaseError } from "pg";
 import type { Constraint } from "../../src/errors/constraints.ts";
 import { fromDatabaseError } from "../../src/errors/fromDatabaseError.ts";
 
-const constraints = new Map<string, Constraint>([
-  ["one", { fields: ["name"], message: "must not be empty", target: "wine type" }],
-  ["two", { fields: ["startsAt", "endsAt"], message: "must be in order", target: null }],
+const rule = (fields: string[], message: string, more: Partial<Constraint> = {}): Constraint => ({
+  ...{ fields, message, target: null, isOfDomain: false },
+  ...more,
+});
+const constraints = new Map([
+  ["one", rule(["name"], "must not be empty", { target: "wine type" })],
+  ["two", rule(["startsAt", "endsAt"], "must be in order")],
+  ["points", rule(["score"], "must be 1 to 100", { isOfDomain: true })],
+  ["percent", rule(["fee", "tax"], "must be 0 to 100", { isOfDomain: true })],
 ]);
 
 function answerTo(fields: Partial<DatabaseError>, inTestRun = false) {
@@ -45,6 +51,22 @@ test("a constraint of several columns names its fields", () => {
     code: "BAD_USER_INPUT",
     message: "startsAt, endsAt must be in order",
     details: { fields: ["startsAt", "endsAt"] },
+  });
+});
+
+test("a domain of one column names its argument", () => {
+  expect(answerTo({ code: "23514", constraint: "points" })).toEqual({
+    code: "BAD_USER_INPUT",
+    message: "score must be 1 to 100",
+    details: { path: ["input", "score"] },
+  });
+});
+
+test("a domain of several columns names the one or the other", () => {
+  expect(answerTo({ code: "23514", constraint: "percent" })).toEqual({
+    code: "BAD_USER_INPUT",
+    message: "fee or tax must be 0 to 100",
+    details: {},
   });
 });
 

@@ -92,6 +92,7 @@ function checkSchemaStatement(context: Context, node: Node) {
     const owned = [
       "OBJECT_COLUMN",
       "OBJECT_TABCONSTRAINT",
+      "OBJECT_DOMCONSTRAINT",
       "OBJECT_TRIGGER",
       "OBJECT_POLICY",
       "OBJECT_RULE",

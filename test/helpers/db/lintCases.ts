@@ -231,6 +231,7 @@ export const good: Case[] = [
   { sql: "select extensions.unaccent('x'), graphile_worker.add_job('x');" },
   { sql: "comment on column wines.price is 'In the currency of the list.';" },
   { sql: "comment on constraint c on wines is 'x'; drop trigger x on wines;" },
+  { sql: "comment on constraint c on domain colour is 'x';" },
   { sql: "alter table wines enable row level security, force row level security;" },
   {
     sql: "-- lint: allow function-in-migration because an index calls it\ncreate function f() returns int language sql set search_path from current as 'select 1';",

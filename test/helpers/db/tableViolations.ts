@@ -138,6 +138,13 @@ export const tableViolations: ViolationCase[] = [
     ],
   })),
   {
+    what: "a check of a domain without a message for API callers",
+    sql: "create domain points as integer check (value > 0)",
+    violations: [
+      "constraint points_check on domain points: has no message for API callers; add `comment on constraint points_check on domain points`",
+    ],
+  },
+  {
     what: "a check without a message for API callers",
     sql: "comment on constraint planted_note_check on planted is null",
     violations: [

@@ -1,0 +1,99 @@
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import type { Browser } from "playwright-core";
+import { launchBrowser } from "../helpers/console/browser.ts";
+import { withJourney } from "../helpers/console/journey.ts";
+import { type TestDatabase, createDatabase } from "../helpers/database.ts";
+import { runMigrate } from "../helpers/migration/extraSqlDir.ts";
+import { type Service, startService } from "../helpers/service.ts";
+
+// A migration with what other shops have: a key that is a number, domains, a default of JSON, and a required range.
+const ownSql = join(import.meta.dirname, "../fixtures/migration/evenings");
+
+let browser: Browser;
+let database: TestDatabase;
+let service: Service;
+let token: string;
+
+beforeAll(async () => {
+  [browser, database] = await Promise.all([launchBrowser(), createDatabase()]);
+  const { code, output } = await runMigrate(database.url, ownSql);
+  if (code !== 0) throw new Error(output);
+  service = await startService({ database, env: { DATABASE_EXTRA_SQL_DIR: ownSql } });
+  const { data } = await service.ask(
+    `mutation { bootstrapFirstUser(email: "anna@example.com") { token } }`,
+  );
+  token = String(data.bootstrapFirstUser.token);
+  await database.pool.query("insert into tasting_venues (name) values ('Old harbour'), ('Vault')");
+});
+afterAll(async () => {
+  await browser.close();
+  await service.stop();
+  await database.drop();
+});
+
+test("a new row starts with the table's JSON, and an error of a domain is at its field", async () => {
+  await withJourney({ browser, service }, { token }, async ({ page, open, expectProblem }) => {
+    expectProblem("createTasting");
+    await open("/tastings/new");
+    await page.getByLabel(/^Title/).fill("Nebbiolo night");
+    await page.getByRole("combobox", { name: "Venue" }).fill("ha");
+    await page.getByRole("option", { name: "Old harbour" }).click();
+    await page.getByLabel(/^Points/).fill("100.5");
+    await page.keyboard.press("ControlOrMeta+s");
+    await page.getByText("Points must be 0 to 100").waitFor();
+    await page.getByLabel(/^Points/).fill("92.5");
+    await page.keyboard.press("ControlOrMeta+s");
+    await page.getByText("Tasting created").waitFor();
+  });
+  const { rows } = await database.pool.query(
+    `select v.name, t.points, t.settings from tastings t join tasting_venues v on v.id = t.venue_id`,
+  );
+  expect(rows).toEqual([{ name: "Old harbour", points: "92.5", settings: {} }]);
+});
+
+test("a row whose id is a number opens from its list, with its related rows", async () => {
+  await withJourney({ browser, service }, { token }, async ({ page, open }) => {
+    await open("/tastingVenues");
+    await page.getByRole("gridcell").getByText("Vault").click();
+    await page.getByRole("heading", { level: 1, name: "Vault" }).waitFor();
+    await page.getByRole("tab", { name: "Tastings" }).click();
+    await page.getByText("No tastings").waitFor();
+  });
+});
+
+test("a table with a required range offers no form for a new row", async () => {
+  await withJourney({ browser, service }, { token }, async ({ page, open }) => {
+    await open("/tastingSlots");
+    await page.getByText("No tasting slots yet").waitFor();
+    expect(await page.getByRole("button", { name: /^New/ }).count()).toBe(0);
+    await open("/tastings");
+    await page.getByRole("button", { name: /^New/ }).waitFor();
+  });
+});
+
+describe("a column of a domain", () => {
+  test("has the type, the bounds and the length of its base type and its check", async () => {
+    const { data } = await service.ask(
+      `{ console { entities { name fields { name kind decimals maximum maxLength } } }
+         __type(name: "Tasting") { fields { name type { name } } } }`,
+      { token },
+    );
+    const { fields } = data.console.entities.find(
+      ({ name }: { name: string }) => name === "tastings",
+    );
+    expect(fields).toContainEqual(
+      expect.objectContaining({ name: "points", kind: "DECIMAL", decimals: 1, maximum: "999.9" }),
+    );
+    expect(fields).toContainEqual(expect.objectContaining({ name: "code", maxLength: 8 }));
+    expect(data.__type.fields).toContainEqual({ name: "points", type: { name: "BigFloat" } });
+  });
+
+  test("takes only values of its base type", async () => {
+    const { errors } = await service.ask(
+      `mutation { createTasting(input: { title: "Barolo", points: "many" }) { id } }`,
+      { token },
+    );
+    expect(errors?.[0]).toMatchObject({ extensions: { path: ["input", "points"] } });
+  });
+});
