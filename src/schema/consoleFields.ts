@@ -136,7 +136,16 @@ export function fieldsOf(
         onUpdate: useOf(inputs.update[input.name]),
       };
     });
-  return distinguishTitles([...columns, ...computed, ...others]);
+  return distinguishTitles(withPlaces([...columns, ...computed, ...others], columns));
+}
+
+/** Hides the fields without a place if columns have one. A computed field with a place joins the other columns. */
+function withPlaces<F extends EntityField>(
+  fields: readonly F[],
+  columns: readonly EntityField[],
+): F[] {
+  const isChosen = columns.some(({ place }) => place !== null && place > 0);
+  return fields.map((field) => (isChosen ? { ...field, place: field.place ?? 0 } : field));
 }
 
 /** Adds the name of a field to a title that a reference or an earlier field has already. */
@@ -158,7 +167,7 @@ export function fieldsOfRows(
   type: GraphQLObjectType,
   listed: Named,
 ): EntityField[] {
-  return Object.entries(codec.attributes).flatMap(([attributeName, attribute]) => {
+  const fields = Object.entries(codec.attributes).flatMap(([attributeName, attribute]) => {
     const name = build.inflection.attribute({ attributeName, codec });
     const field = type.getFields()[name];
     if (!field || !isLeafType(getNamedType(field.type))) return [];
@@ -189,6 +198,7 @@ export function fieldsOfRows(
       },
     ];
   });
+  return withPlaces(fields, fields);
 }
 
 /** The names of the computed fields of a table with the tags of their functions. */

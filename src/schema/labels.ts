@@ -42,7 +42,7 @@ export function titleOfRow(build: GraphileBuild.Build, table: Pick<Table, "codec
 export interface LabelColumns {
   /** `id`, or the column of another key with one column; null without one. */
   key: string | null;
-  /** The tag `@label`, a column with a usual name, or the first column of text. */
+  /** The tag `@label`, a column with a usual name, or the first column of text without a default. */
   name: string;
   detail: string | null;
   color: string | null;
@@ -81,14 +81,18 @@ export function labelColumns(resource: PgResource): LabelColumns {
   };
 }
 
-/** The first column of text, preferably one that is always set. */
+/** The first column of text, preferably one that is always set. A column with a default names no row. */
 function textColumn(
   attributes: PgCodecWithAttributes["attributes"],
   columns: readonly string[],
 ): string | undefined {
   const texts = columns.filter((column) => {
     const attribute = attributes[column];
-    return attribute !== undefined && innerCodec(attribute.codec).name === "text";
+    return (
+      attribute !== undefined &&
+      innerCodec(attribute.codec).name === "text" &&
+      attribute.extensions?.defaultText === undefined
+    );
   });
   return texts.find((column) => attributes[column]?.notNull) ?? texts[0];
 }

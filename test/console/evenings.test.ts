@@ -72,6 +72,28 @@ test("a table with a required range offers no form for a new row", async () => {
   });
 });
 
+test("a computed field with a place joins the columns of a list", async () => {
+  await withJourney({ browser, service }, { token }, async ({ page, open }) => {
+    await open("/tastings");
+    await page.getByRole("gridcell").getByText("0 tickets").waitFor();
+    const titles = await page.getByRole("columnheader").allTextContents();
+    const shown = titles.map((title) => title.trim()).filter((title) => title !== "");
+    expect(shown).toEqual(["Title", "Ticket count", "Venue", "Code", "Points"]);
+  });
+});
+
+test("a text with a default does not name a row", async () => {
+  const { rows } = await database.pool.query<{ id: string }>(
+    "insert into tasting_tickets (tasting_id, price) select id, 150 from tastings returning id",
+  );
+  const id = rows[0]?.id ?? "";
+  await withJourney({ browser, service }, { token }, async ({ page, open }) => {
+    await open("/tastingTickets");
+    await page.getByRole("gridcell").getByText("Nebbiolo night").click();
+    await page.getByRole("heading", { level: 1, name: `Tasting ticket ${id.slice(-8)}` }).waitFor();
+  });
+});
+
 describe("a column of a domain", () => {
   test("has the type, the bounds and the length of its base type and its check", async () => {
     const { data } = await service.ask(

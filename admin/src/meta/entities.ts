@@ -88,8 +88,8 @@ export function fieldOf(entity: Pick<Entity, "fields">, name: string): EntityFie
 }
 
 /**
- * The columns of a list when the user has not chosen any: those with a place, or else the first `most`. A currency has no
- * column if an amount shows it.
+ * The columns of a list when the user has not chosen any: those with a place, among the first `most` of those whose place
+ * is free. A currency has no column if an amount shows it.
  */
 export function defaultColumns(
   entity: Pick<Entity, "fields" | "nameField">,
@@ -99,10 +99,14 @@ export function defaultColumns(
   const placed = shown
     .filter((field) => field.place !== null)
     .toSorted((a, b) => (a.place ?? 0) - (b.place ?? 0));
-  if (placed.length > 0) return withoutCurrencies(placed, entity.nameField);
-  const name = fieldOf(entity, entity.nameField);
-  const others = shown.filter((field) => field !== name);
-  return withoutCurrencies([...(name ? [name] : []), ...others], entity.nameField).slice(0, most);
+  const free = shown.filter((field) => field.place === null);
+  const name = free.filter((field) => field.name === entity.nameField);
+  const others = free.filter((field) => field.name !== entity.nameField);
+  const rest = withoutCurrencies([...name, ...others], entity.nameField).slice(0, most);
+  const columns: EntityField[] = [];
+  for (const field of placed)
+    columns.push(...rest.splice(0, (field.place ?? 0) - 1 - columns.length), field);
+  return withoutCurrencies([...columns, ...rest], entity.nameField);
 }
 
 /** The columns without the currencies that amounts among them show; the name of the rows stays. */
