@@ -36,7 +36,12 @@ export function compareApis(before: GraphQLSchema, after: GraphQLSchema): ApiCha
 
 function newMembers(before: GraphQLNamedType, after: GraphQLNamedType): string[] {
   const known = membersOf(before);
-  return [...membersOf(after)].flatMap(([name, text]) => (known.has(name) ? [] : [text]));
+  // Arguments of a new field are not listed separately.
+  const isListed = (name: string) => {
+    const [field = "", argument] = name.split("(");
+    return !known.has(name) && (argument === undefined || known.has(field));
+  };
+  return [...membersOf(after)].flatMap(([name, text]) => (isListed(name) ? [text] : []));
 }
 
 /** The fields, arguments and values of a type, each with its printed form. */
@@ -62,7 +67,6 @@ function membersOf(type: GraphQLNamedType): Map<string, string> {
 /** Lines that list the additions; long lists are truncated. */
 export function additionLines({ additions }: ApiChanges): string[] {
   return cut(
-    // Arguments of a new field are not listed separately.
     additions.map((line) => `  + ${line}`),
     shownAdditions,
   );
