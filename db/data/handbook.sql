@@ -105,7 +105,7 @@ shows the position, counted from 1. To get all rows, leave `query` out; a blank 
 
 A term is a field name, a colon and, directly after it, a condition. The first colon ends the name; further ones belong
 to the value. A dot reaches a field of a related table, over three relations at most. The description of the `query`
-argument lists the fields of its table.
+argument lists the fields of its table. Times of day, intervals, ranges and JSON cannot be searched.
 
 | Example                            | Finds rows where                                          |
 | ---------------------------------- | --------------------------------------------------------- |
