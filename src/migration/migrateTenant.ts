@@ -3,8 +3,8 @@ import type pg from "pg";
 import { migrationLock } from "../postgres/lockSchema.ts";
 import { tenantPattern } from "../tenants/tenants.ts";
 import { BusyError } from "./refusals.ts";
-import { isBusy, runSources, writeSchemaComment } from "./runSources.ts";
-import { type Sources, readSources } from "./sources.ts";
+import { UnexplainedFailure, isBusy, runSources, writeSchemaComment } from "./runSources.ts";
+import { type Sources, type SqlFile, readSources } from "./sources.ts";
 
 type Log = (line: string) => void;
 
@@ -49,6 +49,11 @@ export async function migrateTenant(
       await migrateOnce(client, tenant, sources, options);
       return;
     } catch (error) {
+      // Runs again with a savepoint before the file, to find the line and the fix.
+      if (error instanceof UnexplainedFailure) {
+        await migrateOnce(client, tenant, sources, { ...options, explained: error.file });
+        return;
+      }
       if (!isBusy(error)) throw error;
       if (attempt === attempts)
         throw new BusyError(
@@ -64,8 +69,9 @@ async function migrateOnce(
   client: pg.ClientBase,
   tenant: string,
   sources: Sources,
-  { log = () => {}, check, rehearse = false, production = false }: MigrateOptions,
+  options: MigrateOptions & { explained?: SqlFile },
 ): Promise<void> {
+  const { log = () => {}, check, rehearse = false, production = false, explained } = options;
   await client.query("begin");
   try {
     await client.query("select pg_advisory_xact_lock(hashtextextended($1, 0))", [
@@ -75,7 +81,7 @@ async function migrateOnce(
     await client.query("set local role office_owner");
     // The rehearsal checks all function bodies at the end, to report all errors together.
     if (rehearse) await client.query("set local check_function_bodies = off");
-    await runSources(client, tenant, sources, log);
+    await runSources(client, tenant, sources, { log, explained });
     // The server does not offer it in production; dropping it leaves no other way to call it.
     if (production)
       await client.query("drop function if exists dev_login(text, bytea, integer, integer)");

@@ -9,17 +9,37 @@ import { RuleViolationError } from "./refusals.ts";
 import { brokenViewTags } from "./viewTags.ts";
 import type { Sources, SqlFile } from "./sources.ts";
 
+/** A file failed in a new schema, where it ran without a savepoint, which the explanation needs. */
+export class UnexplainedFailure extends Error {
+  readonly file: SqlFile;
+  constructor(file: SqlFile, cause: DatabaseError) {
+    super(`${file.path}: ${cause.message}`, { cause });
+    this.file = file;
+  }
+}
+
 /**
  * Runs a tenant's SQL in the client's transaction: new migrations, logic, reference data; then drops undeclared objects
  * and checks the schema rules. The client acts as `office_owner`.
  * @throws Refusal with file and line when a statement fails, or when a rule is violated
+ * @throws UnexplainedFailure when a statement of another file than `explained` fails in a new schema
  */
 export async function runSources(
   client: pg.ClientBase,
   tenant: string,
   sources: Sources,
-  log: (line: string) => void,
+  { log, explained }: { log: (line: string) => void; explained?: SqlFile | undefined },
 ): Promise<void> {
+  const { rows: found } = await client.query<{ isNew: boolean }>(
+    `select to_regnamespace($1) is null as "isNew"`,
+    [tenant],
+  );
+  const isNew = found[0]?.isNew === true;
+  // Within a savepoint, a new value of an enumeration cannot be used before the commit, even if its type is new as well.
+  const run = <T>(running: RunningFile, work: () => Promise<T>) =>
+    isNew && running.file.path !== explained?.path
+      ? reportFailures(running.file, work)
+      : explainFailures(client, running, work);
   await client.query(`create schema if not exists "${tenant}" authorization office_owner`);
   await client.query(
     `grant usage on schema "${tenant}" to office_api, office_server, office_worker`,
@@ -29,7 +49,9 @@ export async function runSources(
     const { folder, table, files } = migrations;
     await runner({
       // The surrounding transaction includes the schema rules, so the library must not commit.
-      dbClient: withinTransaction(client, files, sources.logic),
+      dbClient: withinTransaction(client, files, (file, text, work) =>
+        run({ file, text, later: sources.logic }, work),
+      ),
       dir: folder,
       ignorePattern: "\\..*|.*(?<!\\.sql)",
       direction: "up",
@@ -52,7 +74,7 @@ export async function runSources(
   }
   await client.query(`set local search_path to "${tenant}", extensions, pg_temp`);
   for (const file of [...sources.logic, ...sources.data])
-    await explainFailures(client, { file, text: file.text }, () => client.query(file.text));
+    await run({ file, text: file.text }, () => client.query(file.text));
   // Runs after all functions, whose tags count and which views may call.
   await client.query("select protect_search()");
   await client.query("select protect_views()");
@@ -83,11 +105,11 @@ export async function writeSchemaComment(
   await client.query(`comment on schema "${tenant}" is '${stamp} ${rows[0]?.fingerprint}'`);
 }
 
-/** The library's client: ignores transaction commands and adds file and line to errors. */
+/** The library's client: ignores transaction commands and runs files by `runFile`, which adds file and line to errors. */
 function withinTransaction(
   client: pg.ClientBase,
   files: readonly SqlFile[],
-  later: readonly SqlFile[],
+  runFile: (file: SqlFile, text: string, work: () => Promise<unknown>) => Promise<unknown>,
 ): pg.ClientBase {
   const within = Object.create(client) as pg.ClientBase;
   const query = client.query.bind(client) as (...args: unknown[]) => Promise<unknown>;
@@ -96,9 +118,7 @@ function withinTransaction(
     if (typeof text !== "string") return query(...args);
     if (/^(begin|commit|rollback);?$/i.test(text)) return Promise.resolve({ rows: [] });
     const file = files.find((one) => text.includes(one.text.trim()));
-    return file
-      ? explainFailures(client, { file, text, later }, () => query(...args))
-      : query(...args);
+    return file ? runFile(file, text, () => query(...args)) : query(...args);
   }) as pg.ClientBase["query"];
   return within;
 }
@@ -108,6 +128,16 @@ interface RunningFile {
   file: SqlFile;
   text: string;
   later?: readonly SqlFile[];
+}
+
+/** Runs the SQL of a file; errors name the file. */
+async function reportFailures<T>(file: SqlFile, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!isDatabaseError(error) || isBusy(error)) throw error;
+    throw new UnexplainedFailure(file, error);
+  }
 }
 
 /** Runs the SQL of a file; errors become messages with file, line and fix. */

@@ -19,7 +19,7 @@ const adviceByCode: Record<string, string> = {
   "2BP01":
     "Something else still uses it. Change or drop what the lines above name first; `cascade` would drop it unseen.",
   "55P04":
-    "A value that was added to an enumeration can be used after the commit: put what uses it into the next migration.",
+    "A value that was added to an enumeration can be used after the commit, and a run is one transaction: migrate with the file that adds the value first, then with the one that uses it.",
 };
 
 /** The message for the author of a failed file: place, PostgreSQL's message, the line itself and the fix. */
