@@ -32,40 +32,45 @@ const concurrentChangeError = () =>
   conflict("Another request changed the same rows at the same time: try again");
 
 /** The answer to each SQLSTATE that callers can cause. `rule` is the violated constraint, as far as the catalogue has it. */
-const answersBySqlState: Record<string, (error: DatabaseError, rule?: Constraint) => PublicError> =
-  {
-    // Constraints: unique or exclusion, foreign key, not null, check.
-    "23505": (_error, rule) =>
-      conflict(rule?.message ?? "A row with these values exists already", fieldDetails(rule)),
-    "23P01": (_error, rule) =>
-      conflict(rule?.message ?? "Another row conflicts with it", fieldDetails(rule)),
-    "23001": stillReferencedError,
-    "23503": (error, rule) =>
-      /is still referenced/.test(error.detail ?? "")
-        ? stillReferencedError()
-        : unknownReference(rule),
-    "23502": (error) => {
-      const name = camelCase(error.column ?? "a field");
-      return badUserInput(`${name} is required`, { path: ["input", name] });
-    },
-    "23514": (_error, rule) =>
-      badUserInput(`${subjectOf(rule)} ${rule?.message ?? "is not allowed"}`, fieldDetails(rule)),
-    // Values.
-    "22003": wrongTypeError,
-    "22P02": wrongTypeError,
-    "22007": wrongTypeError,
-    "22008": wrongTypeError,
-    "22021": nulCharacterError,
-    "22P05": nulCharacterError,
-    "22001": tooLongError,
-    "54000": tooLongError,
-    // Statement or lock timeout.
-    "57014": cancelledError,
-    "55P03": cancelledError,
-    // Serialization failure, deadlock.
-    "40001": concurrentChangeError,
-    "40P01": concurrentChangeError,
-  };
+const answersBySqlState: Record<
+  string,
+  (error: DatabaseError, rule?: Constraint) => PublicError | null
+> = {
+  // Constraints: unique or exclusion, foreign key, not null, check.
+  "23505": (_error, rule) =>
+    conflict(rule?.message ?? "A row with these values exists already", fieldDetails(rule)),
+  "23P01": (_error, rule) =>
+    conflict(rule?.message ?? "Another row conflicts with it", fieldDetails(rule)),
+  "23001": stillReferencedError,
+  "23503": (error, rule) =>
+    /is still referenced/.test(error.detail ?? "")
+      ? stillReferencedError()
+      : unknownReference(rule),
+  "23502": (error) => {
+    const name = camelCase(error.column ?? "a field");
+    return badUserInput(`${name} is required`, { path: ["input", name] });
+  },
+  "23514": (_error, rule) =>
+    badUserInput(`${subjectOf(rule)} ${rule?.message ?? "is not allowed"}`, fieldDetails(rule)),
+  // Privileges: an error of the service, except for a row of another owner.
+  "42501": (_error, rule) =>
+    rule ? badUserInput(`${subjectOf(rule)} ${rule.message ?? ""}`, fieldDetails(rule)) : null,
+  // Values.
+  "22003": wrongTypeError,
+  "22P02": wrongTypeError,
+  "22007": wrongTypeError,
+  "22008": wrongTypeError,
+  "22021": nulCharacterError,
+  "22P05": nulCharacterError,
+  "22001": tooLongError,
+  "54000": tooLongError,
+  // Statement or lock timeout.
+  "57014": cancelledError,
+  "55P03": cancelledError,
+  // Serialization failure, deadlock.
+  "40001": concurrentChangeError,
+  "40P01": concurrentChangeError,
+};
 
 /** The answer to an outage or a database error; null for other errors and for those that are internal. */
 export function fromDatabaseError(error: unknown, translation: Translation): PublicError | null {
@@ -76,7 +81,7 @@ export function fromDatabaseError(error: unknown, translation: Translation): Pub
   const code = error.code ?? "";
   const raised = raisedCodes[code];
   if (raised) return fromRaised(error, raised);
-  const rule = error.constraint ? translation.constraints.get(error.constraint) : undefined;
+  const rule = translation.constraints.get(error.constraint ?? ownerRuleOf(error) ?? "");
   return answersBySqlState[code]?.(error, rule) ?? null;
 }
 
@@ -99,6 +104,14 @@ function unknownReference(rule: Constraint | undefined): PublicError {
   const details = fieldDetails(rule);
   const [field = "A reference"] = details.path?.slice(1) ?? [];
   return badUserInput(`${field}: there is no ${rule?.target ?? "row"} with this id`, details);
+}
+
+/** The name of the rule of a table with `@owner`, if a policy rejected a row. */
+function ownerRuleOf({ message }: DatabaseError): string | undefined {
+  const table = /^new row violates row-level security policy.* for table "(\w+)"$/.exec(
+    message,
+  )?.[1];
+  return table && `owner of ${table}`;
 }
 
 /** The fields of a check in front of its message. */

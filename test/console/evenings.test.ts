@@ -94,6 +94,17 @@ test("a text with a default does not name a row", async () => {
   });
 });
 
+test("a row for another user is refused with the name of the field", async () => {
+  const { errors } = await service.ask(
+    `mutation { createTastingNote(input: { userId: "00000000-0000-7000-8000-000000000000", note: "x" }) { id } }`,
+    { token },
+  );
+  expect(errors?.[0]).toMatchObject({
+    message: "userId must be your own id",
+    extensions: { code: "BAD_USER_INPUT", path: ["input", "userId"] },
+  });
+});
+
 describe("a column of a domain", () => {
   test("has the type, the bounds and the length of its base type and its check", async () => {
     const { data } = await service.ask(
