@@ -31,7 +31,9 @@ Click a name, or press Enter; Space opens the row in a drawer over the list. Fie
 
 When a colleague saves the same row before you: fields that only one of you changed are both kept, and the console says so. Where both changed the same field, it asks which value stands. Nothing that you typed is lost.
 
-`History` lists each change with who and when, also changes made in the database. The arrow beside a value puts the old one into the form; save it to make it count.
+An amount and its currency are one value: when one of you changed the amount and the other its currency, the console asks, with both amounts in their currencies. The two ends of a period are two values, because each says something without the other. When both are kept and do not fit together, the database rejects them, and the message stands at its field.
+
+`History` lists each change with who and when, also changes made in the database. The arrow beside a value puts the old one into the form, an amount together with its currency; save it to make it count.
 
 Tabs list the rows that refer to the row, such as the prices of a product. `New …` makes one over the page, and so does the last of the choices of a field when what you need is not there yet.
 
@@ -1463,6 +1465,11 @@ mutation ($id: ID!, $seen: String!) {
 Where somebody has changed the row since, nothing changes. The answer is `CONFLICT` with `extensions.conflict`:
 `changedAt` and `changedBy`, a user''s `id` and `name`. Read the row again and decide. `recordHistory` shows what was
 changed.
+
+The version covers all fields: the service merges nothing. A script that merges its change with the new row treats an
+amount and its currency as one value, as the console does: 300 `DKK` that became `EUR` meanwhile are not 300 `EUR`.
+`console { entities { fields { name currencyField } } }` names the currency of each amount. Without `ifVersion`, send
+both fields.
 
 ## When a request fails
 

@@ -175,6 +175,90 @@ describe("a table without console tags", () => {
     });
   });
 
+  test("asks about an amount and its currency together", async () => {
+    const stored = async () =>
+      (await database.pool.query("select fee::text, currency, discount::text from tastings"))
+        .rows[0];
+    await withJourney({ browser, service }, { token }, async ({ page, open, expectAccessible }) => {
+      await database.pool.query("update tastings set fee = 300, currency = 'DKK', discount = 5");
+      await open("/tastings");
+      await page.getByText("Autumn evening").click();
+      const dialog = page.getByRole("alertdialog");
+      const save = () => page.getByRole("button", { name: "Save" }).click();
+      const expectDialog = async (mine: string, theirs: string, before: string) => {
+        await dialog.waitFor();
+        expect(await dialog.locator("legend").allInnerTexts()).toEqual(["Fee and Currency"]);
+        for (const text of [`Mine\n${mine}`, `Theirs\n${theirs}`, `Before ${before}`])
+          expect(await dialog.innerText()).toContain(text);
+      };
+      const expectSaved = async (values: Record<string, string>) => {
+        await dialog.waitFor({ state: "detached" });
+        // Without unsaved changes.
+        await page
+          .getByRole("button", { name: "Save" })
+          .and(page.locator("[disabled], [aria-disabled=true]"))
+          .waitFor();
+        expect(await stored()).toMatchObject(values);
+      };
+
+      // Another field of the other user is merged.
+      await page.getByRole("textbox", { name: "Currency" }).fill("EUR");
+      await database.pool.query("update tastings set fee = 250, discount = 7");
+      await save();
+      await expectDialog("300.00 EUR", "250.00 DKK", "300.00 DKK");
+      await expectAccessible("[role=alertdialog]");
+      await dialog.getByRole("button", { name: "Save mine" }).click();
+      await expectSaved({ fee: "300.00", currency: "EUR", discount: "7.0" });
+
+      await page.getByRole("textbox", { name: "Fee" }).fill("310");
+      await database.pool.query("update tastings set currency = 'SEK'");
+      await save();
+      await expectDialog("310.00 EUR", "300.00 SEK", "300.00 EUR");
+      await dialog.getByRole("button", { name: "Take theirs" }).click();
+      await expectSaved({ fee: "300.00", currency: "SEK" });
+      expect(await page.getByRole("textbox", { name: "Fee" }).inputValue()).toBe("300.00");
+      expect(await page.getByRole("textbox", { name: "Currency" }).inputValue()).toBe("SEK");
+
+      // Both choices of one conflict: without an amount, the currency is shown.
+      await page.getByRole("textbox", { name: "Fee" }).fill("");
+      await database.pool.query("update tastings set currency = 'NOK'");
+      await save();
+      await expectDialog("Fee empty, Currency SEK", "300.00 NOK", "300.00 SEK");
+      await dialog.getByRole("radio", { name: "Mine" }).check();
+      await dialog.getByRole("button", { name: "Save this" }).click();
+      await expectSaved({ currency: "SEK" });
+      expect(await stored()).toMatchObject({ fee: null });
+    });
+  });
+
+  test("copies an old amount with its currency from the history", async () => {
+    await database.pool.query("update tastings set fee = 300, currency = 'DKK'");
+    await database.pool.query("update tastings set fee = 40, currency = 'EUR'");
+    await database.pool.query("update tastings set fee = 50");
+    await withJourney({ browser, service }, { token }, async ({ page, open }) => {
+      await open("/tastings");
+      await page.getByText("Autumn evening").click();
+      const restore = async (change: string, field: string) => {
+        await page.getByRole("tab", { name: "History" }).click();
+        await page
+          .locator(".history li li")
+          .filter({ hasText: change })
+          .first()
+          .getByRole("button", { name: `Copy the old value of ${field} into the form` })
+          .click();
+        return [
+          await page.getByRole("textbox", { name: "Fee" }).inputValue(),
+          await page.getByRole("textbox", { name: "Currency" }).inputValue(),
+        ];
+      };
+      expect(await restore("300.00 DKK → 40.00 EUR", "Fee")).toEqual(["300", "DKK"]);
+      expect(await restore("40.00 EUR → 50.00 EUR", "Fee")).toEqual(["40", "EUR"]);
+      await page.getByRole("button", { name: "Discard" }).click();
+      expect(await restore("DKK → EUR", "Currency")).toEqual(["300", "DKK"]);
+      await page.getByRole("button", { name: "Discard" }).click();
+    });
+  });
+
   test("has no column for a currency that an amount shows", async () => {
     const { rows } = await database.pool.query<{ id: string }>(
       `with product as (insert into products (erp_product_number, name) values ('7', 'Chinon') returning id)

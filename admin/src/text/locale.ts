@@ -80,3 +80,10 @@ export function withDecimalPoint(text: string): string {
   // A comma alone may be a decimal comma: `0,750`.
   return /^-?[1-9]\d{0,2}(?:,\d{3})+\.\d+$/.test(typed) ? typed.replaceAll(",", "") : text;
 }
+
+const listFormat = new Intl.ListFormat("en-GB");
+
+/** Joins texts as "Amount and Currency". */
+export function formatList(texts: readonly string[]): string {
+  return listFormat.format(texts);
+}

@@ -13,8 +13,8 @@ describe("merging two changes of one row", () => {
   test("keeps each edit without a conflict and asks for every other one", () => {
     fc.assert(
       fc.property(values, values, values, (base, mine, theirs) => {
-        const merged = merge(base, mine, theirs);
-        const asked = merged.clashes.map(({ field }) => field);
+        const merged = merge(base, mine, theirs, new Map());
+        const asked = merged.clashes.flatMap(({ fields }) => fields);
         for (const name of names) {
           const iChanged = mine[name] !== base[name];
           const theyChanged = theirs[name] !== base[name];
@@ -35,10 +35,65 @@ describe("merging two changes of one row", () => {
       { name: "Barolo", region: "Piemonte" },
       { name: "Barolo Bussia", region: "Piemonte" },
       { name: "Barolo Riserva", region: "Langhe" },
+      new Map(),
     );
     expect(clashes).toEqual([
-      { field: "name", base: "Barolo", mine: "Barolo Bussia", theirs: "Barolo Riserva" },
+      {
+        fields: ["name"],
+        base: { name: "Barolo" },
+        mine: { name: "Barolo Bussia" },
+        theirs: { name: "Barolo Riserva" },
+      },
     ]);
     expect(takenFromTheirs).toEqual(["region"]);
+  });
+});
+
+describe("merging amounts in one currency", () => {
+  const currencies = new Map([
+    ["net", "currency"],
+    ["vat", "currency"],
+  ]);
+  const base = { net: "300", vat: "75", currency: "DKK", note: "" };
+  const mergeChanges = (mine: Partial<typeof base>, theirs: Partial<typeof base>) =>
+    merge(base, { ...base, ...mine }, { ...base, ...theirs }, currencies);
+
+  test("asks when one side changed an amount and the other one its currency", () => {
+    for (const [mine, theirs] of [
+      [{ net: "310" }, { currency: "EUR" }],
+      [{ currency: "EUR" }, { vat: "80" }],
+      [{ currency: "EUR" }, { currency: "EUR", net: "40" }],
+    ]) {
+      const { clashes, values, takenFromTheirs } = mergeChanges(mine ?? {}, theirs ?? {});
+      expect(clashes).toEqual([
+        {
+          fields: ["net", "vat", "currency"],
+          base: { net: "300", vat: "75", currency: "DKK" },
+          mine: { net: "300", vat: "75", currency: "DKK", ...mine },
+          theirs: { net: "300", vat: "75", currency: "DKK", ...theirs },
+        },
+      ]);
+      expect(values).toEqual({ ...base, ...mine });
+      expect(takenFromTheirs).toEqual([]);
+    }
+  });
+
+  test("keeps two amounts in the same currency", () => {
+    const { clashes, values } = mergeChanges({ net: "310" }, { vat: "80" });
+    expect(clashes).toEqual([]);
+    expect(values).toEqual({ ...base, net: "310", vat: "80" });
+  });
+
+  test("accepts equal changes of both, and changes of one side", () => {
+    const change = { net: "40", currency: "EUR" };
+    for (const [mine, theirs] of [
+      [change, change],
+      [change, { note: "x" }],
+      [{ note: "x" }, change],
+    ]) {
+      const { clashes, values } = mergeChanges(mine ?? {}, theirs ?? {});
+      expect(clashes).toEqual([]);
+      expect(values).toEqual({ ...base, ...mine, ...theirs });
+    }
   });
 });

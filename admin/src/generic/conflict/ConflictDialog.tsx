@@ -1,7 +1,8 @@
-import { type ReactNode, useState } from "react";
+import { Fragment, type ReactNode, useState } from "react";
 import { Button, Dialog, Heading, Modal, ModalOverlay } from "react-aria-components";
 import { type Entity, fieldOf } from "../../meta/entities.ts";
 import { formatAgo } from "../../meta/format.ts";
+import { formatList } from "../../text/locale.ts";
 import { en } from "../../text/en.ts";
 import { enRecord } from "../../text/enRecord.ts";
 import type { FormValue } from "../record/values.ts";
@@ -14,6 +15,7 @@ export interface ConflictState {
 }
 
 type Side = "mine" | "theirs";
+export type Choices = ReadonlyMap<Clash<FormValue>, Side>;
 
 interface ConflictDialogProps {
   entity: Entity;
@@ -24,11 +26,11 @@ interface ConflictDialogProps {
     value: FormValue | undefined,
     values: Readonly<Record<string, FormValue | undefined>>,
   ) => ReactNode;
-  onChoose: (choices: ReadonlyMap<string, Side>) => void;
+  onChoose: (choices: Choices) => void;
   onCancel: () => void;
 }
 
-/** Lets the user choose between two values of each field with conflicting changes. */
+/** Lets the user choose between two values of each field, or amount and currency, with conflicting changes. */
 export function ConflictDialog({
   entity,
   conflict,
@@ -36,11 +38,24 @@ export function ConflictDialog({
   onChoose,
   onCancel,
 }: ConflictDialogProps): ReactNode {
-  const [choices, setChoices] = useState<ReadonlyMap<string, Side>>(new Map());
-  const all = (side: Side) => onChoose(new Map(conflict.clashes.map(({ field }) => [field, side])));
-  const shown = (field: string, side: Side | "base") => {
-    const values = Object.fromEntries(conflict.clashes.map((clash) => [clash.field, clash[side]]));
-    return show(field, values[field], values);
+  const [choices, setChoices] = useState<Choices>(new Map());
+  const all = (side: Side) => onChoose(new Map(conflict.clashes.map((clash) => [clash, side])));
+  const titleOf = (field: string) => fieldOf(entity, field)?.title ?? field;
+  const shown = (clash: Clash<FormValue>, side: Side | "base") => {
+    const { fields, [side]: values } = clash;
+    // An amount shows its currency.
+    const currencies = new Set(
+      fields.map((field) => values[field] !== "" && fieldOf(entity, field)?.currencyField),
+    );
+    return fields
+      .filter((field) => !currencies.has(field))
+      .map((field, index, { length }) => (
+        <Fragment key={field}>
+          {index > 0 && ", "}
+          {length > 1 && `${titleOf(field)} `}
+          {show(field, values[field], values)}
+        </Fragment>
+      ));
   };
   const who = conflict.changedBy ?? enRecord.conflict.somebody;
   const when = conflict.changedAt === null ? "" : formatAgo(conflict.changedAt);
@@ -57,23 +72,23 @@ export function ConflictDialog({
         <Dialog role="alertdialog">
           <Heading slot="title">{enRecord.conflict.title}</Heading>
           <p>{enRecord.conflict.hint(who, when)}</p>
-          {conflict.clashes.map(({ field }) => (
-            <fieldset key={field} className="clash">
-              <legend>{fieldOf(entity, field)?.title ?? field}</legend>
+          {conflict.clashes.map((clash) => (
+            <fieldset key={clash.fields.join()} className="clash">
+              <legend>{formatList(clash.fields.map(titleOf))}</legend>
               {(["mine", "theirs"] as const).map((side) => (
                 <label key={side}>
                   <input
                     type="radio"
-                    name={field}
-                    checked={choices.get(field) === side}
-                    onChange={() => setChoices(new Map([...choices, [field, side]]))}
+                    name={clash.fields.join()}
+                    checked={choices.get(clash) === side}
+                    onChange={() => setChoices(new Map([...choices, [clash, side]]))}
                   />
                   <span className="dim">{enRecord.conflict[side]}</span>
-                  <span>{shown(field, side)}</span>
+                  <span>{shown(clash, side)}</span>
                 </label>
               ))}
               <p className="hint">
-                {enRecord.conflict.was} {shown(field, "base")}
+                {enRecord.conflict.was} {shown(clash, "base")}
               </p>
             </fieldset>
           ))}

@@ -47,8 +47,8 @@ interface HistoryProps {
   id: string;
   /** The row as it is now, if it exists. */
   row?: Row;
-  /** Sets a field of the form to an old value; absent when the caller may not change the row. */
-  onRestore?: (field: EntityField, value: unknown) => void;
+  /** Sets a field of the form to its value in an old row; absent when the caller may not change the row. */
+  onRestore?: (field: EntityField, old: PastRow) => void;
   /** Whether errors are not shown. */
   isOptional?: boolean;
 }
@@ -113,16 +113,19 @@ export function History({
 }
 
 /** A row at some time, as far as it is known. */
-type PastRow = Readonly<Record<string, unknown>>;
+export type PastRow = Readonly<Record<string, unknown>>;
 
 /** Adds the row before and after each change to the changes, which are the newest first. */
 function withRows(changes: readonly RecordChange[], row: PastRow = {}) {
-  let after = row;
+  let later = row;
+  const valuesOf = ({ changes }: RecordChange, time: "before" | "after") =>
+    Object.fromEntries(changes.map((item) => [item.field, item[time]]));
   return changes.map((change) => {
-    const before = Object.fromEntries(change.changes.map((item) => [item.field, item.before]));
-    const known = { change, before: { ...after, ...before }, after };
-    after = known.before;
-    return known;
+    // The row can be older than its last change.
+    const after = { ...later, ...valuesOf(change, "after") };
+    const before = { ...after, ...valuesOf(change, "before") };
+    later = before;
+    return { change, before, after };
   });
 }
 
@@ -177,7 +180,7 @@ function Change({
         <Button
           className="button button-quiet icon-button"
           aria-label={enRecord.history.putBack(title)}
-          onPress={() => onRestore(field, before)}
+          onPress={() => onRestore(field, rows.before)}
         >
           <Icon name="revert" />
         </Button>

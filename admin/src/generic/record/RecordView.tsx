@@ -28,7 +28,6 @@ import { useNewRow } from "./NewRow.tsx";
 import { RelatedList } from "./RelatedList.tsx";
 import { focusField, focusFieldNow } from "./fieldEditors.ts";
 import { recordKey, useRecordForm } from "./useRecordForm.ts";
-import { toFormValue } from "./values.ts";
 
 interface RecordViewProps {
   entity: Entity;
@@ -284,8 +283,8 @@ function LoadedRecord({
                 row={row}
                 {...(entity.canUpdate
                   ? {
-                      onRestore: (field, value) => {
-                        form.set(field.name, toFormValue(field, value));
+                      onRestore: (field, old) => {
+                        form.restore(field, old);
                         onTab("fields");
                         focusField(field.name);
                       },

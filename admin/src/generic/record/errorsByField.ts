@@ -1,13 +1,12 @@
 import { ApiError } from "../../api/errors.ts";
 import type { Entity, EntityField } from "../../meta/entities.ts";
+import { formatList } from "../../text/locale.ts";
 
 interface FormErrors {
   byField: Record<string, string>;
   /** The error that belongs to no field of the form. */
   problem: Error | null;
 }
-
-const listFormat = new Intl.ListFormat("en-GB");
 
 /** Assigns the errors of a response to the fields of a form, and replaces the API names of fields by their titles. */
 export function errorsByField(
@@ -41,7 +40,7 @@ function leadingNames(fields: readonly EntityField[], message: string): string[]
 function withTitles(fields: readonly EntityField[], message: string): string {
   const titles = new Map(fields.map(({ name, title }) => [name, title]));
   const start = leadingNames(fields, message);
-  const beginning = listFormat.format(start.map((name) => titles.get(name) ?? name));
+  const beginning = formatList(start.map((name) => titles.get(name) ?? name));
   const rest = message.slice(start.join(", ").length);
   return beginning + rest.replaceAll(/\b[a-z]+[A-Z]\w*\b/g, (name) => titles.get(name) ?? name);
 }

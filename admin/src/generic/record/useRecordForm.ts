@@ -12,8 +12,9 @@ import { en } from "../../text/en.ts";
 import { enRecord } from "../../text/enRecord.ts";
 import { showSecret } from "../../ui/SecretDialog.tsx";
 import { showToast } from "../../ui/Toasts.tsx";
-import type { ConflictState } from "../conflict/ConflictDialog.tsx";
-import { merge } from "../conflict/merge.ts";
+import type { Choices, ConflictState } from "../conflict/ConflictDialog.tsx";
+import { currenciesOf, restoredTogether } from "../conflict/currencies.ts";
+import { merge as mergeFields } from "../conflict/merge.ts";
 import { errorsByField } from "./errorsByField.ts";
 import { focusField, partialInputs } from "./fieldEditors.ts";
 import {
@@ -22,6 +23,7 @@ import {
   ValueError,
   defaultValues,
   dirtyNames,
+  toFormValue,
   toFormValues,
   toInputValue,
 } from "./values.ts";
@@ -39,9 +41,11 @@ export interface RecordForm {
   isSaving: boolean;
   conflict: ConflictState | null;
   set: (field: string, value: FormValue) => void;
+  /** Sets a field to its value in an old row, and an amount together with its currency. */
+  restore: (field: EntityField, old: Readonly<Record<string, unknown>>) => void;
   revert: (field?: string) => void;
   save: () => void;
-  resolve: (choices: ReadonlyMap<string, "mine" | "theirs">) => void;
+  resolve: (choices: Choices) => void;
   cancelConflict: () => void;
   /** Saves the edits in a row that was deleted and restored. */
   saveRestored: () => Promise<void>;
@@ -78,6 +82,9 @@ export function useRecordForm({ entity, row, initial, onSaved }: FormOptions): R
     row: from,
     values: from ? toFormValues(fields, from) : defaultValues(fields),
   });
+  const currencies = currenciesOf(fields);
+  const merge = (base: FormValues, mine: FormValues, theirs: FormValues) =>
+    mergeFields(base, mine, theirs, currencies);
   const [base, setBase] = useState(() => loadedState(row));
   const [values, setValues] = useState<FormValues>(() => ({ ...base.values, ...initial }));
   const [errors, setErrors] = useState<Record<string, string>>({});
@@ -228,6 +235,16 @@ export function useRecordForm({ entity, row, initial, onSaved }: FormOptions): R
     if (first) focusField(first.name);
   };
 
+  const set = (field: string, value: FormValue) => {
+    setValues((current) => ({ ...current, [field]: value }));
+    // A message about several fields is shown at each of them.
+    setErrors((current) =>
+      Object.fromEntries(
+        Object.entries(current).filter(([, message]) => message !== current[field]),
+      ),
+    );
+  };
+
   return {
     values,
     dirty,
@@ -236,14 +253,12 @@ export function useRecordForm({ entity, row, initial, onSaved }: FormOptions): R
     problem,
     isSaving: mutation.isPending,
     conflict,
-    set: (field, value) => {
-      setValues((current) => ({ ...current, [field]: value }));
-      // A message about several fields is shown at each of them.
-      setErrors((current) =>
-        Object.fromEntries(
-          Object.entries(current).filter(([, message]) => message !== current[field]),
-        ),
-      );
+    set,
+    restore: (field, old) => {
+      const oldValue = (one: EntityField) => toFormValue(one, old[one.name]);
+      const isOther = (one: EntityField) => one.name in old && oldValue(one) !== values[one.name];
+      for (const one of restoredTogether(fields, field, isOther))
+        if (one.name in old) set(one.name, oldValue(one));
     },
     revert: (field) => {
       setValues((current) =>
@@ -273,11 +288,11 @@ export function useRecordForm({ entity, row, initial, onSaved }: FormOptions): R
     resolve: (choices) => {
       if (!conflict) return;
       const edited = { ...conflict.merged };
-      for (const { field, mine, theirs } of conflict.clashes) {
-        const value = choices.get(field) === "theirs" ? theirs : mine;
-        if (value !== undefined) edited[field] = value;
-      }
+      for (const clash of conflict.clashes)
+        Object.assign(edited, clash[choices.get(clash) ?? "mine"]);
       const from = loadedState(conflict.theirs);
+      // Otherwise the form would take the values of the older row as those of a later refetch.
+      queryClient.setQueryData(recordKey(entity.name, conflict.theirs.id), conflict.theirs);
       setBase(from);
       setValues(edited);
       setConflict(null);
