@@ -16,6 +16,8 @@ export function App(): ReactNode {
     queryKey: ["console"],
     queryFn: ({ signal }) => fetchEntities(signal),
     staleTime: 60_000,
+    // A migration or another permission shows when the user comes back to the tab. An unchanged catalogue is not sent.
+    refetchOnWindowFocus: "always",
   });
   if (entities.data)
     return (

@@ -6,12 +6,10 @@ import { launchBrowser } from "../helpers/console/browser.ts";
 import { tabTo, withJourney } from "../helpers/console/journey.ts";
 import { createDatabase } from "../helpers/database.ts";
 import type { TestDatabase } from "../helpers/database.ts";
-import {
-  type ExtraSqlDir,
-  createExtraSqlDir,
-  runMigrate,
-} from "../helpers/migration/extraSqlDir.ts";
-import { type Service, startService } from "../helpers/service.ts";
+import { type DevService, startDevService } from "../helpers/dev/devService.ts";
+import { type ExtraSqlDir, createExtraSqlDir } from "../helpers/migration/extraSqlDir.ts";
+import { type AskOptions, askAt } from "../helpers/service.ts";
+import { waitFor } from "../helpers/waitFor.ts";
 
 // The first examples of docs/database.md: a table, a reference to it, a join table, a column.
 const page = readFileSync(join(import.meta.dirname, "../../docs/database.md"), "utf8");
@@ -24,7 +22,7 @@ const examples = [
 let browser: Browser;
 let database: TestDatabase;
 let own: ExtraSqlDir;
-let service: Service;
+let service: DevService;
 let token: string;
 
 beforeAll(async () => {
@@ -33,17 +31,14 @@ beforeAll(async () => {
     createDatabase(),
     createExtraSqlDir(),
   ]);
-  for (const { name, sql } of examples) await own.migration(name, sql);
-  expect(await runMigrate(database.url, own.path)).toMatchObject({ code: 0 });
-  service = await startService({ database, env: { DATABASE_EXTRA_SQL_DIR: own.path } });
-  const { data } = await service.ask(
+  service = await startDevService(database, own.path);
+  const { data } = await ask(
     `mutation { bootstrapFirstUser(email: "anna@example.com") { token } }`,
   );
   token = String(data.bootstrapFirstUser.token);
-  await service.ask(
-    `mutation { createProduct(input: { erpProductNumber: "1", name: "Barolo" }) { id } }`,
-    { token },
-  );
+  await ask(`mutation { createProduct(input: { erpProductNumber: "1", name: "Barolo" }) { id } }`, {
+    token,
+  });
 });
 afterAll(async () => {
   await browser.close();
@@ -51,12 +46,13 @@ afterAll(async () => {
   await Promise.all([database.drop(), own.remove()]);
 });
 
+const ask = (query: string, options?: AskOptions) => askAt(service.url, query, options);
 const heading = (page_: Page, name: string) => page_.getByRole("heading", { level: 1, name });
 const save = (page_: Page) => page_.keyboard.press("ControlOrMeta+s");
 
 // In this order: each test uses the rows of the previous one.
 describe("a table that a migration adds", () => {
-  test("appears in the navigation, and its rows are created, found and changed", async () => {
+  test("appears in an open console while the service runs, and its rows are created, found and changed", async () => {
     expect(examples.map(({ name }) => name)).toEqual([
       "suppliers",
       "products_supplier",
@@ -68,7 +64,19 @@ describe("a table that a migration adds", () => {
       // A rejected row returns an error.
       expectProblem("createSupplier");
       await open();
-      await at.getByRole("navigation").getByRole("link", { name: "Suppliers" }).click();
+      await heading(at, "Today").waitFor();
+      const link = at.getByRole("navigation").getByRole("link", { name: "Suppliers" });
+      expect(await link.count()).toBe(0);
+      // As an editor saves them: the service applies them and restarts its server.
+      for (const { name, sql } of examples) await own.migration(name, sql);
+      await waitFor("the last example", async () => {
+        const query = `{ __type(name: "Product") { fields { name } } }`;
+        const { data } = await ask(query).catch(() => ({ data: null }));
+        return JSON.stringify(data).includes("isOrganic");
+      });
+      // The tab is looked at again. Without windows, the browser never hides it.
+      await at.evaluate(`document.dispatchEvent(new Event("visibilitychange", { bubbles: true }))`);
+      await link.click();
       await at.getByText("No suppliers yet").waitFor();
       await at.keyboard.press("n");
       await at.getByLabel(/^Name/).fill(" ");
@@ -139,16 +147,16 @@ describe("a table that a migration adds", () => {
       await at.keyboard.press("u");
       await at.getByText("Maison Durand was kept").waitFor();
     });
-    const { data } = await service.ask("{ suppliers { nodes { name } } }", { token });
+    const { data } = await ask("{ suppliers { nodes { name } } }", { token });
     expect(data.suppliers.nodes).toEqual([{ name: "Maison Durand" }]);
   });
 
   test("restores its rows after Undo and deletes them otherwise", async () => {
-    await service.ask(`mutation { createSupplier(input: { name: "Weingut Kurz" }) { id } }`, {
+    await ask(`mutation { createSupplier(input: { name: "Weingut Kurz" }) { id } }`, {
       token,
     });
     const names = async () => {
-      const { data } = await service.ask("{ suppliers { nodes { name } } }", { token });
+      const { data } = await ask("{ suppliers { nodes { name } } }", { token });
       return (data.suppliers.nodes as { name: string }[]).map(({ name }) => name);
     };
     await withJourney({ browser, service }, { token }, async ({ page: at, open, show }) => {

@@ -1,63 +1,29 @@
-import type { ChildProcess } from "node:child_process";
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
-import { getPriority, setPriority, tmpdir } from "node:os";
-import { join } from "node:path";
+import { getPriority, setPriority } from "node:os";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { waitFor } from "../helpers/waitFor.ts";
 import type { TestDatabase } from "../helpers/database.ts";
 import { createDatabase } from "../helpers/database.ts";
-import { compileCache } from "../helpers/environment.ts";
-import { freePort } from "../helpers/http.ts";
+import { type DevService, startDevService } from "../helpers/dev/devService.ts";
 import { askAt } from "../helpers/service.ts";
 import type { ExtraSqlDir } from "../helpers/migration/extraSqlDir.ts";
 import { createExtraSqlDir } from "../helpers/migration/extraSqlDir.ts";
 
-const root = join(import.meta.dirname, "../..");
-
 let database: TestDatabase;
 let own: ExtraSqlDir;
-let data: string;
-let url: string;
-let child: ChildProcess;
-let output = "";
+let service: DevService;
 
 beforeAll(async () => {
-  [database, own, data] = await Promise.all([
-    createDatabase(),
-    createExtraSqlDir(),
-    mkdtemp(join(tmpdir(), "watch-")),
-  ]);
-  const port = await freePort();
-  url = `http://127.0.0.1:${port}`;
-  child = spawn(process.execPath, ["dev/start.ts", "--watch"], {
-    cwd: root,
-    stdio: ["ignore", "pipe", "pipe"],
-    env: {
-      ...compileCache,
-      PORT: String(port),
-      DATA_DIR: data,
-      DATABASE_URL: database.url,
-      DATABASE_EXTRA_SQL_DIR: own.path,
-    },
-  });
-  for (const stream of [child.stdout, child.stderr])
-    stream?.on("data", (chunk: Buffer) => (output += chunk.toString()));
-  await waitFor("the service", () => output.includes("Ctrl-C stops everything"), 110_000);
+  [database, own] = await Promise.all([createDatabase(), createExtraSqlDir()]);
+  service = await startDevService(database, own.path);
 });
 afterAll(async () => {
-  if (child.exitCode === null) {
-    const gone = once(child, "exit");
-    child.kill("SIGTERM");
-    await gone;
-  }
-  await Promise.all([database.drop(), own.remove(), rm(data, { recursive: true })]);
+  await service.stop();
+  await Promise.all([database.drop(), own.remove()]);
 });
 
 /** The current fields of Product on the server; none while it restarts. */
 async function fields(): Promise<string[]> {
-  const answer = await askAt(url, `{ __type(name: "Product") { fields { name } } }`).catch(
+  const answer = await askAt(service.url, `{ __type(name: "Product") { fields { name } } }`).catch(
     () => null,
   );
   return ((answer?.data?.__type.fields ?? []) as { name: string }[]).map(({ name }) => name);
@@ -112,9 +78,9 @@ test("with --watch applies and serves a saved migration, and keeps the server wh
 
   await own.migration("undecided", "alter table products add column undecided text;");
   await waitFor("the refusal", () =>
-    output.includes("column products.undecided: has no description"),
+    service.output().includes("column products.undecided: has no description"),
   );
-  await waitFor("the end of the command", () => output.includes("the migrations failed"));
+  await waitFor("the end of the command", () => service.output().includes("the migrations failed"));
   expect(await fields()).toContain("isOrganic");
   expect(await fields()).not.toContain("undecided");
 
