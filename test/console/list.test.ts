@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import type { Browser, Page } from "playwright-core";
+import type { Browser, Page, Route } from "playwright-core";
+import { insideSentence } from "../../src/schema/rowNames.ts";
 import { launchBrowser } from "../helpers/console/browser.ts";
 import { withJourney } from "../helpers/console/journey.ts";
 import { type Service, loginWith, startService } from "../helpers/service.ts";
@@ -57,19 +58,115 @@ async function ask(page: Page, query: string): Promise<void> {
   await page.keyboard.press("Enter");
 }
 
+interface Entity {
+  name: string;
+  title: string;
+  titleOne: string;
+  description: string | null;
+  pagesField: string | null;
+  canCreate: { field: string } | null;
+  missing: { verb: string; permission: string | null }[];
+  fields: { title: string; description: string | null }[];
+}
+
+/** All lists of the schema. */
+async function readEntities(): Promise<Entity[]> {
+  const { data } = await service.ask(
+    `{ console { entities { name title titleOne description pagesField canCreate { field }
+       missing { verb permission } fields { title description } } } }`,
+    { token },
+  );
+  return data.console.entities as Entity[];
+}
+
+async function countRows(pagesField: string): Promise<number> {
+  const { data } = await service.ask(
+    `{ page: ${pagesField}(first: 1, includeTotalCount: true) { totalCount } }`,
+    { token },
+  );
+  return Number(data.page.totalCount);
+}
+
+/** Answers requests for the rows of a list as if it had none. */
+async function withoutRows(route: Route): Promise<void> {
+  const response = await route.fetch();
+  const answer = (await response.json()) as { data?: { page?: unknown } };
+  if (answer.data?.page) answer.data.page = { totalCount: 0, nodes: [] };
+  await route.fulfill({ response, json: answer });
+}
+
+/** The comments of the columns are the hints of their headers. */
+async function expectHints(page: Page, { name, fields }: Entity): Promise<void> {
+  for (const head of await page.getByRole("columnheader").all()) {
+    const title = (await head.textContent()) ?? "";
+    const field = fields.find((one) => one.title === title);
+    // The header of the boxes that select rows has no field.
+    if (title === "") continue;
+    expect({ name, title, hint: await head.getAttribute("title") }).toEqual({
+      name,
+      title,
+      // A reference needs no comment.
+      hint: field === undefined ? "unknown field" : field.description,
+    });
+  }
+}
+
+async function expectEmpty(page: Page, entity: Entity): Promise<void> {
+  const { title, titleOne, description, canCreate, missing } = entity;
+  const empty = page.locator(".empty");
+  await empty.getByRole("heading", { name: `No ${insideSentence(title)} yet` }).waitFor();
+  const text = await empty.innerText();
+  expect(text).toContain(description?.replaceAll("`", ""));
+  const create = missing.find(({ verb }) => verb === "create");
+  if (canCreate !== null) {
+    expect(text).toContain(`to create the first ${insideSentence(titleOne)}.`);
+    await page.getByRole("button", { name: `New ${insideSentence(titleOne)}` }).waitFor();
+  } else
+    expect(text).toContain(
+      create ? "You may read these rows but not add any" : "Rows appear here when the service",
+    );
+}
+
 describe("every list", () => {
-  test("shows its heading, its columns and a count", async () => {
-    const { data } = await service.ask("{ console { entities { name title } } }", { token });
-    const entities = data.console.entities as { name: string; title: string }[];
+  test("shows its title, its comments as hints, its count, and what to do while it is empty", async () => {
+    const entities = await readEntities();
     expect(entities.length).toBeGreaterThan(20);
+    let filled = 0;
     await withJourney({ browser, service }, { token }, async ({ page, open }) => {
-      for (const { name, title } of entities) {
+      for (const entity of entities) {
+        const { name, title, description, pagesField } = entity;
+        expect({ name, description }).toEqual({
+          name,
+          description: expect.stringMatching(/\w+ .*\.$/),
+        });
         await open(`/${name}`);
         await heading(page, title).waitFor();
-        await page.locator("[role=grid], .empty").first().waitFor();
+        if (pagesField === null) {
+          // The rows are shown with those that they belong to.
+          await page.locator(".empty a").first().waitFor();
+          continue;
+        }
+        const count = await countRows(pagesField);
+        const shown = count.toLocaleString("en-GB");
+        await page
+          .getByRole("status")
+          .getByText(`${shown} ${count === 1 ? "row" : "rows"} found`)
+          .waitFor();
+        expect(await page.locator(".page-header > .dim").textContent()).toBe(shown);
+        expect(await heading(page, title).getAttribute("title")).toBe(description);
         expect(await page.locator("[role=alert]").count()).toBe(0);
+        if (count > 0) {
+          filled++;
+          await expectHints(page, entity);
+          await page.route("**/graphql", withoutRows);
+          await open(`/${name}`);
+        }
+        await expectEmpty(page, entity);
+        if (count > 0) await page.unrouteAll({ behavior: "wait" });
       }
     });
+    expect(filled).toBeGreaterThan(3);
+    expect(filled).toBeLessThan(entities.length / 2);
   });
 
   test("without permission names the missing permission", async () => {

@@ -8,6 +8,8 @@ import { useFrame } from "./FrameContext.ts";
 
 interface PageProps {
   title: string;
+  /** Shown when the pointer rests on the title. */
+  hint?: string | null;
   /** Shown above the title, such as the list of the row. */
   before?: ReactNode;
   /** Shown beside the title, such as a count. */
@@ -22,6 +24,7 @@ interface PageProps {
 /** The layout of a page: header, content and status line. */
 export function Page({
   title,
+  hint,
   before,
   beside,
   actions,
@@ -48,7 +51,7 @@ export function Page({
           </Button>
           <div className="page-title">
             {before !== undefined && <div className="crumb">{before}</div>}
-            <h1>{title}</h1>
+            <h1 title={hint ?? undefined}>{title}</h1>
           </div>
           {beside !== undefined && <span className="dim">{beside}</span>}
           <span className="grow" />

@@ -147,6 +147,7 @@ function List({ entity }: { entity: Entity }): ReactNode {
   return (
     <Page
       title={entity.title}
+      hint={entity.description}
       beside={rows.total !== undefined && en.list.count(rows.total)}
       isFilled
       actions={
