@@ -26,16 +26,31 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-const build = async () =>
-  (await promisify(execFile)(process.execPath, ["dev/buildConsole.ts"], { cwd: folder })).stdout;
+/** Writes the processor time of the process, with all its threads, in milliseconds. */
+const reportCpu =
+  "process.on('exit', () => { const { user, system } = process.cpuUsage(); process.stderr.write(String((user + system) / 1000)); })";
+
+async function build(): Promise<{ output: string; cpuMs: number }> {
+  const preload = `data:text/javascript,${encodeURIComponent(reportCpu)}`;
+  const { stdout, stderr } = await promisify(execFile)(
+    process.execPath,
+    ["--import", preload, "dev/buildConsole.ts"],
+    { cwd: folder },
+  );
+  return { output: stdout, cpuMs: Number(stderr) };
+}
 const page = () => stat(path.join(folder, "admin/dist/index.html"));
 
-test("the console is built once, and again only after a change", async () => {
-  expect(await build()).toMatch(/^console built in \d+ ms\n$/);
-  const first = await page();
-  expect(await build()).toBe("");
-  expect((await page()).mtimeMs).toBe(first.mtimeMs);
+test("the console is built once within 5 s of processor time, and again only after a change", async () => {
+  const first = await build();
+  expect(first.output).toMatch(/^console built in \d+ ms\n$/);
+  const built = await page();
+  expect((await build()).output).toBe("");
+  expect((await page()).mtimeMs).toBe(built.mtimeMs);
   await appendFile(path.join(folder, "src/text/suggest.ts"), "\n");
-  expect(await build()).toContain("console built");
-  expect((await page()).mtimeMs).toBeGreaterThan(first.mtimeMs);
+  const second = await build();
+  expect(second.output).toContain("console built");
+  expect((await page()).mtimeMs).toBeGreaterThan(built.mtimeMs);
+  // Other processes on the machine can slow down one build. About 2 s, so that a slower machine passes, too.
+  expect(Math.min(first.cpuMs, second.cpuMs)).toBeLessThan(5_000);
 });
