@@ -67,11 +67,13 @@ export function candidatesStatement(
       ? sql`to_char(${column(name)} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
       : sql`${column(name)}::text`;
   };
-  // A row without a name, such as a user who has not entered one, is named by its detail.
-  const isNamed = attributes[columns.name]?.notNull === true || columns.detail === null;
+  // People can neither read nor type an id. A row without a name, such as a user who has not entered one, is named by its
+  // detail.
+  const isId = attributes[columns.name]?.codec.name === "uuid";
+  const isNamed = !isId && (attributes[columns.name]?.notNull === true || columns.detail === null);
   const name = isNamed
     ? textOf(columns.name)
-    : sql`coalesce(${textOf(columns.name)}, ${textOf(columns.detail)})`;
+    : sql`coalesce(${textOf(isId ? null : columns.name)}, ${textOf(columns.detail)})`;
   const shown = sql`${textOf(columns.key ?? columns.name)} as id, ${name} as name, ${textOf(columns.detail)} as detail, ${textOf(columns.color)} as color`;
   const only = search === null ? sql.true : search.matches(row);
   const from = sql`select ${shown} from ${resource.from as SQL} as ${row}`;

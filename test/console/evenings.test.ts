@@ -94,6 +94,19 @@ test("a text with a default does not name a row", async () => {
   });
 });
 
+test("a row without a name is suggested by its kind and the end of its id, not by its id", async () => {
+  const suggest = async (text: string) => {
+    const query = `{ suggestions(entity: "tastingTickets", text: "${text}") { id name } }`;
+    return (await service.ask(query, { token })).data.suggestions;
+  };
+  await database.pool.query(
+    "insert into tastings (title) values ('Port'); insert into tasting_tickets (tasting_id, price) select id, 90 from tastings where title = 'Port'",
+  );
+  const [first] = await suggest("");
+  expect(first.name).toBe(`Tasting ticket ${first.id.slice(-8)}`);
+  expect(await suggest(first.id.slice(0, 4))).toEqual([]);
+});
+
 test("a row for another user is refused with the name of the field", async () => {
   const { errors } = await service.ask(
     `mutation { createTastingNote(input: { userId: "00000000-0000-7000-8000-000000000000", note: "x" }) { id } }`,
