@@ -22,6 +22,7 @@ import { identifyProcess, workingFolder } from "../../dev/emulators/processIds.t
 import { compileCache, programPath } from "../helpers/environment.ts";
 import { nodeFlags } from "../../src/process/heap.ts";
 import { findProcesses, killHard } from "../helpers/dev/childScripts.ts";
+import { type WithoutNetwork, withoutNetwork } from "../helpers/dev/withoutNetwork.ts";
 import { waitFor } from "../helpers/waitFor.ts";
 
 // Runs the real `dev/start.ts` in a temporary project whose server, worker and migrations are small
@@ -51,6 +52,8 @@ reportReady({ url: "http://127.0.0.1:4321" });
 let folder = "";
 let output = "";
 let service: ChildProcess | undefined;
+/** `npm start` needs none after `npm ci`. */
+let network: WithoutNetwork;
 
 beforeEach(async () => {
   folder = await mkdtemp(path.join(os.tmpdir(), "start-"));
@@ -65,6 +68,7 @@ beforeEach(async () => {
   await writeFile(path.join(folder, "src", "worker.ts"), longRunning("worker"));
   await writeFile(path.join(folder, "events"), "");
   output = "";
+  network = withoutNetwork();
 });
 
 afterEach(async () => {
@@ -75,6 +79,7 @@ afterEach(async () => {
     return (await findProcesses(`${folder}/`)).length === 0;
   });
   await rm(folder, { recursive: true, force: true, maxRetries: 5 });
+  network.expectNone();
 });
 
 function start({ flags = [] as string[], env = {} } = {}): ChildProcess {
@@ -96,7 +101,7 @@ function run(
     ...options,
     cwd: folder,
     stdio: ["ignore", "pipe", "pipe"],
-    env: { ...compileCache, ...env },
+    env: { ...compileCache, ...network.env, ...env },
   });
   for (const stream of [child.stdout, child.stderr]) {
     stream.on("data", (chunk: Buffer) => (output += chunk.toString()));
@@ -173,6 +178,44 @@ test("migrates, starts all processes, prints their addresses, and stops cleanly 
   expect(all).toContain("server finished with the database");
   expect(all).toContain("worker finished with the database");
   expect(all).not.toContain("server lost the database");
+});
+
+test("refuses connections and look-ups beyond this machine in each of its processes", async () => {
+  // A server that asks another machine, as a library with telemetry would.
+  await writeFile(
+    path.join(folder, "src", "server.ts"),
+    `${note}
+import { createSocket } from "node:dgram";
+import { resolve4 } from "node:dns/promises";
+import net from "node:net";
+import { reportReady } from "./process/lifecycle.ts";
+const outcomeOf = (work) => work.then(() => "connected", () => "refused");
+const outcomes = await Promise.all([
+  outcomeOf(fetch("http://192.0.2.1/")),
+  outcomeOf(fetch("https://telemetry.example/")),
+  outcomeOf(resolve4("telemetry.example")),
+  outcomeOf(new Promise((resolve, reject) => net.connect(80, "192.0.2.2", resolve).on("error", reject))),
+  outcomeOf(Promise.try(() => createSocket("udp4").send("x", 53, "192.0.2.3"))),
+]);
+note("server was " + outcomes.join(" "));
+reportReady({ url: "http://127.0.0.1:4321" });
+setInterval(() => {}, 1000);
+process.on("SIGTERM", () => process.exit());`,
+  );
+  const child = start();
+  await running();
+  expect(named(await events())).toContain("server was refused refused refused refused refused");
+  const hosts = network.refused().map((line) => line.split(" ")[0]);
+  expect(hosts.sort()).toEqual([
+    "192.0.2.1",
+    "192.0.2.2",
+    "192.0.2.3",
+    "telemetry.example",
+    "telemetry.example",
+  ]);
+  expect(() => network.expectNone()).toThrow("telemetry.example");
+  child.kill("SIGTERM");
+  await exitOf(child);
 });
 
 test("gives worker and emulators a lower priority than the server, and both the flags of a manual start", async () => {

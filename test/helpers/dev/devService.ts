@@ -7,6 +7,7 @@ import type { TestDatabase } from "../database.ts";
 import { compileCache } from "../environment.ts";
 import { freePort } from "../http.ts";
 import { waitFor } from "../waitFor.ts";
+import { withoutNetwork } from "./withoutNetwork.ts";
 
 const root = join(import.meta.dirname, "../../..");
 
@@ -17,17 +18,22 @@ export interface DevService {
   stop(): Promise<void>;
 }
 
-/** Starts `npm run dev`, which watches the folder of extra SQL, with its emulators in a temporary folder. */
+/**
+ * Starts `npm run dev`, which watches the folder of extra SQL, with its emulators in a temporary folder. The service has
+ * no network, and `stop` fails if it tried to use one.
+ */
 export async function startDevService(
   database: TestDatabase,
   extraSqlDir: string,
 ): Promise<DevService> {
   const [data, port] = await Promise.all([mkdtemp(join(tmpdir(), "watch-")), freePort()]);
+  const network = withoutNetwork();
   const child = spawn(process.execPath, ["dev/start.ts", "--watch"], {
     cwd: root,
     stdio: ["ignore", "pipe", "pipe"],
     env: {
       ...compileCache,
+      ...network.env,
       PORT: String(port),
       DATA_DIR: data,
       DATABASE_URL: database.url,
@@ -48,6 +54,7 @@ export async function startDevService(
         await gone;
       }
       await rm(data, { recursive: true });
+      network.expectNone();
     },
   };
 }
