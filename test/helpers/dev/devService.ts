@@ -27,7 +27,7 @@ export async function startDevService(
   extraSqlDir: string,
 ): Promise<DevService> {
   const [data, port] = await Promise.all([mkdtemp(join(tmpdir(), "watch-")), freePort()]);
-  const network = withoutNetwork();
+  const network = withoutNetwork(database.url);
   const child = spawn(process.execPath, ["dev/start.ts", "--watch"], {
     cwd: root,
     stdio: ["ignore", "pipe", "pipe"],

@@ -8,7 +8,11 @@ import net from "node:net";
 // them. A network namespace would need rights that not every machine of the tests gives.
 
 const isHere = (host: string) =>
-  host === "localhost" || host === "::1" || /^(::ffff:)?127\./.test(host) || host === "0.0.0.0";
+  host === "localhost" ||
+  host === "::1" ||
+  /^(::ffff:)?127\./.test(host) ||
+  host === "0.0.0.0" ||
+  host === process.env["DATABASE_HOST_OF_TESTS"];
 
 /** Records a refused connection; returns its error. */
 function refuse(target: string): Error {

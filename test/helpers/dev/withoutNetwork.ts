@@ -14,7 +14,8 @@ export interface WithoutNetwork {
   expectNone(): void;
 }
 
-export function withoutNetwork(): WithoutNetwork {
+/** @param databaseUrl that of the tests' database, which may be on another machine */
+export function withoutNetwork(databaseUrl?: string): WithoutNetwork {
   const file = join(tmpdir(), `refused-${randomUUID()}`);
   const refused = () => {
     try {
@@ -27,6 +28,9 @@ export function withoutNetwork(): WithoutNetwork {
     env: {
       NODE_OPTIONS: `--import=${join(import.meta.dirname, "refuseNetwork.ts")}`,
       REFUSED_CONNECTIONS: file,
+      ...(databaseUrl === undefined
+        ? {}
+        : { DATABASE_HOST_OF_TESTS: new URL(databaseUrl).hostname }),
     },
     refused,
     expectNone() {
