@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import type { Browser, Page, Route } from "playwright-core";
+import type { Browser, Page, Request, Route } from "playwright-core";
 import { insideSentence } from "../../src/schema/rowNames.ts";
 import { launchBrowser } from "../helpers/console/browser.ts";
 import { withJourney } from "../helpers/console/journey.ts";
@@ -283,6 +283,33 @@ describe("a long list", () => {
       );
       await page.keyboard.press("ControlOrMeta+Home");
       await firstRow(page).getByText("Wine 000001").waitFor();
+    });
+  });
+
+  test("shows its first rows after few requests and little work of the page's main thread", async () => {
+    await withJourney({ browser, service }, { token }, async ({ page, context, open }) => {
+      const devtools = await context.newCDPSession(page);
+      // The processor time of the thread, which a busy machine changes less than the time.
+      await devtools.send("Performance.enable", { timeDomain: "threadTicks" });
+      const loads: { queries: number; cpuMs: number }[] = [];
+      for (let load = 0; load < 3; load++) {
+        let queries = 0;
+        const count = (request: Request) => {
+          if (request.url().endsWith("/graphql")) queries++;
+        };
+        page.on("request", count);
+        await open("/products");
+        await firstRow(page).getByText("Wine 000001").waitFor();
+        const { metrics } = await devtools.send("Performance.getMetrics");
+        page.off("request", count);
+        const cpu = metrics.find(({ name }) => name === "TaskDuration")?.value ?? Number.NaN;
+        loads.push({ queries, cpuMs: cpu * 1000 });
+        expect(await page.getByRole("row").count()).toBeLessThanOrEqual(80);
+      }
+      // Three, so that no cell and no row has a request.
+      for (const { queries } of loads) expect(queries).toBeLessThanOrEqual(5);
+      // About 100 ms; the benchmark of the console measures the exact figure.
+      expect(Math.min(...loads.map(({ cpuMs }) => cpuMs))).toBeLessThan(600);
     });
   });
 
@@ -643,6 +670,198 @@ describe("the export menu", () => {
     await withJourney({ browser, service }, { token: buyer.token }, async ({ page, open }) => {
       await open("/products?q=000007");
       expect(await itemsAt(page, "CSV")).toEqual(formats);
+    });
+  });
+});
+
+describe("the keys that ? lists", () => {
+  /** The row and the column of the current cell, counted from 0. */
+  const place = async (page: Page) =>
+    ((await grid(page).getAttribute("aria-activedescendant")) ?? "")
+      .split("-")
+      .slice(-2)
+      .map(Number);
+  const press = async (page: Page, ...names: string[]) => {
+    for (const name of names) await page.keyboard.press(name);
+  };
+  const openRow = async (page: Page) => {
+    await press(page, "Enter");
+    await page.getByRole("tab", { name: "Fields" }).waitFor();
+  };
+  const openFirstRow = async (page: Page, list: string) => {
+    await page.goto(`${service.url}/admin/${list}`);
+    await page.locator("[role='grid']:focus").waitFor();
+    await openRow(page);
+  };
+  const deleteRow = async (page: Page) => {
+    await openFirstRow(page, "wineTypes");
+    await press(page, "Delete");
+    await page.getByText(/ will be deleted/).waitFor();
+  };
+  const expectLinkCopied = async (page: Page) => {
+    await press(page, "y");
+    await page.getByText("Link copied").waitFor();
+    expect(await page.evaluate<string>("navigator.clipboard.readText()")).toBe(page.url());
+  };
+
+  /** What each key does, by the heading and the keys of the dialog, from the first row of the list of products. */
+  const effects: Readonly<Record<string, (page: Page) => Promise<void>>> = {
+    "Everywhere: Ctrl K": async (page) => {
+      await press(page, "ControlOrMeta+k");
+      await page.getByRole("dialog", { name: "Go to, or search" }).waitFor();
+    },
+    "Everywhere: ?": async (page) => {
+      await press(page, "?");
+      await page.getByRole("dialog", { name: "Keyboard" }).waitFor();
+    },
+    "Everywhere: g then t": async (page) => {
+      await press(page, "g", "t");
+      await heading(page, "Today").waitFor();
+    },
+    "Everywhere: g then a letter": async (page) => {
+      await press(page, "g", "d");
+      await heading(page, "Departments").waitFor();
+    },
+    "Everywhere: u": async (page) => {
+      await deleteRow(page);
+      await press(page, "u");
+      await page.getByText(/ was kept/).waitFor();
+    },
+    "Everywhere: Esc": async (page) => {
+      await press(page, "?");
+      const dialog = page.getByRole("dialog", { name: "Keyboard" });
+      await dialog.waitFor();
+      await press(page, "Escape");
+      await dialog.waitFor({ state: "detached" });
+    },
+    "In a list: /": async (page) => {
+      await page.locator(".cm-content").waitFor();
+      await press(page, "/");
+      await page.locator(".cm-content:focus").waitFor();
+    },
+    "In a list: ↑ ↓ or j k": async (page) => {
+      const rows: (number | undefined)[] = [];
+      for (const name of ["ArrowDown", "j", "ArrowUp", "k"]) {
+        await press(page, name);
+        rows.push((await place(page))[0]);
+      }
+      expect(rows).toEqual([1, 2, 1, 0]);
+    },
+    "In a list: ← →": async (page) => {
+      const [, column = 0] = await place(page);
+      await press(page, "ArrowRight");
+      expect(await place(page)).toEqual([0, column + 1]);
+      await press(page, "ArrowLeft");
+      expect(await place(page)).toEqual([0, column]);
+    },
+    "In a list: PgUp PgDn Home End": async (page) => {
+      await press(page, "PageDown");
+      expect((await place(page))[0]).toBeGreaterThan(5);
+      await press(page, "PageUp");
+      expect((await place(page))[0]).toBe(0);
+      await press(page, "End");
+      expect((await place(page))[1]).toBeGreaterThan(5);
+      await press(page, "Home");
+      expect((await place(page))[1]).toBeLessThan(2);
+    },
+    "In a list: Ctrl Home, Ctrl End": async (page) => {
+      await press(page, "ControlOrMeta+End");
+      expect((await place(page))[0]).toBe(productCount - 1);
+      await press(page, "ControlOrMeta+Home");
+      expect((await place(page))[0]).toBe(0);
+    },
+    "In a list: Enter": openRow,
+    "In a list: Space": async (page) => {
+      await press(page, "Space");
+      await page.getByRole("dialog").getByRole("tab", { name: "Fields" }).waitFor();
+      await grid(page).waitFor({ state: "attached" });
+    },
+    "In a list: x, Shift ↑ ↓, Ctrl A": async (page) => {
+      const status = page.locator(".status");
+      await press(page, "x");
+      await status.getByText("1 row selected").waitFor();
+      await press(page, "Shift+ArrowDown", "Shift+ArrowDown");
+      await status.getByText("3 rows selected").waitFor();
+      await press(page, "Shift+ArrowUp");
+      await status.getByText("2 rows selected").waitFor();
+      await press(page, "ControlOrMeta+a");
+      await status.getByText(/20,?000 rows selected/).waitFor();
+    },
+    "In a list: s": async (page) => {
+      await press(page, "Home", "ArrowRight", "s");
+      await page.locator("[aria-sort=ascending], [aria-sort=descending]").first().waitFor();
+      expect(page.url()).toContain("order=");
+    },
+    "In a list: n": async (page) => {
+      await press(page, "n");
+      await heading(page, "New product").waitFor();
+    },
+    "In a list: y": expectLinkCopied,
+    "In a record: Ctrl S": async (page) => {
+      await openRow(page);
+      await page.getByRole("textbox", { name: "Region", exact: true }).fill("Alba");
+      await press(page, "ControlOrMeta+s");
+      await page.getByText("Saved").first().waitFor();
+    },
+    "In a record: e": async (page) => {
+      await openRow(page);
+      await press(page, "e");
+      await page.locator("[data-field] :is(input, textarea, select):focus").waitFor();
+    },
+    "In a record: h": async (page) => {
+      await openRow(page);
+      await press(page, "h");
+      await page.getByRole("tab", { name: "History", selected: true }).waitFor();
+    },
+    "In a record: .": async (page) => {
+      await openFirstRow(page, "users");
+      await page.getByRole("button", { name: "Actions" }).waitFor();
+      await press(page, ".");
+      await page.getByRole("menuitem").first().waitFor();
+    },
+    "In a record: Delete": async (page) => {
+      await deleteRow(page);
+      await press(page, "u");
+      await page.getByText(/ was kept/).waitFor();
+    },
+    "In a record: [ ]": async (page) => {
+      await openRow(page);
+      await press(page, "]");
+      await heading(page, "Wine 000002").waitFor();
+      await press(page, "[");
+      await heading(page, "Wine 000001").waitFor();
+    },
+    "In a record: y": async (page) => {
+      await openRow(page);
+      await expectLinkCopied(page);
+    },
+  };
+
+  test("each have their effect", async () => {
+    await withJourney({ browser, service }, { token }, async ({ page, context, open }) => {
+      await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+      const openList = async () => {
+        await open("/products");
+        await page.locator("[role='grid']:focus").waitFor();
+        await firstRow(page).getByText("Wine 000001").waitFor();
+      };
+      await openList();
+      await press(page, "?");
+      await page.getByRole("dialog").locator("kbd").first().waitFor();
+      const listed: string[] = [];
+      for (const group of await page.getByRole("dialog").locator("div:has(> h3)").all()) {
+        const title = await group.locator("h3").innerText();
+        for (const key of await group.locator("kbd").allInnerTexts())
+          listed.push(`${title}: ${key}`);
+      }
+      // A new key needs its effect here.
+      expect(listed).toEqual(Object.keys(effects));
+      for (const [key, expectEffect] of Object.entries(effects)) {
+        await openList();
+        await expectEffect(page).catch((error: unknown) => {
+          throw new Error(`no effect of ${key}`, { cause: error });
+        });
+      }
     });
   });
 });
