@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import type { PoolClient } from "pg";
 import { createDatabase, inTransaction } from "../helpers/database.ts";
 import type { TestDatabase } from "../helpers/database.ts";
 import { engineViolations } from "../helpers/db/engineViolations.ts";
@@ -48,22 +49,38 @@ describe("The schema rules", () => {
     expect(await violationsAfter(`${validTable}; ${sql}`)).toEqual([]);
   });
 
-  test.each([
-    ...tableViolations,
-    ...tagViolations,
-    ...viewViolations,
-    ...searchViolations,
-    ...engineViolations,
-    ...privilegeViolations,
-    ...policyViolations,
-  ])("detect $what", async ({ sql, violations }) => {
-    await inTransaction(database.pool, async (client) => {
-      const fingerprint = async () =>
-        (await client.query<{ f: string }>("select schema_fingerprint() as f")).rows[0]?.f;
+  describe("from the valid table and function", () => {
+    let client: PoolClient;
+    let before: string | undefined;
+
+    const fingerprint = async () =>
+      (await client.query<{ f: string }>("select schema_fingerprint() as f")).rows[0]?.f;
+
+    beforeAll(async () => {
+      client = await database.pool.connect();
+      await client.query("begin");
       await client.query(validTable);
-      const before = await fingerprint();
-      // Changes get a transaction id of their own, as those after a migration.
-      await client.query("savepoint planted");
+      before = await fingerprint();
+    });
+
+    // Changes get a transaction id of their own, as those after a migration.
+    beforeEach(() => client.query("savepoint planted"));
+    afterEach(() => client.query("rollback to savepoint planted"));
+
+    afterAll(async () => {
+      await client.query("rollback");
+      client.release();
+    });
+
+    test.each([
+      ...tableViolations,
+      ...tagViolations,
+      ...viewViolations,
+      ...searchViolations,
+      ...engineViolations,
+      ...privilegeViolations,
+      ...policyViolations,
+    ])("detect $what", async ({ sql, violations }) => {
       await client.query(sql);
       const { rows } = await client.query<{ violation: string }>(
         "select v as violation from schema_violations() as v order by 1",
