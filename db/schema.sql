@@ -18695,7 +18695,9 @@ AS $function$
   select string_agg(
     coalesce(upper(m[1]) || m[2], case when place = 1 then upper(left(w, 1)) || substr(w, 2) else w end), ' ' order by place
   )
-  from string_to_table(case words_of.name when 'updated_at' then 'changed' else regexp_replace(words_of.name, '_at$', '') end, '_')
+  -- A number after a word is a word, as in `address2`.
+  from string_to_table(case words_of.name when 'updated_at' then 'changed'
+      else regexp_replace(regexp_replace(words_of.name, '([a-z]{3,})(\d+)(?=_|$)', '\1_\2', 'g'), '_at$', '') end, '_')
       with ordinality as t(word, place)
     cross join regexp_replace(word, '^email(s?)$', 'e-mail\1') as w
     left join lateral regexp_match(w, '^(id|ip|erp|url|ai|api|vat|sms|ean|sku|iban|pdf|csv|xlsx)(s?)$') as m on true

@@ -11,6 +11,8 @@ export function titleOf(name: string): string {
     .replace(/([a-z\d])([A-Z])/g, "$1 $2")
     .replaceAll("_", " ")
     .toLowerCase()
+    // The API name of `address_2` is `address2`.
+    .replace(/([a-z]{3,})(\d+)\b/g, "$1 $2")
     .replace(/^updated at$/, "changed")
     .replace(/ at$/, "")
     .replace(/\bemail(s?)\b/g, "e-mail$1")

@@ -197,10 +197,12 @@ describe("the catalogue of the console", () => {
       `select distinct attname::text as name, words_of(attname) as title from pg_attribute
        where attrelid in (select oid from pg_class where relnamespace = current_schema()::regnamespace and relkind in ('r', 'v'))
          and attnum > 0 and not attisdropped
-       union all select name, words_of(name) from unnest('{vat_ids,sms_sent_at,updated_at,at,pdfs}'::text[]) as name`,
+       union all select name, words_of(name) from unnest('{vat_ids,sms_sent_at,updated_at,at,pdfs,email,address_2,address2,line_10_text,co2,sha256_hash}'::text[]) as name`,
     );
     expect(rows.length).toBeGreaterThan(100);
     expect(rows).toEqual(rows.map(({ name }) => ({ name, title: titleOf(name) })));
+    const titles = ["email", "address2", "line10Text", "co2", "sha256Hash"].map(titleOf);
+    expect(titles).toEqual(["E-mail", "Address 2", "Line 10 text", "Co2", "Sha 256 hash"]);
   });
 
   test("offers the actions of a row to callers with their permission", async () => {
