@@ -23,8 +23,8 @@ interface Rules {
 }
 
 /**
- * For each column, the maximum length in a check, also of its domain, such as `is_label(name, 200)` or `char_length(name) <= 200`, and the
- * constant default. Omits checks with `or`, which may not limit the length, and computed defaults such as `now()`.
+ * For each column, the maximum length in a check, also of its domain, such as `is_label(name, 200)` or
+ * `char_length(name) <= 200`, the constant default and the type modifier of `numeric`. Omits checks with `or`, which may not limit the length, and computed defaults such as `now()`.
  */
 const rulesQuery = String.raw`
   with columns as (

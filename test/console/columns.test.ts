@@ -6,9 +6,9 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { Browser, Locator } from "playwright-core";
 import { launchBrowser } from "../helpers/console/browser.ts";
 import { takeFirstChoice, withJourney } from "../helpers/console/journey.ts";
-import { type TestDatabase, createDatabase } from "../helpers/database.ts";
-import { runMigrate } from "../helpers/migration/extraSqlDir.ts";
-import { type Service, loginWith, startService } from "../helpers/service.ts";
+import type { TestDatabase } from "../helpers/database.ts";
+import { startOwnSqlService } from "../helpers/migration/ownSqlService.ts";
+import { type Service, loginWith } from "../helpers/service.ts";
 import { waitFor } from "../helpers/waitFor.ts";
 
 // Tables with a column of each kind; their migration declares no relations and few console tags.
@@ -29,26 +29,21 @@ beforeAll(async () => {
   });
   await once(pictures.listen(0, "127.0.0.1"), "listening");
   pictureOrigin = `http://127.0.0.1:${(pictures.address() as AddressInfo).port}`;
-  [browser, database] = await Promise.all([launchBrowser(), createDatabase()]);
-  const { code, output } = await runMigrate(database.url, ownSql);
-  if (code !== 0) throw new Error(output);
-  service = await startService({
-    database,
-    env: { DATABASE_EXTRA_SQL_DIR: ownSql, CONSOLE_IMAGE_HOSTS: pictureOrigin },
-  });
-  const { data } = await service.ask(
-    `mutation { bootstrapFirstUser(email: "anna@example.com") { token user { id } } }`,
-  );
-  token = String(data.bootstrapFirstUser.token);
+  const [opened, started] = await Promise.all([
+    launchBrowser(),
+    startOwnSqlService(ownSql, { CONSOLE_IMAGE_HOSTS: pictureOrigin }),
+  ]);
+  browser = opened;
+  service = started;
+  ({ token, database } = started);
   await service.ask(
     `mutation ($id: ID!) { updateUser(id: $id, input: { name: "Anna Holm" }) { id } }`,
-    { token, variables: { id: data.bootstrapFirstUser.user.id } },
+    { token, variables: { id: started.userId } },
   );
 });
 afterAll(async () => {
   await browser.close();
   await service.stop();
-  await database.drop();
   pictures.close();
   pictures.closeAllConnections();
 });

@@ -3,9 +3,9 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { Browser } from "playwright-core";
 import { launchBrowser } from "../helpers/console/browser.ts";
 import { withJourney } from "../helpers/console/journey.ts";
-import { type TestDatabase, createDatabase } from "../helpers/database.ts";
-import { runMigrate } from "../helpers/migration/extraSqlDir.ts";
-import { type Service, startService } from "../helpers/service.ts";
+import type { TestDatabase } from "../helpers/database.ts";
+import { startOwnSqlService } from "../helpers/migration/ownSqlService.ts";
+import type { Service } from "../helpers/service.ts";
 
 // A migration with what other shops have: a key that is a number, domains, a default of JSON, and a required range.
 const ownSql = join(import.meta.dirname, "../fixtures/migration/evenings");
@@ -16,20 +16,15 @@ let service: Service;
 let token: string;
 
 beforeAll(async () => {
-  [browser, database] = await Promise.all([launchBrowser(), createDatabase()]);
-  const { code, output } = await runMigrate(database.url, ownSql);
-  if (code !== 0) throw new Error(output);
-  service = await startService({ database, env: { DATABASE_EXTRA_SQL_DIR: ownSql } });
-  const { data } = await service.ask(
-    `mutation { bootstrapFirstUser(email: "anna@example.com") { token } }`,
-  );
-  token = String(data.bootstrapFirstUser.token);
+  const [opened, started] = await Promise.all([launchBrowser(), startOwnSqlService(ownSql)]);
+  browser = opened;
+  service = started;
+  ({ token, database } = started);
   await database.pool.query("insert into tasting_venues (name) values ('Old harbour'), ('Vault')");
 });
 afterAll(async () => {
   await browser.close();
   await service.stop();
-  await database.drop();
 });
 
 test("a new row starts with the table's JSON, and an error of a domain is at its field", async () => {

@@ -3,9 +3,9 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { Browser, Page } from "playwright-core";
 import { launchBrowser } from "../helpers/console/browser.ts";
 import { withJourney } from "../helpers/console/journey.ts";
-import { type TestDatabase, createDatabase } from "../helpers/database.ts";
-import { runMigrate } from "../helpers/migration/extraSqlDir.ts";
-import { type Service, startService } from "../helpers/service.ts";
+import type { TestDatabase } from "../helpers/database.ts";
+import { startOwnSqlService } from "../helpers/migration/ownSqlService.ts";
+import type { Service } from "../helpers/service.ts";
 
 // Five migrations as a DBA may write them: warehouses within warehouses, a key of two columns, a join table, agreements
 // that may not overlap, counts named by a time, a view, and an action with arguments.
@@ -17,14 +17,10 @@ let service: Service;
 let token: string;
 
 beforeAll(async () => {
-  [browser, database] = await Promise.all([launchBrowser(), createDatabase()]);
-  const { code, output } = await runMigrate(database.url, ownSql);
-  if (code !== 0) throw new Error(output);
-  service = await startService({ database, env: { DATABASE_EXTRA_SQL_DIR: ownSql } });
-  const { data } = await service.ask(
-    `mutation { bootstrapFirstUser(email: "anna@example.com") { token } }`,
-  );
-  token = String(data.bootstrapFirstUser.token);
+  const [opened, started] = await Promise.all([launchBrowser(), startOwnSqlService(ownSql)]);
+  browser = opened;
+  service = started;
+  ({ token, database } = started);
   await database.pool.query(
     `with harbour as (
        insert into wh_warehouses (name, code, kind, rent, color) values ('Copenhagen harbour', 'CP01', 'BONDED', 18500, '#8A1538')
@@ -50,7 +46,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await browser.close();
   await service.stop();
-  await database.drop();
 });
 
 /** The texts of cells that do not fit into their column. */
