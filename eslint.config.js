@@ -119,7 +119,7 @@ export default tseslint.config(
       "src/graphile.config.ts",
       "test/**/globalSetup.{js,ts}",
       "test/**/globalTeardown.{js,ts}",
-      "test/helpers/stripTypes.js",
+      "test/helpers/jest/*.js",
       "test/helpers/longestFirst.js",
     ],
     rules: { "no-restricted-syntax": "off" },

@@ -16,7 +16,8 @@ export const recoveryTests = [
 export default {
   testMatch: ["<rootDir>/test/**/*.test.ts"],
   testPathIgnorePatterns: ["/node_modules/", ...recoveryTests.map((file) => `<rootDir>/${file}$`)],
-  transform: { "^.+\\.ts$": "<rootDir>/test/helpers/stripTypes.js" },
+  transform: {},
+  runtime: "<rootDir>/test/helpers/jest/nativeRuntime.js",
   extensionsToTreatAsEsm: [".ts"],
   globalSetup: "<rootDir>/test/helpers/globalSetup.js",
   globalTeardown: "<rootDir>/test/helpers/globalTeardown.js",

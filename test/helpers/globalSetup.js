@@ -79,6 +79,14 @@ export default async function globalSetup({ maxWorkers }) {
         // The secret check reads all statements at the end, so none may be evicted.
         "-c",
         "pg_stat_statements.max=50000",
+        // Its databases exist for seconds, nobody replicates them, and no checkpoint is due before the end.
+        ...[
+          "autovacuum=off",
+          "wal_level=minimal",
+          "max_wal_senders=0",
+          "checkpoint_timeout=1h",
+          "max_wal_size=4GB",
+        ].flatMap((setting) => ["-c", setting]),
       ],
     });
     process.env.TEST_DATABASE_URL = globalThis.localPostgres.url;
