@@ -154,20 +154,36 @@ function columnOf(field: SearchField): string | null {
   return /"row"\."(\w+)"/.exec(text)?.[1] ?? null;
 }
 
+type Values = Record<"low" | "high" | "rare", string>;
+
+/** The values of columns, which many connections reach through their relations. */
+const valuesOfColumns = new Map<string, Promise<Values | undefined>>();
+
+/** @param value the column, or an element of it */
+function valuesOf(table: string, value: string): Promise<Values | undefined> {
+  const key = `${table}.${value}`;
+  const known = valuesOfColumns.get(key);
+  if (known) return known;
+  const found = database.pool
+    .query<Values>(
+      `select (array_agg(v order by place))[1] as low, (array_agg(v order by place desc))[1] as high,
+         (array_agg(v order by n, place desc))[1] as rare
+       from (select v, n, row_number() over (order by o) as place
+         from (select ${value}::text as v, ${value} as o, count(*) as n from ${table}
+           where ${value} is not null group by 1, 2) as g) as p having count(*) > 0`,
+    )
+    .then(({ rows }) => rows[0]);
+  valuesOfColumns.set(key, found);
+  return found;
+}
+
 /** Queries for a field, each with few matching rows. */
 async function queriesOf(table: SearchTable, name: string, field: SearchField): Promise<string[]> {
   const column = columnOf(field);
   const serves = (column !== null && served.get(`${table.name}.${column}`)) || new Set();
   if (column === null || serves.size === 0) return [];
   const one = field.list ? `("${column}")[1]` : `"${column}"`;
-  const { rows: found } = await database.pool.query<Record<"low" | "high" | "rare", string>>(
-    `select (array_agg(v order by place))[1] as low, (array_agg(v order by place desc))[1] as high,
-       (array_agg(v order by n, place desc))[1] as rare
-     from (select v, n, row_number() over (order by o) as place
-       from (select ${one}::text as v, ${one} as o, count(*) as n from ${table.name}
-         where ${one} is not null group by 1, 2) as g) as p having count(*) > 0`,
-  );
-  const [values] = found;
+  const values = await valuesOf(table.name, one);
   // Without a value in any row there is nothing to search for.
   if (!values) return [];
   const shown = (value: string) =>
