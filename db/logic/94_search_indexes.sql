@@ -2,12 +2,14 @@
 drop function if exists search_indexes();
 
 create or replace function word_columns() returns table (relation regclass, attribute name) as $$
-  -- Materialized, so that `pg_get_expr` runs once for each generated column.
-  with generated as materialized (
-    select g.attrelid, g.attnum, e.oid as expression
+  -- Materialized, so that `pg_get_expr` runs once for each of these columns, and not for each default.
+  with found as materialized (
+    select g.attrelid, g.attnum, e.oid as expression, e.adbin
     from pg_class r join pg_attribute g on g.attrelid = r.oid join pg_attrdef e on e.adrelid = g.attrelid and e.adnum = g.attnum
     where r.relnamespace = (select current_schema()::regnamespace) and g.attname = 'search_words' and g.attgenerated = 's'
-      and pg_get_expr(e.adbin, e.adrelid) ~ '^(extensions\.)?words_text\('
+  ),
+  generated as materialized (
+    select f.attrelid, f.attnum, f.expression from found f where pg_get_expr(f.adbin, f.attrelid) ~ '^(extensions\.)?words_text\('
   )
   select g.attrelid::regclass, c.attname
   from generated g
