@@ -17,7 +17,7 @@ import {
 import os from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterEach, beforeEach, expect, test } from "@jest/globals";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import { identifyProcess, workingFolder } from "../../dev/emulators/processIds.ts";
 import { compileCache, programPath } from "../helpers/environment.ts";
 import { nodeFlags } from "../../src/process/heap.ts";
@@ -49,14 +49,23 @@ note("${name} ready");
 reportReady({ url: "http://127.0.0.1:4321" });
 `;
 
+let parent = "";
 let folder = "";
 let output = "";
 let service: ChildProcess | undefined;
 /** `npm start` needs none after `npm ci`. */
 let network: WithoutNetwork;
 
+beforeAll(async () => {
+  parent = await mkdtemp(path.join(os.tmpdir(), "start-"));
+  await chmod(parent, 0o755);
+});
+afterAll(() => rm(parent, { recursive: true }));
+
 beforeEach(async () => {
-  folder = await mkdtemp(path.join(os.tmpdir(), "start-"));
+  // The same for each test, because compiled code is kept by the path of its source.
+  folder = path.join(parent, "project");
+  await mkdir(folder);
   await chmod(folder, 0o755);
   for (const name of ["src", "dev"])
     await cp(path.join(project, name), path.join(folder, name), { recursive: true });
