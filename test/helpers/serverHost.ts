@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { flushCompileCache } from "node:module";
 import { createServer } from "node:net";
 import { format } from "node:util";
 import { readConfig } from "../../src/config.ts";
@@ -39,6 +40,8 @@ const host = createServer({ allowHalfOpen: true }, (socket) => {
       write(`${JSON.stringify({ url: server.url })}\n`);
       await ended;
       await server.stop("the test is over");
+      // Other processes that tests start load the compiled code; this one exits after all of them.
+      flushCompileCache();
     } catch (error) {
       write(`${JSON.stringify({ error: String(error) })}\n`);
     }
