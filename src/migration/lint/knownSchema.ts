@@ -1,4 +1,11 @@
-import type { AlterTableStmt, ColumnDef, Constraint, CreateStmt, IndexStmt } from "libpg-query";
+import type {
+  AlterTableStmt,
+  ColumnDef,
+  Constraint,
+  CreateStmt,
+  IndexStmt,
+  Node,
+} from "libpg-query";
 import type { Statement } from "./source.ts";
 import { constraintsOf, elements, listWords, notNullColumn, words } from "./tree.ts";
 
@@ -63,6 +70,7 @@ function applyConstraint(table: string, constraint: Constraint, schema: Draft, c
     const name = contype === "CONSTR_PRIMARY" ? `${table}_pkey` : `${table}_${keys.join("_")}_key`;
     schema.indexes.set(constraint.conname ?? name, { table, columns: keys });
   }
+  if (contype === "CONSTR_EXCLUSION") applyExclusion(table, constraint, schema);
   const proven = contype === "CONSTR_NOTNULL" ? keys[0] : notNullColumn(constraint.raw_expr);
   if (proven === undefined) return;
   const name = constraint.conname ?? `${table}_${proven}_not_null`;
@@ -72,16 +80,33 @@ function applyConstraint(table: string, constraint: Constraint, schema: Draft, c
   });
 }
 
+/** An index of an exclusion constraint whose first column is compared by `=` finds rows by it, also a GiST index. */
+function applyExclusion(table: string, constraint: Constraint, schema: Draft) {
+  const parts = (constraint.exclusions ?? []).map((node) => {
+    const [part, operator] = "List" in node ? (node.List.items ?? []) : [];
+    const column = part && "IndexElem" in part ? part.IndexElem.name : undefined;
+    return { column: column ?? "", operator: listWords(operator).at(-1) };
+  });
+  const columns = parts.map(({ column }) => column);
+  if (parts[0]?.operator === "=" && isComplete(constraint.where_clause, columns))
+    schema.indexes.set(constraint.conname ?? `${table}_${columns.join("_")}_excl`, {
+      table,
+      columns,
+    });
+}
+
+/** Whether an index has all rows, or omits only nulls in its first column, which a foreign key never looks up. */
+function isComplete(condition: Node | undefined, [first]: readonly string[]): boolean {
+  return condition === undefined || notNullColumn(condition) === first;
+}
+
 function applyIndex(statement: IndexStmt, schema: Draft) {
   const table = statement.relation?.relname ?? "";
   const columns = (statement.indexParams ?? []).map((param) =>
     "IndexElem" in param ? (param.IndexElem.name ?? "") : "",
   );
   const finds = statement.accessMethod === "btree" || statement.accessMethod === "hash";
-  // Such a partial index omits only nulls, which a foreign key never looks up.
-  const whole =
-    statement.whereClause === undefined || notNullColumn(statement.whereClause) === columns[0];
-  if (finds && whole)
+  if (finds && isComplete(statement.whereClause, columns))
     schema.indexes.set(statement.idxname ?? `${table}_${columns.join("_")}_idx`, {
       table,
       columns,

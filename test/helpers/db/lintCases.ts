@@ -162,6 +162,24 @@ export const bad: BadCase[] = [
   },
   {
     rule: "foreign-key-index",
+    sql: table(
+      ", type_id uuid references types on delete restrict, span tstzrange, exclude using gist (span with &&, type_id with =)",
+    ),
+  },
+  {
+    rule: "foreign-key-index",
+    sql: table(
+      ", type_id uuid references types on delete restrict, span tstzrange, exclude using gist (type_id with <>, span with &&)",
+    ),
+  },
+  {
+    rule: "foreign-key-index",
+    sql: table(
+      ", type_id uuid references types on delete restrict, span tstzrange, live boolean, exclude using gist (type_id with =, span with &&) where (live)",
+    ),
+  },
+  {
+    rule: "foreign-key-index",
     sql: "alter table wines add column type_id uuid references types on delete cascade;",
   },
   { rule: "table-comment", sql: "create table t (id uuid primary key);" },
@@ -178,6 +196,16 @@ export const good: Case[] = [
     sql: table(
       ", name text not null check (length(name) <= 200), type_id uuid references types on delete restrict, at timestamptz default now()",
       " create index t_type_id_idx on t (type_id); create index t_name_idx on t using gin (name gin_trgm_ops);",
+    ),
+  },
+  {
+    sql: table(
+      ", type_id uuid references types on delete restrict, span tstzrange, exclude using gist (type_id with =, span with &&)",
+    ),
+  },
+  {
+    sql: table(
+      ", type_id uuid references types on delete restrict, span tstzrange, exclude using gist (type_id with operator(pg_catalog.=), tstzrange(lower(span), null) with &&) where (type_id is not null)",
     ),
   },
   { sql: table(", type_id uuid unique references types on delete no action not null") },
