@@ -12517,13 +12517,19 @@ begin
   if v_tags ->> 'mutations' ~ '\ycreate\y' then
     perform ensure_policy(relation, v_name || '_create', 'insert', 'office_api', null,
       permission_check(v_tags ->> 'create') || coalesce(' and ' || v_login, ''));
-    execute format('grant insert (%s) on %s to office_api', writable_columns(relation, 'create'), relation);
+    v_columns := writable_columns(relation, 'create');
+    if v_columns is not null then
+      execute format('grant insert (%s) on %s to office_api', v_columns, relation);
+    end if;
   end if;
   if v_tags ->> 'mutations' ~ '\yupdate\y' then
     perform ensure_policy(relation, v_name || '_update', 'update', 'office_api',
       permission_check(v_tags ->> 'update') || coalesce(' and ' || v_login, ''),
       permission_check(v_tags ->> 'update') || coalesce(' and ' || v_login, ''));
-    execute format('grant update (%s) on %s to office_api', writable_columns(relation, 'update'), relation);
+    v_columns := writable_columns(relation, 'update');
+    if v_columns is not null then
+      execute format('grant update (%s) on %s to office_api', v_columns, relation);
+    end if;
   end if;
   if v_tags ->> 'mutations' ~ '\ydelete\y' then
     perform ensure_policy(relation, v_name || '_delete', 'delete', 'office_api',
@@ -14727,6 +14733,11 @@ AS $function$
   select 'table ' || t.name || ': the tag @mutations offers ' || verb || ' but @' || verb || ' names no permission'
     from tables t, regexp_split_to_table(btrim(t.tags ->> 'mutations'), '[\s,]+') as verb
     where t.relkind in ('r', 'p') and verb in ('create', 'update', 'delete') and not t.tags ? verb
+  union all
+  select 'table ' || t.name || ': the tag @mutations offers ' || verb || ' and may write none of its columns; add a column that ' || verb
+      || ' may write, or remove `' || verb || '` from the tag'
+    from tables t, unnest(array['create', 'update']) as verb
+    where t.relkind in ('r', 'p') and t.tags ->> 'mutations' ~ ('\y' || verb || '\y') and writable_columns(t.oid, verb) is null
   union all
   select 'table ' || name || ': has the tag @create login, which takes @owner and no `@mutations create`; create rows by a function that writes the owner' from tables
     where tags ->> 'create' = 'login' and (not tags ? 'owner' or tags ->> 'mutations' ~ '\ycreate\y')

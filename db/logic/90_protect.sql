@@ -95,13 +95,19 @@ begin
   if v_tags ->> 'mutations' ~ '\ycreate\y' then
     perform ensure_policy(relation, v_name || '_create', 'insert', 'office_api', null,
       permission_check(v_tags ->> 'create') || coalesce(' and ' || v_login, ''));
-    execute format('grant insert (%s) on %s to office_api', writable_columns(relation, 'create'), relation);
+    v_columns := writable_columns(relation, 'create');
+    if v_columns is not null then
+      execute format('grant insert (%s) on %s to office_api', v_columns, relation);
+    end if;
   end if;
   if v_tags ->> 'mutations' ~ '\yupdate\y' then
     perform ensure_policy(relation, v_name || '_update', 'update', 'office_api',
       permission_check(v_tags ->> 'update') || coalesce(' and ' || v_login, ''),
       permission_check(v_tags ->> 'update') || coalesce(' and ' || v_login, ''));
-    execute format('grant update (%s) on %s to office_api', writable_columns(relation, 'update'), relation);
+    v_columns := writable_columns(relation, 'update');
+    if v_columns is not null then
+      execute format('grant update (%s) on %s to office_api', v_columns, relation);
+    end if;
   end if;
   if v_tags ->> 'mutations' ~ '\ydelete\y' then
     perform ensure_policy(relation, v_name || '_delete', 'delete', 'office_api',

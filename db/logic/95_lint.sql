@@ -103,6 +103,11 @@ create or replace function schema_violations() returns setof text as $$
     from tables t, regexp_split_to_table(btrim(t.tags ->> 'mutations'), '[\s,]+') as verb
     where t.relkind in ('r', 'p') and verb in ('create', 'update', 'delete') and not t.tags ? verb
   union all
+  select 'table ' || t.name || ': the tag @mutations offers ' || verb || ' and may write none of its columns; add a column that ' || verb
+      || ' may write, or remove `' || verb || '` from the tag'
+    from tables t, unnest(array['create', 'update']) as verb
+    where t.relkind in ('r', 'p') and t.tags ->> 'mutations' ~ ('\y' || verb || '\y') and writable_columns(t.oid, verb) is null
+  union all
   select 'table ' || name || ': has the tag @create login, which takes @owner and no `@mutations create`; create rows by a function that writes the owner' from tables
     where tags ->> 'create' = 'login' and (not tags ? 'owner' or tags ->> 'mutations' ~ '\ycreate\y')
   union all

@@ -81,6 +81,14 @@ export const tableViolations: ViolationCase[] = [
     sql: `comment on table planted is '${tags}@update products.update\n@delete products.update\n@mutations create update delete\nA table.'`,
     violations: ["table planted: the tag @mutations offers create but @create names no permission"],
   },
+  ...["create", "update"].map((verb) => ({
+    what: `a mutation to ${verb} rows of which it may write no column`,
+    sql: `alter table planted drop column product_id, drop column note;
+      ${retag(`${tags}@${verb} products.${verb}\n@mutations ${verb}\nA table.`)}`,
+    violations: [
+      `table planted: the tag @mutations offers ${verb} and may write none of its columns; add a column that ${verb} may write, or remove \`${verb}\` from the tag`,
+    ],
+  })),
   {
     what: "a table in which every login can create rows for any owner",
     sql: retag("@read products.read\n@create login\n@audit Planted\nA table."),
