@@ -1,4 +1,5 @@
 import { type PgCodec, type PgResource, isEnumCodec } from "postgraphile/@dataplan/pg";
+import { checkEnumValues } from "../schema/checkEnumValues.ts";
 import { innerCodec } from "../schema/columns.ts";
 import { lookUpKey } from "../schema/lookUpKey.ts";
 import { hasPages, isConnection } from "../schema/listedTables.ts";
@@ -191,6 +192,11 @@ export const ShapePlugin: GraphileConfig.Plugin = {
           id.parseLiteral = literal(parseId, "An ID") as typeof id.parseLiteral;
         }
         return schema;
+      },
+
+      GraphQLEnumType_values(values, build, { Self }) {
+        checkEnumValues(build, Self.name, values);
+        return values;
       },
 
       GraphQLObjectType_fields_field(field, build, context) {

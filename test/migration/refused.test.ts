@@ -147,6 +147,22 @@ const refusals: Refused[] = [
     ],
   },
   {
+    what: "has values of an enumeration that the API cannot spell",
+    sql: `create type cellar_kind as enum ('free range', 'free-range', 'OPEN', 'BRØD & ØL', '10 %', 'true', '…');
+      comment on type cellar_kind is 'The kind of a cellar.';
+      ${sound.replace("name text not null", "name text not null, kind cellar_kind")}
+      comment on column cellars.kind is 'Its kind.';`,
+    says: [
+      "No API can be built from this schema",
+      'The enumeration cellar_kind has values that the API cannot spell: `free range` (write `FREE_RANGE`, which the console shows as "Free range"), ' +
+        '`free-range` (write `FREE_RANGE_2`, which the console shows as "Free range 2"), ' +
+        '`BRØD & ØL` (write `BROD_OL`, which the console shows as "Brod ol"), ' +
+        '`10 %` (write `VALUE_10`, which the console shows as "Value 10"), ' +
+        '`true` (write `TRUE`, which the console shows as "True"), `…` (write `VALUE`, which the console shows as "Value"). ' +
+        "A value has A-Z, 0-9 and underscores, a letter first.",
+    ],
+  },
+  {
     what: "offers an action without arguments",
     sql: sound,
     logic: action("", "cellars", "@action"),
