@@ -9606,7 +9606,7 @@ AS $function$
   with relations as (
     select k.oid, a.attname, a.attnum, k.confrelid::regclass as relation, t.tags ->> 'read' as keys,
       coalesce(comment_tags(d.comment) ->> 'fieldName', camel_case(regexp_replace(a.attname, '_id$', ''))) as name,
-      words_of(regexp_replace(a.attname, '_id$', '')) as title
+      title_of(comment_tags(col_description(a.attrelid, a.attnum)), regexp_replace(a.attname, '_id$', '')) as title
     from pg_constraint k
       join pg_attribute a on a.attrelid = k.conrelid and a.attnum = k.conkey[1],
       lateral (select obj_description(k.oid, 'pg_constraint')) as d(comment),
@@ -9631,7 +9631,7 @@ AS $function$
       join pg_attribute f on f.attrelid = k.confrelid and f.attnum = k.confkey[1],
       lateral export_columns(r.relation) as c
     union all
-    select array[3], camel_case(n.name), words_of(n.name), r.kind,
+    select array[3], camel_case(n.name), title_of(comment_tags(d.comment), n.name), r.kind,
       nullif(regexp_replace(d.comment, '^(@[^\n]*(\n|$))*', ''), ''), null, format(r.reading, format('%I(p)', f.proname)),
       'products.read'
     from pg_proc f,
@@ -9686,7 +9686,7 @@ CREATE OR REPLACE FUNCTION export_columns(relation regclass)
  LANGUAGE sql
  STABLE
 AS $function$
-  select a.attname, a.attnum, coalesce(nullif(c.tags ->> 'export', ''), words_of(a.attname)), r.kind,
+  select a.attname, a.attnum, coalesce(nullif(c.tags ->> 'export', ''), title_of(c.tags, a.attname)), r.kind,
     nullif(regexp_replace(col_description(a.attrelid, a.attnum), '^(@[^\n]*(\n|$))*', ''), ''), r.reading
   from pg_attribute a,
     lateral (select comment_tags(col_description(a.attrelid, a.attnum))) as c(tags),
@@ -15200,15 +15200,17 @@ CREATE OR REPLACE FUNCTION search_fields(relation regclass)
  STABLE
 AS $function$
   with tagged as (
-    select array[1, a.attnum] as place, camel_case(a.attname) as name, words_of(a.attname) as title, a.atttypid as type,
-      comment_tags(d.description) ->> 'searchIndex' as tag,
+    select array[1, a.attnum] as place, camel_case(a.attname) as name, title_of(c.tags, a.attname) as title, a.atttypid as type,
+      c.tags ->> 'searchIndex' as tag,
       format('t.%I', a.attname) as expression, null as source, null::regclass as other, null as direction, null as through,
       null as key, null as target, null as code
-    from pg_attribute a join pg_description d on d.classoid = 'pg_class'::regclass and d.objoid = a.attrelid and d.objsubid = a.attnum
+    from pg_attribute a join pg_description d on d.classoid = 'pg_class'::regclass and d.objoid = a.attrelid and d.objsubid = a.attnum,
+      lateral comment_tags(d.description) as c(tags)
     where a.attrelid = search_fields.relation and a.attnum > 0 and not a.attisdropped
     union all
     select array[2, f.attnum, e.place], n.name || upper(left(camel_case(r.attname), 1)) || substr(camel_case(r.attname), 2),
-      case r.attname when 'name' then n.title else n.title || ' ' || lower(words_of(r.attname)) end, r.atttypid,
+      case r.attname when 'name' then n.title
+        else n.title || ' ' || inside_sentence(title_of(comment_tags(col_description(r.attrelid, r.attnum)), r.attname)) end, r.atttypid,
       e.part[2], format('%I.%I', 'r_' || f.attname, r.attname),
       format('left join %s as %I on %2$I.%I = t.%I', k.confrelid::regclass, 'r_' || f.attname, g.attname, f.attname),
       k.confrelid::regclass, 'to', f.attname, g.attname, r.attname, null
@@ -15217,7 +15219,7 @@ AS $function$
       join pg_attribute g on g.attrelid = k.confrelid and g.attnum = k.confkey[1],
       lateral (select comment_tags(obj_description(k.oid, 'pg_constraint'))) as c(tags),
       lateral (select coalesce(c.tags ->> 'fieldName', camel_case(regexp_replace(f.attname, '_id$', ''))),
-        words_of(regexp_replace(f.attname, '_id$', ''))) as n(name, title),
+        title_of(comment_tags(col_description(f.attrelid, f.attnum)), regexp_replace(f.attname, '_id$', ''))) as n(name, title),
       lateral (
         select regexp_match(btrim(l.text), '^(\w+)\s*(.*)$'), l.place::integer
         from string_to_table(c.tags ->> 'searchIndex', ',') with ordinality as l(text, place)
@@ -15225,7 +15227,7 @@ AS $function$
       join pg_attribute r on r.attname = e.part[1] and r.attnum > 0 and not r.attisdropped
     where k.contype = 'f' and k.conrelid = search_fields.relation and cardinality(k.conkey) = 1 and r.attrelid = k.confrelid
     union all
-    select array[3, o.place::integer], camel_case(n.name), words_of(n.name), p.prorettype, c.tags ->> 'searchIndex',
+    select array[3, o.place::integer], camel_case(n.name), title_of(c.tags, n.name), p.prorettype, c.tags ->> 'searchIndex',
       format('%I(t)', p.proname), null, to_regclass(o.part[1]), case when o.part is not null then 'from' end, o.part[2],
       null, null, md5(p.prosrc)
     from pg_proc p,
@@ -17546,6 +17548,15 @@ AS $function$
   select coalesce((select u.time_zone from users u where u.id = time_zone_of.user_id), office_time_zone())
 $function$;
 comment on function time_zone_of(uuid) is 'The time zone of a user, by default that of the office.';
+
+CREATE OR REPLACE FUNCTION title_of(tags jsonb, name text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  select coalesce(nullif(btrim(title_of.tags ->> 'title'), ''), words_of(title_of.name))
+$function$;
+comment on function title_of(jsonb,text) is 'The title of a column or function: its tag @title, or its name in words.';
 
 CREATE OR REPLACE FUNCTION token_permissions(token_id uuid)
  RETURNS text[]

@@ -30,6 +30,11 @@ create or replace function words_of(name text) returns text as $$
 $$ language sql immutable parallel safe;
 comment on function words_of is 'Converts a database name to words for a title.';
 
+create or replace function title_of(tags jsonb, name text) returns text as $$
+  select coalesce(nullif(btrim(title_of.tags ->> 'title'), ''), words_of(title_of.name))
+$$ language sql immutable parallel safe;
+comment on function title_of is 'The title of a column or function: its tag @title, or its name in words.';
+
 create or replace function inside_sentence(title text) returns text as $$
   select case when title ~ '^[[:upper:]][[:upper:][:digit:]]' then title else lower(left(title, 1)) || substr(title, 2) end
 $$ language sql immutable parallel safe;

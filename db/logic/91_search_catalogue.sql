@@ -4,7 +4,7 @@
 --   @searchSort <column> [desc]   the order of a list without a search
 --   @searchOnly <column>          only rows with this boolean column are documents, for all who may search
 -- On a column, or a function with the row as its only parameter:
---   @searchIndex <words>          a field: `searchable`, `filter`, `facet`, `sort`, `dataType <name>`, `title <title>` (last)
+--   @searchIndex <words>          a field: `searchable`, `filter`, `facet`, `sort`, `dataType <name>`, `title <title>` (last; by default the title of the column)
 -- On a foreign key:
 --   @searchIndex <column> <words>, ...   fields of the referenced row
 -- On a function:
@@ -74,15 +74,17 @@ returns table (
   other regclass, direction text, through text, key text, target text, code text
 ) as $$
   with tagged as (
-    select array[1, a.attnum] as place, camel_case(a.attname) as name, words_of(a.attname) as title, a.atttypid as type,
-      comment_tags(d.description) ->> 'searchIndex' as tag,
+    select array[1, a.attnum] as place, camel_case(a.attname) as name, title_of(c.tags, a.attname) as title, a.atttypid as type,
+      c.tags ->> 'searchIndex' as tag,
       format('t.%I', a.attname) as expression, null as source, null::regclass as other, null as direction, null as through,
       null as key, null as target, null as code
-    from pg_attribute a join pg_description d on d.classoid = 'pg_class'::regclass and d.objoid = a.attrelid and d.objsubid = a.attnum
+    from pg_attribute a join pg_description d on d.classoid = 'pg_class'::regclass and d.objoid = a.attrelid and d.objsubid = a.attnum,
+      lateral comment_tags(d.description) as c(tags)
     where a.attrelid = search_fields.relation and a.attnum > 0 and not a.attisdropped
     union all
     select array[2, f.attnum, e.place], n.name || upper(left(camel_case(r.attname), 1)) || substr(camel_case(r.attname), 2),
-      case r.attname when 'name' then n.title else n.title || ' ' || lower(words_of(r.attname)) end, r.atttypid,
+      case r.attname when 'name' then n.title
+        else n.title || ' ' || inside_sentence(title_of(comment_tags(col_description(r.attrelid, r.attnum)), r.attname)) end, r.atttypid,
       e.part[2], format('%I.%I', 'r_' || f.attname, r.attname),
       format('left join %s as %I on %2$I.%I = t.%I', k.confrelid::regclass, 'r_' || f.attname, g.attname, f.attname),
       k.confrelid::regclass, 'to', f.attname, g.attname, r.attname, null
@@ -91,7 +93,7 @@ returns table (
       join pg_attribute g on g.attrelid = k.confrelid and g.attnum = k.confkey[1],
       lateral (select comment_tags(obj_description(k.oid, 'pg_constraint'))) as c(tags),
       lateral (select coalesce(c.tags ->> 'fieldName', camel_case(regexp_replace(f.attname, '_id$', ''))),
-        words_of(regexp_replace(f.attname, '_id$', ''))) as n(name, title),
+        title_of(comment_tags(col_description(f.attrelid, f.attnum)), regexp_replace(f.attname, '_id$', ''))) as n(name, title),
       lateral (
         select regexp_match(btrim(l.text), '^(\w+)\s*(.*)$'), l.place::integer
         from string_to_table(c.tags ->> 'searchIndex', ',') with ordinality as l(text, place)
@@ -99,7 +101,7 @@ returns table (
       join pg_attribute r on r.attname = e.part[1] and r.attnum > 0 and not r.attisdropped
     where k.contype = 'f' and k.conrelid = search_fields.relation and cardinality(k.conkey) = 1 and r.attrelid = k.confrelid
     union all
-    select array[3, o.place::integer], camel_case(n.name), words_of(n.name), p.prorettype, c.tags ->> 'searchIndex',
+    select array[3, o.place::integer], camel_case(n.name), title_of(c.tags, n.name), p.prorettype, c.tags ->> 'searchIndex',
       format('%I(t)', p.proname), null, to_regclass(o.part[1]), case when o.part is not null then 'from' end, o.part[2],
       null, null, md5(p.prosrc)
     from pg_proc p,

@@ -1,5 +1,6 @@
 -- The fields of templates, read from the catalogue: product columns, columns of rows that a product refers to, computed
--- fields and related lists. New columns appear by themselves; `@export off` hides one and `@export <title>` names it.
+-- fields and related lists. New columns appear by themselves; `@export off` hides one and `@export <title>` or
+-- `@title <title>` names it.
 
 -- Maps a type to its cell format and the expression that reads it; `%s` is the value.
 create or replace function export_reading(type oid, name text, out kind export_field_kind, out reading text) as $$
@@ -29,7 +30,7 @@ $$ language sql stable;
 
 create or replace function export_columns(relation regclass)
 returns table (name text, place integer, title text, kind export_field_kind, description text, reading text) as $$
-  select a.attname, a.attnum, coalesce(nullif(c.tags ->> 'export', ''), words_of(a.attname)), r.kind,
+  select a.attname, a.attnum, coalesce(nullif(c.tags ->> 'export', ''), title_of(c.tags, a.attname)), r.kind,
     nullif(regexp_replace(col_description(a.attrelid, a.attnum), '^(@[^\n]*(\n|$))*', ''), ''), r.reading
   from pg_attribute a,
     lateral (select comment_tags(col_description(a.attrelid, a.attnum))) as c(tags),
@@ -45,7 +46,7 @@ returns table (field text, title text, kind export_field_kind, description text,
   with relations as (
     select k.oid, a.attname, a.attnum, k.confrelid::regclass as relation, t.tags ->> 'read' as keys,
       coalesce(comment_tags(d.comment) ->> 'fieldName', camel_case(regexp_replace(a.attname, '_id$', ''))) as name,
-      words_of(regexp_replace(a.attname, '_id$', '')) as title
+      title_of(comment_tags(col_description(a.attrelid, a.attnum)), regexp_replace(a.attname, '_id$', '')) as title
     from pg_constraint k
       join pg_attribute a on a.attrelid = k.conrelid and a.attnum = k.conkey[1],
       lateral (select obj_description(k.oid, 'pg_constraint')) as d(comment),
@@ -70,7 +71,7 @@ returns table (field text, title text, kind export_field_kind, description text,
       join pg_attribute f on f.attrelid = k.confrelid and f.attnum = k.confkey[1],
       lateral export_columns(r.relation) as c
     union all
-    select array[3], camel_case(n.name), words_of(n.name), r.kind,
+    select array[3], camel_case(n.name), title_of(comment_tags(d.comment), n.name), r.kind,
       nullif(regexp_replace(d.comment, '^(@[^\n]*(\n|$))*', ''), ''), null, format(r.reading, format('%I(p)', f.proname)),
       'products.read'
     from pg_proc f,

@@ -39,6 +39,8 @@ export type SearchField = {
   word: boolean;
   /** A text of the row (see `SearchTable`) that contains this one. */
   within?: (row: SQL) => SQL;
+  /** Its title, where a tag gives one. */
+  title?: string;
   /** Its description from the database. */
   description?: string;
   /** The type of one value as an argument in the API. */
@@ -53,6 +55,8 @@ export type SearchRelation = {
   many: boolean;
   /** The join condition; both parameters are aliases, `row` that of `through` where given. */
   join: (row: SQL, related: SQL) => SQL;
+  /** Its title, where a tag of its column gives one. */
+  title?: string;
   /** The join table that leads to the related rows. */
   through?: JoinTable;
 };

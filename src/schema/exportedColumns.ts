@@ -7,7 +7,7 @@ import { excerpt } from "../query/excerpt.ts";
 import { didYouMean } from "../text/suggest.ts";
 import { isHidden } from "./columns.ts";
 import { tagText } from "./labels.ts";
-import { titleOf } from "./rowNames.ts";
+import { insideSentence, titleOf } from "./rowNames.ts";
 
 /** The type of an exported value, which determines how it is written. */
 type CellKind = "TEXT" | "INTEGER" | "DECIMAL" | "BOOLEAN" | "DATE" | "DATETIME" | "JSON";
@@ -89,7 +89,8 @@ function ownColumns(build: GraphileBuild.Build, table: PgResource): Map<string, 
   for (const [field, known] of searched)
     if (!columns.has(field))
       columns.set(field, {
-        ...{ field, title: titleOf(field), kind: kindOf(known), tables: [table.name] },
+        ...{ field, title: known.title ?? titleOf(field), kind: kindOf(known) },
+        tables: [table.name],
         description: known.description ?? null,
         read: (row) => cellOf(known, known.read(row)),
       });
@@ -112,11 +113,23 @@ function relatedColumn(build: GraphileBuild.Build, table: PgResource, name: stri
   if (relations.length === 0 || relations.some(({ many }) => many))
     throw new QuerySyntaxError(`\`${name}\` is not one value of a row`, 0, name.length);
   return {
-    ...{ field: name, title: titleOf(path.join(" ")), kind: kindOf(field) },
+    ...{ field: name, title: relatedTitle(path, relations, field), kind: kindOf(field) },
     description: field.description ?? null,
     read: (row) => cellOf(field, related(row, relations, field)),
     tables: [table.name, ...relations.map((relation) => relation.table().name)],
   };
+}
+
+/** A title such as "Wine type name". */
+function relatedTitle(
+  path: readonly string[],
+  relations: readonly SearchRelation[],
+  field: SearchField,
+): string {
+  const [first = "", ...rest] = [...relations, field].map(
+    ({ title }, place) => title ?? titleOf(path[place] ?? ""),
+  );
+  return [first, ...rest.map(insideSentence)].join(" ");
 }
 
 function related(row: SQL, relations: readonly SearchRelation[], field: SearchField): SQL {

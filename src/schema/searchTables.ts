@@ -1,10 +1,9 @@
 import type { PgCodecRelation, PgCodecWithAttributes, PgResource } from "postgraphile/@dataplan/pg";
 import { type SQL, sql } from "postgraphile/pg-sql2";
 import type { ListFilter, SearchField, SearchRelation, SearchTable } from "../query/searchTable.ts";
+import { type Tags, tagText } from "./labels.ts";
 import { relationField } from "./relationField.ts";
 import { valuesOf } from "./searchValues.ts";
-
-type Tags = Record<string, unknown>;
 
 /** Returns the searchable fields of a table, read once from the catalogue as the request role sees it. */
 export function makeSearchTables(
@@ -68,6 +67,7 @@ function columnsOf(build: GraphileBuild.Build, resource: PgResource): [string, S
       word: search.includes("word"),
       ...(within && search.join(" ") === "word" && { within }),
       read: (row: SQL) => cast(build.sql`${row}.${column}`),
+      ...titleTag(tags),
       ...(attribute.description ? { description: attribute.description } : {}),
     };
     return [[build.inflection.attribute({ attributeName: name, codec }), searched]];
@@ -88,6 +88,7 @@ function computedOf(build: GraphileBuild.Build, table: PgResource): [string, Sea
       ...values,
       word: false,
       read: (row: SQL) => cast(build.sql`${callee}(${row}.*)`),
+      ...titleTag(extensions.tags),
       ...(resource.description ? { description: resource.description } : {}),
     };
     const name = build.inflection.computedAttributeField({ resource: resource as never });
@@ -105,8 +106,15 @@ function relationsOf(
     if (!isReadable(remoteResource) || isInternal(remoteResource)) return [];
     const field = relationField(build, resource, relationName, relation);
     if (field === null) return [];
-    const join = joinCondition(relation);
-    return [[field.name, { table: () => tableOf(remoteResource), many: !relation.isUnique, join }]];
+    const [column = "", ...others] = relation.isReferencee ? [] : relation.localAttributes;
+    const { attributes } = resource.codec as PgCodecWithAttributes;
+    const related: SearchRelation = {
+      table: () => tableOf(remoteResource),
+      many: !relation.isUnique,
+      join: joinCondition(relation),
+      ...(others.length === 0 && titleTag(attributes[column]?.extensions?.tags)),
+    };
+    return [[field.name, related]];
   });
 }
 
@@ -178,6 +186,11 @@ function filtersOf({ extensions }: PgResource): [string, ListFilter][] {
     const [, argument = "", condition = ""] = /^(\w+)\s+(.*)$/.exec(String(tag)) ?? [];
     return [argument, { condition }];
   });
+}
+
+function titleTag(tags: Tags | undefined): { title?: string } {
+  const title = tagText(tags, "title");
+  return title === null ? {} : { title };
 }
 
 function wordsOf(tag: unknown): string[] {

@@ -79,8 +79,8 @@ describe("a table of columns", () => {
     );
     expect(sheet?.rowCount).toBe(4);
     expect(rows[0]).toEqual([
-      ...["ERP product number", "Wine", "Vintage", "Description", "Region", "Is active"],
-      ...["Stock quantity", "Source updated", "Alcohol percent", "Wine type", "Wine type color"],
+      ...["Number", "Wine", "Vintage", "Description", "Region", "On sale"],
+      ...["Stock", "Changed in the ERP", "Alcohol", "Wine type", "Wine type colour"],
       ...["Retail price, DKK", "Wholesale price, EUR", "Average rating", "Ratings", "All ratings"],
       ...["Latest rating", "Latest rating: year", "Latest rating: reviewer", "Latest review"],
       ...["Picture address", "Picture in words", "ID"],

@@ -194,12 +194,12 @@ describe("templates", () => {
     );
     expect(fields.get("alcoholPercent")).toEqual({
       field: "alcoholPercent",
-      title: "Alcohol percent",
+      title: "Alcohol",
       kind: "DECIMAL",
       description: "The alcohol by volume, in per cent.",
     });
     expect(fields.get("wineType.id")).toMatchObject({ title: "Wine type ID" });
-    expect(fields.get("wineType.color")).toMatchObject({ title: "Wine type color" });
+    expect(fields.get("wineType.color")).toMatchObject({ title: "Wine type colour" });
     const kinds = Object.fromEntries(
       [...fields].map(([field, one]) => [field, (one as { kind: string }).kind]),
     );

@@ -13,8 +13,11 @@ alter table products
   add column shelf integer constraint products_shelf_check check (shelf > 0),
   add column cellar_note text constraint products_cellar_note_check check (char_length(cellar_note) <= 10);
 comment on column products.is_organic is '@export Organic
+@title Certified
+@searchIndex filter
 Whether the wine is certified as organic.';
-comment on column products.shelf is 'Where it lies in the cellar.';
+comment on column products.shelf is '@title Place in the cellar
+Where it lies in the cellar.';
 comment on constraint products_shelf_check on products is 'must be 1 at least';
 -- lint: allow create-index because the products of a test are few
 create index products_shelf_idx on products (shelf, id);
@@ -28,7 +31,10 @@ comment on constraint products_cellar_note_check on products is 'must be 10 char
 -- A table of master data takes new columns into its mutations.
 -- lint: allow constraint-not-valid because wine types are few
 alter table wine_types add column serving_celsius integer constraint wine_types_serving_celsius_check check (serving_celsius between 0 and 30);
-comment on column wine_types.serving_celsius is 'How warm it is served.';
+comment on column wine_types.serving_celsius is '@title Serving temperature
+How warm it is served.';
+comment on column campaigns.product_id is '@title Wine
+The product of the campaign.';
 comment on constraint wine_types_serving_celsius_check on wine_types is 'must be from 0 to 30';
 `;
 
@@ -187,6 +193,8 @@ describe("a column that a migration adds to products", () => {
     });
     expect(searchableFields).toContain("cellarNote");
     expect(facetFields).toContain("cellarNote");
+    // The title of the column, where the tag has none.
+    expect(columns).toContainEqual({ name: "isOrganic", title: "Certified", dataType: "bool" });
     expect(columns.map(({ name }: { name: string }) => name)).not.toContain("shelf");
   });
 
@@ -222,7 +230,7 @@ describe("a column that a migration adds to products", () => {
   test("can be exported under the title from its comment", async () => {
     const { data } = await ask("{ exportFields { field title kind description } }");
     const fields = data.exportFields.filter(({ field }: { field: string }) =>
-      ["isOrganic", "cellarNote", "wineType.servingCelsius"].includes(field),
+      ["isOrganic", "cellarNote", "shelf", "wineType.servingCelsius"].includes(field),
     );
     expect(fields).toEqual([
       {
@@ -238,8 +246,14 @@ describe("a column that a migration adds to products", () => {
         description: "Whether the wine is certified as organic.",
       },
       {
+        field: "shelf",
+        title: "Place in the cellar",
+        kind: "INTEGER",
+        description: "Where it lies in the cellar.",
+      },
+      {
         field: "wineType.servingCelsius",
-        title: "Wine type serving celsius",
+        title: "Wine type serving temperature",
         kind: "INTEGER",
         description: "How warm it is served.",
       },
@@ -260,6 +274,16 @@ describe("a column that a migration adds to products", () => {
       return client.query({ text: rows[0]?.text ?? "", values: [rows[0]?.id], rowMode: "array" });
     });
     expect(exported.rows).toEqual([[1, "Chinon", true, null]]);
+  });
+
+  test("has its title in exports of lists that refer to its row, after the title of the reference", async () => {
+    const { data } = await ask(`{ listExportFields(entity: "campaigns") { field title } }`);
+    expect(data.listExportFields).toEqual(
+      expect.arrayContaining([
+        { field: "product.shelf", title: "Wine place in the cellar" },
+        { field: "product.vintage", title: "Wine vintage" },
+      ]),
+    );
   });
 
   test("is not changed by the ERP's product import", async () => {
