@@ -19,7 +19,7 @@ import { fieldsOfRows } from "./consoleFields.ts";
 import { fieldOfInput, useOf } from "./consoleInputs.ts";
 import { type Named, isIdOf } from "./consoleReferences.ts";
 import type { ConsoleArgument, EntityField } from "./entityDescription.ts";
-import { titleOf } from "./rowNames.ts";
+import { titleOf, withoutNull } from "./rowNames.ts";
 import { didYouMean } from "../text/suggest.ts";
 
 /** An action before its arguments are described. */
@@ -213,5 +213,5 @@ const snakeCase = (name: string): string =>
 /** The part of the description for users of the console; the rest is for callers of the API. */
 function firstSentence(description: string): string {
   const [sentence = ""] = /^.*?\.(?=\s|$)|^.*/.exec(description) ?? [];
-  return sentence;
+  return withoutNull(sentence);
 }

@@ -20,7 +20,14 @@ import {
   referencesOf,
 } from "./consoleReferences.ts";
 import type { EntityField } from "./entityDescription.ts";
-import { boundsOf, defaultOf, kindOf, typeProperties, unitsOf } from "./fieldProperties.ts";
+import {
+  boundsOf,
+  defaultOf,
+  firstParagraph,
+  kindOf,
+  typeProperties,
+  unitsOf,
+} from "./fieldProperties.ts";
 import { type Table, type Tags, tagText } from "./labels.ts";
 import { insideSentence, titleOf } from "./rowNames.ts";
 
@@ -74,7 +81,7 @@ export function fieldsOf(
         ...unitsOf(build, tags),
         name,
         // A generated description such as "The id of the wine type" adds nothing to the title.
-        ...(reference ? { description: attribute.description ?? null } : {}),
+        ...(reference ? { description: firstParagraph(attribute.description) } : {}),
         title: tagText(tags, "title") ?? titleOf(reference ? name.replace(/Id$/, "") : name),
         // A time of day with its zone is edited as text: editors of times have no zones.
         kind: reference

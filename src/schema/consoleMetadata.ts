@@ -30,7 +30,7 @@ import {
   tagText,
   titleOfRow,
 } from "./labels.ts";
-import { titleOf } from "./rowNames.ts";
+import { titleOf, withoutNull } from "./rowNames.ts";
 import { hasPages, tableGuard } from "./listedTables.ts";
 
 /**
@@ -183,7 +183,7 @@ function entityOf(
     typeName,
     title: tagText(tags, "title") ?? titleOf(name),
     titleOne: titleOfRow(build, table),
-    description: table.codec.description ?? table.description ?? null,
+    description: withoutNull(table.codec.description ?? table.description ?? "") || null,
     group: groupOf(tags).heading,
     icon: tagText(tags, "icon"),
     ...label,
@@ -279,7 +279,7 @@ function mutationOf(schema: GraphQLSchema, verb: Verb, typeName: string): Consol
     inputType: input ? getNamedType(input.type).name : null,
     takesVersion: argument("ifVersion") !== undefined,
     guard: guardOf(field as { extensions: object }),
-    description: (field.description ?? "").split("\n")[0] ?? "",
+    description: withoutNull((field.description ?? "").split("\n")[0] ?? ""),
   };
 }
 

@@ -16,7 +16,7 @@ import {
 import type { NumericDigits } from "./columns.ts";
 import type { EntityField, FieldKind } from "./entityDescription.ts";
 import { type Tags, tagText } from "./labels.ts";
-import { titleOf } from "./rowNames.ts";
+import { titleOf, withoutNull } from "./rowNames.ts";
 
 /** A field of an input object, or an argument. */
 export type Input = GraphQLInputField | GraphQLArgument;
@@ -132,6 +132,8 @@ function valuesOf(type: GraphQLEnumType, tags: Tags | undefined): EntityField["v
   }));
 }
 
+/** The part of a description for users of the console. */
 export function firstParagraph(description: string | null | undefined): string | null {
-  return description?.split("\n\n")[0]?.replaceAll("\n", " ") ?? null;
+  const paragraph = description?.split("\n\n")[0]?.replaceAll("\n", " ");
+  return paragraph === undefined ? null : withoutNull(paragraph);
 }

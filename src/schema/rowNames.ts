@@ -28,6 +28,19 @@ export function insideSentence(title: string): string {
   return /^\p{Lu}[\p{Lu}\d]/u.test(title) ? title : title.charAt(0).toLowerCase() + title.slice(1);
 }
 
+/** Writes "empty" for the word "null", which office staff do not know. Code in backticks stays. */
+export function withoutNull(text: string): string {
+  return text.replaceAll(
+    /`[^`]*`|\b(n)ull\b( (?:clears|removes|means|keeps)\b)?/gi,
+    (match, first: string | undefined, verb = "") => {
+      if (first === undefined) return match;
+      const isCapital = first === "N" && !match.startsWith("NU");
+      if (verb === "") return isCapital ? "Empty" : "empty";
+      return `${isCapital ? "An" : "an"} empty field${verb}`;
+    },
+  );
+}
+
 /**
  * The name of a row whose label is empty, such as "Booking 4f2a9c1b". Ids that were made together differ only at their
  * end.

@@ -396,6 +396,21 @@ describe("a long list", () => {
     });
   });
 
+  test("explains a suggested field without words of the database", async () => {
+    await withJourney({ browser, service }, { token }, async ({ page, open }) => {
+      await open("/products");
+      await page.locator(".cm-content").waitFor();
+      await page.keyboard.press("/");
+      await page.keyboard.type("vintag");
+      await page.getByRole("option", { name: /^vintage/ }).waitFor();
+      const hint = page.locator(".cm-completionInfo");
+      await hint.waitFor();
+      expect(await hint.textContent()).toBe(
+        "The year of the harvest; empty for wines without a vintage.",
+      );
+    });
+  });
+
   test("suggests fields and values of rows that a join table leads to", async () => {
     await withJourney({ browser, service }, { token }, async ({ page, open }) => {
       await open("/users");

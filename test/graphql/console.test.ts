@@ -81,6 +81,7 @@ const document = `query ($ifNot: String) { console(ifNot: $ifNot) {
 interface Field {
   name: string;
   title: string;
+  description: string | null;
   kind: string;
   isInputOnly: boolean;
   orderBy: string[];
@@ -95,6 +96,7 @@ interface Field {
 interface Entity {
   name: string;
   title: string;
+  description: string | null;
   keyField: string;
   nameField: string;
   pagesField: string | null;
@@ -105,6 +107,7 @@ interface Entity {
   parents: { entity: string; field: string; isConnection: boolean; by: string }[];
   actions: {
     field: string;
+    description: string;
     arguments: { name: string; isObject: boolean; fields: { name: string }[] }[];
   }[];
   canCreate: { field: string } | null;
@@ -203,6 +206,19 @@ describe("the catalogue of the console", () => {
     expect(rows).toEqual(rows.map(({ name }) => ({ name, title: titleOf(name) })));
     const titles = ["email", "address2", "line10Text", "co2", "sha256Hash"].map(titleOf);
     expect(titles).toEqual(["E-mail", "Address 2", "Line 10 text", "Co2", "Sha 256 hash"]);
+  });
+
+  test("describes fields, tables and actions without the word null", async () => {
+    const { entities } = await catalogueFor(await allPermissions(database));
+    const texts = entities.flatMap(({ description, fields, actions }) => [
+      description,
+      ...fields.map((field) => field.description),
+      ...actions.map((action) => action.description),
+    ]);
+    expect(texts).toContain("The year of the harvest; empty for wines without a vintage.");
+    // The id of a reference has the comment of its column.
+    expect(texts).toContain("The customer; empty until the customer is imported.");
+    expect(texts.filter((text) => /\bnull\b/i.test(text ?? ""))).toEqual([]);
   });
 
   test("offers the actions of a row to callers with their permission", async () => {

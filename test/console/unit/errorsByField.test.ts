@@ -48,6 +48,11 @@ describe("the errors of a response", () => {
     });
   });
 
+  test("say that a field cannot be empty, not null", () => {
+    const errors = errorsOf({ message: "name cannot be null", path: ["input", "name"] });
+    expect(errors.byField).toEqual({ name: "Title cannot be empty" });
+  });
+
   test("about fields that the form does not have are shown above it", () => {
     expect(errorsOf({ message: "createdAt must be after startsOn" })).toEqual({
       byField: {},

@@ -21,6 +21,7 @@ import {
   placeholder,
 } from "@codemirror/view";
 import { type ReactNode, useEffect, useImperativeHandle, useRef } from "react";
+import { withoutNull } from "../../../../src/schema/rowNames.ts";
 import { ask } from "../../api/ask.ts";
 import { ApiError, UnreachableError } from "../../api/errors.ts";
 import { searchFieldsDocument, suggestionsDocument } from "../../api/documents.ts";
@@ -119,7 +120,7 @@ function fieldOptions(fields: readonly SearchField[]): Completion[] {
     type: "property",
     // Ranks the list's own fields above those of related rows.
     boost: -10 * (name.split(".").length - 1),
-    ...(description === null ? {} : { info: description }),
+    ...(description === null ? {} : { info: withoutNull(description) }),
   }));
 }
 

@@ -1,3 +1,4 @@
+import { withoutNull } from "../../../../src/schema/rowNames.ts";
 import { ApiError } from "../../api/errors.ts";
 import type { Entity, EntityField } from "../../meta/entities.ts";
 import { formatList } from "../../text/locale.ts";
@@ -36,11 +37,11 @@ function leadingNames(fields: readonly EntityField[], message: string): string[]
   return areFields ? names : [];
 }
 
-/** Replaces API names by titles: at the beginning, and elsewhere names that are no English words, such as `endsOn`. */
+/** Replaces "null", and API names by titles: at the beginning, and elsewhere names that are no English words, such as `endsOn`. */
 function withTitles(fields: readonly EntityField[], message: string): string {
   const titles = new Map(fields.map(({ name, title }) => [name, title]));
   const start = leadingNames(fields, message);
   const beginning = formatList(start.map((name) => titles.get(name) ?? name));
-  const rest = message.slice(start.join(", ").length);
+  const rest = withoutNull(message.slice(start.join(", ").length));
   return beginning + rest.replaceAll(/\b[a-z]+[A-Z]\w*\b/g, (name) => titles.get(name) ?? name);
 }
