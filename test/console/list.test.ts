@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { Browser, Page, Request, Route } from "playwright-core";
 import { insideSentence } from "../../src/schema/rowNames.ts";
 import { launchBrowser } from "../helpers/console/browser.ts";
-import { withJourney } from "../helpers/console/journey.ts";
+import { tabTo, withJourney } from "../helpers/console/journey.ts";
 import { type Service, loginWith, startService } from "../helpers/service.ts";
 import { waitFor } from "../helpers/waitFor.ts";
 
@@ -153,16 +153,18 @@ describe("every list", () => {
           .getByRole("status")
           .getByText(`${shown} ${count === 1 ? "row" : "rows"} found`)
           .waitFor();
-        expect(await page.locator(".page-header > .dim").textContent()).toBe(shown);
-        expect(await heading(page, title).getAttribute("title")).toBe(description);
+        expect(await page.locator(".title-line > .dim").textContent()).toBe(shown);
         expect(await page.locator("[role=alert]").count()).toBe(0);
         if (count > 0) {
           filled++;
+          const hint = page.locator(".page-hint p");
+          expect(await hint.innerText()).toBe(description?.replaceAll("`", ""));
           await expectHints(page, entity);
           await page.route("**/graphql", withoutRows);
           await open(`/${name}`);
         }
         await expectEmpty(page, entity);
+        expect(await page.locator(".page-hint").count()).toBe(0);
         if (count > 0) await page.unrouteAll({ behavior: "wait" });
       }
     });
@@ -452,6 +454,32 @@ describe("a list in other environments", () => {
       await page.getByRole("button", { name: "Menu" }).click();
       await page.getByRole("dialog").getByRole("link", { name: "Campaigns" }).click();
       await heading(page, "Campaigns").waitFor();
+    });
+  });
+
+  test("shows all of its description by keyboard where the line is too short for it", async () => {
+    const products = (await readEntities()).find(({ name }) => name === "products");
+    const small = { token, width: 360, height: 740 };
+    await withJourney({ browser, service }, small, async ({ page, open, expectAccessible }) => {
+      await open("/products");
+      await firstRow(page).getByText("Wine 000001").waitFor();
+      const hint = page.getByText(products?.description ?? "", { exact: true });
+      const lines = async () => Math.round(((await hint.boundingBox())?.height ?? 0) / 16);
+      expect(await lines()).toBe(1);
+      const more = page.getByRole("button", { name: "More about this list" });
+      await tabTo(more);
+      await page.keyboard.press("Enter");
+      await page.getByRole("button", { name: "Less about this list", expanded: true }).waitFor();
+      expect(await lines()).toBeGreaterThan(1);
+      await expectAccessible();
+      await page.keyboard.press("Enter");
+      await more.waitFor();
+      expect(await lines()).toBe(1);
+    });
+    await withJourney({ browser, service }, { token }, async ({ page, open }) => {
+      await open("/products");
+      await firstRow(page).getByText("Wine 000001").waitFor();
+      expect(await page.getByRole("button", { name: "More about this list" }).count()).toBe(0);
     });
   });
 

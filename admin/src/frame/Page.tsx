@@ -5,10 +5,11 @@ import { en } from "../text/en.ts";
 import { Icon } from "../ui/icons.tsx";
 import { OfflineBar } from "./Frame.tsx";
 import { useFrame } from "./FrameContext.ts";
+import { PageHint } from "./PageHint.tsx";
 
 interface PageProps {
   title: string;
-  /** Shown when the pointer rests on the title. */
+  /** One line below the title. */
   hint?: string | null;
   /** Shown above the title, such as the list of the row. */
   before?: ReactNode;
@@ -51,10 +52,12 @@ export function Page({
           </Button>
           <div className="page-title">
             {before !== undefined && <div className="crumb">{before}</div>}
-            <h1 title={hint ?? undefined}>{title}</h1>
+            <div className="title-line">
+              <h1>{title}</h1>
+              {beside !== undefined && <span className="dim">{beside}</span>}
+            </div>
+            {hint && <PageHint text={hint} />}
           </div>
-          {beside !== undefined && <span className="dim">{beside}</span>}
-          <span className="grow" />
           {actions}
         </header>
       </div>

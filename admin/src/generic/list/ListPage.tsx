@@ -143,11 +143,13 @@ function List({ entity }: { entity: Entity }): ReactNode {
   useKeys(keys);
 
   const queryError = rows.error instanceof ApiError && query !== "" ? rows.error : null;
+  const isEmpty = rows.total === 0 && !rows.isLoading;
   const selected = selection === "all" ? (rows.total ?? 0) : selection.size;
   return (
     <Page
       title={entity.title}
-      hint={entity.description}
+      // A list without rows shows it there.
+      hint={isEmpty && query === "" ? null : entity.description}
       beside={rows.total !== undefined && en.list.count(rows.total)}
       isFilled
       actions={
@@ -201,7 +203,7 @@ function List({ entity }: { entity: Entity }): ReactNode {
         </div>
         {rows.error !== null && rows.total === undefined && queryError === null ? (
           <Failure error={rows.error} onRetry={rows.refetch} />
-        ) : rows.total === 0 && !rows.isLoading ? (
+        ) : isEmpty ? (
           <NoRows entity={entity} query={query} onClear={() => apply("")} />
         ) : (
           <Grid
