@@ -496,6 +496,28 @@ describe("a row that is deleted while it is edited", () => {
     });
   });
 
+  test("asks about fields that a colleague changed before the deletion", async () => {
+    const id = await makeProduct("Boca");
+    const { token } = await service.login(restorable);
+    await withJourney({ browser, service }, { token }, async ({ page, open, expectProblem }) => {
+      expectProblem("mutation Update");
+      await open(`/products/${id}`);
+      await field(page, "Region").fill("Mine");
+      await service.database.pool.query("update products set region = 'Theirs' where id = $1", [
+        id,
+      ]);
+      await service.database.pool.query("delete from products where id = $1", [id]);
+      await save(page);
+      await page.getByRole("button", { name: "Restore and save" }).click();
+      const dialog = page.getByRole("alertdialog");
+      await dialog.getByText("Somebody saved this row. Choose").waitFor();
+      expect(await columnsOf(id)).toMatchObject({ region: "Theirs" });
+      await dialog.getByRole("button", { name: "Save mine" }).click();
+      await saved(page).waitFor();
+      expect(await columnsOf(id)).toMatchObject({ name: "Boca", region: "Mine" });
+    });
+  });
+
   test("keeps the edits of a caller who cannot restore it", async () => {
     const id = await makeProduct("Lessona");
     const { token } = await service.login(["products.read", "products.update"]);

@@ -45,8 +45,8 @@ export const enRecord = {
   discardHint: "What you filled in is lost.",
   conflict: {
     title: "Somebody else saved first",
-    hint: (who: string, when: string) =>
-      `${who} saved this row ${when}. Choose which value to keep for each field.`,
+    hint: (who: string, when: string | null) =>
+      `${who} saved this row${when === null ? "" : ` ${when}`}. Choose which value to keep for each field.`,
     somebody: "Somebody",
     merged: (titles: string, who: string) =>
       `Saved. ${who} had changed ${titles} in the meantime; both are kept.`,

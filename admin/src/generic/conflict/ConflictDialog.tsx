@@ -58,7 +58,7 @@ export function ConflictDialog({
       ));
   };
   const who = conflict.changedBy ?? enRecord.conflict.somebody;
-  const when = conflict.changedAt === null ? "" : formatAgo(conflict.changedAt);
+  const when = conflict.changedAt === null ? null : formatAgo(conflict.changedAt);
   return (
     <ModalOverlay
       className="overlay"

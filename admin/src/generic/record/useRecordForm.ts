@@ -47,7 +47,7 @@ export interface RecordForm {
   save: () => void;
   resolve: (choices: Choices) => void;
   cancelConflict: () => void;
-  /** Saves the edits in a row that was deleted and restored. */
+  /** Saves the edits in a row that was deleted and restored; asks about fields that others changed before. */
   saveRestored: () => Promise<void>;
   before: (field: EntityField) => FormValue | undefined;
 }
@@ -304,7 +304,12 @@ export function useRecordForm({ entity, row, initial, onSaved }: FormOptions): R
       const stored = await fetchRecord(entities, entity, base.row.id);
       if (stored === null) return;
       const from = loadedState(stored);
-      const { values: edited } = merge(base.values, values, from.values);
+      const { values: edited, clashes } = merge(base.values, values, from.values);
+      if (clashes.length > 0) {
+        // The latest change is the restoration, so the conflict does not say who made the earlier one.
+        setConflict({ clashes, changedBy: null, changedAt: null, theirs: stored, merged: edited });
+        return;
+      }
       setBase(from);
       setValues(edited);
       queryClient.setQueryData(recordKey(entity.name, stored.id), stored);
