@@ -76,11 +76,6 @@ async function openList(page: Page, { title }: Entity): Promise<boolean> {
   return (await page.locator("[role=gridcell]").count()) > 0;
 }
 
-/** The kinds of elements of a page, by the properties that styles depend on. */
-const classesOf = (page: Page) =>
-  page.evaluate<string[]>(`[...new Set([...document.querySelectorAll("body *")].map((element) =>
-    [element.localName, element.className, element.getAttribute("role")].join(" ")))]`);
-
 /** Visible controls whose center is covered by another element. */
 const covered = (page: Page) =>
   page.evaluate<string[]>(`(() => {
@@ -102,36 +97,26 @@ const covered = (page: Page) =>
 describe("every page", () => {
   test("shows script-like texts as text and has no accessibility violation, light and dark", async () => {
     await withJourney({ browser, service }, { token }, async (journey) => {
-      const { page, open, expectAccessible } = journey;
+      const { page, open, expectAccessibleInBothThemes } = journey;
+      const dialog = page.getByRole("dialog");
       let shown = 0;
       let histories = 0;
-      const seen = new Set<string>();
-      /** Themes differ only in colours, which come from classes, so a page without new classes needs no second check. */
-      const look = async (within?: string) => {
-        await expectAccessible(within);
-        const fresh = (await classesOf(page)).filter((name) => !seen.has(name));
-        if (fresh.length === 0) return;
-        for (const name of fresh) seen.add(name);
-        await page.emulateMedia({ colorScheme: "dark" });
-        await expectAccessible(within, "colors");
-        await page.emulateMedia({ colorScheme: "light" });
-      };
       for (const entity of entities) {
         await open(`/${entity.name}`);
         const hasRows = await openList(page, entity);
-        await look();
+        await expectAccessibleInBothThemes();
         shown += await page.getByText("<script>").count();
         if (!hasRows || entity.keyField === null) continue;
         await page.getByRole("grid").focus();
         await page.keyboard.press("Space");
-        await page.getByRole("dialog").getByRole("tab").first().waitFor();
-        await look("[role=dialog]");
-        shown += await page.getByRole("dialog").getByText("<script>").count();
+        await dialog.getByRole("tab").first().waitFor();
+        await expectAccessibleInBothThemes("[role=dialog]");
+        shown += await dialog.getByText("<script>").count();
         if (!entity.hasHistory) continue;
-        await page.getByRole("dialog").getByRole("tab", { name: "History", exact: true }).click();
+        await dialog.getByRole("tab", { name: "History", exact: true }).click();
         await page.locator(".tab-panel :is(.history, .dim)").first().waitFor();
         // The history looks the same for every table.
-        if (histories++ < 3) await look(".tab-panel");
+        if (histories++ < 3) await expectAccessibleInBothThemes(".tab-panel");
       }
       expect(shown).toBeGreaterThan(20);
       expect(await page.evaluate<boolean>(`"taken" in window`)).toBe(false);
@@ -139,54 +124,69 @@ describe("every page", () => {
   });
 
   test("has no accessibility violation with an open menu or dialog, light and dark", async () => {
-    for (const colorScheme of ["light", "dark"] as const) {
-      await withJourney({ browser, service }, { token, colorScheme }, async (journey) => {
-        const { page, open, expectAccessible } = journey;
-        /** Checks the opened element and closes it. */
-        const look = async (opened: Locator) => {
-          await opened.first().waitFor();
-          await expectAccessible();
-          await page.keyboard.press("Escape");
-          await opened.first().waitFor({ state: "detached" });
-        };
-        await open("/products");
-        await page.locator("[role=gridcell] .text").first().waitFor();
-        await page.getByRole("button", { name: "Columns" }).click();
-        await look(page.getByRole("dialog", { name: "Shown columns" }));
-        await page.getByRole("button", { name: /^Account/ }).click();
-        await look(page.getByRole("menu"));
-        await page.getByRole("grid").focus();
-        await page.keyboard.press("?");
-        // The focus returns a moment after a dialog closes; earlier key presses are lost.
-        const grid = page.locator("[role=grid]:focus");
-        await look(page.getByRole("dialog", { name: "Keyboard" }));
-        await grid.waitFor();
-        await page.keyboard.press("ControlOrMeta+k");
-        await page.keyboard.type("wine");
-        await look(page.getByRole("dialog", { name: "Go to, or search" }));
-        await grid.waitFor();
-        await page.keyboard.press("/");
-        await page.keyboard.type("wineT");
-        await look(page.getByRole("option"));
-        await page.getByRole("grid").focus();
-        await page.keyboard.press("Space");
-        await page.getByRole("dialog").getByRole("combobox").first().focus();
-        await look(page.getByRole("option"));
+    await withJourney({ browser, service }, { token }, async (journey) => {
+      const { page, open, expectAccessibleInBothThemes } = journey;
+      /** Checks the opened element and closes it. */
+      const look = async (opened: Locator) => {
+        await opened.first().waitFor();
+        await expectAccessibleInBothThemes();
         await page.keyboard.press("Escape");
-        await page.getByRole("dialog").waitFor({ state: "detached" });
-        await open("/users");
-        await page.locator("[role=gridcell] .text").first().waitFor();
-        await page.getByRole("grid").focus();
-        await page.keyboard.press("Enter");
-        await page.getByRole("button", { name: "Actions" }).click();
-        await look(page.getByRole("menu"));
-        // On a page, the list of choices is not modal.
-        await open("/campaigns/new");
-        await page.getByRole("heading", { level: 1 }).waitFor();
-        await page.getByRole("combobox", { expanded: false }).first().focus();
-        await look(page.getByRole("listbox").getByRole("option"));
-      });
-    }
+        await opened.first().waitFor({ state: "detached" });
+      };
+      await open("/products");
+      await page.locator("[role=gridcell] .text").first().waitFor();
+      await page.getByRole("button", { name: "Columns" }).click();
+      await look(page.getByRole("dialog", { name: "Shown columns" }));
+      await page.getByRole("button", { name: /^Account/ }).click();
+      await look(page.getByRole("menu"));
+      await page.getByRole("grid").focus();
+      await page.keyboard.press("?");
+      // The focus returns a moment after a dialog closes; earlier key presses are lost.
+      const grid = page.locator("[role=grid]:focus");
+      await look(page.getByRole("dialog", { name: "Keyboard" }));
+      await grid.waitFor();
+      await page.keyboard.press("ControlOrMeta+k");
+      await page.keyboard.type("wine");
+      await look(page.getByRole("dialog", { name: "Go to, or search" }));
+      await grid.waitFor();
+      await page.keyboard.press("/");
+      await page.keyboard.type("wineT");
+      await look(page.getByRole("option"));
+      await page.getByRole("grid").focus();
+      await page.keyboard.press("Space");
+      await page.getByRole("dialog").getByRole("combobox").first().focus();
+      await look(page.getByRole("option"));
+      await page.keyboard.press("Escape");
+      await page.getByRole("dialog").waitFor({ state: "detached" });
+      await open("/users");
+      await page.locator("[role=gridcell] .text").first().waitFor();
+      await page.getByRole("grid").focus();
+      await page.keyboard.press("Enter");
+      await page.getByRole("button", { name: "Actions" }).click();
+      await look(page.getByRole("menu"));
+      // On a page, the list of choices is not modal.
+      await open("/campaigns/new");
+      await page.getByRole("heading", { level: 1 }).waitFor();
+      await page.getByRole("combobox", { expanded: false }).first().focus();
+      await look(page.getByRole("listbox").getByRole("option"));
+    });
+  });
+
+  test("fails the check for low contrast in the dark theme alone", async () => {
+    await withJourney({ browser, service }, { token }, async (journey) => {
+      const { page, open, expectAccessibleInBothThemes } = journey;
+      await open("/colours");
+      await heading(page, "Colours").waitFor();
+      await page.evaluate(`{
+        const sheet = new CSSStyleSheet();
+        sheet.replaceSync("@media (prefers-color-scheme: dark) { .planted { color: #333; background: #222 } }");
+        document.adoptedStyleSheets = [sheet];
+        document.querySelector("h1").classList.add("planted");
+      }`);
+      await expect(expectAccessibleInBothThemes()).rejects.toThrow("color-contrast");
+      await open("/colours");
+      await heading(page, "Colours").waitFor();
+    });
   });
 
   test("has no overlapping controls in a narrow window and at 400 %", async () => {
