@@ -133,14 +133,15 @@ describe("every list", () => {
     const entities = await readEntities();
     expect(entities.length).toBeGreaterThan(20);
     let filled = 0;
-    await withJourney({ browser, service }, { token }, async ({ page, open }) => {
+    await withJourney({ browser, service }, { token }, async ({ page, open, visit }) => {
+      await open();
       for (const entity of entities) {
         const { name, title, description, pagesField } = entity;
         expect({ name, description }).toEqual({
           name,
           description: expect.stringMatching(/\w+ .*\.$/),
         });
-        await open(`/${name}`);
+        await visit(`/${name}`);
         await heading(page, title).waitFor();
         if (pagesField === null) {
           // The rows are shown with those that they belong to.
@@ -179,7 +180,7 @@ describe("every list", () => {
       "campaigns.read",
     ]);
     await withJourney({ browser, service }, { token: buyer.token }, async (journey) => {
-      const { page, open, show } = journey;
+      const { page, open, visit, show } = journey;
       await open("/orders");
       await page.getByText("orders.read").waitFor();
       await show("list-closed");
@@ -193,7 +194,7 @@ describe("every list", () => {
       >[];
       expect(closed.length).toBeGreaterThan(10);
       for (const { name, title, permission } of closed) {
-        await open(`/${name}`);
+        await visit(`/${name}`);
         await page.getByRole("alert").getByText(`You may not see ${title}`).waitFor();
         await page.getByText(`That needs the permission ${permission}.`).waitFor();
       }

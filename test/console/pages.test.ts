@@ -97,12 +97,15 @@ const covered = (page: Page) =>
 describe("every page", () => {
   test("shows script-like texts as text and has no accessibility violation, light and dark", async () => {
     await withJourney({ browser, service }, { token }, async (journey) => {
-      const { page, open, expectAccessibleInBothThemes } = journey;
+      const { page, open, visit, expectAccessibleInBothThemes } = journey;
       const dialog = page.getByRole("dialog");
       let shown = 0;
       let histories = 0;
+      await open();
       for (const entity of entities) {
-        await open(`/${entity.name}`);
+        await page.keyboard.press("Escape");
+        await dialog.waitFor({ state: "detached" });
+        await visit(`/${entity.name}`);
         const hasRows = await openList(page, entity);
         await expectAccessibleInBothThemes();
         shown += await page.getByText("<script>").count();

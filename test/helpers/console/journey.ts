@@ -24,6 +24,8 @@ export interface Journey {
   context: BrowserContext;
   /** Opens an address below `/admin`, such as `/products?q=barolo`. */
   open: (address?: string) => Promise<Response | null>;
+  /** Goes to an address below `/admin` as a link of the console does, without loading the console again. */
+  visit: (address: string) => Promise<void>;
   /**
    * Allows responses or errors with this text, such as `"401 POST /graphql"` or `/409/`.
    * Any other error fails the journey at its end.
@@ -69,6 +71,8 @@ export async function withJourney(
       page,
       context,
       open: (address = "") => page.goto(`${service.url}/admin${address}`),
+      visit: (address) =>
+        page.evaluate(`history.pushState({}, "", ${JSON.stringify(`/admin${address}`)})`),
       expectProblem: (text) => {
         expected.push(text);
       },
