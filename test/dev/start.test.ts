@@ -1,10 +1,10 @@
 import type { ChildProcess } from "node:child_process";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync } from "node:fs";
+import { cpSync, existsSync } from "node:fs";
 import {
   chmod,
-  cp,
+  copyFile,
   mkdir,
   mkdtemp,
   readFile,
@@ -67,10 +67,11 @@ beforeEach(async () => {
   folder = path.join(parent, "project");
   await mkdir(folder);
   await chmod(folder, 0o755);
+  // The asynchronous `cp` needs ten times as long.
   for (const name of ["src", "dev"])
-    await cp(path.join(project, name), path.join(folder, name), { recursive: true });
+    cpSync(path.join(project, name), path.join(folder, name), { recursive: true });
   await symlink(path.join(project, "node_modules"), path.join(folder, "node_modules"));
-  await cp(path.join(project, "package.json"), path.join(folder, "package.json"));
+  await copyFile(path.join(project, "package.json"), path.join(folder, "package.json"));
   await mkdir(path.join(folder, "db"));
   await writeFile(path.join(folder, "src/migration/migrate.ts"), `${note} note("migrated");`);
   await writeFile(path.join(folder, "src", "server.ts"), longRunning("server"));
