@@ -1,5 +1,6 @@
 import { createRequire, enableCompileCache, registerHooks } from "node:module";
 import { pathToFileURL } from "node:url";
+import { GraphQLID } from "graphql";
 import Runtime from "jest-runtime";
 import { compileCache } from "../environment.ts";
 import { setGlobals } from "./globals.js";
@@ -21,6 +22,8 @@ registerHooks({
  * evaluates all modules again for each test file.
  */
 class NativeRuntime extends Runtime {
+  // The service replaces the parsers of this scalar, of which a process has one.
+  #id = { parseValue: GraphQLID.parseValue, parseLiteral: GraphQLID.parseLiteral };
   #environment = { ...process.env };
 
   /** Loads jest-circus with a state of its own for each test file. */
@@ -47,6 +50,7 @@ class NativeRuntime extends Runtime {
     for (const name of Object.keys(process.env))
       if (!(name in this.#environment)) Reflect.deleteProperty(process.env, name);
     Object.assign(process.env, this.#environment);
+    Object.assign(GraphQLID, this.#id);
     super.teardown();
   }
 }
