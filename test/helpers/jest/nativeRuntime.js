@@ -26,7 +26,7 @@ class NativeRuntime extends Runtime {
   #id = { parseValue: GraphQLID.parseValue, parseLiteral: GraphQLID.parseLiteral };
   #environment = { ...process.env };
 
-  /** Loads jest-circus with a state of its own for each test file. */
+  /** Loads jest-circus again for each test file, without the tests and handlers of the previous file. */
   requireInternalModule(from) {
     Reflect.deleteProperty(require.cache, from);
     Reflect.deleteProperty(globalThis, Symbol.for("EVENT_HANDLERS"));

@@ -2,7 +2,7 @@ import { createDatabase } from "../database.ts";
 import { type Service, startService } from "../service.ts";
 import { runMigrate } from "./extraSqlDir.ts";
 
-/** A service of a deployment with SQL of its own, and the session of its first user. */
+/** A service on a database with the migrations of an extra SQL folder, and the session of its first user. */
 interface OwnSqlService extends Service {
   token: string;
   userId: string;
