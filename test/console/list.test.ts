@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { Browser, Page, Request, Route } from "playwright-core";
 import { insideSentence } from "../../src/schema/rowNames.ts";
 import { launchBrowser } from "../helpers/console/browser.ts";
-import { tabTo, withJourney } from "../helpers/console/journey.ts";
+import { tabTo, typeQuery, withJourney } from "../helpers/console/journey.ts";
 import { type Service, loginWith, startService } from "../helpers/service.ts";
 import { waitFor } from "../helpers/waitFor.ts";
 
@@ -374,9 +374,7 @@ describe("a long list", () => {
   test("suggests fields and values during typing", async () => {
     await withJourney({ browser, service }, { token }, async ({ page, open, show }) => {
       await open("/products");
-      await page.locator(".cm-content").waitFor();
-      await page.keyboard.press("/");
-      await page.keyboard.type("wineType.na");
+      await typeQuery(page, "wineType.na");
       await page.getByRole("option", { name: /wineType\.name/ }).waitFor();
       await show("query-completion");
       await page.keyboard.press("Tab");
@@ -394,9 +392,7 @@ describe("a long list", () => {
   test("explains a suggested field without words of the database", async () => {
     await withJourney({ browser, service }, { token }, async ({ page, open }) => {
       await open("/products");
-      await page.locator(".cm-content").waitFor();
-      await page.keyboard.press("/");
-      await page.keyboard.type("vintag");
+      await typeQuery(page, "vintag");
       await page.getByRole("option", { name: /^vintage/ }).waitFor();
       const hint = page.locator(".cm-completionInfo");
       await hint.waitFor();
@@ -409,9 +405,7 @@ describe("a long list", () => {
   test("suggests fields and values of rows that a join table leads to", async () => {
     await withJourney({ browser, service }, { token }, async ({ page, open }) => {
       await open("/users");
-      await page.locator(".cm-content").waitFor();
-      await page.keyboard.press("/");
-      await page.keyboard.type("roles.na");
+      await typeQuery(page, "roles.na");
       await page.getByRole("option", { name: /roles\.name/ }).waitFor();
       await page.keyboard.press("Tab");
       await page.keyboard.type("Super");

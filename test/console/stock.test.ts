@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { Browser, Page } from "playwright-core";
 import { launchBrowser } from "../helpers/console/browser.ts";
-import { withJourney } from "../helpers/console/journey.ts";
+import { typeQuery, withJourney } from "../helpers/console/journey.ts";
 import type { TestDatabase } from "../helpers/database.ts";
 import { startOwnSqlService } from "../helpers/migration/ownSqlService.ts";
 import type { Service } from "../helpers/service.ts";
@@ -91,9 +91,7 @@ describe("lists", () => {
 test("the query box offers the fields of the warehouse that another one belongs to", async () => {
   await withJourney({ browser, service }, { token }, async ({ page, open }) => {
     await open("/warehouses");
-    await page.locator(".cm-content").waitFor();
-    await page.keyboard.press("/");
-    await page.keyboard.type("parent.na");
+    await typeQuery(page, "parent.na");
     await page.getByRole("option", { name: "parent.name" }).waitFor();
     await page.keyboard.press("Tab");
     await page.keyboard.type('"Copenhagen harbour"');

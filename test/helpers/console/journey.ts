@@ -159,6 +159,13 @@ async function toWebp(browser: Browser, png: Buffer): Promise<Buffer> {
   }
 }
 
+/** Goes to the query box by its key and types at its end, which opens the choices. */
+export async function typeQuery(page: Page, text: string): Promise<void> {
+  await page.locator(".cm-content").waitFor();
+  await page.keyboard.press("/");
+  await page.keyboard.type(text);
+}
+
 /** Presses Tab until the control has the focus, like a keyboard user. */
 export async function tabTo(control: Locator): Promise<void> {
   const page = control.page();
