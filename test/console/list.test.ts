@@ -399,6 +399,14 @@ describe("a long list", () => {
       expect(await hint.textContent()).toBe(
         "The year of the harvest; empty for wines without a vintage.",
       );
+      // Playwright takes an element that its parent cuts off as visible.
+      const isShown = () =>
+        page.evaluate<boolean>(`(() => {
+          const element = document.querySelector(".cm-completionInfo");
+          const { left, top, width, height } = element.getBoundingClientRect();
+          return element.contains(document.elementFromPoint(left + width / 2, top + height / 2));
+        })()`);
+      await waitFor("the explanation beside the list", isShown);
     });
   });
 
