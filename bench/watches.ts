@@ -48,7 +48,7 @@ try {
   const settle = async () => {
     for (;;) {
       const { rows } = await client.query<{ left: boolean }>(
-        `select exists (select from watched_changes) or exists (select from search_watches where not is_ready)
+        `select exists (select from row_changes where reader = 'watches') or exists (select from search_watches where not is_ready)
            or is_queued('run_watches', 'changes') as left`,
       );
       if (worker?.exitCode !== null) throw new Error("The worker has ended");

@@ -94,6 +94,8 @@ comment on type campaign_medium is 'The medium of a campaign.';
 create type campaign_status as enum ('DRAFT', 'SCHEDULED', 'ACTIVE', 'PAUSED', 'COMPLETED', 'CANCELLED');
 comment on type campaign_status is 'The status of a campaign. Possible changes are DRAFT to SCHEDULED and back, SCHEDULED to ACTIVE, ACTIVE to PAUSED and back, and ACTIVE to COMPLETED. Every open campaign can be CANCELLED.';
 
+create type change_reader as enum ('search', 'watches');
+
 create type data_export_input as (
   template_id uuid,
   product_ids uuid[],
@@ -585,11 +587,9 @@ comment on column user_changes.time_zone is 'The name of a time zone, such as `E
 comment on column user_changes.locale is 'The name of a locale, such as `da-DK`; null for the locale of the office.';
 
 -- the tenant: sequences
+create sequence row_changes_id_seq as bigint increment 1 start 1 minvalue 1 maxvalue 9223372036854775807;
+
 create sequence schema_migrations_id_seq as integer increment 1 start 1 minvalue 1 maxvalue 2147483647;
-
-create sequence search_outbox_id_seq as bigint increment 1 start 1 minvalue 1 maxvalue 9223372036854775807;
-
-create sequence watched_changes_id_seq as bigint increment 1 start 1 minvalue 1 maxvalue 9223372036854775807;
 
 -- the tenant: tables
 create table absences (
@@ -638,9 +638,9 @@ CREATE TRIGGER _100_timestamps BEFORE UPDATE ON absences FOR EACH ROW EXECUTE FU
 CREATE TRIGGER _500_away AFTER INSERT OR UPDATE ON absences FOR EACH ROW EXECUTE FUNCTION tg_absences__away();
 CREATE TRIGGER _500_notify AFTER INSERT ON absences FOR EACH ROW EXECUTE FUNCTION tg_absences__notify();
 CREATE TRIGGER _500_notify_change AFTER UPDATE OF status ON absences FOR EACH ROW WHEN (new.status <> old.status) EXECUTE FUNCTION tg_absences__notify();
-CREATE TRIGGER _800_audit_delete AFTER DELETE ON absences REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Absence', 'id');
-CREATE TRIGGER _800_audit_insert AFTER INSERT ON absences REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Absence', 'id');
-CREATE TRIGGER _800_audit_update AFTER UPDATE ON absences REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Absence', 'id');
+CREATE TRIGGER _800_audit_delete AFTER DELETE ON absences REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Absence', 'id', '');
+CREATE TRIGGER _800_audit_insert AFTER INSERT ON absences REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Absence', 'id', '');
+CREATE TRIGGER _800_audit_update AFTER UPDATE ON absences REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Absence', 'id', '');
 
 create policy absences_of_everybody on absences for select to office_api
   using ((( SELECT is_login() AS is_login) AND ( SELECT has_any_permission(VARIADIC ARRAY['absences.read'::text, 'absences.update'::text]) AS has_any_permission)));
@@ -797,9 +797,9 @@ create table ai_approvals (
 alter table ai_approvals enable row level security, force row level security;
 CREATE INDEX ai_approvals_created_at_idx ON ai_approvals USING btree (created_at DESC, id DESC);
 CREATE INDEX ai_approvals_user_id_idx ON ai_approvals USING btree (user_id, created_at DESC, id DESC);
-CREATE TRIGGER _800_audit_delete AFTER DELETE ON ai_approvals REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('AiApproval', 'id');
-CREATE TRIGGER _800_audit_insert AFTER INSERT ON ai_approvals REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('AiApproval', 'id');
-CREATE TRIGGER _800_audit_update AFTER UPDATE ON ai_approvals REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('AiApproval', 'id');
+CREATE TRIGGER _800_audit_delete AFTER DELETE ON ai_approvals REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('AiApproval', 'id', '');
+CREATE TRIGGER _800_audit_insert AFTER INSERT ON ai_approvals REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('AiApproval', 'id', '');
+CREATE TRIGGER _800_audit_update AFTER UPDATE ON ai_approvals REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('AiApproval', 'id', '');
 
 create policy ai_approvals_owner on ai_approvals for all to office_owner
   using (true)
@@ -866,9 +866,9 @@ CREATE INDEX ai_attachments_conversation_id_idx ON ai_attachments USING btree (c
 CREATE INDEX ai_attachments_unused_idx ON ai_attachments USING btree (created_at) WHERE conversation_id IS NULL;
 CREATE INDEX ai_attachments_user_id_idx ON ai_attachments USING btree (user_id);
 CREATE TRIGGER _500_schedule_file_deletion AFTER DELETE ON ai_attachments FOR EACH ROW EXECUTE FUNCTION tg_ai_attachments__schedule_file_deletion();
-CREATE TRIGGER _800_audit_delete AFTER DELETE ON ai_attachments REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('AiAttachment', 'id', 'file_name');
-CREATE TRIGGER _800_audit_insert AFTER INSERT ON ai_attachments REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('AiAttachment', 'id', 'file_name');
-CREATE TRIGGER _800_audit_update AFTER UPDATE ON ai_attachments REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('AiAttachment', 'id', 'file_name');
+CREATE TRIGGER _800_audit_delete AFTER DELETE ON ai_attachments REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('AiAttachment', 'id', '', 'file_name');
+CREATE TRIGGER _800_audit_insert AFTER INSERT ON ai_attachments REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('AiAttachment', 'id', '', 'file_name');
+CREATE TRIGGER _800_audit_update AFTER UPDATE ON ai_attachments REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('AiAttachment', 'id', '', 'file_name');
 
 create policy ai_attachments_owner on ai_attachments for all to office_owner
   using (true)
@@ -912,9 +912,9 @@ alter table ai_conversations enable row level security, force row level security
 CREATE INDEX ai_conversations_updated_at_idx ON ai_conversations USING btree (updated_at DESC, id DESC);
 CREATE INDEX ai_conversations_user_id_idx ON ai_conversations USING btree (user_id, updated_at DESC, id DESC);
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON ai_conversations FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
-CREATE TRIGGER _800_audit_delete AFTER DELETE ON ai_conversations REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('AiConversation', 'id', 'title');
-CREATE TRIGGER _800_audit_insert AFTER INSERT ON ai_conversations REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('AiConversation', 'id', 'title');
-CREATE TRIGGER _800_audit_update AFTER UPDATE ON ai_conversations REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('AiConversation', 'id', 'title');
+CREATE TRIGGER _800_audit_delete AFTER DELETE ON ai_conversations REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('AiConversation', 'id', '', 'title');
+CREATE TRIGGER _800_audit_insert AFTER INSERT ON ai_conversations REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('AiConversation', 'id', '', 'title');
+CREATE TRIGGER _800_audit_update AFTER UPDATE ON ai_conversations REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('AiConversation', 'id', '', 'title');
 
 create policy ai_conversations_owner on ai_conversations for all to office_owner
   using (true)
@@ -955,9 +955,9 @@ create table ai_messages (
 );
 alter table ai_messages enable row level security, force row level security;
 CREATE INDEX ai_messages_user_id_idx ON ai_messages USING btree (user_id);
-CREATE TRIGGER _800_watched_delete AFTER DELETE ON ai_messages REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__watched();
-CREATE TRIGGER _800_watched_insert AFTER INSERT ON ai_messages REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__watched();
-CREATE TRIGGER _800_watched_update AFTER UPDATE ON ai_messages REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__watched();
+CREATE TRIGGER _800_changes_delete AFTER DELETE ON ai_messages REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__row_changes('');
+CREATE TRIGGER _800_changes_insert AFTER INSERT ON ai_messages REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__row_changes('');
+CREATE TRIGGER _800_changes_update AFTER UPDATE ON ai_messages REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__row_changes('');
 
 create policy ai_messages_owner on ai_messages for all to office_owner
   using (true)
@@ -1029,9 +1029,9 @@ CREATE INDEX api_tokens_created_by_token_id_idx ON api_tokens USING btree (creat
 CREATE INDEX api_tokens_created_by_user_id_idx ON api_tokens USING btree (created_by_user_id);
 CREATE INDEX api_tokens_expires_at_idx ON api_tokens USING btree (expires_at);
 CREATE INDEX api_tokens_user_id_idx ON api_tokens USING btree (user_id, created_at DESC);
-CREATE TRIGGER _800_audit_delete AFTER DELETE ON api_tokens REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ApiToken', 'id', 'token_hash', 'last_used_at');
-CREATE TRIGGER _800_audit_insert AFTER INSERT ON api_tokens REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ApiToken', 'id', 'token_hash', 'last_used_at');
-CREATE TRIGGER _800_audit_update AFTER UPDATE ON api_tokens REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ApiToken', 'id', 'token_hash', 'last_used_at');
+CREATE TRIGGER _800_audit_delete AFTER DELETE ON api_tokens REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ApiToken', 'id', '', 'token_hash', 'last_used_at');
+CREATE TRIGGER _800_audit_insert AFTER INSERT ON api_tokens REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ApiToken', 'id', '', 'token_hash', 'last_used_at');
+CREATE TRIGGER _800_audit_update AFTER UPDATE ON api_tokens REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ApiToken', 'id', '', 'token_hash', 'last_used_at');
 
 create policy api_tokens_made on api_tokens for select to office_api
   using ((created_by_token_id = ( SELECT current_token_id() AS current_token_id)));
@@ -1275,9 +1275,9 @@ CREATE INDEX away_periods_name_idx ON away_periods USING gin (search_text(name) 
 CREATE INDEX away_periods_name_order_idx ON away_periods USING btree (name, id);
 CREATE INDEX away_periods_starts_on_idx ON away_periods USING btree (starts_on DESC, id DESC);
 CREATE INDEX away_periods_user_id_idx ON away_periods USING btree (user_id);
-CREATE TRIGGER _800_watched_delete AFTER DELETE ON away_periods REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__watched();
-CREATE TRIGGER _800_watched_insert AFTER INSERT ON away_periods REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__watched();
-CREATE TRIGGER _800_watched_update AFTER UPDATE ON away_periods REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__watched();
+CREATE TRIGGER _800_changes_delete AFTER DELETE ON away_periods REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__row_changes('');
+CREATE TRIGGER _800_changes_insert AFTER INSERT ON away_periods REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__row_changes('');
+CREATE TRIGGER _800_changes_update AFTER UPDATE ON away_periods REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__row_changes('');
 
 create policy away_periods_owner on away_periods for all to office_owner
   using (true)
@@ -1342,9 +1342,9 @@ create table calendar_feeds (
 alter table calendar_feeds enable row level security, force row level security;
 CREATE INDEX calendar_feeds_user_id_idx ON calendar_feeds USING btree (user_id, created_at DESC, id DESC);
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON calendar_feeds FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
-CREATE TRIGGER _800_audit_delete AFTER DELETE ON calendar_feeds REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('CalendarFeed', 'id', 'token_hash', 'last_used_at');
-CREATE TRIGGER _800_audit_insert AFTER INSERT ON calendar_feeds REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('CalendarFeed', 'id', 'token_hash', 'last_used_at');
-CREATE TRIGGER _800_audit_update AFTER UPDATE ON calendar_feeds REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('CalendarFeed', 'id', 'token_hash', 'last_used_at');
+CREATE TRIGGER _800_audit_delete AFTER DELETE ON calendar_feeds REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('CalendarFeed', 'id', '', 'token_hash', 'last_used_at');
+CREATE TRIGGER _800_audit_insert AFTER INSERT ON calendar_feeds REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('CalendarFeed', 'id', '', 'token_hash', 'last_used_at');
+CREATE TRIGGER _800_audit_update AFTER UPDATE ON calendar_feeds REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('CalendarFeed', 'id', '', 'token_hash', 'last_used_at');
 
 create policy calendar_feeds_owner on calendar_feeds for all to office_owner
   using (true)
@@ -1389,9 +1389,9 @@ create table campaign_colors (
 alter table campaign_colors enable row level security, force row level security;
 CREATE INDEX campaign_colors_updated_at_idx ON campaign_colors USING btree (updated_at DESC);
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON campaign_colors FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
-CREATE TRIGGER _800_watched_delete AFTER DELETE ON campaign_colors REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__watched();
-CREATE TRIGGER _800_watched_insert AFTER INSERT ON campaign_colors REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__watched();
-CREATE TRIGGER _800_watched_update AFTER UPDATE ON campaign_colors REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__watched();
+CREATE TRIGGER _800_changes_delete AFTER DELETE ON campaign_colors REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__row_changes('');
+CREATE TRIGGER _800_changes_insert AFTER INSERT ON campaign_colors REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__row_changes('');
+CREATE TRIGGER _800_changes_update AFTER UPDATE ON campaign_colors REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__row_changes('');
 
 create policy campaign_colors_owner on campaign_colors for all to office_owner
   using (true)
@@ -1454,13 +1454,10 @@ CREATE TRIGGER _100_timestamps BEFORE UPDATE ON campaigns FOR EACH ROW EXECUTE F
 CREATE TRIGGER _200_check BEFORE UPDATE ON campaigns FOR EACH ROW EXECUTE FUNCTION tg_campaigns__check();
 CREATE TRIGGER _500_queue_start AFTER INSERT OR UPDATE OF status, scheduled_at ON campaigns FOR EACH ROW WHEN (new.status = 'SCHEDULED'::campaign_status) EXECUTE FUNCTION tg_campaigns__queue_start();
 CREATE TRIGGER _500_remember_color AFTER INSERT OR UPDATE OF color ON campaigns FOR EACH ROW WHEN (new.color IS NOT NULL) EXECUTE FUNCTION tg_campaigns__remember_color();
-CREATE TRIGGER _700_search_campaigns_delete AFTER DELETE ON campaigns REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_own('campaigns');
-CREATE TRIGGER _700_search_campaigns_insert AFTER INSERT ON campaigns REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_own('campaigns');
-CREATE TRIGGER _700_search_campaigns_update AFTER UPDATE ON campaigns REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_own('campaigns');
 CREATE TRIGGER _700_search_emptied AFTER TRUNCATE ON campaigns FOR EACH STATEMENT EXECUTE FUNCTION tg__search_emptied('campaigns');
-CREATE TRIGGER _800_audit_delete AFTER DELETE ON campaigns REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Campaign', 'id');
-CREATE TRIGGER _800_audit_insert AFTER INSERT ON campaigns REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Campaign', 'id');
-CREATE TRIGGER _800_audit_update AFTER UPDATE ON campaigns REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Campaign', 'id');
+CREATE TRIGGER _800_audit_delete AFTER DELETE ON campaigns REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Campaign', 'id', 'search');
+CREATE TRIGGER _800_audit_insert AFTER INSERT ON campaigns REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Campaign', 'id', 'search');
+CREATE TRIGGER _800_audit_update AFTER UPDATE ON campaigns REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Campaign', 'id', 'search');
 
 create policy campaigns_owner on campaigns for all to office_owner
   using (true)
@@ -1563,13 +1560,10 @@ CREATE INDEX customer_notes_created_at_idx ON customer_notes USING btree (create
 CREATE INDEX customer_notes_customer_id_idx ON customer_notes USING btree (customer_id, created_at DESC, id DESC);
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON customer_notes FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
 CREATE TRIGGER _200_author BEFORE INSERT ON customer_notes FOR EACH ROW EXECUTE FUNCTION tg_customer_notes__author();
-CREATE TRIGGER _700_search_customer_notes_delete AFTER DELETE ON customer_notes REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_own('customer_notes');
-CREATE TRIGGER _700_search_customer_notes_insert AFTER INSERT ON customer_notes REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_own('customer_notes');
-CREATE TRIGGER _700_search_customer_notes_update AFTER UPDATE ON customer_notes REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_own('customer_notes');
 CREATE TRIGGER _700_search_emptied AFTER TRUNCATE ON customer_notes FOR EACH STATEMENT EXECUTE FUNCTION tg__search_emptied('customer_notes');
-CREATE TRIGGER _800_audit_delete AFTER DELETE ON customer_notes REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('CustomerNote', 'id');
-CREATE TRIGGER _800_audit_insert AFTER INSERT ON customer_notes REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('CustomerNote', 'id');
-CREATE TRIGGER _800_audit_update AFTER UPDATE ON customer_notes REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('CustomerNote', 'id');
+CREATE TRIGGER _800_audit_delete AFTER DELETE ON customer_notes REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('CustomerNote', 'id', 'search');
+CREATE TRIGGER _800_audit_insert AFTER INSERT ON customer_notes REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('CustomerNote', 'id', 'search');
+CREATE TRIGGER _800_audit_update AFTER UPDATE ON customer_notes REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('CustomerNote', 'id', 'search');
 
 create policy customer_notes_create on customer_notes for insert to office_api
   with check (( SELECT has_permission('customers.update'::text) AS has_permission));
@@ -1696,13 +1690,10 @@ CREATE INDEX customers_updated_at_idx ON customers USING btree (updated_at, id);
 CREATE INDEX customers_vat_number_search_idx ON customers USING btree (search_text(vat_number) text_pattern_ops);
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON customers FOR EACH ROW EXECUTE FUNCTION tg__timestamps('search_words');
 CREATE TRIGGER _700_search_customer_notes_customer_id_update AFTER UPDATE ON customers REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_changed('customer_notes', 'to', 'customer_id', 'id', 'name');
-CREATE TRIGGER _700_search_customers_delete AFTER DELETE ON customers REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_own('customers');
-CREATE TRIGGER _700_search_customers_insert AFTER INSERT ON customers REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_own('customers');
-CREATE TRIGGER _700_search_customers_update AFTER UPDATE ON customers REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_own('customers');
 CREATE TRIGGER _700_search_emptied AFTER TRUNCATE ON customers FOR EACH STATEMENT EXECUTE FUNCTION tg__search_emptied('customers');
-CREATE TRIGGER _800_audit_delete AFTER DELETE ON customers REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Customer', 'id', 'search_words');
-CREATE TRIGGER _800_audit_insert AFTER INSERT ON customers REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Customer', 'id', 'search_words');
-CREATE TRIGGER _800_audit_update AFTER UPDATE ON customers REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Customer', 'id', 'search_words');
+CREATE TRIGGER _800_audit_delete AFTER DELETE ON customers REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Customer', 'id', 'search', 'search_words');
+CREATE TRIGGER _800_audit_insert AFTER INSERT ON customers REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Customer', 'id', 'search', 'search_words');
+CREATE TRIGGER _800_audit_update AFTER UPDATE ON customers REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Customer', 'id', 'search', 'search_words');
 
 create policy customers_owner on customers for all to office_owner
   using (true)
@@ -1844,9 +1835,9 @@ CREATE INDEX departments_words_idx ON departments USING gin (search_text(name) g
 CREATE UNIQUE INDEX departments_name_key ON departments USING btree (name_key(name));
 CREATE TRIGGER _050_normalize_names BEFORE INSERT OR UPDATE ON departments FOR EACH ROW EXECUTE FUNCTION tg__normalize_names('name');
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON departments FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
-CREATE TRIGGER _800_audit_delete AFTER DELETE ON departments REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Department', 'id');
-CREATE TRIGGER _800_audit_insert AFTER INSERT ON departments REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Department', 'id');
-CREATE TRIGGER _800_audit_update AFTER UPDATE ON departments REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Department', 'id');
+CREATE TRIGGER _800_audit_delete AFTER DELETE ON departments REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Department', 'id', '');
+CREATE TRIGGER _800_audit_insert AFTER INSERT ON departments REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Department', 'id', '');
+CREATE TRIGGER _800_audit_update AFTER UPDATE ON departments REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Department', 'id', '');
 
 create policy departments_own on departments for select to office_api
   using ((id = ( SELECT colleagues_department_id() AS colleagues_department_id)));
@@ -1920,13 +1911,10 @@ CREATE TRIGGER _100_timestamps BEFORE UPDATE ON documentation_pages FOR EACH ROW
 CREATE TRIGGER _200_check BEFORE INSERT OR UPDATE ON documentation_pages FOR EACH ROW EXECUTE FUNCTION tg_documentation_pages__check();
 CREATE TRIGGER _200_check_delete BEFORE DELETE ON documentation_pages FOR EACH ROW EXECUTE FUNCTION tg_documentation_pages__check_delete();
 CREATE TRIGGER _500_keep AFTER INSERT OR UPDATE ON documentation_pages FOR EACH ROW EXECUTE FUNCTION tg_documentation_pages__keep();
-CREATE TRIGGER _700_search_documentation_delete AFTER DELETE ON documentation_pages REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_own('documentation');
-CREATE TRIGGER _700_search_documentation_insert AFTER INSERT ON documentation_pages REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_own('documentation');
-CREATE TRIGGER _700_search_documentation_update AFTER UPDATE ON documentation_pages REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_own('documentation');
 CREATE TRIGGER _700_search_emptied AFTER TRUNCATE ON documentation_pages FOR EACH STATEMENT EXECUTE FUNCTION tg__search_emptied('documentation');
-CREATE TRIGGER _800_audit_delete AFTER DELETE ON documentation_pages REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('DocumentationPage', 'id', 'search_vector');
-CREATE TRIGGER _800_audit_insert AFTER INSERT ON documentation_pages REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('DocumentationPage', 'id', 'search_vector');
-CREATE TRIGGER _800_audit_update AFTER UPDATE ON documentation_pages REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('DocumentationPage', 'id', 'search_vector');
+CREATE TRIGGER _800_audit_delete AFTER DELETE ON documentation_pages REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('DocumentationPage', 'id', 'search', 'search_vector');
+CREATE TRIGGER _800_audit_insert AFTER INSERT ON documentation_pages REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('DocumentationPage', 'id', 'search', 'search_vector');
+CREATE TRIGGER _800_audit_update AFTER UPDATE ON documentation_pages REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('DocumentationPage', 'id', 'search', 'search_vector');
 
 create policy documentation_pages_create on documentation_pages for insert to office_api
   with check ((( SELECT has_permission('documentation.update'::text) AS has_permission) AND ( SELECT is_login() AS is_login)));
@@ -2070,9 +2058,9 @@ create table documentation_versions (
 alter table documentation_versions enable row level security, force row level security;
 CREATE INDEX documentation_versions_author_user_id_idx ON documentation_versions USING btree (author_user_id);
 CREATE UNIQUE INDEX documentation_versions_page_id_number_key ON documentation_versions USING btree (page_id, number DESC);
-CREATE TRIGGER _800_audit_delete AFTER DELETE ON documentation_versions REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('DocumentationVersion', 'id');
-CREATE TRIGGER _800_audit_insert AFTER INSERT ON documentation_versions REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('DocumentationVersion', 'id');
-CREATE TRIGGER _800_audit_update AFTER UPDATE ON documentation_versions REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('DocumentationVersion', 'id');
+CREATE TRIGGER _800_audit_delete AFTER DELETE ON documentation_versions REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('DocumentationVersion', 'id', '');
+CREATE TRIGGER _800_audit_insert AFTER INSERT ON documentation_versions REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('DocumentationVersion', 'id', '');
+CREATE TRIGGER _800_audit_update AFTER UPDATE ON documentation_versions REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('DocumentationVersion', 'id', '');
 
 create policy documentation_versions_owner on documentation_versions for all to office_owner
   using (true)
@@ -2170,9 +2158,9 @@ CREATE INDEX erp_import_failures_erp_order_number_idx ON erp_import_failures USI
 CREATE INDEX erp_import_failures_last_seen_at_idx ON erp_import_failures USING btree (last_seen_at, id);
 CREATE INDEX erp_import_failures_search_idx ON erp_import_failures USING gin (search_text(erp_order_number) gin_trgm_ops, search_text(message) gin_trgm_ops);
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON erp_import_failures FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
-CREATE TRIGGER _800_watched_delete AFTER DELETE ON erp_import_failures REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__watched();
-CREATE TRIGGER _800_watched_insert AFTER INSERT ON erp_import_failures REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__watched();
-CREATE TRIGGER _800_watched_update AFTER UPDATE ON erp_import_failures REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__watched();
+CREATE TRIGGER _800_changes_delete AFTER DELETE ON erp_import_failures REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__row_changes('');
+CREATE TRIGGER _800_changes_insert AFTER INSERT ON erp_import_failures REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__row_changes('');
+CREATE TRIGGER _800_changes_update AFTER UPDATE ON erp_import_failures REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__row_changes('');
 
 create policy erp_import_failures_owner on erp_import_failures for all to office_owner
   using (true)
@@ -2237,9 +2225,9 @@ CREATE INDEX erp_mapping_rules_search_idx ON erp_mapping_rules USING gin (search
 CREATE INDEX erp_mapping_rules_target_idx ON erp_mapping_rules USING btree (target);
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON erp_mapping_rules FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
 CREATE TRIGGER _200_check BEFORE INSERT OR UPDATE ON erp_mapping_rules FOR EACH ROW EXECUTE FUNCTION tg_erp_mapping_rules__check();
-CREATE TRIGGER _800_audit_delete AFTER DELETE ON erp_mapping_rules REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ErpMappingRule', 'id');
-CREATE TRIGGER _800_audit_insert AFTER INSERT ON erp_mapping_rules REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ErpMappingRule', 'id');
-CREATE TRIGGER _800_audit_update AFTER UPDATE ON erp_mapping_rules REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ErpMappingRule', 'id');
+CREATE TRIGGER _800_audit_delete AFTER DELETE ON erp_mapping_rules REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ErpMappingRule', 'id', '');
+CREATE TRIGGER _800_audit_insert AFTER INSERT ON erp_mapping_rules REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ErpMappingRule', 'id', '');
+CREATE TRIGGER _800_audit_update AFTER UPDATE ON erp_mapping_rules REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ErpMappingRule', 'id', '');
 
 create policy erp_mapping_rules_delete on erp_mapping_rules for delete to office_api
   using (( SELECT has_permission('erpsync.run'::text) AS has_permission));
@@ -2317,9 +2305,9 @@ CREATE INDEX erp_mapping_targets_value_idx ON erp_mapping_targets USING btree (v
 CREATE INDEX erp_mapping_targets_words_idx ON erp_mapping_targets USING gin (search_text(title) gin_trgm_ops);
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON erp_mapping_targets FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
 CREATE TRIGGER _200_check BEFORE INSERT OR UPDATE ON erp_mapping_targets FOR EACH ROW EXECUTE FUNCTION tg_erp_mapping_targets__check();
-CREATE TRIGGER _800_audit_delete AFTER DELETE ON erp_mapping_targets REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ErpMappingTarget', 'id');
-CREATE TRIGGER _800_audit_insert AFTER INSERT ON erp_mapping_targets REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ErpMappingTarget', 'id');
-CREATE TRIGGER _800_audit_update AFTER UPDATE ON erp_mapping_targets REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ErpMappingTarget', 'id');
+CREATE TRIGGER _800_audit_delete AFTER DELETE ON erp_mapping_targets REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ErpMappingTarget', 'id', '');
+CREATE TRIGGER _800_audit_insert AFTER INSERT ON erp_mapping_targets REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ErpMappingTarget', 'id', '');
+CREATE TRIGGER _800_audit_update AFTER UPDATE ON erp_mapping_targets REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ErpMappingTarget', 'id', '');
 
 create policy erp_mapping_targets_create on erp_mapping_targets for insert to office_api
   with check (( SELECT has_permission('erpsync.run'::text) AS has_permission));
@@ -2433,9 +2421,9 @@ CREATE INDEX erp_sync_runs_status_order_idx ON erp_sync_runs USING btree (status
 CREATE UNIQUE INDEX erp_sync_runs_waiting_key ON erp_sync_runs USING btree (kind, erp_order_number) NULLS NOT DISTINCT WHERE status = 'QUEUED'::erp_sync_run_status;
 CREATE UNIQUE INDEX erp_sync_runs_working_key ON erp_sync_runs USING btree (kind, erp_order_number) NULLS NOT DISTINCT WHERE status = ANY (ARRAY['RUNNING'::erp_sync_run_status, 'RETRYING'::erp_sync_run_status]);
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON erp_sync_runs FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
-CREATE TRIGGER _800_watched_delete AFTER DELETE ON erp_sync_runs REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__watched();
-CREATE TRIGGER _800_watched_insert AFTER INSERT ON erp_sync_runs REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__watched();
-CREATE TRIGGER _800_watched_update AFTER UPDATE ON erp_sync_runs REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__watched();
+CREATE TRIGGER _800_changes_delete AFTER DELETE ON erp_sync_runs REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__row_changes('');
+CREATE TRIGGER _800_changes_insert AFTER INSERT ON erp_sync_runs REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__row_changes('');
+CREATE TRIGGER _800_changes_update AFTER UPDATE ON erp_sync_runs REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__row_changes('');
 
 create policy erp_sync_runs_owner on erp_sync_runs for all to office_owner
   using (true)
@@ -2596,9 +2584,9 @@ CREATE INDEX export_jobs_waiting_idx ON export_jobs USING btree (user_id, create
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON export_jobs FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
 CREATE TRIGGER _500_notify AFTER UPDATE OF state ON export_jobs FOR EACH ROW WHEN ((new.state = ANY (ARRAY['completed'::text, 'failed'::text])) AND old.state <> new.state AND new.token_id IS NULL) EXECUTE FUNCTION tg_export_jobs__notify();
 CREATE TRIGGER _500_schedule_file_deletion AFTER DELETE ON export_jobs FOR EACH ROW EXECUTE FUNCTION tg_export_jobs__schedule_file_deletion();
-CREATE TRIGGER _800_audit_delete AFTER DELETE ON export_jobs REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ExportJob', 'id', 'attempt', 'exported_rows', 'state=status', 'failures', 'queue_job_id');
-CREATE TRIGGER _800_audit_insert AFTER INSERT ON export_jobs REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ExportJob', 'id', 'attempt', 'exported_rows', 'state=status', 'failures', 'queue_job_id');
-CREATE TRIGGER _800_audit_update AFTER UPDATE ON export_jobs REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ExportJob', 'id', 'attempt', 'exported_rows', 'state=status', 'failures', 'queue_job_id');
+CREATE TRIGGER _800_audit_delete AFTER DELETE ON export_jobs REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ExportJob', 'id', '', 'attempt', 'exported_rows', 'state=status', 'failures', 'queue_job_id');
+CREATE TRIGGER _800_audit_insert AFTER INSERT ON export_jobs REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ExportJob', 'id', '', 'attempt', 'exported_rows', 'state=status', 'failures', 'queue_job_id');
+CREATE TRIGGER _800_audit_update AFTER UPDATE ON export_jobs REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ExportJob', 'id', '', 'attempt', 'exported_rows', 'state=status', 'failures', 'queue_job_id');
 
 create policy export_jobs_owner on export_jobs for all to office_owner
   using (true)
@@ -2714,9 +2702,9 @@ create table export_template_columns (
   constraint export_template_columns_width_check CHECK (width >= 1::numeric AND width <= 255::numeric)
 );
 alter table export_template_columns enable row level security, force row level security;
-CREATE TRIGGER _800_audit_delete AFTER DELETE ON export_template_columns REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ExportTemplateColumn', 'id');
-CREATE TRIGGER _800_audit_insert AFTER INSERT ON export_template_columns REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ExportTemplateColumn', 'id');
-CREATE TRIGGER _800_audit_update AFTER UPDATE ON export_template_columns REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ExportTemplateColumn', 'id');
+CREATE TRIGGER _800_audit_delete AFTER DELETE ON export_template_columns REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ExportTemplateColumn', 'id', '');
+CREATE TRIGGER _800_audit_insert AFTER INSERT ON export_template_columns REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ExportTemplateColumn', 'id', '');
+CREATE TRIGGER _800_audit_update AFTER UPDATE ON export_template_columns REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ExportTemplateColumn', 'id', '');
 
 create policy export_template_columns_owner on export_template_columns for all to office_owner
   using (true)
@@ -2770,9 +2758,9 @@ CREATE INDEX export_templates_workbook_id_idx ON export_templates USING btree (w
 CREATE UNIQUE INDEX export_templates_name_key ON export_templates USING btree (name_key(name));
 CREATE TRIGGER _050_normalize_names BEFORE INSERT OR UPDATE ON export_templates FOR EACH ROW EXECUTE FUNCTION tg__normalize_names('name');
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON export_templates FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
-CREATE TRIGGER _800_audit_delete AFTER DELETE ON export_templates REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ExportTemplate', 'id');
-CREATE TRIGGER _800_audit_insert AFTER INSERT ON export_templates REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ExportTemplate', 'id');
-CREATE TRIGGER _800_audit_update AFTER UPDATE ON export_templates REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ExportTemplate', 'id');
+CREATE TRIGGER _800_audit_delete AFTER DELETE ON export_templates REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ExportTemplate', 'id', '');
+CREATE TRIGGER _800_audit_insert AFTER INSERT ON export_templates REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ExportTemplate', 'id', '');
+CREATE TRIGGER _800_audit_update AFTER UPDATE ON export_templates REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ExportTemplate', 'id', '');
 
 create policy export_templates_owner on export_templates for all to office_owner
   using (true)
@@ -2837,9 +2825,9 @@ alter table export_workbooks enable row level security, force row level security
 CREATE INDEX export_workbooks_created_at_idx ON export_workbooks USING btree (created_at);
 CREATE INDEX export_workbooks_uploaded_by_user_id_idx ON export_workbooks USING btree (uploaded_by_user_id);
 CREATE TRIGGER _500_schedule_file_deletion AFTER DELETE ON export_workbooks FOR EACH ROW EXECUTE FUNCTION tg_export_workbooks__schedule_file_deletion();
-CREATE TRIGGER _800_audit_delete AFTER DELETE ON export_workbooks REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ExportWorkbook', 'id');
-CREATE TRIGGER _800_audit_insert AFTER INSERT ON export_workbooks REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ExportWorkbook', 'id');
-CREATE TRIGGER _800_audit_update AFTER UPDATE ON export_workbooks REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ExportWorkbook', 'id');
+CREATE TRIGGER _800_audit_delete AFTER DELETE ON export_workbooks REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ExportWorkbook', 'id', '');
+CREATE TRIGGER _800_audit_insert AFTER INSERT ON export_workbooks REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ExportWorkbook', 'id', '');
+CREATE TRIGGER _800_audit_update AFTER UPDATE ON export_workbooks REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ExportWorkbook', 'id', '');
 
 create policy export_workbooks_owner on export_workbooks for all to office_owner
   using (true)
@@ -2923,9 +2911,9 @@ CREATE UNIQUE INDEX invitations_one_pending_key ON invitations USING btree (user
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON invitations FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
 CREATE TRIGGER _200_end BEFORE UPDATE OF state ON invitations FOR EACH ROW WHEN (new.state = 'expired'::text AND old.state <> 'expired'::text) EXECUTE FUNCTION tg_invitations__end();
 CREATE TRIGGER _500_notify AFTER UPDATE OF state ON invitations FOR EACH ROW WHEN (new.state = 'accepted'::text AND old.state <> new.state) EXECUTE FUNCTION tg_invitations__notify();
-CREATE TRIGGER _800_audit_delete AFTER DELETE ON invitations REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Invitation', 'id', 'mail_attempts', 'state=status');
-CREATE TRIGGER _800_audit_insert AFTER INSERT ON invitations REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Invitation', 'id', 'mail_attempts', 'state=status');
-CREATE TRIGGER _800_audit_update AFTER UPDATE ON invitations REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Invitation', 'id', 'mail_attempts', 'state=status');
+CREATE TRIGGER _800_audit_delete AFTER DELETE ON invitations REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Invitation', 'id', '', 'mail_attempts', 'state=status');
+CREATE TRIGGER _800_audit_insert AFTER INSERT ON invitations REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Invitation', 'id', '', 'mail_attempts', 'state=status');
+CREATE TRIGGER _800_audit_update AFTER UPDATE ON invitations REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Invitation', 'id', '', 'mail_attempts', 'state=status');
 
 create policy invitations_managed on invitations for select to office_api
   using (( SELECT has_permission('invitations.create'::text) AS has_permission));
@@ -3174,9 +3162,9 @@ create table notification_preferences (
 alter table notification_preferences enable row level security, force row level security;
 CREATE UNIQUE INDEX notification_preferences_user_id_kind_key ON notification_preferences USING btree (user_id, kind);
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON notification_preferences FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
-CREATE TRIGGER _800_watched_delete AFTER DELETE ON notification_preferences REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__watched();
-CREATE TRIGGER _800_watched_insert AFTER INSERT ON notification_preferences REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__watched();
-CREATE TRIGGER _800_watched_update AFTER UPDATE ON notification_preferences REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__watched();
+CREATE TRIGGER _800_changes_delete AFTER DELETE ON notification_preferences REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__row_changes('');
+CREATE TRIGGER _800_changes_insert AFTER INSERT ON notification_preferences REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__row_changes('');
+CREATE TRIGGER _800_changes_update AFTER UPDATE ON notification_preferences REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__row_changes('');
 
 create policy notification_preferences_owner on notification_preferences for all to office_owner
   using (true)
@@ -3327,9 +3315,9 @@ create table office_settings (
 alter table office_settings enable row level security, force row level security;
 CREATE UNIQUE INDEX office_settings_single_key ON office_settings USING btree ((true));
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON office_settings FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
-CREATE TRIGGER _800_audit_delete AFTER DELETE ON office_settings REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('OfficeSetting', 'id');
-CREATE TRIGGER _800_audit_insert AFTER INSERT ON office_settings REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('OfficeSetting', 'id');
-CREATE TRIGGER _800_audit_update AFTER UPDATE ON office_settings REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('OfficeSetting', 'id');
+CREATE TRIGGER _800_audit_delete AFTER DELETE ON office_settings REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('OfficeSetting', 'id', '');
+CREATE TRIGGER _800_audit_insert AFTER INSERT ON office_settings REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('OfficeSetting', 'id', '');
+CREATE TRIGGER _800_audit_update AFTER UPDATE ON office_settings REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('OfficeSetting', 'id', '');
 
 create policy office_settings_owner on office_settings for all to office_owner
   using (true)
@@ -3428,9 +3416,9 @@ CREATE TRIGGER _500_flag_orders_update AFTER UPDATE ON order_import_issues REFER
 CREATE TRIGGER _600_count_causes_delete AFTER DELETE ON order_import_issues REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg_order_import_issues__count_causes();
 CREATE TRIGGER _600_count_causes_insert AFTER INSERT ON order_import_issues REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg_order_import_issues__count_causes();
 CREATE TRIGGER _600_count_causes_update AFTER UPDATE ON order_import_issues REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg_order_import_issues__count_causes();
-CREATE TRIGGER _800_watched_delete AFTER DELETE ON order_import_issues REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__watched();
-CREATE TRIGGER _800_watched_insert AFTER INSERT ON order_import_issues REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__watched();
-CREATE TRIGGER _800_watched_update AFTER UPDATE ON order_import_issues REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__watched();
+CREATE TRIGGER _800_changes_delete AFTER DELETE ON order_import_issues REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__row_changes('');
+CREATE TRIGGER _800_changes_insert AFTER INSERT ON order_import_issues REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__row_changes('');
+CREATE TRIGGER _800_changes_update AFTER UPDATE ON order_import_issues REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__row_changes('');
 
 create policy order_import_issues_of_import on order_import_issues for select to office_api
   using (( SELECT has_permission('erpsync.read'::text) AS has_permission));
@@ -3520,9 +3508,9 @@ CREATE INDEX order_lines_erp_product_number_idx ON order_lines USING btree (erp_
 CREATE INDEX order_lines_product_id_idx ON order_lines USING btree (product_id);
 CREATE INDEX order_lines_unlinked_idx ON order_lines USING btree (erp_product_number) WHERE product_id IS NULL AND kind = 'PRODUCT'::order_line_kind AND erp_product_number IS NOT NULL;
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON order_lines FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
-CREATE TRIGGER _800_audit_delete AFTER DELETE ON order_lines REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('OrderLine', 'id');
-CREATE TRIGGER _800_audit_insert AFTER INSERT ON order_lines REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('OrderLine', 'id');
-CREATE TRIGGER _800_audit_update AFTER UPDATE ON order_lines REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('OrderLine', 'id');
+CREATE TRIGGER _800_audit_delete AFTER DELETE ON order_lines REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('OrderLine', 'id', '');
+CREATE TRIGGER _800_audit_insert AFTER INSERT ON order_lines REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('OrderLine', 'id', '');
+CREATE TRIGGER _800_audit_update AFTER UPDATE ON order_lines REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('OrderLine', 'id', '');
 
 create policy order_lines_owner on order_lines for all to office_owner
   using (true)
@@ -3697,12 +3685,9 @@ CREATE INDEX orders_updated_at_idx ON orders USING btree (updated_at, id);
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON orders FOR EACH ROW EXECUTE FUNCTION tg__timestamps('search_words');
 CREATE TRIGGER _500_copy_to_issues AFTER UPDATE OF placed_at, superseded_by_order_id ON orders FOR EACH ROW WHEN (new.placed_at <> old.placed_at OR (new.superseded_by_order_id IS NULL) <> (old.superseded_by_order_id IS NULL)) EXECUTE FUNCTION tg_orders__copy_to_issues();
 CREATE TRIGGER _700_search_emptied AFTER TRUNCATE ON orders FOR EACH STATEMENT EXECUTE FUNCTION tg__search_emptied('orders');
-CREATE TRIGGER _700_search_orders_delete AFTER DELETE ON orders REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_own('orders');
-CREATE TRIGGER _700_search_orders_insert AFTER INSERT ON orders REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_own('orders');
-CREATE TRIGGER _700_search_orders_update AFTER UPDATE ON orders REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_own('orders');
-CREATE TRIGGER _800_audit_delete AFTER DELETE ON orders REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Order', 'id', 'search_words', 'has_import_mapping_issue', 'has_import_data_issue');
-CREATE TRIGGER _800_audit_insert AFTER INSERT ON orders REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Order', 'id', 'search_words', 'has_import_mapping_issue', 'has_import_data_issue');
-CREATE TRIGGER _800_audit_update AFTER UPDATE ON orders REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Order', 'id', 'search_words', 'has_import_mapping_issue', 'has_import_data_issue');
+CREATE TRIGGER _800_audit_delete AFTER DELETE ON orders REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Order', 'id', 'search', 'search_words', 'has_import_mapping_issue', 'has_import_data_issue');
+CREATE TRIGGER _800_audit_insert AFTER INSERT ON orders REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Order', 'id', 'search', 'search_words', 'has_import_mapping_issue', 'has_import_data_issue');
+CREATE TRIGGER _800_audit_update AFTER UPDATE ON orders REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Order', 'id', 'search', 'search_words', 'has_import_mapping_issue', 'has_import_data_issue');
 
 create policy orders_owner on orders for all to office_owner
   using (true)
@@ -3902,9 +3887,9 @@ create table permissions (
 );
 alter table permissions enable row level security, force row level security;
 CREATE TRIGGER _500_keep_user_keys AFTER UPDATE ON permissions REFERENCING NEW TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION tg_permissions__keep_user_keys();
-CREATE TRIGGER _800_watched_delete AFTER DELETE ON permissions REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__watched();
-CREATE TRIGGER _800_watched_insert AFTER INSERT ON permissions REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__watched();
-CREATE TRIGGER _800_watched_update AFTER UPDATE ON permissions REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__watched();
+CREATE TRIGGER _800_changes_delete AFTER DELETE ON permissions REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__row_changes('');
+CREATE TRIGGER _800_changes_insert AFTER INSERT ON permissions REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__row_changes('');
+CREATE TRIGGER _800_changes_update AFTER UPDATE ON permissions REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__row_changes('');
 
 create policy permissions_held on permissions for select to office_api
   using ((key = ANY (( SELECT current_permissions() AS current_permissions)::text[])));
@@ -3945,9 +3930,9 @@ create table product_images (
 );
 alter table product_images enable row level security, force row level security;
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON product_images FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
-CREATE TRIGGER _800_audit_delete AFTER DELETE ON product_images REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ProductImage', 'id');
-CREATE TRIGGER _800_audit_insert AFTER INSERT ON product_images REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ProductImage', 'id');
-CREATE TRIGGER _800_audit_update AFTER UPDATE ON product_images REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ProductImage', 'id');
+CREATE TRIGGER _800_audit_delete AFTER DELETE ON product_images REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ProductImage', 'id', '');
+CREATE TRIGGER _800_audit_insert AFTER INSERT ON product_images REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ProductImage', 'id', '');
+CREATE TRIGGER _800_audit_update AFTER UPDATE ON product_images REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ProductImage', 'id', '');
 
 create policy product_images_create on product_images for insert to office_api
   with check (( SELECT has_permission('products.update'::text) AS has_permission));
@@ -4017,9 +4002,9 @@ CREATE TRIGGER _100_timestamps BEFORE UPDATE ON product_prices FOR EACH ROW EXEC
 CREATE TRIGGER _700_search_products_product_id_delete AFTER DELETE ON product_prices REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_changed('products', 'from', 'product_id');
 CREATE TRIGGER _700_search_products_product_id_insert AFTER INSERT ON product_prices REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_changed('products', 'from', 'product_id');
 CREATE TRIGGER _700_search_products_product_id_update AFTER UPDATE ON product_prices REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_changed('products', 'from', 'product_id');
-CREATE TRIGGER _800_audit_delete AFTER DELETE ON product_prices REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ProductPrice', 'id');
-CREATE TRIGGER _800_audit_insert AFTER INSERT ON product_prices REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ProductPrice', 'id');
-CREATE TRIGGER _800_audit_update AFTER UPDATE ON product_prices REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ProductPrice', 'id');
+CREATE TRIGGER _800_audit_delete AFTER DELETE ON product_prices REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ProductPrice', 'id', '');
+CREATE TRIGGER _800_audit_insert AFTER INSERT ON product_prices REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ProductPrice', 'id', '');
+CREATE TRIGGER _800_audit_update AFTER UPDATE ON product_prices REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ProductPrice', 'id', '');
 
 create policy product_prices_create on product_prices for insert to office_api
   with check (( SELECT has_permission('products.update'::text) AS has_permission));
@@ -4088,9 +4073,9 @@ create table product_ratings (
 alter table product_ratings enable row level security, force row level security;
 CREATE INDEX product_ratings_reviewer_id_idx ON product_ratings USING btree (reviewer_id);
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON product_ratings FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
-CREATE TRIGGER _800_audit_delete AFTER DELETE ON product_ratings REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ProductRating', 'id');
-CREATE TRIGGER _800_audit_insert AFTER INSERT ON product_ratings REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ProductRating', 'id');
-CREATE TRIGGER _800_audit_update AFTER UPDATE ON product_ratings REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ProductRating', 'id');
+CREATE TRIGGER _800_audit_delete AFTER DELETE ON product_ratings REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ProductRating', 'id', '');
+CREATE TRIGGER _800_audit_insert AFTER INSERT ON product_ratings REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ProductRating', 'id', '');
+CREATE TRIGGER _800_audit_update AFTER UPDATE ON product_ratings REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ProductRating', 'id', '');
 
 create policy product_ratings_create on product_ratings for insert to office_api
   with check (( SELECT has_permission('reviewers.create'::text) AS has_permission));
@@ -4160,9 +4145,9 @@ alter table product_sync_runs enable row level security, force row level securit
 CREATE INDEX product_sync_runs_api_token_id_idx ON product_sync_runs USING btree (api_token_id);
 CREATE INDEX product_sync_runs_created_at_idx ON product_sync_runs USING btree (created_at);
 CREATE INDEX product_sync_runs_user_id_idx ON product_sync_runs USING btree (user_id);
-CREATE TRIGGER _800_audit_delete AFTER DELETE ON product_sync_runs REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ProductSyncRun', 'id', 'delivered_at');
-CREATE TRIGGER _800_audit_insert AFTER INSERT ON product_sync_runs REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ProductSyncRun', 'id', 'delivered_at');
-CREATE TRIGGER _800_audit_update AFTER UPDATE ON product_sync_runs REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ProductSyncRun', 'id', 'delivered_at');
+CREATE TRIGGER _800_audit_delete AFTER DELETE ON product_sync_runs REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ProductSyncRun', 'id', '', 'delivered_at');
+CREATE TRIGGER _800_audit_insert AFTER INSERT ON product_sync_runs REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ProductSyncRun', 'id', '', 'delivered_at');
+CREATE TRIGGER _800_audit_update AFTER UPDATE ON product_sync_runs REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ProductSyncRun', 'id', '', 'delivered_at');
 
 create policy product_sync_runs_owner on product_sync_runs for all to office_owner
   using (true)
@@ -4221,12 +4206,9 @@ CREATE INDEX products_wine_type_id_idx ON products USING btree (wine_type_id);
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON products FOR EACH ROW EXECUTE FUNCTION tg__timestamps('search_words');
 CREATE TRIGGER _700_search_campaigns_product_id_update AFTER UPDATE ON products REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_changed('campaigns', 'to', 'product_id', 'id', 'name');
 CREATE TRIGGER _700_search_emptied AFTER TRUNCATE ON products FOR EACH STATEMENT EXECUTE FUNCTION tg__search_emptied('products');
-CREATE TRIGGER _700_search_products_delete AFTER DELETE ON products REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_own('products');
-CREATE TRIGGER _700_search_products_insert AFTER INSERT ON products REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_own('products');
-CREATE TRIGGER _700_search_products_update AFTER UPDATE ON products REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_own('products');
-CREATE TRIGGER _800_audit_delete AFTER DELETE ON products REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Product', 'id', 'search_words');
-CREATE TRIGGER _800_audit_insert AFTER INSERT ON products REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Product', 'id', 'search_words');
-CREATE TRIGGER _800_audit_update AFTER UPDATE ON products REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Product', 'id', 'search_words');
+CREATE TRIGGER _800_audit_delete AFTER DELETE ON products REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Product', 'id', 'search', 'search_words');
+CREATE TRIGGER _800_audit_insert AFTER INSERT ON products REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Product', 'id', 'search', 'search_words');
+CREATE TRIGGER _800_audit_update AFTER UPDATE ON products REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Product', 'id', 'search', 'search_words');
 
 create policy products_create on products for insert to office_api
   with check (( SELECT has_permission('products.create'::text) AS has_permission));
@@ -4380,9 +4362,9 @@ alter table public_holidays enable row level security, force row level security;
 CREATE INDEX public_holidays_words_idx ON public_holidays USING gin (search_text(name) gin_trgm_ops);
 CREATE UNIQUE INDEX public_holidays_holiday_on_key ON public_holidays USING btree (holiday_on);
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON public_holidays FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
-CREATE TRIGGER _800_audit_delete AFTER DELETE ON public_holidays REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('PublicHoliday', 'id');
-CREATE TRIGGER _800_audit_insert AFTER INSERT ON public_holidays REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('PublicHoliday', 'id');
-CREATE TRIGGER _800_audit_update AFTER UPDATE ON public_holidays REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('PublicHoliday', 'id');
+CREATE TRIGGER _800_audit_delete AFTER DELETE ON public_holidays REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('PublicHoliday', 'id', '');
+CREATE TRIGGER _800_audit_insert AFTER INSERT ON public_holidays REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('PublicHoliday', 'id', '');
+CREATE TRIGGER _800_audit_update AFTER UPDATE ON public_holidays REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('PublicHoliday', 'id', '');
 
 create policy public_holidays_create on public_holidays for insert to office_api
   with check ((( SELECT has_permission('absences.update'::text) AS has_permission) AND ( SELECT is_login() AS is_login)));
@@ -4469,13 +4451,10 @@ CREATE INDEX resource_bookings_title_order_idx ON resource_bookings USING btree 
 CREATE INDEX resource_bookings_updated_at_idx ON resource_bookings USING btree (updated_at, id);
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON resource_bookings FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
 CREATE TRIGGER _500_notify AFTER UPDATE ON resource_bookings FOR EACH ROW WHEN (new.resource_id IS DISTINCT FROM old.resource_id OR new.starts_at IS DISTINCT FROM old.starts_at OR new.ends_at IS DISTINCT FROM old.ends_at OR new.status IS DISTINCT FROM old.status) EXECUTE FUNCTION tg_resource_bookings__notify();
-CREATE TRIGGER _700_search_bookings_delete AFTER DELETE ON resource_bookings REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_own('bookings');
-CREATE TRIGGER _700_search_bookings_insert AFTER INSERT ON resource_bookings REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_own('bookings');
-CREATE TRIGGER _700_search_bookings_update AFTER UPDATE ON resource_bookings REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_own('bookings');
 CREATE TRIGGER _700_search_emptied AFTER TRUNCATE ON resource_bookings FOR EACH STATEMENT EXECUTE FUNCTION tg__search_emptied('bookings');
-CREATE TRIGGER _800_audit_delete AFTER DELETE ON resource_bookings REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ResourceBooking', 'id');
-CREATE TRIGGER _800_audit_insert AFTER INSERT ON resource_bookings REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ResourceBooking', 'id');
-CREATE TRIGGER _800_audit_update AFTER UPDATE ON resource_bookings REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ResourceBooking', 'id');
+CREATE TRIGGER _800_audit_delete AFTER DELETE ON resource_bookings REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ResourceBooking', 'id', 'search');
+CREATE TRIGGER _800_audit_insert AFTER INSERT ON resource_bookings REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ResourceBooking', 'id', 'search');
+CREATE TRIGGER _800_audit_update AFTER UPDATE ON resource_bookings REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ResourceBooking', 'id', 'search');
 
 create policy resource_bookings_owner on resource_bookings for all to office_owner
   using (true)
@@ -4599,10 +4578,10 @@ CREATE INDEX resources_words_idx ON resources USING gin (search_text(name) gin_t
 CREATE UNIQUE INDEX resources_name_key ON resources USING btree (name_key(name));
 CREATE TRIGGER _050_normalize_names BEFORE INSERT OR UPDATE ON resources FOR EACH ROW EXECUTE FUNCTION tg__normalize_names('name');
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON resources FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
-CREATE TRIGGER _700_search_bookings_resource_id_update AFTER UPDATE ON resources REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_changed('bookings', 'to', 'resource_id', 'id', 'name');
-CREATE TRIGGER _800_audit_delete AFTER DELETE ON resources REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Resource', 'id');
-CREATE TRIGGER _800_audit_insert AFTER INSERT ON resources REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Resource', 'id');
-CREATE TRIGGER _800_audit_update AFTER UPDATE ON resources REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Resource', 'id');
+CREATE TRIGGER _700_search_bookings_resource_id_update AFTER UPDATE ON resources REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_changed('resource_bookings', 'to', 'resource_id', 'id', 'name');
+CREATE TRIGGER _800_audit_delete AFTER DELETE ON resources REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Resource', 'id', '');
+CREATE TRIGGER _800_audit_insert AFTER INSERT ON resources REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Resource', 'id', '');
+CREATE TRIGGER _800_audit_update AFTER UPDATE ON resources REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Resource', 'id', '');
 
 create policy resources_create on resources for insert to office_api
   with check ((( SELECT has_permission('resources.update'::text) AS has_permission) AND ( SELECT is_login() AS is_login)));
@@ -4680,9 +4659,9 @@ CREATE INDEX reviewers_words_idx ON reviewers USING gin (search_text(name) gin_t
 CREATE UNIQUE INDEX reviewers_name_key ON reviewers USING btree (name_key(name));
 CREATE TRIGGER _050_normalize_names BEFORE INSERT OR UPDATE ON reviewers FOR EACH ROW EXECUTE FUNCTION tg__normalize_names('name');
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON reviewers FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
-CREATE TRIGGER _800_audit_delete AFTER DELETE ON reviewers REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Reviewer', 'id');
-CREATE TRIGGER _800_audit_insert AFTER INSERT ON reviewers REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Reviewer', 'id');
-CREATE TRIGGER _800_audit_update AFTER UPDATE ON reviewers REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Reviewer', 'id');
+CREATE TRIGGER _800_audit_delete AFTER DELETE ON reviewers REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Reviewer', 'id', '');
+CREATE TRIGGER _800_audit_insert AFTER INSERT ON reviewers REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Reviewer', 'id', '');
+CREATE TRIGGER _800_audit_update AFTER UPDATE ON reviewers REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Reviewer', 'id', '');
 
 create policy reviewers_create on reviewers for insert to office_api
   with check (( SELECT has_permission('reviewers.create'::text) AS has_permission));
@@ -4736,9 +4715,9 @@ CREATE TRIGGER _500_touch_roles_delete AFTER DELETE ON role_permissions REFERENC
 CREATE TRIGGER _500_touch_roles_insert AFTER INSERT ON role_permissions REFERENCING NEW TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION tg_role_permissions__touch_roles();
 CREATE TRIGGER _500_touch_roles_update_from AFTER UPDATE ON role_permissions REFERENCING OLD TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION tg_role_permissions__touch_roles();
 CREATE TRIGGER _500_touch_roles_update_to AFTER UPDATE ON role_permissions REFERENCING NEW TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION tg_role_permissions__touch_roles();
-CREATE TRIGGER _800_audit_delete AFTER DELETE ON role_permissions REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('RolePermission', 'role_id');
-CREATE TRIGGER _800_audit_insert AFTER INSERT ON role_permissions REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('RolePermission', 'role_id');
-CREATE TRIGGER _800_audit_update AFTER UPDATE ON role_permissions REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('RolePermission', 'role_id');
+CREATE TRIGGER _800_audit_delete AFTER DELETE ON role_permissions REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('RolePermission', 'role_id', '');
+CREATE TRIGGER _800_audit_insert AFTER INSERT ON role_permissions REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('RolePermission', 'role_id', '');
+CREATE TRIGGER _800_audit_update AFTER UPDATE ON role_permissions REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('RolePermission', 'role_id', '');
 
 create policy role_permissions_held on role_permissions for select to office_api
   using ((role_id = ANY (( SELECT held_role_ids() AS held_role_ids)::uuid[])));
@@ -4776,9 +4755,9 @@ CREATE INDEX roles_words_idx ON roles USING gin (search_text(name) gin_trgm_ops)
 CREATE UNIQUE INDEX roles_name_key ON roles USING btree (name_key(name));
 CREATE TRIGGER _050_normalize_names BEFORE INSERT OR UPDATE ON roles FOR EACH ROW EXECUTE FUNCTION tg__normalize_names('name');
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON roles FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
-CREATE TRIGGER _800_audit_delete AFTER DELETE ON roles REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Role', 'id');
-CREATE TRIGGER _800_audit_insert AFTER INSERT ON roles REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Role', 'id');
-CREATE TRIGGER _800_audit_update AFTER UPDATE ON roles REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Role', 'id');
+CREATE TRIGGER _800_audit_delete AFTER DELETE ON roles REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Role', 'id', '');
+CREATE TRIGGER _800_audit_insert AFTER INSERT ON roles REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Role', 'id', '');
+CREATE TRIGGER _800_audit_update AFTER UPDATE ON roles REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Role', 'id', '');
 
 create policy roles_held on roles for select to office_api
   using (holds_role(id));
@@ -4815,6 +4794,32 @@ comment on constraint roles_description_check on roles is 'must be 500 character
 comment on constraint roles_name_check on roles is 'must be 1 to 80 visible characters without spaces at its ends';
 comment on index roles_name_key is 'A role of this name exists already.';
 
+create table row_changes (
+  id bigint not null generated by default as identity,
+  reader change_reader not null,
+  table_name text not null,
+  row_id uuid,
+  is_new boolean not null default false,
+  changed_in text not null default pg_current_xact_id()::text,
+  created_at timestamp with time zone not null default clock_timestamp(),
+  constraint row_changes_pkey PRIMARY KEY (reader, id),
+  constraint row_changes_row_id_check CHECK (row_id IS NOT NULL OR reader = 'watches'::change_reader)
+);
+alter table row_changes enable row level security, force row level security;
+CREATE INDEX row_changes_row_idx ON row_changes USING btree (table_name, row_id) WHERE reader = 'watches'::change_reader;
+
+create policy row_changes_owner on row_changes for all to office_owner
+  using (true)
+  with check (true);
+
+comment on table row_changes is '@internal
+@audit off because it is a queue
+The outbox: an entry for each changed, added and deleted row and each reader, until the reader has handled it.';
+comment on column row_changes.reader is 'The search engine or the evaluation of search watches.';
+comment on column row_changes.row_id is 'Null for changed rows of a table that a watched search reads through relations.';
+comment on column row_changes.is_new is 'Whether the row was added.';
+comment on column row_changes.changed_in is 'The id of the changing transaction.';
+
 create table schema_migrations (
   id integer not null default nextval('schema_migrations_id_seq'::regclass),
   name character varying(255) not null,
@@ -4834,7 +4839,7 @@ The migrations that this schema has.';
 
 create table search_catalogue (
   collection text not null,
-  relation text not null,
+  table_name text not null,
   keys text[] not null,
   own text[],
   condition text not null,
@@ -4853,7 +4858,7 @@ create policy search_catalogue_owner on search_catalogue for all to office_owner
 comment on table search_catalogue is '@internal
 @audit off because each migration rewrites it from the tags
 The collections of the search engine, derived from the tags.';
-comment on column search_catalogue.relation is 'The table whose rows the collection holds.';
+comment on column search_catalogue.table_name is 'The table whose rows the collection holds.';
 comment on column search_catalogue.keys is 'The permissions that a search of the collection requires.';
 comment on column search_catalogue.own is 'The owner columns of a table with `@owner`; null for other tables.';
 comment on column search_catalogue.condition is 'Which rows of the table, with the alias `t`, are documents.';
@@ -4958,23 +4963,6 @@ comment on table search_leftovers is '@internal
 @audit off because it is the state of the search engine
 Objects that ended test runs have left in the search engine, to be removed.';
 
-create table search_outbox (
-  id bigint not null generated by default as identity,
-  collection text not null,
-  document_id uuid not null,
-  created_at timestamp with time zone not null default clock_timestamp(),
-  constraint search_outbox_pkey PRIMARY KEY (id)
-);
-alter table search_outbox enable row level security, force row level security;
-
-create policy search_outbox_owner on search_outbox for all to office_owner
-  using (true)
-  with check (true);
-
-comment on table search_outbox is '@internal
-@audit off because it is a queue
-Changed, added and deleted rows that were not yet sent to the search engine, in order.';
-
 create table search_watch_notices (
   id uuid not null default uuidv7(),
   watch_id uuid not null,
@@ -5058,9 +5046,9 @@ CREATE INDEX search_watches_user_id_idx ON search_watches USING btree (user_id, 
 CREATE INDEX search_watches_words_idx ON search_watches USING gin (search_text(name) gin_trgm_ops);
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON search_watches FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
 CREATE TRIGGER _400_restore BEFORE INSERT ON search_watches FOR EACH ROW WHEN (is_restoring()) EXECUTE FUNCTION tg_search_watches__restore();
-CREATE TRIGGER _800_audit_delete AFTER DELETE ON search_watches REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('SearchWatch', 'id', 'baseline_ids', 'baseline_snapshot', 'match_count', 'statement_values', 'related_at', 'table_name', 'ids_at', 'last_match_at', 'related_tables', 'seen_statement', 'due_at', 'statement', 'related_due_at', 'is_ready', 'is_settled', 'ready_after');
-CREATE TRIGGER _800_audit_insert AFTER INSERT ON search_watches REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('SearchWatch', 'id', 'baseline_ids', 'baseline_snapshot', 'match_count', 'statement_values', 'related_at', 'table_name', 'ids_at', 'last_match_at', 'related_tables', 'seen_statement', 'due_at', 'statement', 'related_due_at', 'is_ready', 'is_settled', 'ready_after');
-CREATE TRIGGER _800_audit_update AFTER UPDATE ON search_watches REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('SearchWatch', 'id', 'baseline_ids', 'baseline_snapshot', 'match_count', 'statement_values', 'related_at', 'table_name', 'ids_at', 'last_match_at', 'related_tables', 'seen_statement', 'due_at', 'statement', 'related_due_at', 'is_ready', 'is_settled', 'ready_after');
+CREATE TRIGGER _800_audit_delete AFTER DELETE ON search_watches REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('SearchWatch', 'id', '', 'baseline_ids', 'baseline_snapshot', 'match_count', 'statement_values', 'related_at', 'table_name', 'ids_at', 'last_match_at', 'related_tables', 'seen_statement', 'due_at', 'statement', 'related_due_at', 'is_ready', 'is_settled', 'ready_after');
+CREATE TRIGGER _800_audit_insert AFTER INSERT ON search_watches REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('SearchWatch', 'id', '', 'baseline_ids', 'baseline_snapshot', 'match_count', 'statement_values', 'related_at', 'table_name', 'ids_at', 'last_match_at', 'related_tables', 'seen_statement', 'due_at', 'statement', 'related_due_at', 'is_ready', 'is_settled', 'ready_after');
+CREATE TRIGGER _800_audit_update AFTER UPDATE ON search_watches REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('SearchWatch', 'id', '', 'baseline_ids', 'baseline_snapshot', 'match_count', 'statement_values', 'related_at', 'table_name', 'ids_at', 'last_match_at', 'related_tables', 'seen_statement', 'due_at', 'statement', 'related_due_at', 'is_ready', 'is_settled', 'ready_after');
 
 create policy search_watches_owner on search_watches for all to office_owner
   using (true)
@@ -5185,9 +5173,9 @@ CREATE INDEX sessions_expires_at_idx ON sessions USING btree (expires_at);
 CREATE INDEX sessions_user_id_idx ON sessions USING btree (user_id);
 CREATE TRIGGER _500_last_login AFTER INSERT ON sessions FOR EACH ROW EXECUTE FUNCTION tg_sessions__last_login();
 CREATE TRIGGER _500_notify AFTER INSERT ON sessions FOR EACH ROW WHEN (new.ip_address IS NOT NULL) EXECUTE FUNCTION tg_sessions__notify();
-CREATE TRIGGER _800_audit_delete AFTER DELETE ON sessions REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Session', 'id', 'token_hash', 'idle_expires_at', 'last_used_at');
-CREATE TRIGGER _800_audit_insert AFTER INSERT ON sessions REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Session', 'id', 'token_hash', 'idle_expires_at', 'last_used_at');
-CREATE TRIGGER _800_audit_update AFTER UPDATE ON sessions REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Session', 'id', 'token_hash', 'idle_expires_at', 'last_used_at');
+CREATE TRIGGER _800_audit_delete AFTER DELETE ON sessions REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Session', 'id', '', 'token_hash', 'idle_expires_at', 'last_used_at');
+CREATE TRIGGER _800_audit_insert AFTER INSERT ON sessions REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Session', 'id', '', 'token_hash', 'idle_expires_at', 'last_used_at');
+CREATE TRIGGER _800_audit_update AFTER UPDATE ON sessions REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Session', 'id', '', 'token_hash', 'idle_expires_at', 'last_used_at');
 
 create policy sessions_owner on sessions for all to office_owner
   using (true)
@@ -5244,9 +5232,9 @@ create table user_identities (
   constraint user_identities_user_id_issuer_key UNIQUE (user_id, issuer)
 );
 alter table user_identities enable row level security, force row level security;
-CREATE TRIGGER _800_audit_delete AFTER DELETE ON user_identities REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('UserIdentity', 'id');
-CREATE TRIGGER _800_audit_insert AFTER INSERT ON user_identities REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('UserIdentity', 'id');
-CREATE TRIGGER _800_audit_update AFTER UPDATE ON user_identities REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('UserIdentity', 'id');
+CREATE TRIGGER _800_audit_delete AFTER DELETE ON user_identities REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('UserIdentity', 'id', '');
+CREATE TRIGGER _800_audit_insert AFTER INSERT ON user_identities REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('UserIdentity', 'id', '');
+CREATE TRIGGER _800_audit_update AFTER UPDATE ON user_identities REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('UserIdentity', 'id', '');
 
 create policy user_identities_owner on user_identities for all to office_owner
   using (true)
@@ -5287,9 +5275,9 @@ create table user_logins (
   constraint user_logins_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
 );
 alter table user_logins enable row level security, force row level security;
-CREATE TRIGGER _800_watched_delete AFTER DELETE ON user_logins REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__watched();
-CREATE TRIGGER _800_watched_insert AFTER INSERT ON user_logins REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__watched();
-CREATE TRIGGER _800_watched_update AFTER UPDATE ON user_logins REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__watched();
+CREATE TRIGGER _800_changes_delete AFTER DELETE ON user_logins REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__row_changes('');
+CREATE TRIGGER _800_changes_insert AFTER INSERT ON user_logins REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__row_changes('');
+CREATE TRIGGER _800_changes_update AFTER UPDATE ON user_logins REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__row_changes('');
 
 create policy user_logins_own on user_logins for select to office_api
   using (((user_id = ( SELECT current_user_id() AS current_user_id)) AND (NOT ( SELECT is_scoped() AS is_scoped))));
@@ -5325,9 +5313,9 @@ CREATE TRIGGER _500_touch_users_delete AFTER DELETE ON user_roles REFERENCING OL
 CREATE TRIGGER _500_touch_users_insert AFTER INSERT ON user_roles REFERENCING NEW TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION tg_user_roles__touch_users();
 CREATE TRIGGER _500_touch_users_update_from AFTER UPDATE ON user_roles REFERENCING OLD TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION tg_user_roles__touch_users();
 CREATE TRIGGER _500_touch_users_update_to AFTER UPDATE ON user_roles REFERENCING NEW TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION tg_user_roles__touch_users();
-CREATE TRIGGER _800_audit_delete AFTER DELETE ON user_roles REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('UserRole', 'user_id');
-CREATE TRIGGER _800_audit_insert AFTER INSERT ON user_roles REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('UserRole', 'user_id');
-CREATE TRIGGER _800_audit_update AFTER UPDATE ON user_roles REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('UserRole', 'user_id');
+CREATE TRIGGER _800_audit_delete AFTER DELETE ON user_roles REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('UserRole', 'user_id', '');
+CREATE TRIGGER _800_audit_insert AFTER INSERT ON user_roles REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('UserRole', 'user_id', '');
+CREATE TRIGGER _800_audit_update AFTER UPDATE ON user_roles REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('UserRole', 'user_id', '');
 
 create policy user_roles_managed on user_roles for select to office_api
   using (( SELECT has_any_permission(VARIADIC ARRAY['users.update'::text, 'invitations.create'::text]) AS has_any_permission));
@@ -5390,9 +5378,9 @@ CREATE TRIGGER _500_forget_login_codes AFTER UPDATE OF is_active ON users FOR EA
 CREATE TRIGGER _500_keep_active AFTER INSERT OR UPDATE OF is_active ON users FOR EACH ROW EXECUTE FUNCTION tg_users__keep_active();
 CREATE TRIGGER _500_notification_preferences AFTER INSERT ON users REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg_users__notification_preferences();
 CREATE TRIGGER _700_search_campaigns_author_user_id_update AFTER UPDATE ON users REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_changed('campaigns', 'to', 'author_user_id', 'id', 'name');
-CREATE TRIGGER _800_audit_delete AFTER DELETE ON users REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('User', 'id');
-CREATE TRIGGER _800_audit_insert AFTER INSERT ON users REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('User', 'id');
-CREATE TRIGGER _800_audit_update AFTER UPDATE ON users REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('User', 'id');
+CREATE TRIGGER _800_audit_delete AFTER DELETE ON users REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('User', 'id', '');
+CREATE TRIGGER _800_audit_insert AFTER INSERT ON users REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('User', 'id', '');
+CREATE TRIGGER _800_audit_update AFTER UPDATE ON users REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('User', 'id', '');
 
 create policy users_campaign_authors on users for select to office_api
   using ((( SELECT has_any_permission(VARIADIC ARRAY['campaigns.read'::text, 'campaigns.create'::text, 'campaigns.update'::text, 'campaigns.delete'::text]) AS has_any_permission) AND (EXISTS ( SELECT
@@ -5474,25 +5462,6 @@ comment on constraint users_name_check on users is 'must be 1 to 120 visible cha
 comment on constraint users_time_zone_check on users is 'must be the name of a time zone, such as Europe/Copenhagen';
 comment on index users_email_key is 'A user with this e-mail address exists already.';
 
-create table watched_changes (
-  id bigint not null generated by default as identity,
-  table_name text not null,
-  row_id uuid,
-  is_new boolean not null,
-  changed_in text not null default pg_current_xact_id()::text,
-  constraint watched_changes_pkey PRIMARY KEY (id)
-);
-alter table watched_changes enable row level security, force row level security;
-CREATE INDEX watched_changes_row_idx ON watched_changes USING btree (table_name, row_id);
-
-create policy watched_changes_owner on watched_changes for all to office_owner
-  using (true)
-  with check (true);
-
-comment on table watched_changes is '@internal
-@audit off because it is a queue
-A queue of changed rows of watched tables. An entry without an id stands for changed rows of a table that a search reads through relations.';
-
 create table wine_types (
   id uuid not null default uuidv7(),
   name text collate display_order not null,
@@ -5510,9 +5479,9 @@ CREATE TRIGGER _050_normalize_color BEFORE INSERT OR UPDATE OF color ON wine_typ
 CREATE TRIGGER _050_normalize_names BEFORE INSERT OR UPDATE ON wine_types FOR EACH ROW EXECUTE FUNCTION tg__normalize_names('name');
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON wine_types FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
 CREATE TRIGGER _700_search_products_wine_type_id_update AFTER UPDATE ON wine_types REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__search_changed('products', 'to', 'wine_type_id', 'id', 'color', 'name');
-CREATE TRIGGER _800_audit_delete AFTER DELETE ON wine_types REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('WineType', 'id');
-CREATE TRIGGER _800_audit_insert AFTER INSERT ON wine_types REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('WineType', 'id');
-CREATE TRIGGER _800_audit_update AFTER UPDATE ON wine_types REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('WineType', 'id');
+CREATE TRIGGER _800_audit_delete AFTER DELETE ON wine_types REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('WineType', 'id', '');
+CREATE TRIGGER _800_audit_insert AFTER INSERT ON wine_types REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('WineType', 'id', '');
+CREATE TRIGGER _800_audit_update AFTER UPDATE ON wine_types REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('WineType', 'id', '');
 
 create policy wine_types_create on wine_types for insert to office_api
   with check (( SELECT has_permission('products.create'::text) AS has_permission));
@@ -5862,6 +5831,24 @@ begin
   where (t.in_inbox or t.mail <> 'OFF') and not exists (select from again a where a.user_id = t.user_id);
 end;
 $function$;
+
+CREATE OR REPLACE FUNCTION add_related_change(table_name text)
+ RETURNS void
+ LANGUAGE sql
+AS $function$
+  insert into row_changes (reader, table_name) values ('watches', add_related_change.table_name)
+$function$;
+comment on function add_related_change(text) is 'Queues the evaluation of all rows for the watches that search this table through relations.';
+
+CREATE OR REPLACE FUNCTION add_row_changes(readers change_reader[], table_name text, ids uuid[], is_new boolean)
+ RETURNS void
+ LANGUAGE sql
+AS $function$
+  insert into row_changes (reader, table_name, row_id, is_new)
+  select r, add_row_changes.table_name, i, add_row_changes.is_new
+  from unnest(add_row_changes.readers) as r, unnest(add_row_changes.ids) as i
+$function$;
+comment on function add_row_changes(change_reader[],text,uuid[],boolean) is 'Adds changed rows to the outbox, once for each reader.';
 
 CREATE OR REPLACE FUNCTION advance_search_build(collection text, building text, building_cursor uuid, added integer)
  RETURNS void
@@ -6996,6 +6983,17 @@ comment on function cancel_resource_booking_series(uuid) is '@guard login
 @action bad if series_id
 Cancels a booking and all later bookings of its series that have not ended.';
 
+CREATE OR REPLACE FUNCTION change_readers(table_name text, is_indexed boolean)
+ RETURNS change_reader[]
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select array_remove(array[
+    case when change_readers.is_indexed then 'search' end, case when is_watched(change_readers.table_name) then 'watches' end
+  ]::change_reader[], null)
+$function$;
+comment on function change_readers(text,boolean) is 'The readers of the changes of a table; `is_indexed` for a table of the search engine.';
+
 CREATE OR REPLACE FUNCTION changeable_role(id uuid)
  RETURNS roles
  LANGUAGE plpgsql
@@ -7028,6 +7026,21 @@ begin
   return v_user;
 end;
 $function$;
+
+CREATE OR REPLACE FUNCTION changed_ids(before jsonb[], after jsonb[])
+ RETURNS uuid[]
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select array(
+    select (coalesce(u.after, u.before) ->> 'id')::uuid from unnest(changed_ids.before, changed_ids.after) as u(before, after)
+    where u.before is distinct from u.after
+    union all
+    select (u.before ->> 'id')::uuid from unnest(changed_ids.before, changed_ids.after) as u(before, after)
+    where u.before -> 'id' <> u.after -> 'id'
+  )
+$function$;
+comment on function changed_ids(jsonb[],jsonb[]) is 'The ids of the rows that a statement changed. A row whose id changed has two.';
 
 CREATE OR REPLACE FUNCTION charge_lost_ai_answer(answer_id uuid)
  RETURNS void
@@ -8242,7 +8255,7 @@ CREATE OR REPLACE FUNCTION delete_search_changes(change_ids bigint[])
  SECURITY DEFINER
  SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
-  delete from search_outbox o where o.id = any (delete_search_changes.change_ids)
+  delete from row_changes c where c.reader = 'search' and c.id = any (delete_search_changes.change_ids)
 $function$;
 grant execute on function delete_search_changes(bigint[]) to office_worker;
 comment on function delete_search_changes(bigint[]) is 'Deletes delivered changes from the outbox.';
@@ -8356,12 +8369,13 @@ CREATE OR REPLACE FUNCTION describe_search()
  LANGUAGE sql
 AS $function$
   with described as (
-    select s.collection, s.relation::text, s.keys, s.own, o.condition, d.fields, s.title, coalesce(
+    select s.collection, c.relname as table_name, s.keys, s.own, o.condition, d.fields, s.title, coalesce(
         (select camel_case(m[1]) || ':' || coalesce(lower(m[2]), 'asc') from regexp_match(s.sort, '^(\w+)(?:\s+(asc|desc))?$', 'i') as m), ''
       ) as default_sort, d.engine, table_tags(s.relation) ? 'auditReads' as is_audited,
       format('select d.id, jsonb_strip_nulls(to_jsonb(d)) from (select t.id%s%s from %s t %s where t.id = any ($1) and %s) as d',
         d.columns, ', ' || search_owner(s.own) || ' as "visibleTo"', s.relation, d.sources, o.condition) as document_query
-    from search_tables() s, lateral (select coalesce('t.' || quote_ident(s.shown_by), 'true')) as o(condition), lateral (
+    from search_tables() s join pg_class c on c.oid = s.relation,
+      lateral (select coalesce('t.' || quote_ident(s.shown_by), 'true')) as o(condition), lateral (
       select
         jsonb_agg(jsonb_build_object(
           'name', f.name, 'title', f.title, 'type', f.type, 'dataType', f.data_type, 'searchable', 'searchable' = any (f.words),
@@ -8376,14 +8390,14 @@ AS $function$
   gone as (
     delete from search_catalogue c where c.collection not in (select d.collection from described d)
   )
-  insert into search_catalogue as c (collection, relation, keys, own, condition, title, definition, document_query, signature)
-  select d.collection, d.relation, d.keys, d.own, d.condition, d.title, jsonb_build_object(
+  insert into search_catalogue as c (collection, table_name, keys, own, condition, title, definition, document_query, signature)
+  select d.collection, d.table_name, d.keys, d.own, d.condition, d.title, jsonb_build_object(
       'type', d.collection, 'collection', search_alias(d.collection), 'title', d.title, 'own', d.own, 'defaultSort', d.default_sort,
       'isAudited', d.is_audited, 'fields', d.fields
     ), d.document_query, md5(concat_ws(e'\n', d.engine, d.document_query))
   from described d
   on conflict on constraint search_catalogue_pkey do update set
-    relation = excluded.relation, keys = excluded.keys, own = excluded.own, condition = excluded.condition, title = excluded.title, definition = excluded.definition,
+    table_name = excluded.table_name, keys = excluded.keys, own = excluded.own, condition = excluded.condition, title = excluded.title, definition = excluded.definition,
     document_query = excluded.document_query, signature = excluded.signature
   where c is distinct from excluded
 $function$;
@@ -8960,20 +8974,6 @@ begin
 end;
 $function$;
 comment on function ensure_policy(regclass,text,text,text,text,text) is 'Declares a row-level security policy; creates or replaces it when it differs.';
-
-CREATE OR REPLACE FUNCTION ensure_search_trigger(relation regclass, collection text, name text, event text, arguments text[] DEFAULT '{}'::text[])
- RETURNS void
- LANGUAGE sql
-AS $function$
-  select ensure_trigger(
-    ensure_search_trigger.relation, left('_700_search_' || concat_ws('_', collection, name, event), 63),
-    format('after %s on %%TABLE%% referencing %s for each statement execute function %s(%s)', event,
-      case event when 'insert' then 'new table as new_rows' when 'delete' then 'old table as old_rows'
-        else 'old table as old_rows new table as new_rows' end,
-      case when cardinality(arguments) = 0 then 'tg__search_own' else 'tg__search_changed' end,
-      (select string_agg(quote_literal(a), ', ' order by place) from unnest(array[collection] || arguments) with ordinality as x(a, place)))
-  )
-$function$;
 
 CREATE OR REPLACE FUNCTION ensure_trigger(relation regclass, name text, definition text)
  RETURNS void
@@ -11809,7 +11809,7 @@ AS $function$
 $function$;
 comment on function next_waiting_export(integer) is 'The oldest waiting export of the user with the fewest running exports and, among those, the longest wait; null when none may start.';
 
-CREATE OR REPLACE FUNCTION next_watched_changes(row_limit integer, is_first boolean)
+CREATE OR REPLACE FUNCTION next_watch_changes(row_limit integer, is_first boolean)
  RETURNS jsonb
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -11822,29 +11822,33 @@ declare
   v_count integer;
   v_is_marked boolean;
 begin
-  if next_watched_changes.is_first then
+  if next_watch_changes.is_first then
     update search_watches w set is_ready = false, ready_after = null, is_settled = false, baseline_ids = null, baseline_snapshot = null
     from users u
     where u.id = w.user_id and (w.is_ready or w.baseline_ids is not null) and (w.is_paused or not u.is_active);
     -- A call of `is_watched` would be one statement for each row.
-    delete from watched_changes c where c.row_id is not null and not exists (select from search_watches w where w.table_name = c.table_name);
-    delete from watched_changes c where c.row_id is null and not is_watched_as_related(c.table_name);
+    delete from row_changes c
+    where c.reader = 'watches' and c.row_id is not null and not exists (select from search_watches w where w.table_name = c.table_name);
+    delete from row_changes c where c.reader = 'watches' and c.row_id is null and not is_watched_as_related(c.table_name);
   end if;
   update search_watches w set ready_after = case when w.ready_after = '0' then pg_current_xact_id()::text else '0' end
   where not (w.is_ready and w.is_settled) and not w.is_paused
     and (w.ready_after is null or w.ready_after = '0' or w.ready_after::xid8 > pg_snapshot_xmax(pg_current_snapshot()));
   v_is_marked := found;
+  with batch as materialized (
+    select c.id, c.table_name, c.row_id, c.is_new, c.changed_in
+    from row_changes c where c.reader = 'watches' order by c.id limit next_watch_changes.row_limit
+  )
   select jsonb_agg(to_jsonb(c) order by c.id), array_agg(distinct c.table_name) filter (where c.row_id is not null),
     array_agg(distinct c.table_name) filter (where c.row_id is null), count(*)
   into v_changes, v_changed, v_related, v_count
-  from watched_changes c
-  where c.id in (select w.id from watched_changes w order by w.id limit next_watched_changes.row_limit)
+  from (
+    select b.* from batch b
+    union
     -- Includes all pending changes of a row, so that a new row and its related rows are one event.
-    or (c.table_name, c.row_id) in (
-      select f.table_name, f.row_id from (
-        select w.table_name, w.row_id from watched_changes w order by w.id limit next_watched_changes.row_limit
-      ) as f
-    );
+    select c.id, c.table_name, c.row_id, c.is_new, c.changed_in
+    from row_changes c where c.reader = 'watches' and (c.table_name, c.row_id) in (select b.table_name, b.row_id from batch b)
+  ) as c;
   perform load_watch_baselines();
   -- At most once in ten seconds for each watch: the evaluation of all rows costs more than that of changed ones.
   update search_watches w set related_due_at = greatest(now(), w.related_at + interval '10 seconds')
@@ -11852,8 +11856,8 @@ begin
   return jsonb_build_object(
     'changes', coalesce(v_changes, '[]'),
     'isMarked', v_is_marked,
-    'hasMore', v_count >= next_watched_changes.row_limit
-      and v_count < (select count(*) from (select from watched_changes limit v_count + 1) as c),
+    'hasMore', v_count >= next_watch_changes.row_limit
+      and v_count < (select count(*) from (select from row_changes c where c.reader = 'watches' limit v_count + 1) as c),
     'watches', (
       with whole as materialized (
         select w.id, s.settles from search_watches w join users u on u.id = w.user_id, lateral (
@@ -11871,8 +11875,8 @@ begin
   );
 end;
 $function$;
-grant execute on function next_watched_changes(integer,boolean) to office_worker;
-comment on function next_watched_changes(integer,boolean) is 'The next changed rows and the watches to evaluate, 50 of them for all rows at most.';
+grant execute on function next_watch_changes(integer,boolean) to office_worker;
+comment on function next_watch_changes(integer,boolean) is 'The next changed rows and the watches to evaluate, 50 of them for all rows at most.';
 
 CREATE OR REPLACE FUNCTION nightly_moment(day date, time_zone text)
  RETURNS timestamp with time zone
@@ -11881,22 +11885,6 @@ CREATE OR REPLACE FUNCTION nightly_moment(day date, time_zone text)
 AS $function$
   select (day + time '02:30') at time zone time_zone
 $function$;
-
-CREATE OR REPLACE FUNCTION note_watched(table_name text, ids uuid[], is_new boolean)
- RETURNS void
- LANGUAGE sql
-AS $function$
-  insert into watched_changes (table_name, row_id, is_new)
-  select note_watched.table_name, i, note_watched.is_new from unnest(note_watched.ids) as i
-$function$;
-
-CREATE OR REPLACE FUNCTION note_watched_as_related(table_name text)
- RETURNS void
- LANGUAGE sql
-AS $function$
-  insert into watched_changes (table_name, row_id, is_new) values (note_watched_as_related.table_name, null, false)
-$function$;
-comment on function note_watched_as_related(text) is 'Queues the evaluation of all rows for the watches that search this table through relations.';
 
 CREATE OR REPLACE FUNCTION notification_kinds()
  RETURNS SETOF notification_kind
@@ -11956,8 +11944,9 @@ begin
     perform notify_users(holders_of('erpsync.read'), 'ERP_DOWN', 'The ERP does not answer', v_erp.erp_error,
       subject_key => iso_text(v_erp.erp_down_at));
   end if;
-  select min(o.created_at) into v_since from search_outbox o
-  where exists (select from search_indexes i where i.collection = o.collection and i.version is not null);
+  select min(c.created_at) into v_since
+  from row_changes c join search_catalogue s on s.table_name = c.table_name join search_indexes i on i.collection = s.collection
+  where c.reader = 'search' and i.version is not null;
   if v_since < now() - interval '10 minutes' and not exists (
     -- When the engine works again, the oldest waiting row changes until the backlog is empty.
     select from notifications n where n.kind = 'SEARCH_DOWN' and (n.subject_key = iso_text(v_since) or n.created_at > v_since)
@@ -12147,7 +12136,8 @@ AS $function$
   select 'erp_' || c.entity, extract(epoch from clock_timestamp() - c.caught_up_at)
   from erp_cursors c where c.caught_up_at is not null
   union all
-  select 'search', coalesce(extract(epoch from clock_timestamp() - min(o.created_at)), 0) from search_outbox o
+  select 'search', coalesce(extract(epoch from clock_timestamp() - min(c.created_at)), 0)
+  from row_changes c where c.reader = 'search'
   union all
   select 'audit_seal_' || s.tree, coalesce(extract(epoch from clock_timestamp() - s.oldest_unsealed), 0)
   from audit_seal_state() s
@@ -12438,20 +12428,23 @@ CREATE OR REPLACE FUNCTION protect_search()
 AS $function$
 begin
   perform describe_search();
-  perform ensure_search_trigger(s.relation, s.collection, null, e)
-  from search_tables() s, unnest(array['insert', 'update', 'delete']) as e;
   perform ensure_trigger(s.relation, '_700_search_emptied',
     format('after truncate on %%TABLE%% for each statement execute function tg__search_emptied(%L)', s.collection))
   from search_tables() s;
-  perform ensure_search_trigger(f.other, f.collection, f.through, e,
-      case f.direction when 'from' then array['from', f.through] else array['to', f.through, f.key] || f.columns end)
+  perform ensure_trigger(f.other, left('_700_search_' || concat_ws('_', f.collection, f.through, e.event), 63),
+    format('after %s on %%TABLE%% referencing %s for each statement execute function tg__search_changed(%s)', e.event, e.tables,
+      (select string_agg(quote_literal(a), ', ' order by place) from unnest(f.arguments) with ordinality as x(a, place))))
   from (
-      select s.collection, x.other, x.direction, x.through, max(x.key) as key, array_agg(x.target order by x.target) as columns
-      from search_tables() s, lateral search_fields(s.relation) as x
+      select s.collection, x.other, x.through, x.direction, array[c.relname, x.direction, x.through]
+        || case x.direction when 'to' then max(x.key) || array_agg(x.target order by x.target) end as arguments
+      from search_tables() s join pg_class c on c.oid = s.relation, lateral search_fields(s.relation) as x
       where x.other is not null
-      group by 1, 2, 3, 4
-    ) as f,
-    unnest(case f.direction when 'from' then array['insert', 'update', 'delete'] else array['update'] end) as e;
+      group by s.collection, c.relname, x.other, x.direction, x.through
+    ) as f
+    join (values
+      ('insert', 'new table as new_rows'), ('update', 'old table as old_rows new table as new_rows'),
+      ('delete', 'old table as old_rows')
+    ) as e(event, tables) on f.direction = 'from' or e.event = 'update';
 end;
 $function$;
 comment on function protect_search() is 'Applies the search tags; called at the end of a migration.';
@@ -12467,6 +12460,7 @@ declare
   v_readers text;
   v_login text;
   v_audit text[];
+  v_search text := case when v_tags ? 'searchCollection' then 'search' else '' end;
   v_columns text;
   v_class record;
 begin
@@ -12574,16 +12568,16 @@ begin
       where a.attrelid = relation and a.attnum > 0 and not a.attisdropped
     ) as a(c);
     perform ensure_trigger(relation, '_800_audit_' || lower(event), format(
-      'after %s on %%TABLE%% referencing %s for each statement execute function tg__audit(%L, %L%s)',
-      event, tables, v_audit[1], coalesce(v_audit[2], 'id'), coalesce(v_columns, '')
+      'after %s on %%TABLE%% referencing %s for each statement execute function tg__audit(%L, %L, %L%s)',
+      event, tables, v_audit[1], coalesce(v_audit[2], 'id'), v_search, coalesce(v_columns, '')
     ))
     from (values
       ('INSERT', 'new table as new_rows'), ('UPDATE', 'old table as old_rows new table as new_rows'),
       ('DELETE', 'old table as old_rows')
     ) as e(event, tables);
-  elsif v_tags ? 'read' and not v_tags ? 'watch' then
-    perform ensure_trigger(relation, '_800_watched_' || lower(event),
-      format('after %s on %%TABLE%% referencing %s for each statement execute function tg__watched()', event, tables))
+  elsif v_tags ? 'read' and (not v_tags ? 'watch' or v_tags ? 'searchCollection') then
+    perform ensure_trigger(relation, '_800_changes_' || lower(event),
+      format('after %s on %%TABLE%% referencing %s for each statement execute function tg__row_changes(%L)', event, tables, v_search))
     from (values
       ('INSERT', 'new table as new_rows'), ('UPDATE', 'old table as old_rows new table as new_rows'),
       ('DELETE', 'old table as old_rows')
@@ -12620,10 +12614,12 @@ CREATE OR REPLACE FUNCTION queue_changes(with_search boolean)
 AS $function$
 begin
   -- The lookups use the index, which skips deleted rows that are not vacuumed yet.
-  if with_search and (select o.id from search_outbox o order by o.id limit 1) is not null and not is_queued('index_search', 'changes') then
+  if with_search and (select c.id from row_changes c where c.reader = 'search' order by c.id limit 1) is not null
+    and not is_queued('index_search', 'changes')
+  then
     perform queue_search_indexing();
   end if;
-  if ((select c.id from watched_changes c order by c.id limit 1) is not null
+  if ((select c.id from row_changes c where c.reader = 'watches' order by c.id limit 1) is not null
     or exists (select from search_watches w where w.related_due_at <= now() and w.is_ready and not w.is_paused))
     and not is_queued('run_watches', 'changes')
   then
@@ -13207,7 +13203,7 @@ end;
 $function$;
 comment on function record_watch_read(search_watches,integer) is 'Records that a watch showed rows of an audited table to its owner.';
 
-CREATE OR REPLACE FUNCTION record_watched_changes(changes jsonb, results jsonb, seen jsonb)
+CREATE OR REPLACE FUNCTION record_watch_results(changes jsonb, results jsonb, seen jsonb)
  RETURNS integer
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -13222,10 +13218,10 @@ declare
   v_count integer;
 begin
   -- A concurrent job may have recorded these changes and removed them.
-  perform pg_advisory_xact_lock(hashtextextended(current_schema() || '.record_watched_changes', 0));
+  perform pg_advisory_xact_lock(hashtextextended(current_schema() || '.record_watch_results', 0));
   if exists (
     select from jsonb_array_elements(changes) as x
-    where not exists (select from watched_changes c where c.id = (x ->> 'id')::bigint)
+    where not exists (select from row_changes c where c.reader = 'watches' and c.id = (x ->> 'id')::bigint)
   ) then
     return 0;
   end if;
@@ -13248,9 +13244,9 @@ begin
   from (
     select c.table_name, c.row_id, bool_or(c.is_new) as is_new, min(c.id) as place,
       case when v_has_snapshots then jsonb_agg(jsonb_build_array(c.changed_in, c.is_new)) end as parts
-    from jsonb_populate_recordset(null::watched_changes, changes) as c where c.row_id is not null group by 1, 2
+    from jsonb_populate_recordset(null::row_changes, changes) as c where c.row_id is not null group by 1, 2
   ) as c;
-  -- Skips watches that changed since `next_watched_changes`.
+  -- Skips watches that changed since `next_watch_changes`.
   select coalesce(jsonb_object_agg(c.id, to_jsonb(c)), '{}'), array_agg(c.id) filter (where c.is_whole and c.is_ready)
   into v_current, v_whole_ids
   from (
@@ -13295,10 +13291,10 @@ begin
       ) as h(change)
     where (w.watch ->> 'is_ready')::boolean and (
       h.change is not null
-      -- By a related row, or of a transaction that ran while the watch was saved. Changes since the evaluation are in the queue.
+      -- By a related row, or of a transaction that ran while the watch was saved. Changes since the evaluation are in the outbox.
       or (w.watch ->> 'is_whole')::boolean and p.matches <> p.matched and not exists (
-        select from watched_changes c
-        where c.table_name = w.watch ->> 'table_name' and c.row_id = p.row_id and v_changed -> (c.table_name || '.' || c.row_id) is null
+        select from row_changes c
+        where c.reader = 'watches' and c.table_name = w.watch ->> 'table_name' and c.row_id = p.row_id and v_changed -> (c.table_name || '.' || c.row_id) is null
       )
     )
   ),
@@ -13335,12 +13331,13 @@ begin
   from jsonb_each(v_current) as c where w.id = c.key::uuid and (c.value ->> 'is_whole')::boolean;
   update search_watches w set is_ready = true, is_settled = true, baseline_snapshot = null
   from jsonb_each(v_current) as c where w.id = c.key::uuid and (c.value ->> 'settles')::boolean;
-  delete from watched_changes c where c.id in (select (x ->> 'id')::bigint from jsonb_array_elements(changes) as x);
+  delete from row_changes c
+  where c.reader = 'watches' and c.id in (select (x ->> 'id')::bigint from jsonb_array_elements(changes) as x);
   return v_count;
 end;
 $function$;
-grant execute on function record_watched_changes(jsonb,jsonb,jsonb) to office_worker;
-comment on function record_watched_changes(jsonb,jsonb,jsonb) is 'Compares the matching rows with the baseline, records events and removes the changes from the queue. Returns the number of watches with events.';
+grant execute on function record_watch_results(jsonb,jsonb,jsonb) to office_worker;
+comment on function record_watch_results(jsonb,jsonb,jsonb) is 'Compares the matching rows with the baseline, records events and removes the changes from the outbox. Returns the number of watches with events.';
 
 CREATE OR REPLACE FUNCTION recorded_entity_types()
  RETURNS SETOF text
@@ -13596,8 +13593,8 @@ CREATE OR REPLACE FUNCTION request_search_documents(collection text, ids uuid[])
  SECURITY DEFINER
  SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
-  insert into search_outbox (collection, document_id)
-  select request_search_documents.collection, i from unnest(request_search_documents.ids) as i
+  select add_row_changes('{search}', s.table_name, request_search_documents.ids, false)
+  from search_catalogue s where s.collection = request_search_documents.collection
 $function$;
 grant execute on function request_search_documents(text,uuid[]) to office_worker;
 comment on function request_search_documents(text,uuid[]) is 'Queues rows for delivery again.';
@@ -14172,10 +14169,11 @@ CREATE OR REPLACE FUNCTION retry_search_failures(row_limit integer)
  SECURITY DEFINER
  SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
-  insert into search_outbox (collection, document_id)
-  select f.collection, f.document_id from search_failures f
-  where exists (select from search_catalogue s where s.collection = f.collection)
-    and not exists (select from search_outbox o where o.collection = f.collection and o.document_id = f.document_id)
+  insert into row_changes (reader, table_name, row_id)
+  select 'search', s.table_name, f.document_id from search_failures f join search_catalogue s on s.collection = f.collection
+  where not exists (
+    select from row_changes c where c.reader = 'search' and c.table_name = s.table_name and c.row_id = f.document_id
+  )
   order by f.failed_at limit retry_search_failures.row_limit
 $function$;
 grant execute on function retry_search_failures(integer) to office_worker;
@@ -15081,14 +15079,15 @@ AS $function$
 declare
   v_batch record;
 begin
-  delete from search_outbox o where o.collection not in (select s.collection from search_catalogue s);
+  delete from row_changes c
+  where c.reader = 'search' and c.table_name not in (select s.table_name from search_catalogue s);
   for v_batch in
-    select c.collection, array_agg(c.document_id) as ids, jsonb_object_agg(c.document_id, c.change_ids) as changes
+    select s.collection, array_agg(c.row_id) as ids, jsonb_object_agg(c.row_id, c.change_ids) as changes
     from (
-      select o.collection, o.document_id, jsonb_agg(o.id) as change_ids
-      from (select x.* from search_outbox x order by x.id limit search_changes.row_limit) as o
+      select b.table_name, b.row_id, jsonb_agg(b.id) as change_ids
+      from (select c.* from row_changes c where c.reader = 'search' order by c.id limit search_changes.row_limit) as b
       group by 1, 2
-    ) as c
+    ) as c join search_catalogue s on s.table_name = c.table_name
     group by 1 order by 1
   loop
     return query
@@ -15257,8 +15256,8 @@ declare
   v_catalogue search_catalogue;
 begin
   select * into v_catalogue from search_catalogue s where s.collection = search_ids.collection;
-  return query execute format('select t.id from %s t where ($1 is null or t.id > $1) and %s order by t.id limit $2',
-    v_catalogue.relation, v_catalogue.condition) using search_ids.after, search_ids.row_limit;
+  return query execute format('select t.id from %I t where ($1 is null or t.id > $1) and %s order by t.id limit $2',
+    v_catalogue.table_name, v_catalogue.condition) using search_ids.after, search_ids.row_limit;
 end;
 $function$;
 grant execute on function search_ids(text,uuid,integer) to office_worker;
@@ -15339,7 +15338,7 @@ declare
   v_count bigint;
 begin
   select * into v_catalogue from search_catalogue s where s.collection = search_row_count.collection;
-  execute format('select count(*) from %s t where %s', v_catalogue.relation, v_catalogue.condition) into v_count;
+  execute format('select count(*) from %I t where %s', v_catalogue.table_name, v_catalogue.condition) into v_count;
   return v_count;
 end;
 $function$;
@@ -15489,8 +15488,8 @@ begin
     select s.collection, search_name(s.collection), i.version is not null, i.building is not null, coalesce(i.building_rows, 0), i.built_at,
       coalesce(o.waiting, 0)::integer, (select count(*)::integer from search_failures f where f.collection = s.collection), i.error, o.since
     from search_catalogue s left join search_indexes i on i.collection = s.collection left join (
-      select x.collection, count(*) as waiting, min(x.created_at) as since from search_outbox x group by 1
-    ) as o on o.collection = s.collection
+      select c.table_name, count(*) as waiting, min(c.created_at) as since from row_changes c where c.reader = 'search' group by 1
+    ) as o on o.table_name = s.table_name
     where may_search(s.keys)
     order by 1;
 end;
@@ -16580,9 +16579,9 @@ AS $function$
 declare
   v_entity text := tg_argv[0];
   v_key text := tg_argv[1];
-  v_left_out text[] := tg_argv[2:];
+  v_readers change_reader[] := change_readers(tg_table_name, tg_argv[2] = 'search');
+  v_left_out text[] := tg_argv[3:];
   v_names jsonb := '{}';
-  v_is_watched boolean := is_watched(tg_table_name);
   v_is_related boolean := is_watched_as_related(tg_table_name);
   v_before jsonb[];
   v_after jsonb[];
@@ -16593,11 +16592,11 @@ begin
   end if;
 
   if tg_op = 'INSERT' then
-    if v_is_watched then
-      perform note_watched(tg_table_name, array(select n.id from new_rows n), true);
+    if v_readers <> '{}' then
+      perform add_row_changes(v_readers, tg_table_name, array(select n.id from new_rows n), true);
     end if;
     if v_is_related and exists (select from new_rows) then
-      perform note_watched_as_related(tg_table_name);
+      perform add_related_change(tg_table_name);
     end if;
     insert into audit_log (
       actor_user_id, operation, entity_type, entity_id, correlation_id, ip_address, user_agent, after, metadata
@@ -16611,11 +16610,11 @@ begin
         from jsonb_each(jsonb_strip_nulls(j.row)) as e where e.key <> all (v_left_out)
       ) as v(values);
   elsif tg_op = 'DELETE' then
-    if v_is_watched then
-      perform note_watched(tg_table_name, array(select o.id from old_rows o), false);
+    if v_readers <> '{}' then
+      perform add_row_changes(v_readers, tg_table_name, array(select o.id from old_rows o), false);
     end if;
     if v_is_related and exists (select from old_rows) then
-      perform note_watched_as_related(tg_table_name);
+      perform add_related_change(tg_table_name);
     end if;
     insert into audit_log (
       actor_user_id, operation, entity_type, entity_id, correlation_id, ip_address, user_agent, before, metadata
@@ -16633,13 +16632,11 @@ begin
     -- statement's row count and could become quadratic.
     v_before := array(select to_jsonb(t) from old_rows as t);
     v_after := array(select to_jsonb(t) from new_rows as t);
-    if v_is_watched then
-      perform note_watched(tg_table_name, array(
-        select (u.after ->> 'id')::uuid from unnest(v_before, v_after) as u(before, after) where u.before <> u.after
-      ), false);
+    if v_readers <> '{}' then
+      perform add_row_changes(v_readers, tg_table_name, changed_ids(v_before, v_after), false);
     end if;
     if v_is_related and exists (select from unnest(v_before, v_after) as u(before, after) where u.before <> u.after) then
-      perform note_watched_as_related(tg_table_name);
+      perform add_related_change(tg_table_name);
     end if;
     insert into audit_log (
       actor_user_id, operation, entity_type, entity_id, correlation_id, ip_address, user_agent, before, after, metadata
@@ -16658,7 +16655,7 @@ begin
   return null;
 end;
 $function$;
-comment on function tg__audit() is 'Statement trigger: inserts one audit row for each changed row, without secrets.';
+comment on function tg__audit() is 'Statement trigger: inserts one audit row for each changed row, without secrets, and adds the changed rows to the outbox.';
 
 CREATE OR REPLACE FUNCTION tg__normalize_names()
  RETURNS trigger
@@ -16675,6 +16672,38 @@ end;
 $function$;
 comment on function tg__normalize_names() is 'Stores the named columns in the form of `normalize_name`; blank values are left to the table''s checks.';
 
+CREATE OR REPLACE FUNCTION tg__row_changes()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_readers change_reader[] := change_readers(tg_table_name, tg_argv[0] = 'search');
+  v_is_related boolean := is_watched_as_related(tg_table_name);
+  v_before jsonb[];
+  v_after jsonb[];
+begin
+  if v_readers = '{}' and not v_is_related then
+    return null;
+  end if;
+  if tg_op <> 'INSERT' then
+    v_before := array(select to_jsonb(o) from old_rows as o);
+  end if;
+  if tg_op <> 'DELETE' then
+    v_after := array(select to_jsonb(n) from new_rows as n);
+  end if;
+  if v_readers <> '{}' then
+    perform add_row_changes(v_readers, tg_table_name, changed_ids(v_before, v_after), tg_op = 'INSERT');
+  end if;
+  if v_is_related and exists (select from unnest(v_before, v_after) as u(before, after) where u.before is distinct from u.after) then
+    perform add_related_change(tg_table_name);
+  end if;
+  return null;
+end;
+$function$;
+comment on function tg__row_changes() is 'Statement trigger: adds the changed rows of a table without an audit trail to the outbox. `tg__audit` does so for the others.';
+
 CREATE OR REPLACE FUNCTION tg__search_changed()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -16682,32 +16711,26 @@ CREATE OR REPLACE FUNCTION tg__search_changed()
  SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
-  v_collection text := tg_argv[0];
+  v_table text := tg_argv[0];
   v_column text := tg_argv[2];
-  v_rows text;
-  v_table text := (select c.relation::text from search_catalogue c where c.collection = v_collection);
+  v_ids uuid[];
 begin
-  v_rows := case
+  execute format('select array(select x.id from (%s) as x(id) where x.id is not null)', case
     when tg_argv[1] = 'to' then format(
-      'select t.id from %s t where t.%I in (
+      'select t.id from %I t where t.%I in (
          select (u.n ->> %L)::uuid
          from unnest(array(select to_jsonb(o) from old_rows o), array(select to_jsonb(n) from new_rows n)) as u(o, n)
-         where exists (select from unnest($2) as c where u.o -> c is distinct from u.n -> c))',
+         where exists (select from unnest($1) as c where u.o -> c is distinct from u.n -> c))',
       v_table, v_column, tg_argv[3])
     when tg_op = 'INSERT' then format('select %I from new_rows', v_column)
     when tg_op = 'DELETE' then format('select %I from old_rows', v_column)
     else format('select %1$I from new_rows union select %1$I from old_rows', v_column)
-  end;
-  execute format('insert into search_outbox (collection, document_id) select $1, x.id from (%s) as x(id) where x.id is not null', v_rows)
-    using v_collection, tg_argv[4:];
-  if is_watched(v_table) then
-    execute format('insert into watched_changes (table_name, row_id, is_new) select $1, x.id, false from (%s) as x(id) where x.id is not null', v_rows)
-      using v_table, tg_argv[4:];
-  end if;
+  end) into v_ids using tg_argv[4:];
+  perform add_row_changes(change_readers(v_table, true), v_table, v_ids, false);
   return null;
 end;
 $function$;
-comment on function tg__search_changed() is 'Statement trigger: adds the documents that show the changed rows to the outbox.';
+comment on function tg__search_changed() is 'Statement trigger: adds the rows whose documents show the changed rows to the outbox.';
 
 CREATE OR REPLACE FUNCTION tg__search_emptied()
  RETURNS trigger
@@ -16722,26 +16745,6 @@ begin
 end;
 $function$;
 comment on function tg__search_emptied() is 'Rebuilds a collection after `truncate`, which fires no row events.';
-
-CREATE OR REPLACE FUNCTION tg__search_own()
- RETURNS trigger
- LANGUAGE plpgsql
- SECURITY DEFINER
- SET search_path TO (tenant), 'extensions', 'pg_temp'
-AS $function$
-begin
-  if tg_op = 'INSERT' then
-    insert into search_outbox (collection, document_id) select tg_argv[0], n.id from new_rows n;
-  elsif tg_op = 'DELETE' then
-    insert into search_outbox (collection, document_id) select tg_argv[0], o.id from old_rows o;
-  else
-    insert into search_outbox (collection, document_id)
-    select tg_argv[0], n.id from new_rows n union select tg_argv[0], o.id from old_rows o;
-  end if;
-  return null;
-end;
-$function$;
-comment on function tg__search_own() is 'Statement trigger: adds the changed rows of a collection''s own table to the outbox.';
 
 CREATE OR REPLACE FUNCTION tg__timestamps()
  RETURNS trigger
@@ -16759,41 +16762,6 @@ begin
 end;
 $function$;
 comment on function tg__timestamps() is 'Sets `updated_at`, unless the update changes nothing.';
-
-CREATE OR REPLACE FUNCTION tg__watched()
- RETURNS trigger
- LANGUAGE plpgsql
- SECURITY DEFINER
- SET search_path TO (tenant), 'extensions', 'pg_temp'
-AS $function$
-declare
-  v_is_watched boolean := is_watched(tg_table_name);
-  v_is_related boolean := is_watched_as_related(tg_table_name);
-  v_rows jsonb[];
-begin
-  if not (v_is_watched or v_is_related) then
-    return null;
-  end if;
-  if tg_op = 'INSERT' then
-    v_rows := array(select to_jsonb(n) from new_rows as n);
-  elsif tg_op = 'DELETE' then
-    v_rows := array(select to_jsonb(o) from old_rows as o);
-  else
-    v_rows := array(
-      select u.after from unnest(array(select to_jsonb(o) from old_rows as o), array(select to_jsonb(n) from new_rows as n)) as u(before, after)
-      where u.before <> u.after
-    );
-  end if;
-  if v_is_watched then
-    perform note_watched(tg_table_name, array(select (r ->> 'id')::uuid from unnest(v_rows) as r), tg_op = 'INSERT');
-  end if;
-  if v_is_related and cardinality(v_rows) > 0 then
-    perform note_watched_as_related(tg_table_name);
-  end if;
-  return null;
-end;
-$function$;
-comment on function tg__watched() is 'Statement trigger: queues the changed rows of a table without an audit trail for search watches. `tg__audit` does so for the others.';
 
 CREATE OR REPLACE FUNCTION tg_absences__away()
  RETURNS trigger
@@ -18613,8 +18581,8 @@ CREATE OR REPLACE FUNCTION waiting_search_documents(collection text, ids uuid[])
  STABLE SECURITY DEFINER
  SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
-  select distinct o.document_id from search_outbox o
-  where o.collection = waiting_search_documents.collection and o.document_id = any (waiting_search_documents.ids)
+  select distinct c.row_id from row_changes c join search_catalogue s on s.table_name = c.table_name
+  where c.reader = 'search' and s.collection = waiting_search_documents.collection and c.row_id = any (waiting_search_documents.ids)
 $function$;
 grant execute on function waiting_search_documents(text,uuid[]) to office_worker;
 comment on function waiting_search_documents(text,uuid[]) is 'The rows that wait for delivery.';

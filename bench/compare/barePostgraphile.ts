@@ -21,7 +21,7 @@ const tags = jsonPgSmartTags({
   config: {
     attribute: {
       "backoffice.search_watch_notices.row_id": renamed,
-      "backoffice.watched_changes.row_id": renamed,
+      "backoffice.row_changes.row_id": renamed,
     },
   },
 });

@@ -732,18 +732,21 @@ a handover (`handOver`) can add to them.
 
 ## How it works
 
-Triggers write the ids of changed rows of watched tables to `watched_changes`, in the changing transaction: the audit
-trigger of a table, or one for watches alone on a readable table with `@audit off`. The tag
-`@watch off` excludes a table.
-For a table that a search reads through relations, each changing statement writes one entry without an id. The
-workers poll this table five times a second and queue the job `run_watches` when it has rows. The schedule queues the job
-each minute as well, for daily and weekly deliveries. These jobs run one at a time. The job reads a batch of changes, runs the compiled search of each
-affected watch as its owner, and compares the matching rows with those of the last evaluation. One transaction records the
-events and removes the changes from the queue, so no event is lost or repeated when a worker dies.
+Triggers add the ids of changed rows of watched tables to the outbox, the table `row_changes`, in the changing
+transaction. The outbox also feeds the search engine: a change has one entry
+for each reader, here `watches`. The trigger is the audit trigger of a table, or `tg__row_changes` on a readable table
+with `@audit off`. The tag `@watch off` excludes a table. For a table that a search reads through
+relations, each changing statement adds one entry without an id.
+
+The workers poll the outbox five times a second and queue the job `run_watches` when it has entries of `watches`. The
+schedule queues the job each minute as well, for daily and weekly deliveries. These jobs run one at a time. The job reads
+a batch of changes, runs the compiled search of each affected watch as its owner, and compares the matching rows with
+those of the last evaluation. One transaction records the events and removes the changes from the outbox, so no event is
+lost or repeated when a worker dies.
 
 The statement that saves a watch runs the search and stores the ids of the matching rows as one value with its
 transaction snapshot. The next job writes these rows to `search_watch_rows` and skips the changes that the snapshot
-sees. A transaction that does not see the new watch does not queue its changes. Therefore a job evaluates all rows once
+sees. A transaction that does not see the new watch adds no entries for it. Therefore a job evaluates all rows once
 more when the transactions have ended that ran during the save.
 
 `npm run bench -- watches` measures the cost: 1,000 watches slow down a write of 1,000 products by about 5 %, and their

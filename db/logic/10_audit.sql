@@ -17,14 +17,15 @@ create or replace function audit_metadata() returns jsonb as $$
 $$ language sql stable;
 comment on function audit_metadata is 'The origin of a change (`api`, `job`, or `db` for direct changes in the database) and the API token.';
 
--- Arguments: entity type, id column, then excluded columns (secrets, noise) and renamed columns as `column=name`.
+-- Arguments: entity type, id column, `search` for a table of the search engine, then excluded columns (secrets, noise) and
+-- renamed columns as `column=name`.
 create or replace function tg__audit() returns trigger as $$
 declare
   v_entity text := tg_argv[0];
   v_key text := tg_argv[1];
-  v_left_out text[] := tg_argv[2:];
+  v_readers change_reader[] := change_readers(tg_table_name, tg_argv[2] = 'search');
+  v_left_out text[] := tg_argv[3:];
   v_names jsonb := '{}';
-  v_is_watched boolean := is_watched(tg_table_name);
   v_is_related boolean := is_watched_as_related(tg_table_name);
   v_before jsonb[];
   v_after jsonb[];
@@ -35,11 +36,11 @@ begin
   end if;
 
   if tg_op = 'INSERT' then
-    if v_is_watched then
-      perform note_watched(tg_table_name, array(select n.id from new_rows n), true);
+    if v_readers <> '{}' then
+      perform add_row_changes(v_readers, tg_table_name, array(select n.id from new_rows n), true);
     end if;
     if v_is_related and exists (select from new_rows) then
-      perform note_watched_as_related(tg_table_name);
+      perform add_related_change(tg_table_name);
     end if;
     insert into audit_log (
       actor_user_id, operation, entity_type, entity_id, correlation_id, ip_address, user_agent, after, metadata
@@ -53,11 +54,11 @@ begin
         from jsonb_each(jsonb_strip_nulls(j.row)) as e where e.key <> all (v_left_out)
       ) as v(values);
   elsif tg_op = 'DELETE' then
-    if v_is_watched then
-      perform note_watched(tg_table_name, array(select o.id from old_rows o), false);
+    if v_readers <> '{}' then
+      perform add_row_changes(v_readers, tg_table_name, array(select o.id from old_rows o), false);
     end if;
     if v_is_related and exists (select from old_rows) then
-      perform note_watched_as_related(tg_table_name);
+      perform add_related_change(tg_table_name);
     end if;
     insert into audit_log (
       actor_user_id, operation, entity_type, entity_id, correlation_id, ip_address, user_agent, before, metadata
@@ -75,13 +76,11 @@ begin
     -- statement's row count and could become quadratic.
     v_before := array(select to_jsonb(t) from old_rows as t);
     v_after := array(select to_jsonb(t) from new_rows as t);
-    if v_is_watched then
-      perform note_watched(tg_table_name, array(
-        select (u.after ->> 'id')::uuid from unnest(v_before, v_after) as u(before, after) where u.before <> u.after
-      ), false);
+    if v_readers <> '{}' then
+      perform add_row_changes(v_readers, tg_table_name, changed_ids(v_before, v_after), false);
     end if;
     if v_is_related and exists (select from unnest(v_before, v_after) as u(before, after) where u.before <> u.after) then
-      perform note_watched_as_related(tg_table_name);
+      perform add_related_change(tg_table_name);
     end if;
     insert into audit_log (
       actor_user_id, operation, entity_type, entity_id, correlation_id, ip_address, user_agent, before, after, metadata
@@ -100,38 +99,8 @@ begin
   return null;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function tg__audit is 'Statement trigger: inserts one audit row for each changed row, without secrets.';
-
-create or replace function tg__watched() returns trigger as $$
-declare
-  v_is_watched boolean := is_watched(tg_table_name);
-  v_is_related boolean := is_watched_as_related(tg_table_name);
-  v_rows jsonb[];
-begin
-  if not (v_is_watched or v_is_related) then
-    return null;
-  end if;
-  if tg_op = 'INSERT' then
-    v_rows := array(select to_jsonb(n) from new_rows as n);
-  elsif tg_op = 'DELETE' then
-    v_rows := array(select to_jsonb(o) from old_rows as o);
-  else
-    v_rows := array(
-      select u.after from unnest(array(select to_jsonb(o) from old_rows as o), array(select to_jsonb(n) from new_rows as n)) as u(before, after)
-      where u.before <> u.after
-    );
-  end if;
-  if v_is_watched then
-    perform note_watched(tg_table_name, array(select (r ->> 'id')::uuid from unnest(v_rows) as r), tg_op = 'INSERT');
-  end if;
-  if v_is_related and cardinality(v_rows) > 0 then
-    perform note_watched_as_related(tg_table_name);
-  end if;
-  return null;
-end;
-$$ language plpgsql volatile security definer set search_path from current;
-comment on function tg__watched is
-  'Statement trigger: queues the changed rows of a table without an audit trail for search watches. `tg__audit` does so for the others.';
+comment on function tg__audit is
+  'Statement trigger: inserts one audit row for each changed row, without secrets, and adds the changed rows to the outbox.';
 
 -- Compares byte for byte, because not every type has an equality operator. Tables with the generated column
 -- `search_words` pass its name: it is computed after this trigger and is null in `new`.

@@ -45,6 +45,7 @@ declare
   v_readers text;
   v_login text;
   v_audit text[];
+  v_search text := case when v_tags ? 'searchCollection' then 'search' else '' end;
   v_columns text;
   v_class record;
 begin
@@ -152,16 +153,16 @@ begin
       where a.attrelid = relation and a.attnum > 0 and not a.attisdropped
     ) as a(c);
     perform ensure_trigger(relation, '_800_audit_' || lower(event), format(
-      'after %s on %%TABLE%% referencing %s for each statement execute function tg__audit(%L, %L%s)',
-      event, tables, v_audit[1], coalesce(v_audit[2], 'id'), coalesce(v_columns, '')
+      'after %s on %%TABLE%% referencing %s for each statement execute function tg__audit(%L, %L, %L%s)',
+      event, tables, v_audit[1], coalesce(v_audit[2], 'id'), v_search, coalesce(v_columns, '')
     ))
     from (values
       ('INSERT', 'new table as new_rows'), ('UPDATE', 'old table as old_rows new table as new_rows'),
       ('DELETE', 'old table as old_rows')
     ) as e(event, tables);
-  elsif v_tags ? 'read' and not v_tags ? 'watch' then
-    perform ensure_trigger(relation, '_800_watched_' || lower(event),
-      format('after %s on %%TABLE%% referencing %s for each statement execute function tg__watched()', event, tables))
+  elsif v_tags ? 'read' and (not v_tags ? 'watch' or v_tags ? 'searchCollection') then
+    perform ensure_trigger(relation, '_800_changes_' || lower(event),
+      format('after %s on %%TABLE%% referencing %s for each statement execute function tg__row_changes(%L)', event, tables, v_search))
     from (values
       ('INSERT', 'new table as new_rows'), ('UPDATE', 'old table as old_rows new table as new_rows'),
       ('DELETE', 'old table as old_rows')

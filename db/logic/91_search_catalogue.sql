@@ -136,12 +136,13 @@ comment on function search_alias is
 -- Stores the definitions at the end of a migration, because reading the catalogue is too slow for a request.
 create or replace function describe_search() returns void as $$
   with described as (
-    select s.collection, s.relation::text, s.keys, s.own, o.condition, d.fields, s.title, coalesce(
+    select s.collection, c.relname as table_name, s.keys, s.own, o.condition, d.fields, s.title, coalesce(
         (select camel_case(m[1]) || ':' || coalesce(lower(m[2]), 'asc') from regexp_match(s.sort, '^(\w+)(?:\s+(asc|desc))?$', 'i') as m), ''
       ) as default_sort, d.engine, table_tags(s.relation) ? 'auditReads' as is_audited,
       format('select d.id, jsonb_strip_nulls(to_jsonb(d)) from (select t.id%s%s from %s t %s where t.id = any ($1) and %s) as d',
         d.columns, ', ' || search_owner(s.own) || ' as "visibleTo"', s.relation, d.sources, o.condition) as document_query
-    from search_tables() s, lateral (select coalesce('t.' || quote_ident(s.shown_by), 'true')) as o(condition), lateral (
+    from search_tables() s join pg_class c on c.oid = s.relation,
+      lateral (select coalesce('t.' || quote_ident(s.shown_by), 'true')) as o(condition), lateral (
       select
         jsonb_agg(jsonb_build_object(
           'name', f.name, 'title', f.title, 'type', f.type, 'dataType', f.data_type, 'searchable', 'searchable' = any (f.words),
@@ -156,14 +157,14 @@ create or replace function describe_search() returns void as $$
   gone as (
     delete from search_catalogue c where c.collection not in (select d.collection from described d)
   )
-  insert into search_catalogue as c (collection, relation, keys, own, condition, title, definition, document_query, signature)
-  select d.collection, d.relation, d.keys, d.own, d.condition, d.title, jsonb_build_object(
+  insert into search_catalogue as c (collection, table_name, keys, own, condition, title, definition, document_query, signature)
+  select d.collection, d.table_name, d.keys, d.own, d.condition, d.title, jsonb_build_object(
       'type', d.collection, 'collection', search_alias(d.collection), 'title', d.title, 'own', d.own, 'defaultSort', d.default_sort,
       'isAudited', d.is_audited, 'fields', d.fields
     ), d.document_query, md5(concat_ws(e'\n', d.engine, d.document_query))
   from described d
   on conflict on constraint search_catalogue_pkey do update set
-    relation = excluded.relation, keys = excluded.keys, own = excluded.own, condition = excluded.condition, title = excluded.title, definition = excluded.definition,
+    table_name = excluded.table_name, keys = excluded.keys, own = excluded.own, condition = excluded.condition, title = excluded.title, definition = excluded.definition,
     document_query = excluded.document_query, signature = excluded.signature
   where c is distinct from excluded
 $$ language sql volatile;

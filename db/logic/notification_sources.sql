@@ -158,8 +158,9 @@ begin
     perform notify_users(holders_of('erpsync.read'), 'ERP_DOWN', 'The ERP does not answer', v_erp.erp_error,
       subject_key => iso_text(v_erp.erp_down_at));
   end if;
-  select min(o.created_at) into v_since from search_outbox o
-  where exists (select from search_indexes i where i.collection = o.collection and i.version is not null);
+  select min(c.created_at) into v_since
+  from row_changes c join search_catalogue s on s.table_name = c.table_name join search_indexes i on i.collection = s.collection
+  where c.reader = 'search' and i.version is not null;
   if v_since < now() - interval '10 minutes' and not exists (
     -- When the engine works again, the oldest waiting row changes until the backlog is empty.
     select from notifications n where n.kind = 'SEARCH_DOWN' and (n.subject_key = iso_text(v_since) or n.created_at > v_since)

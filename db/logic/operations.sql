@@ -3,7 +3,8 @@ create or replace function operations_lags() returns table (what text, seconds d
   select 'erp_' || c.entity, extract(epoch from clock_timestamp() - c.caught_up_at)
   from erp_cursors c where c.caught_up_at is not null
   union all
-  select 'search', coalesce(extract(epoch from clock_timestamp() - min(o.created_at)), 0) from search_outbox o
+  select 'search', coalesce(extract(epoch from clock_timestamp() - min(c.created_at)), 0)
+  from row_changes c where c.reader = 'search'
   union all
   select 'audit_seal_' || s.tree, coalesce(extract(epoch from clock_timestamp() - s.oldest_unsealed), 0)
   from audit_seal_state() s

@@ -77,8 +77,8 @@ begin
     select s.collection, search_name(s.collection), i.version is not null, i.building is not null, coalesce(i.building_rows, 0), i.built_at,
       coalesce(o.waiting, 0)::integer, (select count(*)::integer from search_failures f where f.collection = s.collection), i.error, o.since
     from search_catalogue s left join search_indexes i on i.collection = s.collection left join (
-      select x.collection, count(*) as waiting, min(x.created_at) as since from search_outbox x group by 1
-    ) as o on o.collection = s.collection
+      select c.table_name, count(*) as waiting, min(c.created_at) as since from row_changes c where c.reader = 'search' group by 1
+    ) as o on o.table_name = s.table_name
     where may_search(s.keys)
     order by 1;
 end;

@@ -24,8 +24,8 @@ declare
   v_catalogue search_catalogue;
 begin
   select * into v_catalogue from search_catalogue s where s.collection = search_ids.collection;
-  return query execute format('select t.id from %s t where ($1 is null or t.id > $1) and %s order by t.id limit $2',
-    v_catalogue.relation, v_catalogue.condition) using search_ids.after, search_ids.row_limit;
+  return query execute format('select t.id from %I t where ($1 is null or t.id > $1) and %s order by t.id limit $2',
+    v_catalogue.table_name, v_catalogue.condition) using search_ids.after, search_ids.row_limit;
 end;
 $$ language plpgsql stable security definer set search_path from current;
 comment on function search_ids is 'A page of the ids of a collection''s documents, in order.';
@@ -36,7 +36,7 @@ declare
   v_count bigint;
 begin
   select * into v_catalogue from search_catalogue s where s.collection = search_row_count.collection;
-  execute format('select count(*) from %s t where %s', v_catalogue.relation, v_catalogue.condition) into v_count;
+  execute format('select count(*) from %I t where %s', v_catalogue.table_name, v_catalogue.condition) into v_count;
   return v_count;
 end;
 $$ language plpgsql stable security definer set search_path from current;
@@ -48,14 +48,15 @@ returns table (collection text, document_id uuid, change_ids bigint[], document 
 declare
   v_batch record;
 begin
-  delete from search_outbox o where o.collection not in (select s.collection from search_catalogue s);
+  delete from row_changes c
+  where c.reader = 'search' and c.table_name not in (select s.table_name from search_catalogue s);
   for v_batch in
-    select c.collection, array_agg(c.document_id) as ids, jsonb_object_agg(c.document_id, c.change_ids) as changes
+    select s.collection, array_agg(c.row_id) as ids, jsonb_object_agg(c.row_id, c.change_ids) as changes
     from (
-      select o.collection, o.document_id, jsonb_agg(o.id) as change_ids
-      from (select x.* from search_outbox x order by x.id limit search_changes.row_limit) as o
+      select b.table_name, b.row_id, jsonb_agg(b.id) as change_ids
+      from (select c.* from row_changes c where c.reader = 'search' order by c.id limit search_changes.row_limit) as b
       group by 1, 2
-    ) as c
+    ) as c join search_catalogue s on s.table_name = c.table_name
     group by 1 order by 1
   loop
     return query
@@ -78,28 +79,29 @@ $$ language plpgsql volatile security definer set search_path from current;
 comment on function record_search_documents is 'Records which documents the engine rejected; it accepted the others.';
 
 create or replace function delete_search_changes(change_ids bigint[]) returns void as $$
-  delete from search_outbox o where o.id = any (delete_search_changes.change_ids)
+  delete from row_changes c where c.reader = 'search' and c.id = any (delete_search_changes.change_ids)
 $$ language sql volatile security definer set search_path from current;
 comment on function delete_search_changes is 'Deletes delivered changes from the outbox.';
 
 create or replace function request_search_documents(collection text, ids uuid[]) returns void as $$
-  insert into search_outbox (collection, document_id)
-  select request_search_documents.collection, i from unnest(request_search_documents.ids) as i
+  select add_row_changes('{search}', s.table_name, request_search_documents.ids, false)
+  from search_catalogue s where s.collection = request_search_documents.collection
 $$ language sql volatile security definer set search_path from current;
 comment on function request_search_documents is 'Queues rows for delivery again.';
 
 create or replace function retry_search_failures(row_limit integer) returns void as $$
-  insert into search_outbox (collection, document_id)
-  select f.collection, f.document_id from search_failures f
-  where exists (select from search_catalogue s where s.collection = f.collection)
-    and not exists (select from search_outbox o where o.collection = f.collection and o.document_id = f.document_id)
+  insert into row_changes (reader, table_name, row_id)
+  select 'search', s.table_name, f.document_id from search_failures f join search_catalogue s on s.collection = f.collection
+  where not exists (
+    select from row_changes c where c.reader = 'search' and c.table_name = s.table_name and c.row_id = f.document_id
+  )
   order by f.failed_at limit retry_search_failures.row_limit
 $$ language sql volatile security definer set search_path from current;
 comment on function retry_search_failures is 'Queues rejected documents again, the longest untried first.';
 
 create or replace function waiting_search_documents(collection text, ids uuid[]) returns setof uuid as $$
-  select distinct o.document_id from search_outbox o
-  where o.collection = waiting_search_documents.collection and o.document_id = any (waiting_search_documents.ids)
+  select distinct c.row_id from row_changes c join search_catalogue s on s.table_name = c.table_name
+  where c.reader = 'search' and s.collection = waiting_search_documents.collection and c.row_id = any (waiting_search_documents.ids)
 $$ language sql stable security definer set search_path from current;
 comment on function waiting_search_documents is 'The rows that wait for delivery.';
 

@@ -1,25 +1,5 @@
 -- Search watches: evaluation of changed rows, and notification of the owners.
 
-create or replace function note_watched(table_name text, ids uuid[], is_new boolean) returns void as $$
-  insert into watched_changes (table_name, row_id, is_new)
-  select note_watched.table_name, i, note_watched.is_new from unnest(note_watched.ids) as i
-$$ language sql volatile;
-
-create or replace function is_watched(table_name text) returns boolean as $$
-  select exists (select from search_watches w where w.table_name = is_watched.table_name)
-$$ language sql stable;
-
-create or replace function is_watched_as_related(table_name text) returns boolean as $$
-  select exists (select from search_watches w where w.related_tables @> array[is_watched_as_related.table_name])
-$$ language sql stable;
-comment on function is_watched_as_related is 'Whether a watch of another list searches the rows of this table through relations.';
-
--- The rows are not named: a deleted row, or one with another reference, no longer leads to the rows that matched by it.
-create or replace function note_watched_as_related(table_name text) returns void as $$
-  insert into watched_changes (table_name, row_id, is_new) values (note_watched_as_related.table_name, null, false)
-$$ language sql volatile;
-comment on function note_watched_as_related is 'Queues the evaluation of all rows for the watches that search this table through relations.';
-
 -- Copies the baselines of saved watches to `search_watch_rows`. The job calls it after it has read the queued changes: a
 -- transaction queues changes only if it sees a watch of the table, so the baseline of that watch is copied by then.
 create or replace function load_watch_baselines() returns void as $$
@@ -43,11 +23,11 @@ $$ language plpgsql volatile;
 -- Returns the watches of the changed tables, and some of those that need an evaluation of all rows. Paused watches, and
 -- those of inactive owners, lose their baseline. Without one from a save, such as after an activation, the first
 -- evaluation creates it without events.
--- A transaction that began before a watch was visible does not write its changes to `watched_changes`. Therefore all rows
+-- A transaction that began before a watch was visible does not add its changes to the outbox. Therefore all rows
 -- are evaluated once when all transactions have ended that ran when the worker first saw the watch: it marks the watch
 -- with 0, and in its next transaction, whose id is higher than theirs, with that id. An id of another cluster, such as
 -- after a restore, is set again.
-create or replace function next_watched_changes(row_limit integer, is_first boolean) returns jsonb as $$
+create or replace function next_watch_changes(row_limit integer, is_first boolean) returns jsonb as $$
 declare
   v_changes jsonb;
   v_changed text[];
@@ -55,29 +35,33 @@ declare
   v_count integer;
   v_is_marked boolean;
 begin
-  if next_watched_changes.is_first then
+  if next_watch_changes.is_first then
     update search_watches w set is_ready = false, ready_after = null, is_settled = false, baseline_ids = null, baseline_snapshot = null
     from users u
     where u.id = w.user_id and (w.is_ready or w.baseline_ids is not null) and (w.is_paused or not u.is_active);
     -- A call of `is_watched` would be one statement for each row.
-    delete from watched_changes c where c.row_id is not null and not exists (select from search_watches w where w.table_name = c.table_name);
-    delete from watched_changes c where c.row_id is null and not is_watched_as_related(c.table_name);
+    delete from row_changes c
+    where c.reader = 'watches' and c.row_id is not null and not exists (select from search_watches w where w.table_name = c.table_name);
+    delete from row_changes c where c.reader = 'watches' and c.row_id is null and not is_watched_as_related(c.table_name);
   end if;
   update search_watches w set ready_after = case when w.ready_after = '0' then pg_current_xact_id()::text else '0' end
   where not (w.is_ready and w.is_settled) and not w.is_paused
     and (w.ready_after is null or w.ready_after = '0' or w.ready_after::xid8 > pg_snapshot_xmax(pg_current_snapshot()));
   v_is_marked := found;
+  with batch as materialized (
+    select c.id, c.table_name, c.row_id, c.is_new, c.changed_in
+    from row_changes c where c.reader = 'watches' order by c.id limit next_watch_changes.row_limit
+  )
   select jsonb_agg(to_jsonb(c) order by c.id), array_agg(distinct c.table_name) filter (where c.row_id is not null),
     array_agg(distinct c.table_name) filter (where c.row_id is null), count(*)
   into v_changes, v_changed, v_related, v_count
-  from watched_changes c
-  where c.id in (select w.id from watched_changes w order by w.id limit next_watched_changes.row_limit)
+  from (
+    select b.* from batch b
+    union
     -- Includes all pending changes of a row, so that a new row and its related rows are one event.
-    or (c.table_name, c.row_id) in (
-      select f.table_name, f.row_id from (
-        select w.table_name, w.row_id from watched_changes w order by w.id limit next_watched_changes.row_limit
-      ) as f
-    );
+    select c.id, c.table_name, c.row_id, c.is_new, c.changed_in
+    from row_changes c where c.reader = 'watches' and (c.table_name, c.row_id) in (select b.table_name, b.row_id from batch b)
+  ) as c;
   perform load_watch_baselines();
   -- At most once in ten seconds for each watch: the evaluation of all rows costs more than that of changed ones.
   update search_watches w set related_due_at = greatest(now(), w.related_at + interval '10 seconds')
@@ -85,8 +69,8 @@ begin
   return jsonb_build_object(
     'changes', coalesce(v_changes, '[]'),
     'isMarked', v_is_marked,
-    'hasMore', v_count >= next_watched_changes.row_limit
-      and v_count < (select count(*) from (select from watched_changes limit v_count + 1) as c),
+    'hasMore', v_count >= next_watch_changes.row_limit
+      and v_count < (select count(*) from (select from row_changes c where c.reader = 'watches' limit v_count + 1) as c),
     'watches', (
       with whole as materialized (
         select w.id, s.settles from search_watches w join users u on u.id = w.user_id, lateral (
@@ -104,7 +88,7 @@ begin
   );
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function next_watched_changes is 'The next changed rows and the watches to evaluate, 50 of them for all rows at most.';
+comment on function next_watch_changes is 'The next changed rows and the watches to evaluate, 50 of them for all rows at most.';
 
 create or replace function watch_version(watch search_watches) returns text as $$
   select md5(concat_ws(' ', watch.user_id, watch.statement, watch.statement_values))
@@ -127,7 +111,7 @@ comment on function rows_not_matching is 'The rows that matched at the last eval
 -- `results` holds for each watch the matching rows ([id, name]) among the changed rows, or a problem. `seen` holds the names of
 -- the changed rows that are visible to each owner, by `<user>.<table>` and id. The number of statements is constant. Rows are
 -- looked up in JSON objects, because the planner cannot estimate the rows of JSON and would join them by nested loops.
-create or replace function record_watched_changes(changes jsonb, results jsonb, seen jsonb) returns integer as $$
+create or replace function record_watch_results(changes jsonb, results jsonb, seen jsonb) returns integer as $$
 declare
   v_changed jsonb;
   v_current jsonb;
@@ -137,10 +121,10 @@ declare
   v_count integer;
 begin
   -- A concurrent job may have recorded these changes and removed them.
-  perform pg_advisory_xact_lock(hashtextextended(current_schema() || '.record_watched_changes', 0));
+  perform pg_advisory_xact_lock(hashtextextended(current_schema() || '.record_watch_results', 0));
   if exists (
     select from jsonb_array_elements(changes) as x
-    where not exists (select from watched_changes c where c.id = (x ->> 'id')::bigint)
+    where not exists (select from row_changes c where c.reader = 'watches' and c.id = (x ->> 'id')::bigint)
   ) then
     return 0;
   end if;
@@ -163,9 +147,9 @@ begin
   from (
     select c.table_name, c.row_id, bool_or(c.is_new) as is_new, min(c.id) as place,
       case when v_has_snapshots then jsonb_agg(jsonb_build_array(c.changed_in, c.is_new)) end as parts
-    from jsonb_populate_recordset(null::watched_changes, changes) as c where c.row_id is not null group by 1, 2
+    from jsonb_populate_recordset(null::row_changes, changes) as c where c.row_id is not null group by 1, 2
   ) as c;
-  -- Skips watches that changed since `next_watched_changes`.
+  -- Skips watches that changed since `next_watch_changes`.
   select coalesce(jsonb_object_agg(c.id, to_jsonb(c)), '{}'), array_agg(c.id) filter (where c.is_whole and c.is_ready)
   into v_current, v_whole_ids
   from (
@@ -210,10 +194,10 @@ begin
       ) as h(change)
     where (w.watch ->> 'is_ready')::boolean and (
       h.change is not null
-      -- By a related row, or of a transaction that ran while the watch was saved. Changes since the evaluation are in the queue.
+      -- By a related row, or of a transaction that ran while the watch was saved. Changes since the evaluation are in the outbox.
       or (w.watch ->> 'is_whole')::boolean and p.matches <> p.matched and not exists (
-        select from watched_changes c
-        where c.table_name = w.watch ->> 'table_name' and c.row_id = p.row_id and v_changed -> (c.table_name || '.' || c.row_id) is null
+        select from row_changes c
+        where c.reader = 'watches' and c.table_name = w.watch ->> 'table_name' and c.row_id = p.row_id and v_changed -> (c.table_name || '.' || c.row_id) is null
       )
     )
   ),
@@ -250,12 +234,13 @@ begin
   from jsonb_each(v_current) as c where w.id = c.key::uuid and (c.value ->> 'is_whole')::boolean;
   update search_watches w set is_ready = true, is_settled = true, baseline_snapshot = null
   from jsonb_each(v_current) as c where w.id = c.key::uuid and (c.value ->> 'settles')::boolean;
-  delete from watched_changes c where c.id in (select (x ->> 'id')::bigint from jsonb_array_elements(changes) as x);
+  delete from row_changes c
+  where c.reader = 'watches' and c.id in (select (x ->> 'id')::bigint from jsonb_array_elements(changes) as x);
   return v_count;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function record_watched_changes is
-  'Compares the matching rows with the baseline, records events and removes the changes from the queue. Returns the number of watches with events.';
+comment on function record_watch_results is
+  'Compares the matching rows with the baseline, records events and removes the changes from the outbox. Returns the number of watches with events.';
 
 create or replace function due_watches(row_limit integer) returns jsonb as $$
   select coalesce(jsonb_agg(watch_to_run(w) || jsonb_build_object(
@@ -345,4 +330,4 @@ end;
 $$ language plpgsql volatile;
 comment on function record_watch_read is 'Records that a watch showed rows of an audited table to its owner.';
 
-grant execute on function next_watched_changes, rows_not_matching, record_watched_changes, due_watches, notify_watch_owners to office_worker;
+grant execute on function next_watch_changes, rows_not_matching, record_watch_results, due_watches, notify_watch_owners to office_worker;

@@ -124,15 +124,15 @@ describe("Migrating a database again", () => {
     expect(await difference()).toBeUndefined();
   });
 
-  test("replaces the audit triggers by those of watches after auditing is switched off", async () => {
+  test("replaces the audit triggers by those of the outbox after auditing is switched off", async () => {
     const [comment] = await column("select obj_description('reviewers'::regclass)");
     await change(
       `comment on table reviewers is $$${String(comment).replace(/^@audit .*$/m, "@audit off because of this test")}$$`,
     );
     await migrate();
     const others = ["_050_normalize_names", "_100_timestamps"];
-    const ofWatches = ["delete", "insert", "update"].map((event) => `_800_watched_${event}`);
-    expect(await triggersOf("reviewers")).toEqual([...others, ...ofWatches]);
+    const ofChanges = ["delete", "insert", "update"].map((event) => `_800_changes_${event}`);
+    expect(await triggersOf("reviewers")).toEqual([...others, ...ofChanges]);
     await change(
       `comment on table reviewers is $$${String(comment).replace(/^@audit .*$/m, "@audit off because of this test\n@watch off because of this test")}$$`,
     );

@@ -103,14 +103,14 @@ describe("the check without guards", () => {
     );
     expect(await findWrites(stage, named("updateWineType"))).toEqual([
       expect.stringMatching(
-        /^updateWineType wrote audit_log, search_outbox, wine_types for .*products.read alone/,
+        /^updateWineType wrote audit_log, row_changes, wine_types for .*products.read alone/,
       ),
     ]);
     await database.pool.query("drop policy planted on wine_types");
     const lying = named("deleteAllCampaigns").map((field) => ({ ...field, guard: ["ai.use"] }));
     expect(await findWrites(stage, lying)).toEqual([
       expect.stringMatching(
-        /^deleteAllCampaigns wrote audit_log, campaigns, search_outbox for .*campaigns.delete/,
+        /^deleteAllCampaigns wrote audit_log, campaigns, row_changes for .*campaigns.delete/,
       ),
     ]);
   });

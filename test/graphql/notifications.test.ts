@@ -476,7 +476,7 @@ describe("notifications are created for", () => {
        on conflict (collection) do update set version = 'v1', error = excluded.error`,
     );
     await sql(
-      "insert into search_outbox (collection, document_id, created_at) values ('products', uuidv7(), now() - interval '11 minutes')",
+      "insert into row_changes (reader, table_name, row_id, created_at) values ('search', 'products', uuidv7(), now() - interval '11 minutes')",
     );
     await schedule();
     await schedule();
@@ -487,10 +487,12 @@ describe("notifications are created for", () => {
       { kind: "SEARCH_DOWN", body: "Connection refused", occurrences: 1 },
     ]);
     // The backlog drains: the oldest row is another one.
-    await sql("update search_outbox set created_at = now() - interval '10 minutes 30 seconds'");
+    await sql(
+      "update row_changes set created_at = now() - interval '10 minutes 30 seconds' where reader = 'search'",
+    );
     await schedule();
     expect(await inbox(office.token)).toHaveLength(1);
-    await sql("delete from search_outbox");
+    await sql("delete from row_changes where reader = 'search'");
     // A second outage within an hour causes another notification.
     await sql(
       "update erp_cursors set erp_down_at = now() - interval '10 minutes 1 second' where entity = 'orders'",

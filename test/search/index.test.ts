@@ -28,7 +28,7 @@ afterAll(async () => {
 async function settled(): Promise<void> {
   await waitFor("the search engine to be up to date", async () => {
     const { rows } = await query(
-      `select (select count(*) from search_outbox)::integer as waiting,
+      `select (select count(*) from row_changes where reader = 'search')::integer as waiting,
            (select count(*) from search_catalogue c left join search_indexes i using (collection)
             where i.signature is distinct from c.signature or i.building is not null)::integer as unbuilt`,
     );
@@ -168,7 +168,9 @@ describe("a database change", () => {
     await sync("A1", { name: "Away one" });
     await sync("A2", { name: "Away two" });
     await query("delete from products where erp_product_number = 'A1'");
-    const waiting = await query("select count(*)::integer as n from search_outbox");
+    const waiting = await query(
+      "select count(*)::integer as n from row_changes where reader = 'search'",
+    );
     expect(waiting.rows[0].n).toBeGreaterThanOrEqual(3);
     const { searchStatus, searchCollections } = await ask(
       "{ searchStatus { type collectionName waiting waitingSince enabled } searchCollections { collectionName } }",
@@ -195,7 +197,9 @@ describe("a database change", () => {
       await query("delete from products where erp_product_number like $1", [`K${round}-1%`]);
       const before = worker;
       await waitFor("the worker to be at it", async () => {
-        const { rows } = await query("select count(*)::integer as n from search_outbox");
+        const { rows } = await query(
+          "select count(*)::integer as n from row_changes where reader = 'search'",
+        );
         return rows[0].n > 0 && rows[0].n < 3000;
       });
       before.signal("SIGKILL");

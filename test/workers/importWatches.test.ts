@@ -48,7 +48,7 @@ const count = async (id: string) =>
 const allHandled = () =>
   waitFor("all changes to be handled", async () => {
     const [row] = await world.sql<{ handled: boolean }>(
-      `select not exists (select from watched_changes)
+      `select not exists (select from row_changes where reader = 'watches')
          and not exists (select from search_watches w join users u on u.id = w.user_id
            where u.is_active and (w.due_at is not null or not w.is_ready)) as handled`,
     );

@@ -805,8 +805,10 @@ test("jobs run one at a time, whatever starts them", async () => {
   try {
     // Workers do not see jobs of an open transaction.
     await client.query("begin");
-    await client.query("delete from watched_changes");
-    await client.query("select note_watched('products', array[gen_random_uuid()], true)");
+    await client.query("delete from row_changes where reader = 'watches'");
+    await client.query(
+      "select add_row_changes('{watches}', 'products', array[gen_random_uuid()], true)",
+    );
     await client.query("select queue_changes(false), queue_watches('saved')");
     const { rows } = await client.query(
       `select distinct q.queue_name from graphile_worker._private_jobs j
@@ -844,19 +846,19 @@ test("compares many watches with many rows in time for their matches, without st
   try {
     await client.query("begin; set local statement_timeout = '20s'");
     await client.query(
-      `delete from search_watches; delete from watched_changes;
+      `delete from search_watches; delete from row_changes;
        insert into search_watches (user_id, name, entity, query, table_name, statement, statement_values, seen_statement, ids_at, is_ready)
        select '${anna.userId}', 'Watch ' || n, 'products', 'x', 'products', '', '[]', '', 0, true from generate_series(1, ${watches}) n;
-       insert into watched_changes (table_name, row_id, is_new)
-       select 'products', gen_random_uuid(), true from generate_series(1, ${rows});
-       insert into search_watch_rows (watch_id, row_id) select w.id, c.row_id from search_watches w, watched_changes c where c.id % 10 = 0`,
+       insert into row_changes (reader, table_name, row_id, is_new)
+       select 'watches', 'products', gen_random_uuid(), true from generate_series(1, ${rows});
+       insert into search_watch_rows (watch_id, row_id) select w.id, c.row_id from search_watches w, row_changes c where c.id % 10 = 0`,
     );
     // Every watch matches a fifth of the rows, half of them for the first time.
     const { rows: recorded } = await client.query<{ count: number }>(
-      `select record_watched_changes(
-         (select jsonb_agg(to_jsonb(c)) from watched_changes c),
+      `select record_watch_results(
+         (select jsonb_agg(to_jsonb(c)) from row_changes c),
          (select jsonb_agg(jsonb_build_object('id', w.id, 'isReady', true, 'version', watch_version(w), 'matches', m.found)) from search_watches w,
-           (select jsonb_agg(jsonb_build_array(c.row_id, 'Wine')) as found from watched_changes c where c.id % 5 = 0) as m),
+           (select jsonb_agg(jsonb_build_array(c.row_id, 'Wine')) as found from row_changes c where c.id % 5 = 0) as m),
          '{}') as count`,
     );
     expect(recorded).toEqual([{ count: watches }]);
@@ -885,7 +887,11 @@ test("records each event once when the worker is killed", async () => {
   );
   await sql("select queue_job('run_watches', '{}', 'killed', null, 5)");
   const left = async () =>
-    (await sql<{ left: number }>("select count(*)::integer as left from watched_changes"))[0]!.left;
+    (
+      await sql<{ left: number }>(
+        "select count(*)::integer as left from row_changes where reader = 'watches'",
+      )
+    )[0]!.left;
   await waitFor("a part to be done", async () => (await left()) < count);
   first.signal("SIGKILL");
   await first.exited;

@@ -57,14 +57,14 @@ type Result = Pick<Watch, "id" | "isReady" | "isWhole" | "settles" | "version"> 
 
 /**
  * Evaluates the search watches of changed tables with the permissions of their owners, and notifies the owners of due
- * watches. One transaction records the events and removes the changes from the queue.
+ * watches. One transaction records the events and removes the changes from the outbox.
  */
 export const runWatches = defineTask(z.strictObject({}), async (context) => {
   const { inTenant, log } = context;
   for (let isFirst = true; ; isFirst = false) {
     context.signal.throwIfAborted();
     const { rows } = await inTenant((client) =>
-      client.query<{ batch: Batch }>("select next_watched_changes($1, $2) as batch", [
+      client.query<{ batch: Batch }>("select next_watch_changes($1, $2) as batch", [
         batchSize,
         isFirst,
       ]),
@@ -74,7 +74,7 @@ export const runWatches = defineTask(z.strictObject({}), async (context) => {
     if (changes.length > 0 || watches.length > 0) {
       const { results, seen } = await evaluate(context, changes, watches);
       await inTenant((client) =>
-        client.query("select record_watched_changes($1, $2, $3)", [
+        client.query("select record_watch_results($1, $2, $3)", [
           JSON.stringify(changes),
           JSON.stringify(results),
           JSON.stringify(seen),

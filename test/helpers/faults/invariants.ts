@@ -256,7 +256,7 @@ async function expectIndexEqual({ fleet }: World): Promise<void> {
   const { pool } = fleet.database;
   await waitFor("the outbox to be empty", async () => {
     const { rows } = await pool.query<{ left: number }>(
-      "select count(*)::integer as left from search_outbox",
+      "select count(*)::integer as left from row_changes where reader = 'search'",
     );
     return rows[0]?.left === 0;
   });
