@@ -100,6 +100,24 @@ test("a change in a table outside the search engine has an entry for watches alo
   expect(await taken()).toEqual([["watches", "departments", rows[0]!.id, true]]);
 });
 
+test("a change in a table of the search engine without an audit trail has an entry", async () => {
+  const tags = [
+    "@read products.read",
+    "@audit off because of this test",
+    "@watch off because of this test",
+    "@searchCollection planted",
+  ];
+  await client.query(
+    `create table planted (id uuid primary key default uuidv7(), name text);
+     comment on table planted is '${tags.join("\n")}';
+     select protect_table('planted')`,
+  );
+  const { rows } = await client.query<{ id: string }>(
+    "insert into planted (name) values ('A row') returning id",
+  );
+  expect(await taken()).toEqual([["search", "planted", rows[0]!.id, true]]);
+});
+
 test("a statement on a table that a watch searches through relations has one entry without an id", async () => {
   await watch("products", ["departments"]);
   await client.query("insert into departments (name) values ('Cellar'), ('Office')");
