@@ -64,15 +64,18 @@ async function run(): Promise<void> {
     return rows.length === 0;
   });
 }
-/** Waits until a watch has a baseline. */
+/**
+ * Waits until a watch has a baseline and is settled. Settling evaluates all rows, after the transactions of all databases
+ * of the server that ran before, and other test files have such.
+ */
 async function baseline(id: string): Promise<void> {
   await waitFor("the watch to know its rows", async () => {
     await run();
-    const [row] = await sql<{ is_ready: boolean }>(
-      "select is_ready from search_watches where id = $1",
+    const [row] = await sql<{ is: boolean }>(
+      "select is_ready and is_settled as is from search_watches where id = $1",
       [id],
     );
-    return row?.is_ready;
+    return row?.is;
   });
 }
 /** A watch with a baseline. */
