@@ -8689,7 +8689,7 @@ begin
     from pg_policy p join pg_class c on c.oid = p.polrelid
       join pg_description d on d.classoid = 'pg_policy'::regclass and d.objoid = p.oid
     where c.relnamespace = (select current_schema()::regnamespace)
-      and d.description ~ '^(all|select|insert|update|delete) \| office_\w+( \||$)'
+      and is_ensured_policy(d.description)
       and concat_ws(' ', 'policy', c.oid, p.polname) <> all (v_declared)
     union all
     select format('drop trigger %I on %s', t.tgname, c.oid::regclass)
@@ -10779,6 +10779,15 @@ AS $function$
 $function$;
 grant execute on function is_checked_schema() to office_server;
 comment on function is_checked_schema() is 'Whether this schema is as the migrate command left it, whose check found no violation. The comment of the schema holds the stamp of the files and the fingerprint.';
+
+CREATE OR REPLACE FUNCTION is_ensured_policy(comment text)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select coalesce(is_ensured_policy.comment ~ '^(all|select|insert|update|delete) \| office_\w+( \||$)', false)
+$function$;
+comment on function is_ensured_policy(text) is 'Whether the comment on a policy is that of `ensure_policy`.';
 
 CREATE OR REPLACE FUNCTION is_erasing()
  RETURNS boolean
@@ -14964,8 +14973,15 @@ AS $function$
   from pg_index i join pg_class c on c.oid = i.indrelid
   where c.relnamespace = (select current_schema()::regnamespace) and i.indisunique
     and (i.indexprs is not null or i.indpred is not null) and pg_get_indexdef(i.indexrelid) ~ '\mlower\('
+  union all
+  -- A policy written to hide rows shows more of them instead.
+  select format('policy %I on %s: is permissive, so it %s; to narrow access, write `as restrictive`, to widen it, `ensure_policy` in a file of `logic`',
+    p.polname, t.oid::regclass, case p.polcmd when 'r' then 'shows rows beside those of @read' else 'allows rows beside those of the tags' end)
+  from tables t join pg_policy p on p.polrelid = t.oid
+    left join pg_description d on d.classoid = 'pg_policy'::regclass and d.objoid = p.oid and d.objsubid = 0
+  where p.polpermissive and 'office_api'::regrole = any (p.polroles) and not is_ensured_policy(d.description)
 $function$;
-comment on function schema_warnings() is 'Columns and indexes that sort or match names by the database''s default rules, each with its fix.';
+comment on function schema_warnings() is 'Columns and indexes that sort or match names by the database''s default rules, and policies that widen access unnoticed, each with its fix.';
 
 CREATE OR REPLACE FUNCTION seal_audit_drop(tree text, dropped_before timestamp with time zone)
  RETURNS void

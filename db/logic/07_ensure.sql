@@ -51,6 +51,11 @@ $$ language plpgsql volatile;
 comment on function ensure_trigger is 'Declares a trigger; creates or replaces it when it differs. %TABLE% is replaced by the table name.';
 
 -- The comment on a policy or trigger marks it as made by `ensure_policy` or `ensure_trigger`.
+create or replace function is_ensured_policy(comment text) returns boolean as $$
+  select coalesce(is_ensured_policy.comment ~ '^(all|select|insert|update|delete) \| office_\w+( \||$)', false)
+$$ language sql immutable;
+comment on function is_ensured_policy is 'Whether the comment on a policy is that of `ensure_policy`.';
+
 create or replace function drop_undeclared() returns void as $$
 declare
   v_declared text[] := string_to_array(nullif(current_setting('office.declared', true), ''), e'\n');
@@ -64,7 +69,7 @@ begin
     from pg_policy p join pg_class c on c.oid = p.polrelid
       join pg_description d on d.classoid = 'pg_policy'::regclass and d.objoid = p.oid
     where c.relnamespace = (select current_schema()::regnamespace)
-      and d.description ~ '^(all|select|insert|update|delete) \| office_\w+( \||$)'
+      and is_ensured_policy(d.description)
       and concat_ws(' ', 'policy', c.oid, p.polname) <> all (v_declared)
     union all
     select format('drop trigger %I on %s', t.tgname, c.oid::regclass)

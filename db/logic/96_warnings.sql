@@ -16,15 +16,13 @@ create or replace function schema_warnings() returns setof text as $$
   from pg_index i join pg_class c on c.oid = i.indrelid
   where c.relnamespace = (select current_schema()::regnamespace) and i.indisunique
     and (i.indexprs is not null or i.indpred is not null) and pg_get_indexdef(i.indexrelid) ~ '\mlower\('
+  union all
+  -- A policy written to hide rows shows more of them instead.
+  select format('policy %I on %s: is permissive, so it %s; to narrow access, write `as restrictive`, to widen it, `ensure_policy` in a file of `logic`',
+    p.polname, t.oid::regclass, case p.polcmd when 'r' then 'shows rows beside those of @read' else 'allows rows beside those of the tags' end)
+  from tables t join pg_policy p on p.polrelid = t.oid
+    left join pg_description d on d.classoid = 'pg_policy'::regclass and d.objoid = p.oid and d.objsubid = 0
+  where p.polpermissive and 'office_api'::regrole = any (p.polroles) and not is_ensured_policy(d.description)
 $$ language sql stable;
-comment on function schema_warnings is 'Columns and indexes that sort or match names by the database''s default rules, each with its fix.';
-
-do $$
-declare
-  v_warning text;
-begin
-  for v_warning in select * from schema_warnings() loop
-    raise warning '%', v_warning;
-  end loop;
-end;
-$$;
+comment on function schema_warnings is
+  'Columns and indexes that sort or match names by the database''s default rules, and policies that widen access unnoticed, each with its fix.';

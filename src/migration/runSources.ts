@@ -19,8 +19,8 @@ export class UnexplainedFailure extends Error {
 }
 
 /**
- * Runs a tenant's SQL in the client's transaction: new migrations, logic, reference data; then drops undeclared objects
- * and checks the schema rules. The client acts as `office_owner`.
+ * Runs a tenant's SQL in the client's transaction: new migrations, logic, reference data; then drops undeclared objects,
+ * checks the schema rules and logs warnings. The client acts as `office_owner`.
  * @throws Refusal with file and line when a statement fails, or when a rule is violated
  * @throws UnexplainedFailure when a statement of another file than `explained` fails in a new schema
  */
@@ -86,6 +86,10 @@ export async function runSources(
   // Views that violate a rule may not be readable.
   if (violations.length === 0) violations.push(...(await brokenViewTags(client, log)));
   if (violations.length > 0) throw new RuleViolationError(violations);
+  const { rows: warnings } = await client.query<{ warning: string }>(
+    "select w as warning from schema_warnings() as w",
+  );
+  for (const { warning } of warnings) log(`WARNING: ${warning}`);
 }
 
 /**

@@ -28,11 +28,15 @@ async function withClient<T>(work: (client: pg.ClientBase) => Promise<T>): Promi
 
 const dump = (client: pg.ClientBase) => dumpSchema(client, "backoffice");
 
-/** Returns the logged lines. */
+/** Returns the logged lines and the warnings of the database. */
 const migrate = () =>
   withClient(async (client) => {
     const lines: string[] = [];
+    const record = ({ severity, message }: { severity?: string; message?: string }) =>
+      severity === "WARNING" && lines.push(`WARNING: ${message}`);
+    client.on("notice", record);
     await migrateTenant(client, "backoffice", { log: (line) => lines.push(line) });
+    client.off("notice", record);
     return lines;
   });
 
@@ -164,15 +168,25 @@ A table.';
     expect(await difference()).toBeUndefined();
   });
 
-  test("gives no warning about a new table with a policy created by hand", async () => {
+  test("warns of policies created by hand that widen access, and not of one that narrows it", async () => {
     await change(`
-      create table own_notes (id uuid primary key default uuidv7());
+      create table own_notes (id uuid primary key default uuidv7(), is_archived boolean);
       comment on table own_notes is '@read products.read
 @audit off because it is empty
 Notes.';
+      comment on column own_notes.is_archived is 'Whether it is put away.';
       alter table own_notes enable row level security;
-      create policy by_hand on own_notes for select to office_api using ((select has_permission('users.read')))`);
-    expect((await migrate()).filter((line) => line.includes("own_notes"))).toEqual([]);
+      create policy by_hand on own_notes for select to office_api using (not is_archived);
+      create policy by_hand_too on own_notes for update to office_api using (is_archived) with check (is_archived);
+      create policy kept on own_notes as restrictive for select to office_api using (not is_archived);
+      select ensure_policy('own_notes', 'own_notes_shown', 'select', 'office_api', 'is_archived')`);
+    const fix =
+      "to narrow access, write `as restrictive`, to widen it, `ensure_policy` in a file of `logic`";
+    // Not that row-level security was off: the table is new.
+    expect((await migrate()).filter((line) => line.includes("own_notes")).toSorted()).toEqual([
+      `WARNING: policy by_hand on own_notes: is permissive, so it shows rows beside those of @read; ${fix}`,
+      `WARNING: policy by_hand_too on own_notes: is permissive, so it allows rows beside those of the tags; ${fix}`,
+    ]);
     await change("drop table own_notes");
     expect(await difference()).toBeUndefined();
   });
