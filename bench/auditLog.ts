@@ -6,6 +6,7 @@ import { migrateTenant } from "../src/migration/migrateTenant.ts";
 import { prepareDatabase } from "../src/migration/prepare.ts";
 import { startLocalPostgres } from "../dev/emulators/postgres.ts";
 import { maxTotal } from "../src/audit/auditFilter.ts";
+import { readCounts } from "./readCounts.ts";
 
 // Database time of `auditLogs` with a million rows: the first page, the page after 10,000 rows, and the total, for
 // single filters, pairs and triples of them; then the cost of each index for writes:
@@ -13,8 +14,7 @@ import { maxTotal } from "../src/audit/auditFilter.ts";
 // The rows are deterministic except for their dates: 400 days of writes and 90 of reads, ending today, by 200
 // users. A few users and types have most of the rows.
 
-const rows = Number(process.argv[2] ?? "1000000");
-const rounds = Number(process.argv[3] ?? "7");
+const { rows, rounds } = readCounts({ rows: 1_000_000, rounds: 7 });
 const tenant = "bench";
 
 /** A deterministic number from 0 to below 1 for row `i`; `salt` makes independent ones. */

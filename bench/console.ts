@@ -7,12 +7,13 @@ import { migrate } from "../src/migration/migrate.ts";
 import { startLocalPostgres } from "../dev/emulators/postgres.ts";
 import { addSession, launchBrowser } from "../test/helpers/console/browser.ts";
 import { type ServerProcess, startServerProcess } from "../test/helpers/service.ts";
+import { readCounts } from "./readCounts.ts";
 
 // The console over 100,000 products, in headless Chromium against the real server:
 //   npm run admin:build && npm run bench -- console [products]
 // Each load uses a new browser profile. CONSOLE_BROWSER selects another Chromium than that of the tests.
 
-const products = Number(process.argv[2] ?? 100_000);
+const { products } = readCounts({ products: 100_000 });
 
 const database = await startLocalPostgres({
   dataDir: join(tmpdir(), `console-bench-${randomUUID()}`),

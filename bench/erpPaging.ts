@@ -3,13 +3,13 @@ import { once } from "node:events";
 import { readConfig } from "../src/config.ts";
 import { startErpEmulator } from "../dev/emulators/erpEmulator.ts";
 import { makeErpClient } from "../src/gateways/makeErpClient.ts";
+import { readCounts } from "./readCounts.ts";
 
 // How fast the client reads all orders from the emulator, page by page, and what memory that takes:
 //   node --expose-gc bench/erpPaging.ts [orders] [page size]
 // The emulator runs in a separate process. The heap is measured after a collection on each fiftieth page.
 
-const orders = Number(process.argv[2] ?? "100000");
-const pageSize = process.argv[3] ?? "200";
+const { orders, pageSize } = readCounts({ orders: 100_000, pageSize: 200 });
 
 async function emulate(): Promise<void> {
   const emulator = await startErpEmulator({ port: 0, seed: "bench", orders });
@@ -20,7 +20,7 @@ async function emulate(): Promise<void> {
 async function measure(): Promise<void> {
   const child = fork(import.meta.filename, process.argv.slice(2), { env: { EMULATE: "1" } });
   const [env] = (await once(child, "message")) as [Record<string, string>];
-  const erp = makeErpClient(readConfig(env, [], { erp: { pageSize: Number(pageSize) } }));
+  const erp = makeErpClient(readConfig(env, [], { erp: { pageSize } }));
   if (erp === null) throw new Error("the settings name no ERP");
   const start = performance.now();
   let [read, lines, pages, peakHeap, peakRss] = [0, 0, 0, 0, 0];

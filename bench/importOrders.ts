@@ -14,6 +14,7 @@ import { countStatements } from "../test/helpers/countStatements.ts";
 import type { ErpAnswer } from "../test/helpers/erpRecords.ts";
 import { importErpResponse } from "../test/helpers/erpRecords.ts";
 import { waitFor } from "../test/helpers/waitFor.ts";
+import { readCounts } from "./readCounts.ts";
 
 // The first import of many orders by the real worker from the emulated ERP, and the peak of that worker's memory. Then its first
 // pages again without worker and ERP, compared with bare inserts of the same rows:
@@ -21,8 +22,7 @@ import { waitFor } from "../test/helpers/waitFor.ts";
 // The bare inserts write the same pages into tables with the same indexes and foreign keys, once without any trigger and once
 // with those of the service (time stamps, audit, counts of issues).
 
-const orders = Number(process.argv[2] ?? 10_000);
-const pageSize = Number(process.argv[3] ?? 200);
+const { orders, pageSize } = readCounts({ orders: 10_000, pageSize: 200 });
 const samplePages = 25;
 
 const server = await startLocalPostgres({

@@ -7,13 +7,14 @@ import { migrate } from "../src/migration/migrate.ts";
 import { startLocalPostgres } from "../dev/emulators/postgres.ts";
 import { insertOrderRows } from "../test/helpers/orderRows.ts";
 import { startServerProcess } from "../test/helpers/service.ts";
+import { readCounts } from "./readCounts.ts";
 
 // Lists over 100,000 orders with 300,000 lines and a million open import issues, over HTTP with the real server:
 //   npm run bench -- lists [orders]
 // Nine in ten orders share one time and one amount. The benchmark reads every page of 250 in both directions and checks that
 // no order is repeated or skipped.
 
-const orders = Number(process.argv[2] ?? 100_000);
+const { orders } = readCounts({ orders: 100_000 });
 const pageSize = 250;
 const repeats = 9;
 

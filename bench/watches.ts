@@ -8,13 +8,14 @@ import pg from "pg";
 import { migrateTenant } from "../src/migration/migrateTenant.ts";
 import { prepareDatabase } from "../src/migration/prepare.ts";
 import { startLocalPostgres } from "../dev/emulators/postgres.ts";
+import { readCounts } from "./readCounts.ts";
 
 // What 1,000 search watches cost: `npm run bench -- watches [rounds] [watches]`. Each round changes 1,000 of 20,000 products
 // by `sync_products` in a schema without watches and in one with them, in turn. A worker compares the watches until no change
 // is left. Prints medians: milliseconds of both writes and their ratio, and seconds from the start of the write until the
 // watches are settled.
 
-const [rounds = "9", watchCount = "1000"] = process.argv.slice(2);
+const { rounds, watches: watchCount } = readCounts({ rounds: 9, watches: 1_000 });
 const main = "backoffice";
 const [products, batch, watchesOfOne] = [20_000, 1_000, 50];
 
@@ -40,7 +41,7 @@ try {
       [products],
     );
   }
-  await addWatches(client, Number(watchCount));
+  await addWatches(client, watchCount);
   worker = spawn(process.execPath, [join(import.meta.dirname, "../src/worker.ts")], {
     env: { NODE_ENV: "test", DATABASE_URL: server.url, METRICS_PORT: "off", LOG_LEVEL: "warn" },
     stdio: ["ignore", "inherit", "inherit"],
@@ -57,7 +58,7 @@ try {
     }
   };
   await settle();
-  for (let round = 1; round <= Number(rounds); round++) {
+  for (let round = 1; round <= rounds; round++) {
     times.plain.push(await sync(client, "plain", round));
     const started = performance.now();
     times.watched.push(await sync(client, main, round));

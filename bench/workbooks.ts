@@ -8,13 +8,13 @@ import { pipeline } from "node:stream/promises";
 import { Readable } from "node:stream";
 import type { CellKind, CellValue, TableColumn } from "../src/xlsx/values.ts";
 import { writeTable } from "../src/xlsx/writeTable.ts";
+import { readCounts } from "./readCounts.ts";
 
 // The table writer compared with other streaming writers, and filling an uploaded workbook (a chart, formulas, a picture per row),
 // each in a separate process to measure its memory. Rows come from memory. CPU seconds do not depend on other load.
 //   npm run bench -- workbooks [rows] [columns]
 
-const rows = Number(process.argv[2] ?? 100_000);
-const width = Number(process.argv[3] ?? 20);
+const { rows, columns: width } = readCounts({ rows: 100_000, columns: 20 });
 const KINDS: readonly CellKind[] = [
   "text",
   "integer",
