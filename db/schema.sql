@@ -1907,6 +1907,7 @@ CREATE INDEX documentation_pages_title_idx ON documentation_pages USING gin (sea
 CREATE INDEX documentation_pages_updated_at_idx ON documentation_pages USING btree (updated_at, id);
 CREATE INDEX documentation_pages_updated_by_user_id_idx ON documentation_pages USING btree (updated_by_user_id);
 CREATE UNIQUE INDEX documentation_pages_slug_key ON documentation_pages USING btree (slug);
+CREATE TRIGGER _060_owner BEFORE INSERT ON documentation_pages FOR EACH ROW EXECUTE FUNCTION tg__owner('author_user_id');
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON documentation_pages FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
 CREATE TRIGGER _200_check BEFORE INSERT OR UPDATE ON documentation_pages FOR EACH ROW EXECUTE FUNCTION tg_documentation_pages__check();
 CREATE TRIGGER _200_check_delete BEFORE DELETE ON documentation_pages FOR EACH ROW EXECUTE FUNCTION tg_documentation_pages__check_delete();
@@ -12327,6 +12328,15 @@ grant execute on function own_time_zone() to office_api;
 comment on function own_time_zone() is '@behavior -*
 The time zone of the caller.';
 
+CREATE OR REPLACE FUNCTION owner_columns(tags jsonb)
+ RETURNS text[]
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select coalesce(regexp_split_to_array(btrim(owner_columns.tags ->> 'owner'), '[\s,]+'), '{}')
+$function$;
+comment on function owner_columns(jsonb) is 'The columns of the tag @owner: that of the user, and that of the API token if there is one.';
+
 CREATE OR REPLACE FUNCTION permission_check(keys text)
  RETURNS text
  LANGUAGE sql
@@ -12506,7 +12516,7 @@ begin
     perform ensure_policy(relation, v_name || '_read', 'select', 'office_api',
       concat_ws(' and ', case when v_tags ->> 'read' <> 'login' then permission_check(v_readers) end, v_login,
         case when exists (
-          select from regexp_split_to_table(btrim(v_tags ->> 'owner'), '[\s,]+') as c(name)
+          select from unnest(owner_columns(v_tags)) as c(name)
           where not exists (
             select from pg_attribute a where a.attrelid = relation and a.attname = c.name and a.attnum > 0 and not a.attisdropped)
         ) then 'false' else own_check(v_tags ->> 'owner') end));
@@ -12524,6 +12534,11 @@ begin
     if v_columns is not null then
       execute format('grant insert (%s) on %s to office_api', v_columns, relation);
     end if;
+  end if;
+  if v_tags ? 'owner' and v_tags ->> 'mutations' ~ '\ycreate\y' then
+    perform ensure_trigger(relation, '_060_owner', format(
+      'before insert on %%TABLE%% for each row execute function tg__owner(%s)',
+      (select string_agg(quote_literal(c), ', ' order by place) from unnest(owner_columns(v_tags)) with ordinality as t(c, place))));
   end if;
   if v_tags ->> 'mutations' ~ '\yupdate\y' then
     perform ensure_policy(relation, v_name || '_update', 'update', 'office_api',
@@ -16688,6 +16703,26 @@ end;
 $function$;
 comment on function tg__normalize_names() is 'Stores the named columns in the form of `normalize_name`; blank values are left to the table''s checks.';
 
+CREATE OR REPLACE FUNCTION tg__owner()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+declare
+  v_row jsonb := to_jsonb(new);
+begin
+  if is_restoring() then
+    return new;
+  end if;
+  return jsonb_populate_record(new, (
+    select coalesce(jsonb_object_agg(o.name, o.id), '{}')
+    from (values (tg_argv[0], current_user_id()), (tg_argv[1], current_token_id())) as o(name, id)
+    where v_row ->> o.name is null and o.name is not null and o.id is not null));
+end;
+$function$;
+comment on function tg__owner() is 'Makes the caller the owner of a new row.';
+
 CREATE OR REPLACE FUNCTION tg__row_changes()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -18735,9 +18770,10 @@ CREATE OR REPLACE FUNCTION writable_columns(relation regclass, verb text)
 AS $function$
   select string_agg(quote_ident(a.attname), ', ' order by a.attnum)
   from pg_attribute a left join pg_description d on d.classoid = 'pg_class'::regclass and d.objoid = a.attrelid and d.objsubid = a.attnum,
-    lateral comment_tags(d.description) as c(tags)
+    lateral comment_tags(d.description) as c(tags), owner_columns(table_tags(writable_columns.relation)) as o(names)
   where a.attrelid = writable_columns.relation and a.attnum > 0 and not a.attisdropped and a.attgenerated = ''
     and a.attname not in ('id', 'created_at', 'updated_at') and not c.tags ?| array['secret', 'internal']
+    and a.attname <> all (o.names)
     and coalesce(c.tags ->> 'mutations', writable_columns.verb) ~ ('\y' || writable_columns.verb || '\y')
 $function$;
 comment on function writable_columns(regclass,text) is 'The columns that a verb of @mutations may write, as a list for a grant.';

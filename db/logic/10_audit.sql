@@ -130,6 +130,22 @@ end;
 $$ language plpgsql volatile;
 comment on function tg__normalize_names is 'Stores the named columns in the form of `normalize_name`; blank values are left to the table''s checks.';
 
+-- Arguments: the columns of @owner. Jobs and people in the database name the owner, and a restored row keeps its own.
+create or replace function tg__owner() returns trigger as $$
+declare
+  v_row jsonb := to_jsonb(new);
+begin
+  if is_restoring() then
+    return new;
+  end if;
+  return jsonb_populate_record(new, (
+    select coalesce(jsonb_object_agg(o.name, o.id), '{}')
+    from (values (tg_argv[0], current_user_id()), (tg_argv[1], current_token_id())) as o(name, id)
+    where v_row ->> o.name is null and o.name is not null and o.id is not null));
+end;
+$$ language plpgsql volatile security definer set search_path from current;
+comment on function tg__owner is 'Makes the caller the owner of a new row.';
+
 create or replace function is_erasing() returns boolean as $$
   select coalesce(current_setting('office.erasing', true), '') = 'on'
 $$ language sql stable;

@@ -4,7 +4,8 @@
 --   @read login                                       every session and unscoped API token reads, without a permission
 --   @login                                            not with a scoped token
 --   @session                                          only with a session, not with an API token
---   @owner <user column> [<token column>]             rows are visible only to the user or API token named in them
+--   @owner <user column> [<token column>]             rows are visible only to the user or API token named in them; a mutation
+--                                                     creates rows of its caller
 --   @audit <EntityType> [id column] [except column ...], or: @audit off because <reason>
 --   @watch off because <reason>                       search watches do not read it; others without an audit trail get a trigger for them
 --   @appendOnly                                       rows are never changed or removed
@@ -20,12 +21,18 @@ create or replace function permission_check(keys text) returns text as $$
   ) as keys
 $$ language sql immutable;
 
+create or replace function owner_columns(tags jsonb) returns text[] as $$
+  select coalesce(regexp_split_to_array(btrim(owner_columns.tags ->> 'owner'), '[\s,]+'), '{}')
+$$ language sql immutable;
+comment on function owner_columns is 'The columns of the tag @owner: that of the user, and that of the API token if there is one.';
+
 create or replace function writable_columns(relation regclass, verb text) returns text as $$
   select string_agg(quote_ident(a.attname), ', ' order by a.attnum)
   from pg_attribute a left join pg_description d on d.classoid = 'pg_class'::regclass and d.objoid = a.attrelid and d.objsubid = a.attnum,
-    lateral comment_tags(d.description) as c(tags)
+    lateral comment_tags(d.description) as c(tags), owner_columns(table_tags(writable_columns.relation)) as o(names)
   where a.attrelid = writable_columns.relation and a.attnum > 0 and not a.attisdropped and a.attgenerated = ''
     and a.attname not in ('id', 'created_at', 'updated_at') and not c.tags ?| array['secret', 'internal']
+    and a.attname <> all (o.names)
     and coalesce(c.tags ->> 'mutations', writable_columns.verb) ~ ('\y' || writable_columns.verb || '\y')
 $$ language sql stable;
 comment on function writable_columns is 'The columns that a verb of @mutations may write, as a list for a grant.';
@@ -82,7 +89,7 @@ begin
     perform ensure_policy(relation, v_name || '_read', 'select', 'office_api',
       concat_ws(' and ', case when v_tags ->> 'read' <> 'login' then permission_check(v_readers) end, v_login,
         case when exists (
-          select from regexp_split_to_table(btrim(v_tags ->> 'owner'), '[\s,]+') as c(name)
+          select from unnest(owner_columns(v_tags)) as c(name)
           where not exists (
             select from pg_attribute a where a.attrelid = relation and a.attname = c.name and a.attnum > 0 and not a.attisdropped)
         ) then 'false' else own_check(v_tags ->> 'owner') end));
@@ -100,6 +107,11 @@ begin
     if v_columns is not null then
       execute format('grant insert (%s) on %s to office_api', v_columns, relation);
     end if;
+  end if;
+  if v_tags ? 'owner' and v_tags ->> 'mutations' ~ '\ycreate\y' then
+    perform ensure_trigger(relation, '_060_owner', format(
+      'before insert on %%TABLE%% for each row execute function tg__owner(%s)',
+      (select string_agg(quote_literal(c), ', ' order by place) from unnest(owner_columns(v_tags)) with ordinality as t(c, place))));
   end if;
   if v_tags ->> 'mutations' ~ '\yupdate\y' then
     perform ensure_policy(relation, v_name || '_update', 'update', 'office_api',

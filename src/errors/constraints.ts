@@ -40,13 +40,6 @@ const query = `
       left join pg_description d on d.classoid = 'pg_class'::regclass and d.objoid = r.oid and d.objsubid = 0
     where r.relnamespace = $1::regnamespace and i.indisunique
       and not exists (select from pg_constraint c where c.conindid = i.indexrelid)
-    union all
-    -- The policy of a table with @owner takes only rows of the caller.
-    select 'owner of ' || r.relname, r.oid, array[a.attnum], null, 'must be your own id', null
-    from pg_class r
-      join pg_description d on d.classoid = 'pg_class'::regclass and d.objoid = r.oid and d.objsubid = 0
-      join pg_attribute a on a.attrelid = r.oid and a.attname = substring(d.description from '(?:^|\\n)@owner +(\\w+)')
-    where r.relnamespace = $1::regnamespace
   )
   select name, message, (select t.relname::text from pg_class t where t.oid = target) as target, domain is not null as "isOfDomain",
     case when domain is null then array(

@@ -52,9 +52,6 @@ const answersBySqlState: Record<
   },
   "23514": (_error, rule) =>
     badUserInput(`${subjectOf(rule)} ${rule?.message ?? "is not allowed"}`, fieldDetails(rule)),
-  // Privileges: an error of the service, except for a row of another owner.
-  "42501": (_error, rule) =>
-    rule ? badUserInput(`${subjectOf(rule)} ${rule.message ?? ""}`, fieldDetails(rule)) : null,
   // Values.
   "22003": wrongTypeError,
   "22P02": wrongTypeError,
@@ -81,7 +78,7 @@ export function fromDatabaseError(error: unknown, translation: Translation): Pub
   const code = error.code ?? "";
   const raised = raisedCodes[code];
   if (raised) return fromRaised(error, raised);
-  const rule = translation.constraints.get(error.constraint ?? ownerRuleOf(error) ?? "");
+  const rule = translation.constraints.get(error.constraint ?? "");
   return answersBySqlState[code]?.(error, rule) ?? null;
 }
 
@@ -104,14 +101,6 @@ function unknownReference(rule: Constraint | undefined): PublicError {
   const details = fieldDetails(rule);
   const [field = "A reference"] = details.path?.slice(1) ?? [];
   return badUserInput(`${field}: there is no ${rule?.target ?? "row"} with this id`, details);
-}
-
-/** The name of the rule of a table with `@owner`, if a policy rejected a row. */
-function ownerRuleOf({ message }: DatabaseError): string | undefined {
-  const table = /^new row violates row-level security policy.* for table "(\w+)"$/.exec(
-    message,
-  )?.[1];
-  return table && `owner of ${table}`;
 }
 
 /** The fields of a check in front of its message. */

@@ -138,9 +138,11 @@ function inputFields(
   verb: Exclude<Verb, "delete">,
 ) {
   const { codec } = resource;
+  // The trigger of `@owner` fills them.
+  const owners = String(resource.extensions?.tags?.owner ?? "").split(/[\s,]+/);
   return Object.fromEntries(
     Object.entries(codec.attributes)
-      .filter(([name, attribute]) => isWritable(name, attribute, verb))
+      .filter(([name, attribute]) => isWritable(name, attribute, verb) && !owners.includes(name))
       .map(([name, attribute]) => {
         if (
           !build.getGraphQLTypeByPgCodec(attribute.codec.arrayOfCodec ?? attribute.codec, "input")

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { Browser } from "playwright-core";
+import { insertApiToken } from "../helpers/apiToken.ts";
 import { launchBrowser } from "../helpers/console/browser.ts";
 import { withJourney } from "../helpers/console/journey.ts";
 import type { TestDatabase } from "../helpers/database.ts";
@@ -14,12 +15,13 @@ let browser: Browser;
 let database: TestDatabase;
 let service: Service;
 let token: string;
+let userId: string;
 
 beforeAll(async () => {
   const [opened, started] = await Promise.all([launchBrowser(), startOwnSqlService(ownSql)]);
   browser = opened;
   service = started;
-  ({ token, database } = started);
+  ({ token, database, userId } = started);
   await database.pool.query("insert into tasting_venues (name) values ('Old harbour'), ('Vault')");
 });
 afterAll(async () => {
@@ -102,14 +104,30 @@ test("a row without a name is suggested by its kind and the end of its id, not b
   expect(await suggest(first.id.slice(0, 4))).toEqual([]);
 });
 
-test("a row for another user is refused with the name of the field", async () => {
-  const { errors } = await service.ask(
-    `mutation { createTastingNote(input: { userId: "00000000-0000-7000-8000-000000000000", note: "x" }) { id } }`,
-    { token },
-  );
-  expect(errors?.[0]).toMatchObject({
-    message: "userId must be your own id",
-    extensions: { code: "BAD_USER_INPUT", path: ["input", "userId"] },
+test("a row of a table with an owner belongs to whom creates it", async () => {
+  const create = (input: string, by: string) =>
+    service.ask(`mutation { createTastingNote(input: { ${input} }) { userId apiTokenId } }`, {
+      token: by,
+    });
+  const ofToken = await insertApiToken(database, userId);
+  for (const [by, apiTokenId] of [
+    [token, null],
+    [ofToken.token, ofToken.tokenId],
+  ] as const)
+    expect(await create('note: "x"', by)).toMatchObject({
+      data: { createTastingNote: { userId, apiTokenId } },
+    });
+  for (const owner of ["userId", "apiTokenId"]) {
+    const { errors } = await create(`${owner}: "${userId}", note: "x"`, token);
+    expect(errors?.[0]?.message).toContain(`Field "${owner}" is not defined`);
+  }
+  // The form does not ask for it.
+  await withJourney({ browser, service }, { token }, async ({ page, open }) => {
+    await open("/tastingNotes/new");
+    await page.getByLabel("Note").fill("Deep");
+    expect(await page.getByRole("combobox").count()).toBe(0);
+    await page.keyboard.press("ControlOrMeta+s");
+    await page.getByText("Tasting note created").waitFor();
   });
 });
 
