@@ -145,18 +145,6 @@ describe("the inbox", () => {
     await notify(userId, "Later", "a");
     expect(await inbox(token)).toHaveLength(3);
   });
-
-  test("keeps notifications for 60 days", async () => {
-    const { token, userId } = await person();
-    for (const title of ["Old", "Young"]) await notify(userId, title);
-    await sql(
-      `update notifications set created_at = now() - case title when 'Old' then interval '61 days' else interval '59 days' end
-       where user_id = $1`,
-      [userId],
-    );
-    await schedule();
-    expect((await inbox(token)).map(({ title }) => title)).toEqual(["Young"]);
-  });
 });
 
 describe("the settings", () => {
@@ -317,6 +305,38 @@ describe("notifications are created for", () => {
         body: "The template was deleted",
         entity: "ExportJob",
       },
+    ]);
+  });
+
+  test("completed exports, without a mail by default", async () => {
+    const { token, userId } = await person();
+    const { tokenId } = await insertApiToken(service.database, userId, null);
+    for (const by of [null, tokenId]) {
+      const [job] = await sql<{ id: string }>(
+        `insert into export_jobs (user_id, token_id, source, total_rows, state, attempt)
+         values ($1, $2, 'Price list', 3, 'running', 1) returning id`,
+        [userId, by],
+      );
+      await sql("select complete_export($1, 1, 3, 2048, '{}', 7)", [job!.id]);
+    }
+    expect(await inbox(token)).toMatchObject([
+      {
+        kind: "EXPORT_COMPLETED",
+        title: "Your export “Price list” is ready",
+        body: "3 rows as xlsx",
+        entity: "ExportJob",
+        occurrences: 1,
+        readAt: null,
+      },
+    ]);
+    const { data } = await ask("{ notificationPreferences { kind inInbox mail } }", {}, token);
+    expect(data.notificationPreferences).toContainEqual({
+      kind: "EXPORT_COMPLETED",
+      inInbox: true,
+      mail: "OFF",
+    });
+    expect(await sql("select mail_at from notifications where user_id = $1", [userId])).toEqual([
+      { mail_at: null },
     ]);
   });
 

@@ -117,6 +117,17 @@ describe("the scheduled tasks", () => {
     expect(rows).toEqual([{ days: 89 }]);
   });
 
+  test("delete notifications after 60 days", async () => {
+    await inTenant(`
+      insert into users (email) values ('reader@example.com');
+      insert into notifications (user_id, kind, title, subject_key, created_at)
+      select u.id, 'JOB_FAILED', days || ' days', days, now() - make_interval(days => days)
+      from users u, unnest(array[59, 61]) as days where u.email = 'reader@example.com'`);
+    await run("schedule_notifications");
+    const { rows } = await db.query(`select title from ${tenant}.notifications`);
+    expect(rows).toEqual([{ title: "59 days" }]);
+  });
+
   test("create the audit log's next partitions and drop expired ones", async () => {
     const partitions = async () => {
       const { rows } = await db.query<{ name: string }>(
