@@ -307,6 +307,18 @@ describe("readers of absences without `users.read`", () => {
   });
 });
 
+test("the database rejects overlapping absences", async () => {
+  const { token } = await person();
+  const { id } = await requested({ startsOn: "2027-08-02", endsOn: "2027-08-06" }, token);
+  await expect(
+    service.database.pool.query(
+      `insert into absences (user_id, type, starts_on, ends_on)
+       select user_id, type, ends_on, ends_on + 2 from absences where id = $1`,
+      [id],
+    ),
+  ).rejects.toMatchObject({ code: "23P01", constraint: "absences_overlap_excl" });
+});
+
 test("every logged-in user sees the person and the period of approved absences only", async () => {
   const anna = await person();
   const { token } = await person("Bert");

@@ -177,6 +177,40 @@ describe("who is away", () => {
   });
 });
 
+test("who is away is hidden from scoped tokens", async () => {
+  const permissions = ["users.read", "campaigns.read"];
+  const reader = await person(permissions, "reader");
+  const { userId } = await person();
+  await sql(
+    `insert into absences (user_id, type, starts_on, ends_on, status)
+     values ($1, 'VACATION', current_date - 2, current_date + 2, 'APPROVED')`,
+    [userId],
+  );
+  await sql(
+    "insert into campaigns (title, price, author_user_id, medium, scheduled_at) values ('Now', '1', $1, 'EMAIL', now())",
+    [userId],
+  );
+  const scoped = await insertApiToken(service.database, reader.userId, permissions);
+  const unscoped = await insertApiToken(service.database, reader.userId);
+  const away = async (token: string) => {
+    const { data, errors } = await ask(
+      `query ($id: ID!) { user(id: $id) { awayUntil campaigns { nodes { isAuthorAway } } } }`,
+      { id: userId },
+      token,
+    );
+    expect(errors).toBeUndefined();
+    return data.user as unknown;
+  };
+  expect(await away(scoped.token)).toEqual({
+    awayUntil: null,
+    campaigns: { nodes: [{ isAuthorAway: null }] },
+  });
+  expect(await away(unscoped.token)).toEqual({
+    awayUntil: expect.any(String),
+    campaigns: { nodes: [{ isAuthorAway: true }] },
+  });
+});
+
 test("a person is away by the calendar of the person's own time zone", async () => {
   const reader = await person(["users.read", "campaigns.read"], "reader");
   // Their dates always differ.
