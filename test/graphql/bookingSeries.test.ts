@@ -188,6 +188,38 @@ describe("a series", () => {
     expect(await startsOf(resourceId)).toEqual(expected);
   });
 
+  test("keeps the local time of the office for a user in another time zone", async () => {
+    const { token, userId } = await service.login([], "new-yorker@example.com");
+    await service.database.pool.query(
+      "update users set time_zone = 'America/New_York' where id = $1",
+      [userId],
+    );
+    const resourceId = await makeResource();
+    expect((await book(resourceId, {}, token)).errors).toBeUndefined();
+    // Clocks in New York do not change between these bookings.
+    expect(await startsOf(resourceId)).toEqual([
+      "2040-03-12T09:00",
+      "2040-03-19T09:00",
+      "2040-03-26T08:00",
+      "2040-04-02T08:00",
+      "2040-04-09T08:00",
+    ]);
+    const [, second] = await bookingsOf(resourceId);
+    const { errors } = await update(
+      second!.id,
+      { startsAt: "2040-03-27T08:00:00Z", endsAt: "2040-03-27T09:30:00Z" },
+      token,
+    );
+    expect(errors).toBeUndefined();
+    expect(await startsOf(resourceId)).toEqual([
+      "2040-03-12T09:00",
+      "2040-03-27T08:00",
+      "2040-04-03T08:00",
+      "2040-04-10T08:00",
+      "2040-04-17T08:00",
+    ]);
+  });
+
   test("is rejected with all conflicting bookings when one time is taken", async () => {
     const resourceId = await makeResource({ name: `Cellar ${randomUUID()}` });
     const single = { repeatWeeks: null, repeatUntil: null };

@@ -338,6 +338,26 @@ test("scoped tokens are rejected, unscoped ones accepted", async () => {
   expect((await book(resourceId, {}, unscoped)).errors).toBeUndefined();
 });
 
+test("freeResources excludes resources that are not in use", async () => {
+  const [used, unused] = [
+    await makeResource({ kind: "VEHICLE" }),
+    await makeResource({ kind: "VEHICLE" }),
+  ];
+  const { errors } = await ask(
+    `mutation ($id: ID!) { updateResource(id: $id, input: { isActive: false }) { id } }`,
+    { id: unused },
+    manager.token,
+  );
+  expect(errors).toBeUndefined();
+  const { data } = await ask(
+    `{ freeResources(from: "${at("10:00")}", to: "${at("11:00")}", kind: VEHICLE) { id } }`,
+    {},
+  );
+  const found = data.freeResources.map(({ id }: { id: string }) => id);
+  expect(found).toContain(used);
+  expect(found).not.toContain(unused);
+});
+
 test("freeResources rejects a capacity below 1", async () => {
   for (const capacity of [0, -1]) {
     const { errors } = await ask(
