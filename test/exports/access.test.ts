@@ -94,12 +94,18 @@ describe("the owner of an export", () => {
     });
   });
 
-  test("stays with the user of an API token that is removed", async () => {
+  test("keeps the exports of an API token after the token is revoked and deleted", async () => {
     const { service } = exports;
     const owner = await service.login(needed);
     const { token, tokenId } = await insertApiToken(service.database, owner.userId);
     const { id } = await exports.start(priceList, ids.slice(0, 1), token);
     await exports.reaches(id, ["completed"], token);
+    const revoke = "mutation ($id: ID!) { revokeApiToken(id: $id) }";
+    const { data } = await service.ask(revoke, { token: owner.token, variables: { id: tokenId } });
+    expect(data.revokeApiToken).toBe(true);
+    expect((await exports.download(id, token)).status).toBe(401);
+    expect((await exports.job(id, owner.token))?.status).toBe("completed");
+    expect((await exports.download(id, owner.token)).status).toBe(200);
     await service.database.pool.query("delete from api_tokens where id = $1", [tokenId]);
     expect((await exports.download(id, owner.token)).status).toBe(200);
   });

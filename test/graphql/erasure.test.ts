@@ -59,6 +59,23 @@ const brokenRows = async () =>
     `select v.* from audit_seals s, verify_audit_seal(s.tree, s.position) as v`,
   );
 
+async function makeExport(userId: string, entity: string | null, state: string): Promise<string> {
+  const [job] = await sql<{ id: string }>(
+    `insert into export_jobs (user_id, source, entity, state, total_rows, file_key)
+     values ($1, 'File', $2, $3, 1, case $3 when 'completed' then gen_random_uuid()::text end) returning id`,
+    [userId, entity, state],
+  );
+  return job!.id;
+}
+/** The states of exports, the oldest first. */
+async function statesOf(jobs: string[]): Promise<string[]> {
+  const rows = await sql<{ state: string }>(
+    "select state from export_jobs where id = any ($1) order by id",
+    [jobs],
+  );
+  return rows.map(({ state }) => state);
+}
+
 /** A customer with an order that was changed once, and a note that was deleted. */
 async function makeCustomer(name: string): Promise<string> {
   const number = randomUUID();
@@ -154,23 +171,13 @@ describe("anonymiseCustomer", () => {
   test("deletes exports of lists, whose files may contain the data, and keeps those of products", async () => {
     const id = await makeCustomer("Slettet Vin");
     const { userId } = await service.login([]);
-    const job = (entity: string | null, state: string) =>
-      sql<{ id: string }>(
-        `insert into export_jobs (user_id, source, entity, state, total_rows, file_key)
-         values ($1, 'File', $2, $3, 1, case $3 when 'completed' then gen_random_uuid()::text end) returning id`,
-        [userId, entity, state],
-      );
     const jobs = [
-      await job("customers", "completed"),
-      await job("auditLogs", "running"),
-      await job(null, "completed"),
+      await makeExport(userId, "customers", "completed"),
+      await makeExport(userId, "auditLogs", "running"),
+      await makeExport(userId, null, "completed"),
     ];
     expect((await anonymiseCustomer(id)).errors).toBeUndefined();
-    const states = await sql<{ state: string }>(
-      "select state from export_jobs where id = any ($1) order by id",
-      [jobs.map(([row]) => row!.id)],
-    );
-    expect(states.map(({ state }) => state)).toEqual(["expired", "failed", "completed"]);
+    expect(await statesOf(jobs)).toEqual(["expired", "failed", "completed"]);
   });
 
   test("removes quoted notes from notifications of search watches", async () => {
@@ -377,6 +384,20 @@ describe("anonymiseUser", () => {
     expect(notifications).toEqual([{ title: "Former user changed your booking" }]);
     await sealAll(service.database.pool);
     expect(await brokenRows()).toEqual([]);
+  });
+
+  test("deletes exports of lists of the user and of colleagues, and keeps those of products", async () => {
+    const userId = await makeUser("Ingolf");
+    const colleague = await service.login([]);
+    await deactivate(userId);
+    const jobs = [
+      await makeExport(userId, "users", "completed"),
+      await makeExport(userId, null, "completed"),
+      await makeExport(colleague.userId, "users", "completed"),
+      await makeExport(colleague.userId, "resourceBookings", "running"),
+    ];
+    expect((await anonymiseUser(userId)).errors).toBeUndefined();
+    expect(await statesOf(jobs)).toEqual(["expired", "completed", "expired", "failed"]);
   });
 
   test("is rejected for an active user, without users.update, and a second time", async () => {
