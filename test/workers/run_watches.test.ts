@@ -33,6 +33,8 @@ const refusal = ({ errors }: Answer) => ({
   code: errors?.[0]?.extensions.code,
   message: errors?.[0]?.message,
   path: errors?.[0]?.extensions["path"],
+  position: errors?.[0]?.extensions["position"],
+  length: errors?.[0]?.extensions["length"],
 });
 async function sql<T extends object>(text: string, values: unknown[] = []): Promise<T[]> {
   return (await service.database.pool.query<T>(text, values)).rows;
@@ -158,6 +160,30 @@ describe("a watch", () => {
     const [[title, ...lines] = []] = await delivered(id);
     expect(title).toBe("“Cheap”: 2 rows");
     expect(lines.toSorted()).toEqual(["Changed: Stays", "No longer matches: Goes"]);
+  });
+
+  test("reports new and rescheduled campaigns", async () => {
+    const owner = await person(["campaigns.read"]);
+    const title = `Harvest ${randomUUID()}`;
+    const add = (name: string, scheduledAt: string) =>
+      sql(
+        `insert into campaigns (title, price, author_user_id, medium, scheduled_at)
+         values ($1, '1', $2, 'EMAIL', $3)`,
+        [`${title} ${name}`, owner.userId, scheduledAt],
+      );
+    await add("known", "2040-10-02T08:00:00Z");
+    await add("moved", "2040-11-01T08:00:00Z");
+    const query = `"${title}" scheduledAt:<2040-11-01`;
+    const id = await watching({ entity: "campaigns", query }, owner.token);
+    await add("new", "2040-10-03T08:00:00Z");
+    await add("late", "2040-11-02T08:00:00Z");
+    await sql("update campaigns set scheduled_at = '2040-10-04T08:00:00Z' where title = $1", [
+      `${title} moved`,
+    ]);
+    await run();
+    const [[heading, ...lines] = []] = await delivered(id);
+    expect(heading).toBe("“Cheap”: 2 rows");
+    expect(lines.toSorted()).toEqual([`Matches: ${title} moved`, `New: ${title} new`]);
   });
 
   test("detects changes of related rows", async () => {
@@ -658,11 +684,13 @@ describe("saving a watch", () => {
   test.each<[string, Record<string, unknown>, Record<string, unknown>]>([
     [
       "a search with an error, at its position",
-      { query: "regoin:x" },
+      { query: "x regoin:x" },
       {
         code: "BAD_USER_INPUT",
         message: expect.stringContaining("`regoin` is not a field"),
         path: ["input", "query"],
+        position: 3,
+        length: 6,
       },
     ],
     [
