@@ -177,6 +177,24 @@ describe("the settings", () => {
     );
   });
 
+  test("send no mail about completed exports by default", async () => {
+    const { token, userId } = await person();
+    const { data } = await ask("{ notificationPreferences { kind inInbox mail } }", {}, token);
+    expect(data.notificationPreferences).toContainEqual({
+      kind: "EXPORT_COMPLETED",
+      inInbox: true,
+      mail: "OFF",
+    });
+    await sql(
+      "select notify_users(array[$1::uuid], 'EXPORT_COMPLETED', 'Ready', null, 'ExportJob', 'a')",
+      [userId],
+    );
+    expect(await inbox(token)).toMatchObject([{ title: "Ready", readAt: null }]);
+    expect(await sql("select mail_at from notifications where user_id = $1", [userId])).toEqual([
+      { mail_at: null },
+    ]);
+  });
+
   test("disable the inbox or the whole kind", async () => {
     const { token, userId } = await person();
     await setPreference(token, "JOB_FAILED", { inInbox: false });
@@ -287,7 +305,7 @@ describe("notifications are created for", () => {
     ]);
   });
 
-  test("exports of the user but not of tokens", async () => {
+  test("failed exports of the user but not of tokens", async () => {
     const { token, userId } = await person();
     const { tokenId } = await insertApiToken(service.database, userId, null);
     for (const by of [null, tokenId]) {
@@ -308,7 +326,7 @@ describe("notifications are created for", () => {
     ]);
   });
 
-  test("completed exports, without a mail by default", async () => {
+  test("completed exports of the user but not of tokens", async () => {
     const { token, userId } = await person();
     const { tokenId } = await insertApiToken(service.database, userId, null);
     for (const by of [null, tokenId]) {
@@ -328,15 +346,6 @@ describe("notifications are created for", () => {
         occurrences: 1,
         readAt: null,
       },
-    ]);
-    const { data } = await ask("{ notificationPreferences { kind inInbox mail } }", {}, token);
-    expect(data.notificationPreferences).toContainEqual({
-      kind: "EXPORT_COMPLETED",
-      inInbox: true,
-      mail: "OFF",
-    });
-    expect(await sql("select mail_at from notifications where user_id = $1", [userId])).toEqual([
-      { mail_at: null },
     ]);
   });
 
