@@ -749,8 +749,8 @@ transaction snapshot. The next job writes these rows to `search_watch_rows` and 
 sees. A transaction that does not see the new watch adds no entries for it. Therefore a job evaluates all rows once
 more when the transactions have ended that ran during the save.
 
-`npm run bench -- watches` measures the cost: 1,000 watches slow down a write of 1,000 products by about 5 %, and their
-evaluation takes about 7 seconds.', 5),
+`npm run bench -- watches` measures the cost: 1,000 watches slow down a write of 1,000 products by up to 5 %, and their
+evaluation takes 5 to 8 seconds.', 5),
   ('handbook', 'The handbook', 'For callers of the API and office staff. After this page you can read, search and write handbook pages.
 
 Everything here needs a session or an API token without scopes; tokens with scopes are refused. In the console it is
