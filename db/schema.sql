@@ -4867,6 +4867,28 @@ comment on column search_catalogue.definition is 'The description that front end
 comment on column search_catalogue.document_query is 'The query that returns the documents of the rows with the ids $1.';
 comment on column search_catalogue.signature is 'Hash of everything whose change requires a new version of the collection.';
 
+create table search_engine_state (
+  id uuid not null default uuidv7(),
+  down_at timestamp with time zone,
+  error text,
+  up_at timestamp with time zone,
+  constraint search_engine_state_error_check CHECK (char_length(error) <= 500),
+  constraint search_engine_state_pkey PRIMARY KEY (id)
+);
+alter table search_engine_state enable row level security, force row level security;
+CREATE UNIQUE INDEX search_engine_state_single_key ON search_engine_state USING btree ((true));
+
+create policy search_engine_state_owner on search_engine_state for all to office_owner
+  using (true)
+  with check (true);
+
+comment on table search_engine_state is '@internal
+@audit off because it is the state of the search engine
+The outages of the search engine; one row.';
+comment on column search_engine_state.down_at is 'The first failed attempt of an outage; null while the engine works.';
+comment on column search_engine_state.error is 'The error of the first failed attempt; null while the engine works.';
+comment on column search_engine_state.up_at is 'The end of the last outage; null before the first.';
+
 create table search_failures (
   collection text not null,
   document_id uuid not null,
@@ -11945,6 +11967,7 @@ CREATE OR REPLACE FUNCTION notify_of_systems()
 AS $function$
 declare
   v_erp erp_cursors;
+  v_search search_engine_state;
   v_since timestamptz;
 begin
   select * into v_erp from erp_cursors c where c.entity = 'orders';
@@ -11954,7 +11977,9 @@ begin
     perform notify_users(holders_of('erpsync.read'), 'ERP_DOWN', 'The ERP does not answer', v_erp.erp_error,
       subject_key => iso_text(v_erp.erp_down_at));
   end if;
-  select min(c.created_at) into v_since
+  select * into v_search from search_engine_state;
+  -- After an outage, the changes that waited during it get ten more minutes for their delivery.
+  select least(v_search.down_at, min(greatest(c.created_at, v_search.up_at))) into v_since
   from row_changes c join search_catalogue s on s.table_name = c.table_name join search_indexes i on i.collection = s.collection
   where c.reader = 'search' and i.version is not null;
   if v_since < now() - interval '10 minutes' and not exists (
@@ -11962,7 +11987,7 @@ begin
     select from notifications n where n.kind = 'SEARCH_DOWN' and (n.subject_key = iso_text(v_since) or n.created_at > v_since)
   ) then
     perform notify_users(holders_of('settings.update'), 'SEARCH_DOWN', 'The search engine accepts no changes',
-      (select string_agg(distinct i.error, '; ') from search_indexes i where i.error is not null), subject_key => iso_text(v_since));
+      nullif(concat_ws('; ', v_search.error, (select string_agg(distinct i.error, '; ') from search_indexes i)), ''), subject_key => iso_text(v_since));
   end if;
 end;
 $function$;
@@ -13177,6 +13202,28 @@ end;
 $function$;
 grant execute on function record_search_documents(text,uuid[],jsonb) to office_worker;
 comment on function record_search_documents(text,uuid[],jsonb) is 'Records which documents the engine rejected; it accepted the others.';
+
+CREATE OR REPLACE FUNCTION record_search_is_down(error text)
+ RETURNS void
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+  update search_engine_state s set down_at = clock_timestamp(), error = left(record_search_is_down.error, 500) where s.down_at is null
+$function$;
+grant execute on function record_search_is_down(text) to office_worker;
+comment on function record_search_is_down(text) is 'Records the start of an outage of the search engine.';
+
+CREATE OR REPLACE FUNCTION record_search_is_up()
+ RETURNS void
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO (tenant), 'extensions', 'pg_temp'
+AS $function$
+  update search_engine_state s set down_at = null, error = null, up_at = clock_timestamp() where s.down_at is not null
+$function$;
+grant execute on function record_search_is_up() to office_worker;
+comment on function record_search_is_up() is 'Records the end of an outage of the search engine.';
 
 CREATE OR REPLACE FUNCTION record_search_key(mark text, generation integer, collections text[], engine_id bigint)
  RETURNS void

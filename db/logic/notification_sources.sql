@@ -149,6 +149,7 @@ comment on function notify_of_tokens is 'Notifies owners of API tokens that expi
 create or replace function notify_of_systems() returns void as $$
 declare
   v_erp erp_cursors;
+  v_search search_engine_state;
   v_since timestamptz;
 begin
   select * into v_erp from erp_cursors c where c.entity = 'orders';
@@ -158,7 +159,9 @@ begin
     perform notify_users(holders_of('erpsync.read'), 'ERP_DOWN', 'The ERP does not answer', v_erp.erp_error,
       subject_key => iso_text(v_erp.erp_down_at));
   end if;
-  select min(c.created_at) into v_since
+  select * into v_search from search_engine_state;
+  -- After an outage, the changes that waited during it get ten more minutes for their delivery.
+  select least(v_search.down_at, min(greatest(c.created_at, v_search.up_at))) into v_since
   from row_changes c join search_catalogue s on s.table_name = c.table_name join search_indexes i on i.collection = s.collection
   where c.reader = 'search' and i.version is not null;
   if v_since < now() - interval '10 minutes' and not exists (
@@ -166,7 +169,7 @@ begin
     select from notifications n where n.kind = 'SEARCH_DOWN' and (n.subject_key = iso_text(v_since) or n.created_at > v_since)
   ) then
     perform notify_users(holders_of('settings.update'), 'SEARCH_DOWN', 'The search engine accepts no changes',
-      (select string_agg(distinct i.error, '; ') from search_indexes i where i.error is not null), subject_key => iso_text(v_since));
+      nullif(concat_ws('; ', v_search.error, (select string_agg(distinct i.error, '; ') from search_indexes i)), ''), subject_key => iso_text(v_since));
   end if;
 end;
 $$ language plpgsql volatile;

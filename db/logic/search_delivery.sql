@@ -153,6 +153,17 @@ end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function request_search_build is 'Rebuilds a collection while the current version serves; false for an unknown name.';
 
+-- The workers try again every second; only the first failure and the first success write.
+create or replace function record_search_is_down(error text) returns void as $$
+  update search_engine_state s set down_at = clock_timestamp(), error = left(record_search_is_down.error, 500) where s.down_at is null
+$$ language sql volatile security definer set search_path from current;
+comment on function record_search_is_down is 'Records the start of an outage of the search engine.';
+
+create or replace function record_search_is_up() returns void as $$
+  update search_engine_state s set down_at = null, error = null, up_at = clock_timestamp() where s.down_at is not null
+$$ language sql volatile security definer set search_path from current;
+comment on function record_search_is_up is 'Records the end of an outage of the search engine.';
+
 create or replace function next_search_leftovers() returns setof search_leftovers as $$
   select * from search_leftovers order by kind desc, name limit 100
 $$ language sql stable security definer set search_path from current;
@@ -185,5 +196,5 @@ comment on function import_search is 'Records a test run''s data in the search e
 grant execute on function
   search_state, search_documents, search_ids, search_row_count, search_changes, record_search_documents, delete_search_changes,
   request_search_documents, retry_search_failures, waiting_search_documents, begin_search_build, advance_search_build, finish_search_build, fail_search_build,
-  delete_search_index, request_search_build, next_search_leftovers, delete_search_leftover
+  delete_search_index, request_search_build, record_search_is_down, record_search_is_up, next_search_leftovers, delete_search_leftover
 to office_worker;

@@ -44,6 +44,23 @@ comment on column search_indexes.building is
 comment on column search_indexes.building_cursor is 'Id of the last row in the version that is being built; rows are added in the order of their ids.';
 comment on column search_indexes.error is 'Why the engine refused to build the next version; null when it did not.';
 
+create table search_engine_state (
+  id uuid primary key default uuidv7(),
+  down_at timestamptz,
+  error text,
+  up_at timestamptz,
+  constraint search_engine_state_error_check check (char_length(error) <= 500)
+);
+create unique index search_engine_state_single_key on search_engine_state ((true));
+comment on table search_engine_state is '@internal
+@audit off because it is the state of the search engine
+The outages of the search engine; one row.';
+comment on column search_engine_state.down_at is 'The first failed attempt of an outage; null while the engine works.';
+comment on column search_engine_state.error is 'The error of the first failed attempt; null while the engine works.';
+comment on column search_engine_state.up_at is 'The end of the last outage; null before the first.';
+
+insert into search_engine_state default values;
+
 create type change_reader as enum ('search', 'watches');
 
 create table row_changes (

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { insertApiToken } from "../helpers/apiToken.ts";
 import { type Answer, type Service, startService } from "../helpers/service.ts";
 
@@ -528,6 +528,70 @@ describe("notifications are created for", () => {
     );
     await schedule();
     expect(await inbox(reader.token, "kind:ERP_DOWN")).toHaveLength(2);
+  });
+});
+
+describe("an outage of the search engine", () => {
+  const failedSince = (ago: string) =>
+    sql(
+      "update search_engine_state set down_at = now() - $1::interval, error = 'The search engine is unreachable'",
+      [ago],
+    );
+  beforeEach(async () => {
+    await sql("delete from row_changes where reader = 'search'");
+    await sql("update search_engine_state set down_at = null, error = null, up_at = null");
+    await sql("delete from search_indexes");
+    await sql("delete from notifications where kind = 'SEARCH_DOWN'");
+  });
+
+  test("is notified after ten minutes without a changed row, once", async () => {
+    const office = await person(["settings.update"]);
+    const other = await person();
+    await failedSince("9 minutes");
+    await schedule();
+    expect(await inbox(office.token)).toEqual([]);
+    await failedSince("11 minutes");
+    await schedule();
+    await schedule();
+    expect(await inbox(office.token)).toMatchObject([
+      {
+        kind: "SEARCH_DOWN",
+        title: "The search engine accepts no changes",
+        body: "The search engine is unreachable",
+        occurrences: 1,
+      },
+    ]);
+    expect(await inbox(other.token)).toEqual([]);
+  });
+
+  test("is recorded with the time and the error of its first failed attempt, until one succeeds", async () => {
+    const state = () => sql("select down_at, error, up_at from search_engine_state");
+    await sql("select record_search_is_down('First')");
+    const first = await state();
+    expect(first).toEqual([{ down_at: expect.any(Date), error: "First", up_at: null }]);
+    await sql("select record_search_is_down('Second')");
+    expect(await state()).toEqual(first);
+    await sql("select record_search_is_up()");
+    expect(await state()).toEqual([{ down_at: null, error: null, up_at: expect.any(Date) }]);
+  });
+
+  test("is not notified again while the changes of its time are delivered", async () => {
+    const office = await person(["settings.update"]);
+    await sql("insert into search_indexes (collection, version) values ('products', 'v1')");
+    await failedSince("60 minutes");
+    await schedule();
+    await sql(
+      "update notifications set created_at = now() - interval '50 minutes' where kind = 'SEARCH_DOWN'",
+    );
+    await sql("select record_search_is_up()");
+    await sql(
+      "insert into row_changes (reader, table_name, row_id, created_at) values ('search', 'products', uuidv7(), now() - interval '30 minutes')",
+    );
+    await schedule();
+    expect(await inbox(office.token)).toHaveLength(1);
+    await sql("update search_engine_state set up_at = now() - interval '11 minutes'");
+    await schedule();
+    expect(await inbox(office.token)).toHaveLength(2);
   });
 });
 

@@ -185,6 +185,28 @@ describe("a database change", () => {
     await settled();
   });
 
+  test("is not needed to notice that the engine is down and up again", async () => {
+    const outage = async () =>
+      (await query("select down_at, error from search_engine_state where down_at is not null"))
+        .rows[0];
+    await settled();
+    await search.proxy.cut();
+    await query("select queue_search_indexing(true)");
+    const down = await waitFor("the outage to be recorded", outage);
+    expect(down.error).toMatch(/^The search engine /);
+    // A job without changes does not call the engine.
+    await query("select queue_search_indexing()");
+    await waitFor("the job without changes", async () => {
+      const { rows } = await query("select is_queued('index_search', 'changes') as queued");
+      return !rows[0].queued;
+    });
+    expect(await outage()).toEqual(down);
+    const { rows } = await query("select from row_changes where reader = 'search'");
+    expect(rows).toEqual([]);
+    await search.proxy.restore();
+    await waitFor("the end of the outage to be recorded", async () => !(await outage()));
+  });
+
   test("arrives completely when the worker is killed repeatedly", async () => {
     for (let round = 1; round <= 3; round++) {
       await query(

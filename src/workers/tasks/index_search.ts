@@ -18,7 +18,8 @@ const rejectedDelayMs = 20_000;
 /**
  * Delivers changes to the search engine and builds collections, alternating one step of each. Jobs of one tenant share
  * a queue, so at most one runs. With `check` it also compares the engine's collections with the database's. While the
- * engine is unreachable, the job is postponed and changes stay in the outbox.
+ * engine is unreachable, the job is postponed and changes stay in the outbox. The start and end of an outage are
+ * recorded.
  */
 export const indexSearch: TaskDefinition = (environment) => {
   const { search } = environment.config;
@@ -43,14 +44,22 @@ export const indexSearch: TaskDefinition = (environment) => {
         if (!check)
           for (const { type, error } of await inTenant(readStates))
             if (error !== null) refused.add(type);
-        for (;;) {
+        for (let isFirstStep = true; ; isFirstStep = false) {
           signal.throwIfAborted();
           const delivered = await deliverChanges(work);
           const built = await buildStep(work, refused);
-          if (delivered === 0 && !built) return;
+          const isIdle = delivered === 0 && !built;
+          // An idle job without a check has not called the engine.
+          if (isFirstStep && (check || !isIdle))
+            await inTenant((client) => client.query("select record_search_is_up()"));
+          if (isIdle) return;
         }
       } catch (error) {
         if (signal.aborted) throw error;
+        if (error instanceof SearchEngineError || error instanceof SearchRefusedError)
+          await inTenant((client) =>
+            client.query("select record_search_is_down($1)", [error.message]),
+          );
         if (error instanceof SearchEngineError)
           throw new JobPostponed(error.message, unreachableDelayMs, error);
         if (!(error instanceof SearchRefusedError)) throw error;
