@@ -2,7 +2,28 @@ import { ModuleMocker } from "jest-mock";
 
 /* What test files import from `@jest/globals`: see nativeRuntime.js. */
 
-export let afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, test;
+let current;
+
+/**
+ * Calls the function of the running test file. Helpers keep these, and what belongs to them such as `test.skip`, from the
+ * test file that imported them first; its own functions would declare tests that never run.
+ */
+const delegate = (find) =>
+  new Proxy(() => {}, {
+    apply: (_target, self, args) => Reflect.apply(find(), self, args),
+    get: (_target, key) =>
+      typeof find()[key] === "function" ? delegate(() => find()[key]) : find()[key],
+  });
+const ofTestFile = (name) => delegate(() => current[name]);
+
+export const afterAll = ofTestFile("afterAll");
+export const afterEach = ofTestFile("afterEach");
+export const beforeAll = ofTestFile("beforeAll");
+export const beforeEach = ofTestFile("beforeEach");
+export const describe = ofTestFile("describe");
+export const expect = ofTestFile("expect");
+export const it = ofTestFile("it");
+export const test = ofTestFile("test");
 
 const mocker = new ModuleMocker(globalThis);
 
@@ -15,5 +36,5 @@ export const jest = {
 
 /** Called before each test file. */
 export function setGlobals(globals) {
-  ({ afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, test } = globals);
+  current = globals;
 }
