@@ -252,10 +252,7 @@ async function expectAccessibleInBothThemes(
   for (const kind of kinds) accepted[other].add(kind);
 }
 
-/**
- * Returns the kinds of the checked elements. Contrast takes most of the time of axe, and is checked again only on pages
- * with new kinds of elements.
- */
+/** Returns the kinds of the checked elements. Contrast is checked again only on pages with new kinds of elements. */
 async function expectAccessible(
   page: Page,
   { colorScheme = "light" }: JourneyOptions,
