@@ -344,6 +344,8 @@ describe("the actions of a row", () => {
     await withJourney({ browser, service }, { token: clerk.token }, async ({ page, open }) => {
       // The clerk lacks the permissions of a buyer.
       await open(`/users/${bo.userId}`);
+      // An address has one line, although it may be long.
+      await page.locator("input[type=url]").and(page.getByLabel("Picture")).waitFor();
       await page.getByRole("button", { name: "Actions" }).click();
       await page.getByRole("menuitem", { name: "Deactivate user" }).click();
       await page.getByRole("alertdialog").getByRole("button", { name: "Deactivate user" }).click();

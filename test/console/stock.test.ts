@@ -49,9 +49,9 @@ afterAll(async () => {
 });
 
 /** The texts of cells that do not fit into their column. */
-const cutNumbers = (page: Page) =>
+const cutTexts = (page: Page, cells: string) =>
   page.evaluate<string[]>(
-    `[...document.querySelectorAll(".is-number .text")]
+    `[...document.querySelectorAll("${cells} .text")]
        .filter((text) => text.scrollWidth > text.clientWidth).map((text) => text.textContent)`,
   );
 
@@ -60,10 +60,23 @@ describe("lists", () => {
     await withJourney({ browser, service }, { token }, async ({ page, open }) => {
       await open("/stockCounts");
       await page.getByRole("gridcell").getByText("124,188 bottles", { exact: true }).waitFor();
-      expect(await cutNumbers(page)).toEqual([]);
+      expect(await cutTexts(page, ".is-number")).toEqual([]);
       // The count that the later one corrects.
       const corrected = page.locator("[aria-rowindex='2'] [role=gridcell]").nth(3);
       expect(await corrected.textContent()).toMatch(/^20 Nov 2026, \d\d:30$/);
+    });
+  });
+
+  test("show times in full", async () => {
+    await database.pool.query(
+      "insert into campaigns (title, price, author_user_id, medium, scheduled_at) select 'Harvest', 'DKK 89', id, 'WEB', '2026-09-30 08:00Z' from users limit 1",
+    );
+    await withJourney({ browser, service }, { token }, async ({ page, open }) => {
+      await open("/campaigns");
+      const time = page.getByRole("gridcell", { name: /^30 Sept 2026, \d\d:00$/ });
+      await time.waitFor();
+      const column = String(await time.getAttribute("data-column"));
+      expect(await cutTexts(page, `[data-column='${column}']`)).toEqual([]);
     });
   });
 

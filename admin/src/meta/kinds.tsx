@@ -22,7 +22,8 @@ const layouts: Record<EntityField["kind"], Layout> = {
   FLOAT: { width: 112, isNumber: true },
   BOOLEAN: { width: 88 },
   DATE: { width: 124 },
-  TIME: { width: 156 },
+  // "30 Sept 2026, 08:00" in wide fonts as well.
+  TIME: { width: 184 },
   CLOCK: { width: 96 },
   ENUM: { width: 132 },
   REFERENCE: { width: 192 },

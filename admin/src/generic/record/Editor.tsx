@@ -338,8 +338,9 @@ function Choices({ field, value, describedBy, error, onChange }: ControlProps): 
   );
 }
 
+/** Whether a text is edited in several lines. An address has one, whatever its length. */
 function isLong({ widget, maxLength, kind }: EntityField): boolean {
-  if (kind !== "TEXT") return false;
+  if (kind !== "TEXT" || widget === "url" || widget === "email") return false;
   return widget === "long" || widget === "code" || (maxLength ?? 0) > 500;
 }
 
