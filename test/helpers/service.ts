@@ -209,7 +209,10 @@ export async function askAt(url: string, query: string, options: AskOptions = {}
   return { status: response.status, headers: response.headers, ...body };
 }
 
-/** Creates an active user with exactly these permissions through one role, and a session. */
+/**
+ * Creates an active user with exactly these permissions through one role, and a session.
+ * @throws Error for an unknown permission, without which a test of a refusal could not fail
+ */
 export async function loginWith(
   database: TestDatabase,
   permissions: readonly string[],
@@ -217,7 +220,11 @@ export async function loginWith(
 ) {
   const token = makeToken("session");
   const name = `role ${randomUUID()}`;
-  const { rows } = await database.pool.query<{ user_id: string; role_id: string }>(
+  const { rows } = await database.pool.query<{
+    user_id: string;
+    role_id: string;
+    unknown: string[];
+  }>(
     `with u as (insert into users (email, is_active) values ($1, true) returning id),
        r as (insert into roles (name) values ($2) returning id),
        p as (insert into role_permissions (role_id, permission_id)
@@ -225,10 +232,13 @@ export async function loginWith(
        ur as (insert into user_roles (user_id, role_id) select u.id, r.id from u, r),
        s as (insert into sessions (user_id, token_hash, idle_expires_at, expires_at)
          select u.id, $4, now() + interval '1 hour', now() + interval '1 hour' from u)
-     select u.id as user_id, r.id as role_id from u, r`,
+     select u.id as user_id, r.id as role_id,
+       array(select unnest($3::text[]) except select key from permissions) as unknown
+     from u, r`,
     [email ?? `${randomUUID()}@example.com`, name, permissions, hashToken(token)],
   );
   const [row] = rows;
   if (!row) throw new Error("no user was created");
+  if (row.unknown.length > 0) throw new Error(`unknown permissions: ${row.unknown.join(", ")}`);
   return { token, userId: row.user_id, roleId: row.role_id };
 }
