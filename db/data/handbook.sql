@@ -707,8 +707,8 @@ mutation { createSearchWatch(input: { name: "Cheap Barolo", entity: "products",
 A watch of `erpSyncRuns` with the query `status:FAILED` reports failed imports; one of `erpImportFailures` reports orders
 and customers that could not be read.
 
-`searchWatches` lists the watches of the caller with `matchCount` (events) and `lastMatchAt`. A user creates at most 50;
-a handover (`handOver`) can add to them.
+`searchWatches` lists the watches of the caller with `matchCount` (events) and `lastMatchAt`. A user has at most 50; a
+handover to a user who would then have more is refused.
 `updateSearchWatch` changes and `deleteSearchWatch` deletes a watch.
 
 - A watch reads with the current permissions of its owner, again at delivery. Invisible rows are neither shown nor

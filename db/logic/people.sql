@@ -38,6 +38,28 @@ comment on function logout_everywhere is '@guard session
 Ends all sessions of the caller, including the current one, and returns their number. API tokens and calendar feeds stay valid.';
 grant execute on function logout_everywhere to office_api;
 
+create or replace function require_watch_room(from_user_id uuid, to_user_id uuid) returns void as $$
+declare
+  v_given bigint;
+  v_own bigint;
+  v_excess bigint;
+begin
+  select count(*) filter (where w.user_id = require_watch_room.from_user_id),
+    count(*) filter (where w.user_id = require_watch_room.to_user_id)
+  into v_given, v_own
+  from search_watches w where w.user_id in (require_watch_room.from_user_id, require_watch_room.to_user_id);
+  v_excess := v_given + v_own - search_watch_limit();
+  if v_given > 0 and v_excess > 0 then
+    perform fail('OF409', format(
+      '%s has %s search watches and %s has %s, and a person can have %s: one of them must delete %s first, or choose another person',
+      user_name(require_watch_room.from_user_id), v_given, user_name(require_watch_room.to_user_id), v_own, search_watch_limit(), v_excess),
+      '{"path": ["toUserId"]}');
+  end if;
+end;
+$$ language plpgsql stable;
+comment on function require_watch_room is
+  'Rejects a handover after which the new owner would have too many search watches. The caller has locked both users.';
+
 create or replace function hand_over(from_user_id uuid, to_user_id uuid) returns handed_over as $$
 declare
   v_handed handed_over;
@@ -51,10 +73,12 @@ begin
   end if;
   -- As for a deactivation.
   perform require_revocable(user_permissions(hand_over.from_user_id));
-  perform from users u where u.id = hand_over.to_user_id and u.is_active for no key update;
-  if not found then
+  -- Both are locked, because either could create a search watch meanwhile. The order prevents deadlocks of opposite handovers.
+  perform from users u where u.id in (hand_over.from_user_id, hand_over.to_user_id) order by u.id for no key update;
+  if not exists (select from users u where u.id = hand_over.to_user_id and u.is_active) then
     perform fail('OF404', 'There is no active user with this id', '{"path": ["toUserId"]}');
   end if;
+  perform require_watch_room(hand_over.from_user_id, hand_over.to_user_id);
   update campaigns c set author_user_id = hand_over.to_user_id
   where c.author_user_id = hand_over.from_user_id and c.status not in ('COMPLETED', 'CANCELLED');
   get diagnostics v_handed.campaigns = row_count;
@@ -63,7 +87,6 @@ begin
   get diagnostics v_handed.bookings = row_count;
   update export_templates t set owner_user_id = hand_over.to_user_id where t.owner_user_id = hand_over.from_user_id;
   get diagnostics v_handed.templates = row_count;
-  -- The limit of 50 search watches applies to new ones only, so that a leaver's watches can always be transferred.
   -- The watches lose their baseline, because they read with the permissions of the new owner.
   perform drop_watch_notices(w.id) from search_watches w where w.user_id = hand_over.from_user_id;
   update search_watches w set user_id = hand_over.to_user_id, is_ready = false, ready_after = null, is_settled = false,
@@ -77,5 +100,5 @@ comment on function hand_over is '@guard login users.update
 @action bad of users
 @argument from_user_id The user who leaves.
 @argument to_user_id The active user who takes over.
-Transfers the open campaigns, future bookings, export templates and search watches of one user to another, for example before a deactivation. Watches are transferred also when the new owner then has more than 50.';
+Transfers the open campaigns, future bookings, export templates and search watches of one user to another, for example before a deactivation. Nothing is transferred when the new owner would then have more than 50 search watches.';
 grant execute on function hand_over to office_api;

@@ -14,15 +14,19 @@ end;
 $$ language plpgsql volatile;
 comment on function drop_watch_notices is 'Discards the pending events of a watch.';
 
+create or replace function search_watch_limit() returns integer as $$
+  select 50
+$$ language sql immutable;
+comment on function search_watch_limit is 'The number of search watches that a user can have.';
+
 create or replace function require_watch_limit() returns void as $$
 declare
   v_count bigint;
 begin
   perform from users u where u.id = current_user_id() for no key update;
   select count(*) into v_count from search_watches w where w.user_id = current_user_id();
-  -- A handover can give a user more than 50.
-  if v_count >= 50 then
-    perform fail('OF409', format('You have %s search watches: delete %s first', v_count, case v_count when 50 then 'one' else (v_count - 49)::text end));
+  if v_count >= search_watch_limit() then
+    perform fail('OF409', format('You have %s search watches: delete one first', v_count));
   end if;
 end;
 $$ language plpgsql volatile;

@@ -302,24 +302,67 @@ describe("handOver", () => {
     expect(watches).toEqual([{ is_ready: false }]);
   });
 
-  test("transfers all watches, also beyond the limit for new ones", async () => {
-    const boss = await person(["users.update"], "boss");
-    const [from, to] = [await person([], "leaver"), await person(["products.read"], "heir")];
-    await sql(
-      `insert into search_watches (user_id, name, entity, query, table_name, statement, statement_values, seen_statement, ids_at)
-       select u, n::text, 'products', 'barolo', 'products', 'select 1', '[]', 'select 1', 0
-       from unnest($1::uuid[]) u, generate_series(1, 30) n`,
-      [[from.userId, to.userId]],
-    );
-    expect((await handOver(from.userId, to.userId, boss.token)).data.handOver.watches).toBe(30);
-    const answer = await ask(
-      "mutation ($input: CreateSearchWatchInput!) { createSearchWatch(input: $input) { id } }",
-      { input: { name: "One more", entity: "products", query: "barolo" } },
-      to.token,
-    );
-    expect(refusal(answer)).toMatchObject({
-      code: "CONFLICT",
-      message: expect.stringMatching(/^You have 60 search watches: delete 11 first/),
+  describe("of search watches", () => {
+    const withWatches = async (count: number, name: string) => {
+      const { userId, token } = await person(["products.read"], name);
+      await sql(
+        `insert into search_watches (user_id, name, entity, query, table_name, statement, statement_values, seen_statement, ids_at)
+         select $1, n::text, 'products', 'barolo', 'products', 'select 1', '[]', 'select 1', 0 from generate_series(1, $2) n`,
+        [userId, count],
+      );
+      return { userId, token };
+    };
+    const counts = async (userIds: string[]) => {
+      const rows = await sql<{ watches: number; campaigns: number }>(
+        `select (select count(*)::integer from search_watches w where w.user_id = u) as watches,
+           (select count(*)::integer from campaigns c where c.author_user_id = u) as campaigns
+         from unnest($1::uuid[]) with ordinality as t(u, place) order by place`,
+        [userIds],
+      );
+      return rows.map(({ watches, campaigns }) => [watches, campaigns]);
+    };
+
+    test("fills the limit of the new owner", async () => {
+      const boss = await person(["users.update", "products.read"], "boss");
+      const [from, to] = [await withWatches(30, "leaver"), await withWatches(20, "heir")];
+      expect((await handOver(from.userId, to.userId, boss.token)).data.handOver.watches).toBe(30);
+      const answer = await ask(
+        "mutation ($input: CreateSearchWatchInput!) { createSearchWatch(input: $input) { id } }",
+        { input: { name: "One more", entity: "products", query: "barolo" } },
+        to.token,
+      );
+      expect(refusal(answer)).toEqual({
+        code: "CONFLICT",
+        message: "You have 50 search watches: delete one first",
+      });
+    });
+
+    test("beyond the limit of the new owner transfers nothing", async () => {
+      const boss = await person(["users.update", "products.read"], "boss");
+      const [from, to] = [await withWatches(30, "leaver"), await withWatches(31, "heir")];
+      await sql(
+        "insert into campaigns (title, price, author_user_id, medium, scheduled_at) values ('Open', '1', $1, 'EMAIL', now())",
+        [from.userId],
+      );
+      const { errors } = await handOver(from.userId, to.userId, boss.token);
+      expect(errors).toEqual([
+        expect.objectContaining({
+          message: expect.stringMatching(
+            /^leaver-\S+ has 30 search watches and heir-\S+ has 31, and a person can have 50: one of them must delete 11 first, or choose another person$/,
+          ),
+          extensions: expect.objectContaining({ code: "CONFLICT", path: ["toUserId"] }),
+        }),
+      ]);
+      expect(await counts([from.userId, to.userId])).toEqual([
+        [30, 1],
+        [31, 0],
+      ]);
+    });
+
+    test("without any accepts a new owner at the limit", async () => {
+      const boss = await person(["users.update", "products.read"], "boss");
+      const [from, to] = [await withWatches(0, "leaver"), await withWatches(50, "heir")];
+      expect((await handOver(from.userId, to.userId, boss.token)).data.handOver.watches).toBe(0);
     });
   });
 
