@@ -6574,7 +6574,7 @@ grant execute on function begin_export(uuid,text[]) to office_worker;
 comment on function begin_export(uuid,text[]) is 'Starts an attempt and returns its user, query and file key; null when nothing is left to do. With `refusal` when the export cannot run and has failed.';
 
 CREATE OR REPLACE FUNCTION begin_invitation_mail(invitation_id uuid)
- RETURNS TABLE(email text, role_name text, invited_by text, expires_at timestamp with time zone, mail_number integer, attempt integer)
+ RETURNS TABLE(email text, role_name text, invited_by text, expires_at timestamp with time zone, mail_number integer, attempt integer, time_zone text, locale text)
  LANGUAGE sql
  SECURITY DEFINER
  SET search_path TO (tenant), 'extensions', 'pg_temp'
@@ -6589,7 +6589,7 @@ AS $function$
     and i.state = 'pending' and i.expires_at > now() and i.mailed_at is null and not u.is_active
   returning i.email, (select r.name from roles r where r.id = i.role_id),
     (select coalesce(b.name, b.email) from users b where b.id = i.invited_by_user_id),
-    i.expires_at, i.mail_number, i.mail_attempts
+    i.expires_at, i.mail_number, i.mail_attempts, time_zone_of(u.id), locale_of(u.id)
 $function$;
 grant execute on function begin_invitation_mail(uuid) to office_worker;
 comment on function begin_invitation_mail(uuid) is 'Counts a delivery attempt and returns the content of the mail; no row when it was sent, or the invitation was accepted, revoked or expired.';

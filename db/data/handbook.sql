@@ -664,15 +664,16 @@ gives up after a permanent one.
 
 ## Time zones and locales
 
-`officeSettings` has one row with the time zone and the locale of the office. `updateOfficeSetting` needs `settings.update`. The default
-is `Europe/Copenhagen`. `User.timeZone` overrides it for one user, who changes it by `updateUser`. Messages about
-bookings, notifications, daily mails, exported workbooks, the assistant, and `today` in [queries](query-language) use
-the user''s time zone; exports as CSV and JSON Lines are in UTC. Dates of the ERP use `ERP_TIME_ZONE`.
+`officeSettings` has one row with the time zone and the locale of the office. `updateOfficeSetting` needs
+`settings.update`. The default is `Europe/Copenhagen`. `User.timeZone` overrides it for one user, who changes it by
+`updateUser`. Messages about bookings, notifications, daily mails, invitations, exported workbooks, the assistant, and
+`today` in [queries](query-language) use the user''s time zone; exports as CSV and JSON Lines are in
+UTC. Dates of the ERP use `ERP_TIME_ZONE`.
 
-The locale, such as `da-DK`, gives dates and numbers their form in mails about notifications, in the console and in
-answers of the assistant. `User.locale` overrides that of the office, `en-GB` by default, and `User.displayLocale` is the
-one in use. All texts of the service are English. Workbooks take the form of dates and numbers from the program that
-opens them, and CSV and JSON Lines have one form for all.
+The locale, such as `da-DK`, gives dates and numbers their form in mails about notifications and invitations, in the
+console and in answers of the assistant. `User.locale` overrides that of the office, `en-GB` by default, and
+`User.displayLocale` is the one in use. All texts of the service are English. Workbooks take the form of dates and
+numbers from the program that opens them, and CSV and JSON Lines have one form for all.
 
 ## Another kind
 

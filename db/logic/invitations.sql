@@ -202,8 +202,10 @@ create or replace function expire_invitations() returns integer as $$
 $$ language sql volatile security definer set search_path from current;
 comment on function expire_invitations is 'Marks invitations as expired; returns their number.';
 
+-- Schemas from before the time zone was a part of the result.
+drop function if exists begin_invitation_mail(uuid);
 create or replace function begin_invitation_mail(invitation_id uuid) returns table (
-  email text, role_name text, invited_by text, expires_at timestamptz, mail_number integer, attempt integer
+  email text, role_name text, invited_by text, expires_at timestamptz, mail_number integer, attempt integer, time_zone text, locale text
 ) as $$
   update invitations i set
     mail_attempts = i.mail_attempts + 1,
@@ -215,7 +217,7 @@ create or replace function begin_invitation_mail(invitation_id uuid) returns tab
     and i.state = 'pending' and i.expires_at > now() and i.mailed_at is null and not u.is_active
   returning i.email, (select r.name from roles r where r.id = i.role_id),
     (select coalesce(b.name, b.email) from users b where b.id = i.invited_by_user_id),
-    i.expires_at, i.mail_number, i.mail_attempts
+    i.expires_at, i.mail_number, i.mail_attempts, time_zone_of(u.id), locale_of(u.id)
 $$ language sql volatile security definer set search_path from current;
 comment on function begin_invitation_mail is
   'Counts a delivery attempt and returns the content of the mail; no row when it was sent, or the invitation was accepted, revoked or expired.';

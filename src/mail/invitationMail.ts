@@ -11,18 +11,26 @@ export interface InvitationMailFacts {
   /** The inviter's name or address; null when the user was deleted. */
   invitedBy: string | null;
   expiresAt: Date;
+  /** The recipient's time zone. */
+  timeZone: string;
+  locale: string;
   /** The login page. */
   url: string;
 }
 
-const day = new Intl.DateTimeFormat("en-GB", { dateStyle: "long", timeZone: "UTC" });
-const hour = new Intl.DateTimeFormat("en-GB", { timeStyle: "short", timeZone: "UTC" });
-
 /** Writes the mail of an invitation. It contains no secret: the recipient proves their identity by logging in. */
 export function writeInvitationMail(facts: InvitationMailFacts): Mail {
-  const { invitationId, mailNumber, email, roleName, url } = facts;
+  const { invitationId, mailNumber, email, roleName, expiresAt, timeZone, locale, url } = facts;
   const who = facts.invitedBy ?? "A colleague";
-  const until = `${day.format(facts.expiresAt)} at ${hour.format(facts.expiresAt)} UTC`;
+  const day = new Intl.DateTimeFormat(locale, { dateStyle: "long", timeZone });
+  // Names the time zone, because the recipient may be elsewhere.
+  const hour = new Intl.DateTimeFormat(locale, {
+    hour: "2-digit",
+    minute: "2-digit",
+    timeZoneName: "short",
+    timeZone,
+  });
+  const until = `${day.format(expiresAt)} at ${hour.format(expiresAt)}`;
   const invites = (name: string, role: string) =>
     `${name} invites you to the back office, with the role ${role}.`;
   const how = `Log in as ${email} until ${until}:`;

@@ -55,8 +55,35 @@ describe("with a mail server", () => {
     expect(text).toContain("with the role <strong>Tasting &amp; &lt;Sales&gt;</strong>");
     expect(text).toContain("\nhttps://office.example/login?from=mail&x=1\n");
     expect(text).toContain('<a href="https://office.example/login?from=mail&amp;x=1">');
-    const day = new Intl.DateTimeFormat("en-GB", { dateStyle: "long", timeZone: "UTC" });
-    expect(text).toContain(`Log in as anna@example.com until ${day.format(after.expires_at)} at `);
+  });
+
+  describe("the expiry in a mail", () => {
+    const setOffice = (timeZone: string, locale: string) =>
+      db.pool.query("update backoffice.office_settings set time_zone = $1, locale = $2", [
+        timeZone,
+        locale,
+      ]);
+    beforeAll(() => setOffice("America/New_York", "da-DK"));
+    afterAll(() => setOffice("Europe/Copenhagen", "en-GB"));
+    const expiryIn = async (email: string) => {
+      const id = await db.invite(
+        email,
+        "update invitations set expires_at = '2037-07-01T22:30:00Z' where id = $1",
+      );
+      await db.waitUntilSettled(id);
+      return /until (.*):/.exec(server.mailsTo(email)[0]?.text ?? "")?.[1];
+    };
+
+    test("is in the time zone and the locale of the office", async () => {
+      expect(await expiryIn("new@example.com")).toBe("1. juli 2037 at 18.30 GMT-4");
+    });
+
+    test("is in the time zone and the locale of the invited user", async () => {
+      await db.pool.query(
+        "insert into backoffice.users (email, time_zone, locale) values ('known@example.com', 'Asia/Tokyo', 'en-US')",
+      );
+      expect(await expiryIn("known@example.com")).toBe("July 2, 2037 at 07:30 AM GMT+9");
+    });
   });
 
   test("the audit log records the mail's outcome as a job's change", async () => {

@@ -18,6 +18,8 @@ interface InvitationToMail {
   expires_at: Date;
   mail_number: number;
   attempt: number;
+  time_zone: string;
+  locale: string;
 }
 
 /**
@@ -92,6 +94,8 @@ function letter(found: InvitationToMail, invitationId: string, config: Config): 
     roleName: found.role_name,
     invitedBy: found.invited_by,
     expiresAt: found.expires_at,
+    timeZone: found.time_zone,
+    locale: found.locale,
     url: config.invitationUrl ?? `${publicUrlOf(config)}/auth/login`,
   });
 }
