@@ -248,14 +248,16 @@ async function addAbsences(
         input: { type, ...daysFrom(now, inDays, more) },
       },
     );
-  for (const [email, type, inDays, more, refusal] of demoRequests) {
-    const input = { type, ...daysFrom(now, inDays, more) };
-    const id = await requestAbsence(await clientOf(email), input);
-    if (refusal !== null)
+  for (const { email, type, inDays, more, refusal, isCancelled = false } of demoRequests) {
+    const person = await clientOf(email);
+    const id = await requestAbsence(person, { type, ...daysFrom(now, inDays, more) });
+    if (refusal !== undefined)
       await client.ask(
         "mutation ($id: ID!, $note: String) { declineAbsence(id: $id, note: $note) { id } }",
         { id, note: refusal },
       );
+    if (isCancelled)
+      await person.ask("mutation ($id: ID!) { cancelAbsence(id: $id) { id } }", { id });
   }
   return demoAbsences.length + demoRequests.length;
 }

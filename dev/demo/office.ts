@@ -5,11 +5,24 @@ export const demoAbsences = [
   ["david@wine.example", "PARENTAL", 12, 27],
 ] as const;
 
-/** Absences that users request, with the note with which the administrator declines them; null for undecided ones. */
-export const demoRequests = [
-  ["emma@wine.example", "VACATION", 20, 4, null],
-  ["bo@wine.example", "OTHER", 5, 0, "We count the stock on that day."],
-] as const;
+/** Absences that users request. `refusal` is the note with which the administrator declines one. */
+export const demoRequests: readonly DemoRequest[] = [
+  { email: "emma@wine.example", type: "VACATION", inDays: 20, more: 4 },
+  {
+    ...{ email: "bo@wine.example", type: "OTHER", inDays: 5, more: 0 },
+    refusal: "We count the stock on that day.",
+  },
+  { email: "clara@wine.example", type: "VACATION", inDays: 30, more: 1, isCancelled: true },
+];
+
+export interface DemoRequest {
+  email: string;
+  type: string;
+  inDays: number;
+  more: number;
+  refusal?: string;
+  isCancelled?: boolean;
+}
 
 /** The calendar feeds of the administrator. */
 export const demoFeeds = [{ name: "Phone" }];
@@ -84,4 +97,8 @@ export const demoWatches = [
     ...{ events: ["MATCHES", "LEAVES"], delivery: "DAILY" },
   },
   { name: "New Barolo", entity: "products", query: "barolo", events: ["CREATED"] },
+  {
+    ...{ name: "Failed imports", entity: "erpSyncRuns", query: "status:FAILED" },
+    ...{ delivery: "WEEKLY", channels: ["INBOX", "EMAIL"] },
+  },
 ] as const;

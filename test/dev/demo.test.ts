@@ -95,7 +95,7 @@ test("the banner of an empty service mentions the demo and the database", () => 
 test("fills an empty service", async () => {
   const outcome = await runDemo();
   expect(outcome.output).toContain(
-    "5 users, 200 products, 10 campaigns, 1 template, 5 resources, 15 bookings, 5 absences, 3 pages, 2 watches, 1 feed",
+    "5 users, 200 products, 10 campaigns, 1 template, 5 resources, 15 bookings, 6 absences, 3 pages, 3 watches, 1 feed",
   );
   expect(outcome.code).toBe(0);
   if (!outcome.output.includes("200 orders.")) process.stdout.write(outcome.output + output);
@@ -134,24 +134,30 @@ test("fills an empty service", async () => {
   );
 });
 
-test("adds absences in each state, notes, a calendar feed and a notification", async () => {
+test("adds absences in each state, watches, notes, a calendar feed and a notification", async () => {
   const { data, errors } = await askAt(
     url,
     `{ absences { nodes { status userName decisionNote } }
        customerNotes { nodes { body } }
        calendarFeeds { name revokedAt }
+       searchWatches { name delivery channels }
        notifications(unreadOnly: true) { nodes { kind title } } }`,
     { token: await logIn("astrid@wine.example") },
   );
   expect(errors).toBeUndefined();
   const count = (status: string) =>
     data.absences.nodes.filter((absence: { status: string }) => absence.status === status).length;
-  expect(["APPROVED", "REQUESTED", "DECLINED"].map(count)).toEqual([3, 1, 1]);
+  expect(["APPROVED", "REQUESTED", "DECLINED", "CANCELLED"].map(count)).toEqual([3, 1, 1, 1]);
   expect(data.absences.nodes).toContainEqual({
     status: "DECLINED",
     userName: "Bo Kjær",
     decisionNote: "We count the stock on that day.",
   });
+  expect(data.searchWatches).toEqual([
+    { name: "Failed imports", delivery: "WEEKLY", channels: ["INBOX", "EMAIL"] },
+    { name: "New Barolo", delivery: "AT_ONCE", channels: ["INBOX"] },
+    { name: "Sold out", delivery: "DAILY", channels: ["INBOX"] },
+  ]);
   expect(data.customerNotes.nodes).toHaveLength(2);
   expect(data.calendarFeeds).toEqual([{ name: "Phone", revokedAt: null }]);
   expect(data.notifications.nodes).toContainEqual({
