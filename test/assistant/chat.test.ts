@@ -101,6 +101,27 @@ describe("a conversation with the assistant", () => {
     ]);
   });
 
+  // At each hour, one of them has another date than UTC.
+  test.each(["Pacific/Auckland", "Pacific/Kiritimati", "Pacific/Pago_Pago"])(
+    "is held on the date of a user in %s",
+    async (timeZone) => {
+      const { token, userId } = await service.login(["ai.use"]);
+      await service.database.pool.query("update users set time_zone = $2 where id = $1", [
+        userId,
+        timeZone,
+      ]);
+      const date = () => new Intl.DateTimeFormat("en-CA", { timeZone }).format();
+      const before = date();
+      const chat = openChat(service.url, { token, id: newId() });
+      await say("Fine.");
+      await chat.sendMessage({ text: "What is today?" });
+      expect(chat.error).toBeUndefined();
+      const seen = (await model.requests()).at(-1)?.body as { messages: { content: string }[] };
+      const told = /It is \S+, (\S+) /.exec(seen.messages[0]?.content ?? "");
+      expect([before, date()]).toContain(told?.[1]);
+    },
+  );
+
   test("includes earlier messages, and an answer can be regenerated", async () => {
     const chat = openChat(service.url, { token: anna.token, id: newId() });
     await say("One.");

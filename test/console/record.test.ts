@@ -383,6 +383,24 @@ test("a page of the handbook is shown for reading, and edited on request", async
   await service.database.pool.query("delete from documentation_pages where id = $1", [rows[0]?.id]);
 });
 
+test("an earlier slug of a handbook page leads to the page", async () => {
+  const { token } = await service.login([]);
+  const { pool } = service.database;
+  const { rows } = await pool.query<{ id: string }>(
+    "insert into documentation_pages (slug, title, body, is_published) values ('screw-caps', 'Screw caps', 'They leak less.', true) returning id",
+  );
+  await pool.query("update documentation_pages set slug = 'closures' where id = $1", [rows[0]?.id]);
+  await withJourney({ browser, service }, { token }, async ({ page, open }) => {
+    for (const slug of ["screw-caps", "closures"]) {
+      await open(`/handbook/${slug}`);
+      await page.waitForURL(`**/admin/documentationPages/${rows[0]?.id}`);
+      await page.getByRole("heading", { name: "Screw caps", level: 1 }).waitFor();
+      await page.getByText("They leak less.").waitFor();
+    }
+  });
+  await pool.query("delete from documentation_pages where id = $1", [rows[0]?.id]);
+});
+
 test("an absence is requested without a permission, rejected at its field when it overlaps, and shown with a readable title", async () => {
   const { token } = await service.login([]);
   await withJourney({ browser, service }, { token }, async ({ page, open }) => {

@@ -180,6 +180,41 @@ describe("a template with columns of orders", () => {
   });
 });
 
+test("a workbook of campaigns holds the cells of the matches, with moments in the user's time zone", async () => {
+  const { pool } = exports.service.database;
+  const { token, userId } = await exports.service.login([
+    ...["exports.create", "exports.read", "campaigns.read", "products.read", "users.read"],
+  ]);
+  await pool.query("update users set name = 'Dorthe', time_zone = 'Asia/Tokyo' where id = $1", [
+    userId,
+  ]);
+  await pool.query(
+    `with p as (insert into products (erp_product_number, name) values ('G1', 'Grattamacco') returning id)
+     insert into campaigns (title, product_id, author_user_id, price, medium, status, scheduled_at)
+     select title, p.id, $1, price, 'EMAIL', status::campaign_status, moment::timestamptz
+     from p, (values
+       ('Bolgheri days', '99 kr', 'SCHEDULED', '2031-10-01T18:00:00Z'),
+       ('Bolgheri nights', '149 kr', 'DRAFT', '2031-10-02T08:00:00Z'),
+       ('Chianti week', '79 kr', 'SCHEDULED', '2031-10-03T08:00:00Z')
+     ) as c(title, price, status, moment)`,
+    [userId],
+  );
+  const columns = ["title", "price", "status", "scheduledAt", "product.name", "author.name"];
+  const { id: templateId } = await makeTemplate({
+    entity: "campaigns",
+    columns: columns.map((field) => ({ field })),
+  });
+  const input = { entity: "campaigns", templateId, query: "bolgheri", orderBy: ["TITLE_DESC"] };
+  const { rows, notes } = await exported(input, token);
+  expect(notes).toEqual([]);
+  // A workbook's moments have no time zone; ExcelJS reads them as UTC.
+  const moment = (text: string) => new Date(`${text}Z`);
+  expect(rows.slice(1)).toEqual([
+    ["Bolgheri nights", "149 kr", "DRAFT", moment("2031-10-02T17:00"), "Grattamacco", "Dorthe"],
+    ["Bolgheri days", "99 kr", "SCHEDULED", moment("2031-10-02T03:00"), "Grattamacco", "Dorthe"],
+  ]);
+});
+
 test("a list without a template notes columns left empty, too", async () => {
   const { token } = await exports.service.login(["exports.create", "exports.read", "orders.read"]);
   const columns = ["erpOrderNumber", "customer.name"];
