@@ -2050,6 +2050,7 @@ create table documentation_versions (
   number integer not null,
   title text collate display_order not null,
   body text not null,
+  tags text[] not null default '{}'::text[],
   author_user_id uuid,
   created_at timestamp with time zone not null default now(),
   constraint documentation_versions_author_user_id_fkey FOREIGN KEY (author_user_id) REFERENCES users(id) ON DELETE SET NULL,
@@ -2069,7 +2070,7 @@ create policy documentation_versions_owner on documentation_versions for all to 
 
 create policy documentation_versions_read on documentation_versions for select to office_api
   using (( SELECT has_permission('documentation.update'::text) AS has_permission));
-grant select (xmin, id, page_id, number, title, body, author_user_id, created_at) on documentation_versions to office_api;
+grant select (xmin, id, page_id, number, title, body, tags, author_user_id, created_at) on documentation_versions to office_api;
 
 comment on table documentation_versions is '@title Versions
 @titleOne Version
@@ -2090,6 +2091,9 @@ The heading of this version.';
 comment on column documentation_versions.body is '@list off
 @widget markdown
 The text of this version.';
+
+comment on column documentation_versions.tags is '@list 5
+The search terms of this version.';
 
 comment on column documentation_versions.author_user_id is '@list off
 @title Author (user)
@@ -14124,7 +14128,8 @@ begin
   if not found then
     perform fail('OF404', 'There is no version with this id', '{"path": ["id"]}');
   end if;
-  update documentation_pages p set title = v_version.title, body = v_version.body where p.id = v_version.page_id returning p.version into v_number;
+  update documentation_pages p set title = v_version.title, body = v_version.body, tags = v_version.tags
+  where p.id = v_version.page_id returning p.version into v_number;
   select * into v_version from documentation_versions v where v.page_id = v_version.page_id and v.number = v_number;
   return v_version;
 end;
@@ -14133,7 +14138,7 @@ grant execute on function restore_documentation_version(uuid) to office_api;
 
 comment on function restore_documentation_version(uuid) is '@guard login documentation.update
 @action
-Restores the title and body of a version as a new version, and returns the new version.';
+Restores the title, body and tags of a version as a new version, and returns the new version.';
 
 CREATE OR REPLACE FUNCTION restore_references(deleted audit_log, entity_type text, ids text[])
  RETURNS void
@@ -17055,7 +17060,8 @@ begin
       new.author_user_id := coalesce(new.author_user_id, current_user_id());
       new.updated_by_user_id := coalesce(new.updated_by_user_id, new.author_user_id);
     end if;
-  elsif (new.title, new.body) is distinct from (old.title, old.body) then
+  -- Versions hold the content. The place of a page in the tree, its address and its publication stay when one is restored.
+  elsif (new.title, new.body, new.tags) is distinct from (old.title, old.body, old.tags) then
     new.version := old.version + 1;
     new.updated_by_user_id := current_user_id();
   end if;
@@ -17094,8 +17100,8 @@ AS $function$
 begin
   -- A restored page has its versions restored as well.
   if tg_op = 'INSERT' and not is_restoring() or tg_op = 'UPDATE' and new.version <> old.version then
-    insert into documentation_versions (page_id, number, title, body, author_user_id)
-    values (new.id, new.version, new.title, new.body, new.updated_by_user_id);
+    insert into documentation_versions (page_id, number, title, body, tags, author_user_id)
+    values (new.id, new.version, new.title, new.body, new.tags, new.updated_by_user_id);
   end if;
   delete from documentation_slugs s where s.slug = new.slug;
   if tg_op = 'UPDATE' and new.slug <> old.slug then

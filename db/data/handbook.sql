@@ -792,9 +792,13 @@ The pages about the product are read-only.
 
 ## Versions
 
-Each change of title or body creates a version with its author. `versions` of a page needs `documentation.update`.
-`restoreDocumentationVersion` restores the title and body of a version as a new version. The console shows versions in a
-tab and differences under **History**.', 6),
+Each change of title, body or tags creates a version with its author. `versions` of a page needs
+`documentation.update`. `restoreDocumentationVersion` restores the title, body and tags of a version as a new version.
+The console shows versions in a tab and differences under **History**.
+
+Tags are part of the versions because they are content: the search finds the page by them. `slug`, `parentId`,
+`position` and `isPublished` are not. Restoring an old text must not move a page, change its address or hide it, and the
+old parent may not exist any more. **History** shows the changes of all fields with their authors.', 6),
   ('exports', 'Exports', 'For script authors, front-end engineers and operators. After this page you can export any list to a file, write
 templates, predict what a cell holds, and operate the export workers.
 

@@ -121,7 +121,8 @@ begin
       new.author_user_id := coalesce(new.author_user_id, current_user_id());
       new.updated_by_user_id := coalesce(new.updated_by_user_id, new.author_user_id);
     end if;
-  elsif (new.title, new.body) is distinct from (old.title, old.body) then
+  -- Versions hold the content. The place of a page in the tree, its address and its publication stay when one is restored.
+  elsif (new.title, new.body, new.tags) is distinct from (old.title, old.body, old.tags) then
     new.version := old.version + 1;
     new.updated_by_user_id := current_user_id();
   end if;
@@ -144,8 +145,8 @@ create or replace function tg_documentation_pages__keep() returns trigger as $$
 begin
   -- A restored page has its versions restored as well.
   if tg_op = 'INSERT' and not is_restoring() or tg_op = 'UPDATE' and new.version <> old.version then
-    insert into documentation_versions (page_id, number, title, body, author_user_id)
-    values (new.id, new.version, new.title, new.body, new.updated_by_user_id);
+    insert into documentation_versions (page_id, number, title, body, tags, author_user_id)
+    values (new.id, new.version, new.title, new.body, new.tags, new.updated_by_user_id);
   end if;
   delete from documentation_slugs s where s.slug = new.slug;
   if tg_op = 'UPDATE' and new.slug <> old.slug then
@@ -286,13 +287,14 @@ begin
   if not found then
     perform fail('OF404', 'There is no version with this id', '{"path": ["id"]}');
   end if;
-  update documentation_pages p set title = v_version.title, body = v_version.body where p.id = v_version.page_id returning p.version into v_number;
+  update documentation_pages p set title = v_version.title, body = v_version.body, tags = v_version.tags
+  where p.id = v_version.page_id returning p.version into v_number;
   select * into v_version from documentation_versions v where v.page_id = v_version.page_id and v.number = v_number;
   return v_version;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function restore_documentation_version is '@guard login documentation.update
 @action
-Restores the title and body of a version as a new version, and returns the new version.';
+Restores the title, body and tags of a version as a new version, and returns the new version.';
 
 grant execute on function documentation_page_by_slug, search_documentation, documentation_version, restore_documentation_version to office_api;

@@ -546,6 +546,7 @@ create table documentation_versions (
   number integer not null,
   title text collate display_order not null,
   body text not null,
+  tags text[] not null default '{}',
   author_user_id uuid references users on delete set null,
   created_at timestamptz not null default now()
 );
@@ -567,6 +568,8 @@ The heading of this version.';
 comment on column documentation_versions.body is '@list off
 @widget markdown
 The text of this version.';
+comment on column documentation_versions.tags is '@list 5
+The search terms of this version.';
 comment on column documentation_versions.author_user_id is '@list off
 @title Author (user)
 The author; null for a page of the product.';

@@ -376,6 +376,56 @@ describe("versions", () => {
   });
 });
 
+describe("a version", () => {
+  const read = async (id: string) => {
+    const { data, errors } = await ask(
+      `query ($id: ID!) { documentationPage(id: $id) { slug position tags isPublished version parent { id }
+         versions { nodes { id number tags author { id } } } } }`,
+      { id },
+      writer.token,
+    );
+    expect(errors).toBeUndefined();
+    return data.documentationPage as Record<string, unknown> & {
+      versions: { nodes: { id: string; number: number; tags: string[]; author: object }[] };
+    };
+  };
+
+  test("holds the tags, and restores them", async () => {
+    const other = await service.login(["documentation.update"], "tagger@example.com");
+    const { id } = await made({ tags: ["leave", "staff"] });
+    await update(id, { tags: ["holiday"] }, other.token);
+    const { versions } = await read(id);
+    expect(versions.nodes).toMatchObject([
+      { number: 2, tags: ["holiday"], author: { id: other.userId } },
+      { number: 1, tags: ["leave", "staff"], author: { id: writer.userId } },
+    ]);
+    const { data } = await ask(
+      "mutation ($id: ID!) { restoreDocumentationVersion(id: $id) { number tags page { tags } } }",
+      { id: versions.nodes[1]?.id },
+      writer.token,
+    );
+    const tags = ["leave", "staff"];
+    expect(data.restoreDocumentationVersion).toEqual({ number: 3, tags, page: { tags } });
+  });
+
+  test("is not created by a change of the page's place, address or publication", async () => {
+    const { id } = await made({ body: "Old." });
+    const parent = await made();
+    const place = { slug: `moved-${id}`, position: 7, isPublished: false };
+    await update(id, { ...place, parentId: parent.id });
+    expect((await read(id)).versions.nodes).toHaveLength(1);
+    await update(id, { body: "New." });
+    const { versions } = await read(id);
+    const { errors } = await ask(
+      "mutation ($id: ID!) { restoreDocumentationVersion(id: $id) { id } }",
+      { id: versions.nodes[1]?.id },
+      writer.token,
+    );
+    expect(errors).toBeUndefined();
+    expect(await read(id)).toMatchObject({ ...place, parent: { id: parent.id }, version: 3 });
+  });
+});
+
 describe("the search", () => {
   test("matches word forms in Danish and English, best match first", async () => {
     const word = randomUUID().replaceAll("-", "").replace(/\d/g, "x");
