@@ -794,7 +794,17 @@ The pages about the product are read-only.
 
 Each change of title, body or tags creates a version with its author. `versions` of a page needs
 `documentation.update`. `restoreDocumentationVersion` restores the title, body and tags of a version as a new version.
-The console shows versions in a tab and differences under **History**.
+The console shows versions in a tab, and each change with its words under **History**.
+
+`documentationDifferences` compares any two versions of a page. It returns the lines of title, tags and body that only
+one of them has, in the order of the texts; `line` is the number of the line in its version. When more than 1000 lines
+of a field differ, it lists all lines of both. In the console it is the report **Differences of handbook versions**.
+
+```graphql
+query ($page: ID!) {
+  documentationDifferences(documentationPageId: $page, fromVersion: 1, toVersion: 3) { field change line text }
+}
+```
 
 Tags are part of the versions because they are content: the search finds the page by them. `slug`, `parentId`,
 `position` and `isPublished` are not. Restoring an old text must not move a page, change its address or hide it, and the

@@ -592,6 +592,22 @@ comment on table documentation_slugs is '@internal
 @audit off because the change of the address is recorded
 The earlier addresses of pages.';
 
+create type documentation_change as enum ('REMOVED', 'ADDED');
+comment on type documentation_change is 'Whether only the earlier or only the later text has a line.';
+create type documentation_difference as (field text, change documentation_change, line integer, text text);
+comment on type documentation_difference is 'A line that differs between two versions of a handbook page.';
+comment on column documentation_difference.field is '@notNull
+The field: `title`, `tags` or `body`.';
+comment on column documentation_difference.change is '@notNull
+@tone REMOVED bad
+@tone ADDED ok
+Whether `fromVersion` (REMOVED) or `toVersion` (ADDED) has the line.';
+comment on column documentation_difference.line is '@notNull
+The number of the line in that version, from 1; of a tag, its place.';
+comment on column documentation_difference.text is '@notNull
+@widget long
+The line.';
+
 create type documentation_match as (page_id uuid, slug text, title text, excerpt text);
 comment on type documentation_match is 'A search result of the handbook.';
 comment on column documentation_match.page_id is '@notNull

@@ -132,6 +132,30 @@ describe("reports", () => {
     });
   });
 
+  test("compare two versions of a handbook page", async () => {
+    const writer = await service.login(["documentation.update"]);
+    await service.database.pool.query(
+      `with made as (
+         insert into documentation_pages (title, body, is_published) values ('Cork taint', E'Smell first.\nThen pour.', true) returning id
+       )
+       insert into documentation_versions (page_id, number, title, body)
+       select id, 2, 'Cork taint', E'Smell first.\nThen taste.' from made`,
+    );
+    await withJourney({ browser, service }, { token: writer.token }, async ({ page, open }) => {
+      await open("/report/documentationDifferences");
+      await page.locator("[data-field=documentationPageId] input").fill("cork taint");
+      await takeFirstChoice(page);
+      await page.locator("[data-field=fromVersion] input").fill("1");
+      await page.getByRole("button", { name: "Show" }).click();
+      const rows = page
+        .getByRole("grid", { name: "Differences of handbook versions" })
+        .getByRole("row");
+      await rows.filter({ hasText: /Removed.*2.*Then pour\./ }).waitFor();
+      await rows.filter({ hasText: /Added.*2.*Then taste\./ }).waitFor();
+      await expect(rows.filter({ hasText: "Smell first." }).count()).resolves.toBe(0);
+    });
+  });
+
   test("without required arguments open with rows", async () => {
     const anna = await service.login(["absences.read", "users.read"], "anna@example.com");
     await service.database.pool.query(

@@ -331,6 +331,11 @@ describe("the catalogue of the console", () => {
     const { reports, closedReports } = await catalogueFor(["products.read", "products.update"]);
     expect(closedReports).toEqual([
       { name: "userSessions", title: "Sessions of a user", permission: "users.update" },
+      {
+        name: "documentationDifferences",
+        title: "Differences of handbook versions",
+        permission: "documentation.update",
+      },
     ]);
     expect(reports.filter(({ group }) => group === "Catalogue")).toEqual([
       {

@@ -426,6 +426,125 @@ describe("a version", () => {
   });
 });
 
+describe("documentationDifferences", () => {
+  interface Difference {
+    field: string;
+    change: "REMOVED" | "ADDED";
+    line: number;
+    text: string;
+  }
+  const ask = (variables: Record<string, unknown>, token = writer.token) =>
+    service.ask(
+      `query ($id: ID!, $from: Int!, $to: Int) {
+         documentationDifferences(documentationPageId: $id, fromVersion: $from, toVersion: $to) { field change line text } }`,
+      { token, variables },
+    );
+  const differences = async (id: string, from: number, to?: number) => {
+    const { data, errors } = await ask({ id, from, to });
+    expect(errors).toBeUndefined();
+    return data.documentationDifferences as Difference[];
+  };
+  /** The differences, in one line each. */
+  const shown = async (id: string, from: number, to?: number) =>
+    (await differences(id, from, to)).map(
+      ({ field, change, line, text }) =>
+        `${field} ${change === "ADDED" ? "+" : "-"}${line} ${text}`,
+    );
+
+  test("compares any two versions, in both directions", async () => {
+    const title = `Corks ${randomUUID()}`;
+    const { id } = await made({ title, tags: ["cork"], body: "One\nTwo\nThree\nFour" });
+    await update(id, { body: "One\nThree\nFour" });
+    await update(id, { title: `${title}!`, tags: ["cork", "cap"], body: "One\nThree\nFour\nFive" });
+    const whole = [`title -1 ${title}`, `title +1 ${title}!`, "tags +2 cap"];
+    expect(await shown(id, 1, 2)).toEqual(["body -2 Two"]);
+    expect(await shown(id, 1, 3)).toEqual([...whole, "body -2 Two", "body +4 Five"]);
+    expect(await shown(id, 1)).toEqual(await shown(id, 1, 3));
+    expect(await shown(id, 2, 1)).toEqual(["body +2 Two"]);
+    expect(await shown(id, 2, 2)).toEqual([]);
+  });
+
+  test("turns the earlier text into the later one, with the fewest lines", async () => {
+    let seed = 7;
+    const random = (below: number) => (seed = (seed * 16_807) % 2_147_483_647) % below;
+    const randomLines = () => Array.from({ length: random(9) }, () => "abc"[random(3)] ?? "");
+    const { id } = await made({ body: "start" });
+    let version = 1;
+    let old = ["start"];
+    for (let round = 0; round < 60; round++) {
+      const fresh = randomLines();
+      if (fresh.join() === old.join()) continue;
+      expect((await update(id, { body: fresh.join("\n") })).errors).toBeUndefined();
+      const found = await differences(id, version, ++version);
+      const changed = (change: string) => found.filter((one) => one.change === change);
+      const result = [...old];
+      for (const { line, text } of changed("REMOVED").toReversed())
+        expect(result.splice(line - 1, 1)).toEqual([text]);
+      for (const { line, text } of changed("ADDED")) result.splice(line - 1, 0, text);
+      expect(result).toEqual(fresh);
+      expect(found).toHaveLength(old.length + fresh.length - 2 * commonLines(old, fresh));
+      old = fresh;
+    }
+  });
+
+  /** The number of lines of the longest common subsequence. */
+  function commonLines(left: readonly string[], right: readonly string[]): number {
+    if (left.length === 0 || right.length === 0) return 0;
+    const [restOfLeft, restOfRight] = [left.slice(1), right.slice(1)];
+    return left[0] === right[0]
+      ? 1 + commonLines(restOfLeft, restOfRight)
+      : Math.max(commonLines(restOfLeft, right), commonLines(left, restOfRight));
+  }
+
+  test("lists all lines when more than 1000 differ, in bounded time", async () => {
+    const lines = (text: string, count: number) =>
+      Array.from({ length: count }, (_, n) => `${text}${n}`).join("\n");
+    const { id } = await made({ body: `same\n${lines("a", 15_000)}` });
+    await update(id, { body: `same\n${lines("b", 15_000)}` });
+    const started = performance.now();
+    const found = await shown(id, 1, 2);
+    expect(performance.now() - started).toBeLessThan(5_000);
+    expect([found.length, found[0], found[15_001]]).toEqual([
+      30_002,
+      "body -1 same",
+      "body +1 same",
+    ]);
+    await update(id, { body: `same\n${lines("b", 14_000)}` });
+    expect(await shown(id, 2, 3)).toHaveLength(1_000);
+  });
+
+  test("rejects an unknown page or version, and callers without documentation.update", async () => {
+    const { id } = await made();
+    expect(refusal(await ask({ id, from: 2 }))).toEqual({
+      code: "NOT_FOUND",
+      message: "The page has no version of this number",
+      path: ["fromVersion"],
+    });
+    expect(refusal(await ask({ id, from: 1, to: 2 })).path).toEqual(["toVersion"]);
+    expect(refusal(await ask({ id: randomUUID(), from: 1 })).code).toBe("NOT_FOUND");
+    expect(refusal(await ask({ id, from: 1 }, reader.token)).message).toBe(
+      "Missing required permission: documentation.update",
+    );
+  });
+
+  test("is a report of the console with a choice of pages", async () => {
+    const { data } = await service.ask(
+      "{ console { reports { field group arguments { fields { name kind reference { entity } } } fields { name } } } }",
+      { token: writer.token },
+    );
+    const reports = data.console.reports as { field: string }[];
+    expect(reports.find(({ field }) => field === "documentationDifferences")).toMatchObject({
+      group: "Office",
+      arguments: [
+        { fields: [{ name: "documentationPageId", reference: { entity: "documentationPages" } }] },
+        { fields: [{ name: "fromVersion", kind: "INTEGER", reference: null }] },
+        { fields: [{ name: "toVersion", kind: "INTEGER", reference: null }] },
+      ],
+      fields: [{ name: "field" }, { name: "change" }, { name: "line" }, { name: "text" }],
+    });
+  });
+});
+
 describe("the search", () => {
   test("matches word forms in Danish and English, best match first", async () => {
     const word = randomUUID().replaceAll("-", "").replace(/\d/g, "x");

@@ -180,6 +180,11 @@ export const preparations: Readonly<Record<string, Preparation>> = {
     `, 'input', '{"title": "Changed"}'::jsonb`,
   ),
   deleteDocumentationPage: onNew(handbookPage("Deleted page")),
+  documentationDifferences: {
+    sql: `with made as (${handbookPage("Compared page")} returning id)
+      insert into documentation_versions (page_id, number, title, body) select id, 9, 'Later', 'Later' from made
+      returning jsonb_build_object('documentationPageId', page_id, 'fromVersion', 1) as variables`,
+  },
   documentationPageBySlug: { sql: `select '{"slug": "query-language"}'::jsonb as variables` },
   restoreDocumentationVersion: {
     sql: `with made as (${handbookPage("Restored page")} returning id, title)
