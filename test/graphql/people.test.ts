@@ -1,6 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { insertApiToken } from "../helpers/apiToken.ts";
+import type { Pool } from "pg";
+import { waitForWaiter } from "../helpers/locked.ts";
 import { type Answer, type Service, startService } from "../helpers/service.ts";
 
 let service: Service;
@@ -305,13 +307,15 @@ describe("handOver", () => {
   describe("of search watches", () => {
     const withWatches = async (count: number, name: string) => {
       const { userId, token } = await person(["products.read"], name);
-      await sql(
+      await addWatches(service.database.pool, userId, count);
+      return { userId, token };
+    };
+    const addWatches = (client: Pick<Pool, "query">, userId: string, count: number) =>
+      client.query(
         `insert into search_watches (user_id, name, entity, query, table_name, statement, statement_values, seen_statement, ids_at)
          select $1, n::text, 'products', 'barolo', 'products', 'select 1', '[]', 'select 1', 0 from generate_series(1, $2) n`,
         [userId, count],
       );
-      return { userId, token };
-    };
     const counts = async (userIds: string[]) => {
       const rows = await sql<{ watches: number; campaigns: number }>(
         `select (select count(*)::integer from search_watches w where w.user_id = u) as watches,
@@ -357,6 +361,27 @@ describe("handOver", () => {
         [30, 1],
         [31, 0],
       ]);
+    });
+
+    test.each(["leaver", "heir"])("counts one that the %s creates meanwhile", async (creator) => {
+      const boss = await person(["users.update", "products.read"], "boss");
+      const [from, to] = [await withWatches(30, "leaver"), await withWatches(20, "heir")];
+      const { pool } = service.database;
+      const client = await pool.connect();
+      try {
+        // As `createSearchWatch` does.
+        await client.query("begin");
+        const { userId } = creator === "heir" ? to : from;
+        await client.query("select from users where id = $1 for no key update", [userId]);
+        await addWatches(client, userId, 1);
+        const answer = handOver(from.userId, to.userId, boss.token);
+        await waitForWaiter(pool);
+        await client.query("commit");
+        expect(refusal(await answer).code).toBe("CONFLICT");
+      } finally {
+        // Closes the connection, with a transaction that a failure left open.
+        client.release(true);
+      }
     });
 
     test("without any accepts a new owner at the limit", async () => {
