@@ -17,16 +17,19 @@ export type CursorValue = readonly [column: string, value: string | number | boo
 
 /** The order column for a select, so that cursors contain its name and value. */
 export function orderSpec(column: OrderColumn, row: SQL): PgOrderSpec {
-  const { attribute, direction, codec: computed } = column;
+  const { attribute, direction, nulls, codec: computed } = column;
+  const place = nulls ? { nulls } : {};
   if (computed)
     return {
       fragment: sql`${row}.${sql.identifier(attribute)}`,
       codec: cursorPart(column, computed),
       direction,
+      ...place,
     };
   return {
     attribute,
     direction,
+    ...place,
     callback: (fragment, codec, nullable) => [fragment, cursorPart(column, codec), nullable],
   };
 }
@@ -99,12 +102,6 @@ export function checkCursor(
   if (!isOfRow) throw foreignCursor(name);
 }
 
-/** How far a page extends beyond a cursor, and its further condition. */
-export interface Seek {
-  limit: SQL;
-  condition: ((row: SQL) => SQL) | null;
-}
-
 /** The start or end of a page. */
 export interface Bound {
   name: "after" | "before";
@@ -115,86 +112,57 @@ export interface Bound {
 }
 
 /**
- * The condition for rows after or before a cursor. Where that takes several ranges of an index, as beside nulls, and
- * `seek` gives the size of the page, each range is read by a subquery with a limit.
+ * The disjoint ranges of an index that have the rows after or before a cursor, the nearest first. The rows of a range all
+ * have a value in the first column of the order, or all have none.
  */
-export function cursorCondition(
+export function cursorRanges(
   { name, values, bind }: Bound,
   order: readonly OrderColumn[],
   resource: PgResource,
   row: SQL,
-  seek: Seek | null,
-): SQL {
-  const attributes = resource.codec.attributes as Record<
-    string,
-    { codec: PgCodec | undefined; notNull?: boolean }
-  >;
-  const columnsOf = (rows: SQL) =>
-    order.map((column, index): ComparedColumn => {
-      const { attribute, direction } = column;
-      const { codec, notNull = false } = attributes[attribute] ?? { codec: column.codec };
-      const isNull = (values[index]?.[1] ?? null) === null;
-      return {
-        sql: sql`${rows}.${sql.identifier(attribute)}`,
-        value: isNull ? null : sql`${bind(index)}::${codec?.sqlType ?? sql`text`}`,
-        isNullable: !notNull,
-        upwards: (direction === "ASC") === (name === "after"),
-      };
-    });
-  const [key, ...furtherKeys] = resource.uniques.find((one) => one.isPrimary)?.attributes ?? [];
-  const ranges = rangesBeyond(columnsOf(row));
-  if (seek === null || ranges.length < 2 || key === undefined || furtherKeys.length > 0)
-    return anyOf(ranges);
-
-  const id = sql.identifier(key);
-  const rows = sql.identifier(Symbol("beyond"));
-  const columns = columnsOf(rows);
-  const asked = seek.condition ? sql` and (${seek.condition(rows)})` : sql.blank;
-  const along = sql.join(
-    columns.map((column) => sql`${column.sql} ${column.upwards ? sql`asc` : sql`desc`}`),
-    ", ",
-  );
-  const ids = rangesBeyond(columns).map(
-    (range) =>
-      sql`(select ${rows}.${id} from ${resource.from as SQL} as ${rows} where (${range})${asked} order by ${along} limit ${seek.limit})`,
-  );
-  return sql`${row}.${id} = any (array(${sql.join(ids, " union all ")}))`;
+): SQL[] {
+  const attributes = resource.codec.attributes as Record<string, { codec: PgCodec | undefined }>;
+  const columns = order.map((column, index): ComparedColumn => {
+    const { attribute, direction, nulls } = column;
+    const { codec } = attributes[attribute] ?? column;
+    const isNull = (values[index]?.[1] ?? null) === null;
+    return {
+      sql: sql`${row}.${sql.identifier(attribute)}`,
+      value: isNull ? null : sql`${bind(index)}::${codec?.sqlType ?? sql`text`}`,
+      upwards: (direction === "ASC") === (name === "after"),
+      hasNullsBeyond: nulls !== undefined && (nulls === "LAST") === (name === "after"),
+    };
+  });
+  return rangesBeyond(columns);
 }
 
-/** A column, the cursor's value, and whether greater values are wanted. Null is the greatest value. */
+/** A column, the cursor's value, whether greater values are wanted, and whether rows without a value follow values. */
 interface ComparedColumn {
   sql: SQL;
   value: SQL | null;
-  isNullable: boolean;
   upwards: boolean;
+  hasNullsBeyond: boolean;
 }
 
 /** The disjoint index ranges beyond the cursor. */
 function rangesBeyond(columns: readonly ComparedColumn[]): SQL[] {
   const [first, ...rest] = columns;
   if (!first) return [];
-  const { value, isNullable, upwards } = first;
-  const nulls = isNullable && upwards ? [sql`${first.sql} is null`] : [];
+  const { value, upwards, hasNullsBeyond } = first;
+  const nulls = hasNullsBeyond ? [sql`${first.sql} is null`] : [];
   const isOneWay = columns.every((one) => one.value !== null && one.upwards === upwards);
-  // Descending, smaller values contain no nulls; ascending, the row comparison skips nulls of the first column only.
-  if (isOneWay && (!upwards || rest.every((one) => !one.isNullable))) {
+  // The row comparison skips nulls.
+  if (isOneWay && !rest.some((one) => one.hasNullsBeyond)) {
     const names = columns.map((column) => column.sql);
     const values = columns.map((column) => column.value ?? sql.null);
     const sign = upwards ? sql`>` : sql`<`;
     return [sql`(${sql.join(names, ", ")}) ${sign} (${sql.join(values, ", ")})`, ...nulls];
   }
   const withSame = rangesBeyond(rest).map((range) => sql`${isSame(first)} and (${range})`);
-  if (value === null) return upwards ? withSame : [sql`${first.sql} is not null`, ...withSame];
+  if (value === null)
+    return hasNullsBeyond ? withSame : [...withSame, sql`${first.sql} is not null`];
   const past = upwards ? sql`${first.sql} > ${value}` : sql`${first.sql} < ${value}`;
-  return [past, ...nulls, ...withSame];
-}
-
-function anyOf(conditions: readonly SQL[]): SQL {
-  if (conditions.length === 0) return sql.false;
-  return sql.join(
-    conditions.map((condition) => sql.parens(condition, true)),
-    " or ",
-  );
+  return [...withSame, past, ...nulls];
 }
 
 function isSame({ sql: column, value }: ComparedColumn): SQL {

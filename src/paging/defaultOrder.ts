@@ -7,6 +7,8 @@ export interface OrderColumn {
   /** A column, or the function of a computed field: PostgreSQL reads `row.function` as its call. */
   attribute: string;
   direction: "ASC" | "DESC";
+  /** The place of rows without a value; undefined where every row has one. */
+  nulls?: "FIRST" | "LAST";
   /** The type of a computed field. */
   codec?: PgCodec;
 }
@@ -29,9 +31,32 @@ export function defaultOrder(resource: PgResource): OrderColumn[] {
         resource,
         `names the column ${attribute}, which the table does not have${didYouMean(attribute, Object.keys(attributes))}`,
       );
-    return { attribute, direction: direction.toLowerCase() === "desc" ? "DESC" : "ASC" };
+    return orderColumn(
+      resource.codec,
+      attribute,
+      direction.toLowerCase() === "desc" ? "DESC" : "ASC",
+    );
   });
   return [...named, ...missingKeyColumns(resource, named)];
+}
+
+/** A column of an order as callers see it: rows without a value are last in both directions. */
+export function orderColumn(
+  table: PgCodec,
+  attribute: string,
+  direction: OrderColumn["direction"],
+): OrderColumn {
+  const isRequired = table.attributes?.[attribute]?.notNull === true;
+  return { attribute, direction, ...(!isRequired && { nulls: "LAST" }) };
+}
+
+/** The reverse order, for pages read from their end. */
+export function opposite({ nulls, ...column }: OrderColumn): OrderColumn {
+  return {
+    ...column,
+    direction: column.direction === "ASC" ? "DESC" : "ASC",
+    ...(nulls && { nulls: nulls === "LAST" ? "FIRST" : "LAST" }),
+  };
 }
 
 /**
@@ -55,6 +80,12 @@ export function missingKeyColumns(
   return key.filter((name) => !names.has(name)).map((attribute) => ({ attribute, direction }));
 }
 
+/** The primary key of a table, if it has one column. */
+export function singleKey({ uniques }: PgResource): string | null {
+  const [key, ...furtherKeys] = uniques.find((one) => one.isPrimary)?.attributes ?? [];
+  return key === undefined || furtherKeys.length > 0 ? null : key;
+}
+
 /** Whether the columns are unique together. */
 function isUniqueBy(resource: PgResource, columns: ReadonlySet<string>): boolean {
   const attributes = (resource.codec.attributes ?? {}) as Record<string, { notNull?: boolean }>;
@@ -71,9 +102,13 @@ function tagError(resource: PgResource, problem: string): Error {
 export function orderSql(columns: readonly OrderColumn[], row: SQL): SQL {
   return sql.join(
     columns.map(
-      ({ attribute, direction }) =>
-        sql`${row}.${sql.identifier(attribute)} ${direction === "ASC" ? sql`asc` : sql`desc`}`,
+      (column) => sql`${row}.${sql.identifier(column.attribute)} ${directionSql(column)}`,
     ),
     ", ",
   );
+}
+
+function directionSql({ direction, nulls }: OrderColumn): SQL {
+  if (direction === "ASC") return nulls === "FIRST" ? sql`asc nulls first` : sql`asc`;
+  return nulls === "LAST" ? sql`desc nulls last` : sql`desc`;
 }

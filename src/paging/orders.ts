@@ -1,6 +1,6 @@
-import type { PgResource, PgSelectQueryBuilder } from "postgraphile/@dataplan/pg";
+import type { PgCodec, PgResource, PgSelectQueryBuilder } from "postgraphile/@dataplan/pg";
 import { orderSpec } from "./cursors.ts";
-import { withoutRepeats, missingKeyColumns } from "./defaultOrder.ts";
+import { missingKeyColumns, orderColumn, withoutRepeats } from "./defaultOrder.ts";
 import type { OrderColumn } from "./defaultOrder.ts";
 
 type Builder = Pick<PgSelectQueryBuilder, "alias" | "orderBy" | "setOrderIsUnique">;
@@ -45,13 +45,16 @@ export function completeOrder(
  * Fixes a value of an orderBy enumeration: the library's own marks an order as unique when its column merely begins a
  * unique key, and cursors would skip rows.
  */
-export function recordOrderColumns(apply: ApplyOrder): ApplyOrder {
+export function recordOrderColumns(table: PgCodec, apply: ApplyOrder): ApplyOrder {
   return (builder, ...rest) => {
     const recorder = Object.create(builder) as Builder;
     recorder.orderBy = (spec) => {
       const { attribute, direction, codec } = spec as Partial<OrderColumn>;
       if (attribute === undefined || !direction) builder.orderBy(spec);
-      else addOrder(builder, [{ attribute, direction, ...(codec && { codec }) }]);
+      else
+        addOrder(builder, [
+          { ...orderColumn(table, attribute, direction), ...(codec && { codec }) },
+        ]);
     };
     recorder.setOrderIsUnique = () => {
       // An order not known to be unique gets the primary key, here or from the select.

@@ -1,6 +1,5 @@
-import { sql } from "postgraphile/pg-sql2";
 import { badUserInput, type PublicError } from "../errors/PublicError.ts";
-import type { CursorValue, Seek } from "./cursors.ts";
+import type { CursorValue } from "./cursors.ts";
 import { readCursor } from "./cursors.ts";
 
 /** The default and the largest page size of a connection. */
@@ -56,15 +55,6 @@ export function nextPowerOfTwo(rows: number): number {
 /** The maximum number of rows read for a page, including the one that shows whether more follow, rounded up. */
 export function rowLimitOfPage({ first, last, offset }: Page): number {
   return nextPowerOfTwo((first ?? last ?? 0) + (offset ?? 0) + 1);
-}
-
-/**
- * How far a page extends beyond its cursor; null where it does not start there. Not for rows of a parent row, which its
- * foreign key finds.
- */
-export function seekOf(page: Page, condition: Seek["condition"]): Seek | null {
-  const size = page.before === null ? page.first : page.after === null ? page.last : null;
-  return size === null ? null : { limit: sql.literal(rowLimitOfPage(page)), condition };
 }
 
 /** Validates a page size; null is no limit. @throws PublicError */

@@ -14,7 +14,7 @@ import {
   wordsHaveWordBeginning,
 } from "../query/textSql.ts";
 import { foldName } from "../schema/rowNames.ts";
-import { defaultOrder } from "./defaultOrder.ts";
+import { defaultOrder, orderSql } from "./defaultOrder.ts";
 import type { CompiledSearch } from "./connectionSearch.ts";
 
 /** A row that matches a typed text. */
@@ -78,10 +78,8 @@ export function candidatesStatement(
   const only = search === null ? sql.true : search.matches(row);
   const from = sql`select ${shown} from ${resource.from as SQL} as ${row}`;
   if (text === "") {
-    const order = defaultOrder(resource).map(({ attribute, direction }) =>
-      direction === "DESC" ? sql`${column(attribute)} desc` : sql`${column(attribute)}`,
-    );
-    const ordered = order.length === 0 ? sql.blank : sql` order by ${sql.join(order, ", ")}`;
+    const order = defaultOrder(resource);
+    const ordered = order.length === 0 ? sql.blank : sql` order by ${orderSql(order, row)}`;
     // Without a key, the name identifies the row.
     const isIdentified = columns.key === null ? sql`${name} is not null` : sql.true;
     return sql`${from} where ${only} and ${isIdentified}${ordered} limit ${sql.value(first)}`;

@@ -4,7 +4,8 @@ import type { SQL } from "postgraphile/pg-sql2";
 import type { SearchTable } from "../query/searchTable.ts";
 import type { SearchKind } from "../query/searchKind.ts";
 import type { OrderColumn } from "./defaultOrder.ts";
-import { defaultOrder, orderSql } from "./defaultOrder.ts";
+import { defaultOrder, orderSql, singleKey } from "./defaultOrder.ts";
+import { allOf, anyOf, firstRowsSql } from "./indexRanges.ts";
 
 /** A page of a text search. */
 export interface TextSearchPage {
@@ -16,8 +17,8 @@ export interface TextSearchPage {
   /** The most rows to return, from the start of the page. */
   rowLimit: number;
   matches: (row: SQL) => SQL;
-  /** The conditions of cursors, limited to `within` rows beyond them where given. */
-  beyond: (row: SQL, within: number | null) => readonly SQL[];
+  /** The conditions of cursors, and the ranges of an index in which the page starts, if it starts at a cursor. */
+  startOf: (row: SQL) => { conditions: readonly SQL[]; ranges: readonly SQL[] };
 }
 
 /** How many rows are tested in list order, in the first step and at most, before all matches are looked up. */
@@ -47,9 +48,8 @@ const fewMatches = 6_144;
  * The cost exceeds that of the better way by a constant at most, with any statistics and any kept plan.
  */
 export function textSearchCondition(page: TextSearchPage, row: SQL): SQL | null {
-  const [key, ...furtherKeys] =
-    page.resource.uniques.find((one) => one.isPrimary)?.attributes ?? [];
-  if (key === undefined || furtherKeys.length > 0) return null;
+  const key = singleKey(page.resource);
+  if (key === null) return null;
   const { rowLimit, order } = page;
   const id = sql.identifier(key);
   const scan = orderedScanOf(page, key);
@@ -108,25 +108,34 @@ const idAlias = sql`"the id"`;
 
 /** The matches within a range of rows in list order. */
 function matchesInRange(
-  { resource, matches, beyond, order, rowLimit }: TextSearchPage,
+  { resource, matches, startOf, order, rowLimit }: TextSearchPage,
   id: SQL,
   [from, to]: readonly [number, number],
   extraCondition: SQL,
 ): SQL {
   const row = sql.identifier(Symbol("row"));
-  const bounds = beyond(row, to);
-  const where = bounds.length > 0 ? sql` where ${allOf(bounds)}` : sql.blank;
-  const rows = sql`select ${row}.${id} as ${idAlias}, (${matches(row)}) as matches from ${resource.from as SQL} as ${row}${where}
-    order by ${orderSql(order, row)} limit ${sql.literal(to - from)} offset ${sql.literal(from)}`;
+  const { conditions, ranges } = startOf(row);
+  const rows = firstRowsSql(
+    {
+      from: resource.from as SQL,
+      row,
+      columns: sql`${row}.${id} as ${idAlias}, (${matches(row)}) as matches`,
+      conditions,
+      order,
+    },
+    ranges,
+    { limit: to - from, offset: from },
+  );
   return sql`select tested.${idAlias} from (${rows}) as tested where tested.matches${extraCondition} limit ${sql.literal(rowLimit)}`;
 }
 
 /** All matches with the order columns. The `offset` keeps the planner from searching in list order. */
-function allMatches({ resource, matches, beyond, order }: TextSearchPage, id: SQL): SQL {
+function allMatches({ resource, matches, startOf, order }: TextSearchPage, id: SQL): SQL {
   const row = sql.identifier(Symbol("row"));
   const columns = order.map(({ attribute }) => sql`${row}.${sql.identifier(attribute)}`);
+  const { conditions, ranges } = startOf(row);
   return sql`select ${row}.${id} as ${idAlias}, ${sql.join(columns, ", ")} from ${resource.from as SQL} as ${row}
-    where ${allOf([matches(row), ...beyond(row, null)])}`;
+    where ${allOf([matches(row), ...conditions, ...(ranges.length > 0 ? [anyOf(ranges)] : [])])}`;
 }
 
 /** The ids of the first rows. */
@@ -160,12 +169,5 @@ function isSameOrder(one: readonly OrderColumn[], other: readonly OrderColumn[])
       const column = other[index];
       return column?.attribute === attribute && (column.direction !== direction) === isOpposite;
     })
-  );
-}
-
-function allOf(conditions: readonly SQL[]): SQL {
-  return sql.join(
-    conditions.map((condition) => sql.parens(condition, true)),
-    " and ",
   );
 }

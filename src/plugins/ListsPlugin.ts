@@ -55,7 +55,10 @@ export const ListsPlugin: GraphileConfig.Plugin = {
               const apply =
                 computed.get(name) ?? (value.extensions?.grafast?.apply as ApplyOrder | undefined);
               if (!apply) return [name, value];
-              const grafast = { ...value.extensions?.grafast, apply: recordOrderColumns(apply) };
+              const grafast = {
+                ...value.extensions?.grafast,
+                apply: recordOrderColumns(pgCodec, apply),
+              };
               return [name, { ...value, extensions: { ...value.extensions, grafast } }];
             }),
           );
@@ -179,7 +182,8 @@ function searchedList(
 function addDefaultOrder($select: PgSelectStep, args: FieldArgs, columns: readonly OrderColumn[]) {
   const $given = args.getRaw("orderBy") as Step | undefined;
   const apply = (builder: Pick<PgSelectQueryBuilder, "orderBy" | "setOrderIsUnique">) => {
-    for (const { attribute, direction } of columns) builder.orderBy({ attribute, direction });
+    for (const { attribute, direction, nulls } of columns)
+      builder.orderBy({ attribute, direction, ...(nulls && { nulls }) });
     builder.setOrderIsUnique();
   };
   const isEmpty = (given: unknown) => given == null || (Array.isArray(given) && given.length === 0);

@@ -206,10 +206,9 @@ class PageWriter {
 
 /** Whether rows follow those of a part, as text. */
 function isThereSql(from: SQL, name: string, part: Part & { first: number }): SQL {
-  const row = tableRow(name);
-  const first = sql.literal(part.first);
-  const before = part.skip ? sql`${part.skip.by}::integer + ${first}` : first;
-  return sql`(exists (select from ${from} as ${row.alias}${whereSql(row, part)} offset ${before}))::text`;
+  const order = part.ranges ? part.order : [];
+  const rows = selectSql(from, name, () => sql.blank, { ...part, order, first: part.first + 1 });
+  return sql`(exists (${rows} offset ${sql.literal(part.first)}))::text`;
 }
 
 /** Columns of a subquery for expressions that the JSON of a row uses several times. */

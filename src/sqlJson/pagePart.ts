@@ -4,8 +4,9 @@ import type { SQL } from "postgraphile/pg-sql2";
 import { type Bound, checkCursor } from "../paging/cursors.ts";
 import type { OrderColumn } from "../paging/defaultOrder.ts";
 import { type CompiledSearch, searchOfArguments } from "../paging/connectionSearch.ts";
+import { allOf } from "../paging/indexRanges.ts";
 import { type PageArguments, readPage } from "../paging/pageArguments.ts";
-import { pageConditions } from "../paging/pageConditions.ts";
+import { type PageRows, pageRows } from "../paging/pageConditions.ts";
 import { type BindNth, type Bindable, bindValue } from "../query/bind.ts";
 import type { PagedRows, Rows } from "./sqlJsonField.ts";
 import { type Part, readLimit, shapeOf, type Row } from "./rows.ts";
@@ -75,7 +76,7 @@ export function pagePart(
     const matches = searched(bind);
     return matches && (({ alias }: Row) => matches(alias));
   };
-  const conditions = (bind: BindNth, row: SQL): SQL[] => {
+  const read = (bind: BindNth, row: SQL): PageRows => {
     const matches = searched(bind);
     const bounds: Bound[] = cursor
       ? [{ name: "after", values: cursor, bind: (n) => bind(start + n) }]
@@ -83,16 +84,19 @@ export function pagePart(
     const { resource } = rows;
     const compiledSearch =
       search && table && matches ? { table, kind: search.kind, matches } : null;
-    return pageConditions(
+    return pageRows(
       { resource, page, order, bounds, search: compiledSearch, isWholeTable: seeks },
       row,
     );
   };
+  // The rows after a cursor are ranges of the table.
+  const isSelection = search !== null || (cursor !== null && !seeks);
   const part = (bind: BindNth): ReturnType<RequestedPage["part"]> => ({
     order,
     first: size,
+    ranges: ({ alias }) => read(bind, alias).ranges,
     ...(page.offset ? { skip: { by: bind(0), reach: readLimit(size, page.offset) } } : {}),
-    ...(search || cursor ? { condition: ({ alias }) => allOf(conditions(bind, alias)) } : {}),
+    ...(isSelection ? { condition: ({ alias }) => allOf(read(bind, alias).conditions) } : {}),
   });
   return {
     shape: [
@@ -106,13 +110,6 @@ export function pagePart(
     isCacheable: search?.isRelative !== true,
     page: { rows, order, counts, part, matching, isSearchLeftToPlanner },
   };
-}
-
-function allOf(conditions: readonly SQL[]): SQL {
-  return sql.join(
-    conditions.map((condition) => sql.parens(condition, true)),
-    " and ",
-  );
 }
 
 /** A search with its parameters. */

@@ -1,6 +1,7 @@
 import { sql } from "postgraphile/pg-sql2";
 import type { SQL } from "postgraphile/pg-sql2";
 import type { OrderColumn } from "../paging/defaultOrder.ts";
+import { firstRowsSql, orderedSql } from "../paging/indexRanges.ts";
 import { nextPowerOfTwo } from "../paging/pageArguments.ts";
 import { type Text, rowSeparator, textSql } from "./jsonText.ts";
 
@@ -57,6 +58,8 @@ export interface Part {
   condition?: (row: Row) => SQL;
   order: readonly OrderColumn[];
   first?: number | null;
+  /** The ranges of an index that have them, none for the whole table; null where no index has the rows in order. */
+  ranges?: (row: Row) => readonly SQL[] | null;
   /** The offset: a parameter, bounded by {@link readLimit} together with `first`. */
   skip?: { by: SQL; reach: number | null };
 }
@@ -122,26 +125,27 @@ export function selectSql(
   from: SQL,
   name: string,
   what: (row: Row) => SQL,
-  { condition, order, first = null, skip }: Part,
+  { condition, order, first = null, skip, ranges }: Part,
 ): SQL {
   const row = tableRow(name);
-  const columns = order.map(
-    ({ attribute, direction }) =>
-      sql`${row.column(attribute)} ${direction === "ASC" ? sql`asc` : sql`desc`}`,
-  );
-  const ordered = columns.length > 0 ? sql` order by ${sql.join(columns, ", ")}` : sql.blank;
-  const rows = sql`${from} as ${row.alias}${whereSql(row, { condition })}${ordered}`;
-  if (first === null && !skip) return sql`select ${what(row)} from ${rows}`;
+  const conditions = condition ? [condition(row)] : [];
+  const rowsWith = (columns: SQL) => ({ from, row: row.alias, columns, conditions, order });
+  if (first === null && !skip) return orderedSql(rowsWith(what(row)));
 
   // Encodes the rows after the offset only. Small numbers are literals, so that the kept plan fits them; the offset is
   // planned for the next power of two.
   const part = selectedRow(name, row);
   const selected = what(part);
-  const inner = sql`select ${part.columns()} from ${rows}`;
-  if (!skip)
-    return sql`select ${selected} from (${inner} limit ${sql.literal(first)}) as ${part.alias}`;
-  const offset = sql` offset ${skip.by}::integer`;
-  if (first === null) return sql`select ${selected} from (${inner}${offset}) as ${part.alias}`;
-  const reached = sql`select * from (${inner} limit ${sql.literal(skip.reach)}) as reached`;
+  const rows = rowsWith(part.columns());
+  const offset = skip ? sql` offset ${skip.by}::integer` : sql.blank;
+  if (first === null || skip?.reach === null)
+    return sql`select ${selected} from (${orderedSql(rows)}${offset}) as ${part.alias}`;
+  const limit = skip?.reach ?? first;
+  const inRanges = ranges?.(row);
+  const firstRows = inRanges
+    ? firstRowsSql(rows, inRanges, { limit })
+    : sql`${orderedSql(rows)} limit ${sql.literal(limit)}`;
+  if (!skip) return sql`select ${selected} from (${firstRows}) as ${part.alias}`;
+  const reached = sql`select * from (${firstRows}) as reached`;
   return sql`select ${selected} from (${reached} limit ${sql.literal(first)}${offset}) as ${part.alias}`;
 }

@@ -58,6 +58,14 @@ describe("an export by query", () => {
     expect(numbers.slice(0, 3)).toEqual(["000059", "000029", "000058"]);
   });
 
+  test("has rows without a value last in descending order", async () => {
+    await exports.service.database.pool.query(
+      "insert into products (erp_product_number, name, country, vintage) values ('old', 'Old', 'Chile', 1990), ('none', 'None', 'Chile', null), ('new', 'New', 'Chile', 2020)",
+    );
+    const numbers = await exported({ query: "country:Chile", orderBy: ["VINTAGE_DESC"] });
+    expect(numbers).toEqual(["new", "old", "none"]);
+  });
+
   test("uses the default order of `products` without orderBy", async () => {
     const { data } = await exports.service.ask(
       `{ products(query: "country:Italy") { nodes { erpProductNumber } } }`,

@@ -101,7 +101,7 @@ describe("a table that a migration adds", () => {
       expect(errors).toBeUndefined();
       return data.cellars.nodes.map((node: { name: string }) => node.name);
     };
-    expect(await names("")).toEqual(["Unopened", "New", "Old and deep"]);
+    expect(await names("")).toEqual(["New", "Old and deep", "Unopened"]);
     expect(await names("(orderBy: [OPENED_ON_ASC])")).toEqual(["Old and deep", "New", "Unopened"]);
     for (const [query, found] of [
       ["déep", ["Old and deep"]],
@@ -122,13 +122,13 @@ describe("a table that a migration adds", () => {
       ['grapes:IN("Merlot", "pinot noir")', ["New"]],
       ['grapes:("pinot noir" nebbiolo)', ["New"]],
       ["grapes:(nebbiolo merlot)", []],
-      ["-grapes:nebbiolo", ["Unopened", "Old and deep"]],
+      ["-grapes:nebbiolo", ["Old and deep", "Unopened"]],
       ["grapes:*", ["New"]],
-      ["-marks:*", ["Unopened", "Old and deep"]],
+      ["-marks:*", ["Old and deep", "Unopened"]],
       ["marks:AOC", ["New"]],
       ["marks:aoc", []],
       ["scores:95", ["Unopened"]],
-      ["scores:IN(-3, 95)", ["Unopened", "New"]],
+      ["scores:IN(-3, 95)", ["New", "Unopened"]],
       ["grapes:neb*", ["New"]],
       ["grapes:noir*", []],
       ["marks:a*", ["New"]],
@@ -139,7 +139,7 @@ describe("a table that a migration adds", () => {
       ["smallScores:40000", []],
       ["weights:12.5", ["New"]],
       ["states:closed", ["New"]],
-      ["states:IN(open, closed)", ["Unopened", "New"]],
+      ["states:IN(open, closed)", ["New", "Unopened"]],
       ["tastedOn:2026-01", ["New"]],
       ["tastedOn:[2026-02-01 TO 2026-02-28]", []],
       ["parts.grapes:nebbiolo", ["Old and deep"]],
