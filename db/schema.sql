@@ -10424,7 +10424,7 @@ begin
   if not exists (select from users u where u.id = hand_over.to_user_id and u.is_active) then
     perform fail('OF404', 'There is no active user with this id', '{"path": ["toUserId"]}');
   end if;
-  perform require_watch_room(hand_over.from_user_id, hand_over.to_user_id);
+  perform require_handover_limit(hand_over.from_user_id, hand_over.to_user_id);
   update campaigns c set author_user_id = hand_over.to_user_id
   where c.author_user_id = hand_over.from_user_id and c.status not in ('COMPLETED', 'CANCELLED');
   get diagnostics v_handed.campaigns = row_count;
@@ -13907,6 +13907,31 @@ begin
 end;
 $function$;
 
+CREATE OR REPLACE FUNCTION require_handover_limit(from_user_id uuid, to_user_id uuid)
+ RETURNS void
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  v_given bigint;
+  v_own bigint;
+  v_excess bigint;
+begin
+  select count(*) filter (where w.user_id = require_handover_limit.from_user_id),
+    count(*) filter (where w.user_id = require_handover_limit.to_user_id)
+  into v_given, v_own
+  from search_watches w where w.user_id in (require_handover_limit.from_user_id, require_handover_limit.to_user_id);
+  v_excess := v_given + v_own - search_watch_limit();
+  if v_given > 0 and v_excess > 0 then
+    perform fail('OF409', format(
+      '%s has %s search watches and %s has %s, and a person can have %s: one of them must delete %s first, or choose another person',
+      user_name(require_handover_limit.from_user_id), v_given, user_name(require_handover_limit.to_user_id), v_own, search_watch_limit(), v_excess),
+      '{"path": ["toUserId"]}');
+  end if;
+end;
+$function$;
+comment on function require_handover_limit(uuid,uuid) is 'Rejects a handover after which the new owner would have too many search watches. The caller has locked both users.';
+
 CREATE OR REPLACE FUNCTION require_login()
  RETURNS void
  LANGUAGE plpgsql
@@ -14031,31 +14056,6 @@ begin
   end if;
 end;
 $function$;
-
-CREATE OR REPLACE FUNCTION require_watch_room(from_user_id uuid, to_user_id uuid)
- RETURNS void
- LANGUAGE plpgsql
- STABLE
-AS $function$
-declare
-  v_given bigint;
-  v_own bigint;
-  v_excess bigint;
-begin
-  select count(*) filter (where w.user_id = require_watch_room.from_user_id),
-    count(*) filter (where w.user_id = require_watch_room.to_user_id)
-  into v_given, v_own
-  from search_watches w where w.user_id in (require_watch_room.from_user_id, require_watch_room.to_user_id);
-  v_excess := v_given + v_own - search_watch_limit();
-  if v_given > 0 and v_excess > 0 then
-    perform fail('OF409', format(
-      '%s has %s search watches and %s has %s, and a person can have %s: one of them must delete %s first, or choose another person',
-      user_name(require_watch_room.from_user_id), v_given, user_name(require_watch_room.to_user_id), v_own, search_watch_limit(), v_excess),
-      '{"path": ["toUserId"]}');
-  end if;
-end;
-$function$;
-comment on function require_watch_room(uuid,uuid) is 'Rejects a handover after which the new owner would have too many search watches. The caller has locked both users.';
 
 CREATE OR REPLACE FUNCTION resend_invitation(id uuid)
  RETURNS invitations

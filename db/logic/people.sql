@@ -38,26 +38,26 @@ comment on function logout_everywhere is '@guard session
 Ends all sessions of the caller, including the current one, and returns their number. API tokens and calendar feeds stay valid.';
 grant execute on function logout_everywhere to office_api;
 
-create or replace function require_watch_room(from_user_id uuid, to_user_id uuid) returns void as $$
+create or replace function require_handover_limit(from_user_id uuid, to_user_id uuid) returns void as $$
 declare
   v_given bigint;
   v_own bigint;
   v_excess bigint;
 begin
-  select count(*) filter (where w.user_id = require_watch_room.from_user_id),
-    count(*) filter (where w.user_id = require_watch_room.to_user_id)
+  select count(*) filter (where w.user_id = require_handover_limit.from_user_id),
+    count(*) filter (where w.user_id = require_handover_limit.to_user_id)
   into v_given, v_own
-  from search_watches w where w.user_id in (require_watch_room.from_user_id, require_watch_room.to_user_id);
+  from search_watches w where w.user_id in (require_handover_limit.from_user_id, require_handover_limit.to_user_id);
   v_excess := v_given + v_own - search_watch_limit();
   if v_given > 0 and v_excess > 0 then
     perform fail('OF409', format(
       '%s has %s search watches and %s has %s, and a person can have %s: one of them must delete %s first, or choose another person',
-      user_name(require_watch_room.from_user_id), v_given, user_name(require_watch_room.to_user_id), v_own, search_watch_limit(), v_excess),
+      user_name(require_handover_limit.from_user_id), v_given, user_name(require_handover_limit.to_user_id), v_own, search_watch_limit(), v_excess),
       '{"path": ["toUserId"]}');
   end if;
 end;
 $$ language plpgsql stable;
-comment on function require_watch_room is
+comment on function require_handover_limit is
   'Rejects a handover after which the new owner would have too many search watches. The caller has locked both users.';
 
 create or replace function hand_over(from_user_id uuid, to_user_id uuid) returns handed_over as $$
@@ -78,7 +78,7 @@ begin
   if not exists (select from users u where u.id = hand_over.to_user_id and u.is_active) then
     perform fail('OF404', 'There is no active user with this id', '{"path": ["toUserId"]}');
   end if;
-  perform require_watch_room(hand_over.from_user_id, hand_over.to_user_id);
+  perform require_handover_limit(hand_over.from_user_id, hand_over.to_user_id);
   update campaigns c set author_user_id = hand_over.to_user_id
   where c.author_user_id = hand_over.from_user_id and c.status not in ('COMPLETED', 'CANCELLED');
   get diagnostics v_handed.campaigns = row_count;
