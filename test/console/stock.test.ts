@@ -67,6 +67,16 @@ describe("lists", () => {
     });
   });
 
+  test("show the title of the sorted column in full", async () => {
+    await withJourney({ browser, service }, { token }, async ({ page, open }) => {
+      await open("/products?order=VINTAGE_DESC");
+      const head = page.getByRole("columnheader", { name: "Vintage" });
+      await head.waitFor();
+      expect(await head.getAttribute("aria-sort")).toBe("descending");
+      expect(await cutTexts(page, "[aria-sort=descending]")).toEqual([]);
+    });
+  });
+
   test("show times in full", async () => {
     await database.pool.query(
       "insert into campaigns (title, price, author_user_id, medium, scheduled_at) select 'Harvest', 'DKK 89', id, 'WEB', '2026-09-30 08:00Z' from users limit 1",

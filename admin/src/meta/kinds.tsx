@@ -40,8 +40,11 @@ export function layoutOf(field: EntityField): Layout {
   const layout = layouts[field.kind];
   const isBadge = field.kind === "ENUM" && !field.isList;
   const longest = isBadge ? Math.max(...field.values.map(({ title }) => title.length)) : 0;
-  // Fits the title, and the longest value with the padding of cell and badge.
-  const wanted = Math.max(field.title.length * 7 + 32, longest * 7 + 44);
+  // The title of the sorted column is bold, with an arrow beside it.
+  const title = field.title.length;
+  const titleWidth = field.orderBy.length > 0 ? title * 8 + 44 : title * 7 + 32;
+  // The longest value with the padding of cell and badge.
+  const wanted = Math.max(titleWidth, longest * 7 + 44);
   // A number has its unit beside it, as "4,188 bottles".
   const unitWidth = field.unit === null ? 0 : field.unit.length * 8 + 4;
   // An amount has its currency beside it; a picture is small, but may be replaced by the name of its file.
