@@ -18467,6 +18467,20 @@ comment on function users_display_locale(users) is '@computed
 @notNull
 The locale for the user''s dates and numbers: the locale of the user, or of the office.';
 
+CREATE OR REPLACE FUNCTION users_display_time_zone(person users)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select coalesce(person.time_zone, office_time_zone())
+$function$;
+grant execute on function users_display_time_zone(users) to office_api;
+
+comment on function users_display_time_zone(users) is '@computed
+@list off
+@notNull
+The time zone in which the console shows times to the user: the time zone of the user, or of the office.';
+
 CREATE OR REPLACE FUNCTION users_last_login_at(person users)
  RETURNS timestamp with time zone
  LANGUAGE sql

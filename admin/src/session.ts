@@ -63,11 +63,11 @@ const build = import.meta.url;
 export async function fetchEntities(signal: AbortSignal): Promise<Entities> {
   const cached = readCachedMetadata();
   const { me, console: fresh } = await ask<{
-    me: { displayLocale: string } | null;
+    me: { displayLocale: string; displayTimeZone: string } | null;
     console: ConsoleMetadata | null;
   }>(metadataDocument, { ifNot: cached?.version ?? null }, { signal });
   const metadata = fresh ?? cached;
-  if (me !== null) setLocale(me.displayLocale);
+  if (me !== null) setLocale(me.displayLocale, me.displayTimeZone);
   if (metadata === null) throw new Error("The service returned no metadata.");
   if (fresh !== null) cacheMetadata({ build, metadata: fresh });
   return new Entities(metadata);

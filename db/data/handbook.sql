@@ -666,9 +666,10 @@ gives up after a permanent one.
 
 `officeSettings` has one row with the time zone and the locale of the office. `updateOfficeSetting` needs
 `settings.update`. The default is `Europe/Copenhagen`. `User.timeZone` overrides it for one user, who changes it by
-`updateUser`. Messages about bookings, notifications, daily mails, invitations, exported workbooks, the assistant, and
-`today` in [queries](query-language) use the user''s time zone; exports as CSV and JSON Lines are in
-UTC. Dates of the ERP use `ERP_TIME_ZONE`.
+`updateUser`. Messages about bookings, notifications, daily mails, invitations, exported workbooks, the assistant, the
+console, and `today` in [queries](query-language) use the user''s time zone; exports as CSV and JSON
+Lines are in UTC. `User.displayTimeZone` is the one in use. Where the clock of the browser has another one, the console
+names it below each time to be entered. Dates of the ERP use `ERP_TIME_ZONE`.
 
 The locale, such as `da-DK`, gives dates and numbers their form in mails about notifications and invitations, in the
 console and in answers of the assistant. `User.locale` overrides that of the office, `en-GB` by default, and

@@ -57,6 +57,15 @@ comment on function users_display_locale is '@computed
 The locale for the user''s dates and numbers: the locale of the user, or of the office.';
 grant execute on function users_display_locale to office_api;
 
+create or replace function users_display_time_zone(person users) returns text as $$
+  select coalesce(person.time_zone, office_time_zone())
+$$ language sql stable;
+comment on function users_display_time_zone is '@computed
+@list off
+@notNull
+The time zone in which the console shows times to the user: the time zone of the user, or of the office.';
+grant execute on function users_display_time_zone to office_api;
+
 create or replace function local_text(moment timestamptz, time_zone text) returns text as $$
   select to_char(local_text.moment at time zone local_text.time_zone, 'YYYY-MM-DD HH24:MI')
 $$ language sql stable;

@@ -443,6 +443,30 @@ test("a rule about two fields names them by their titles", async () => {
   });
 });
 
+test("times are entered and shown in the time zone of the user", async () => {
+  const { token, userId } = await service.login([]);
+  const { pool } = service.database;
+  const { rows } = await pool.query<{ id: string }>(
+    "insert into resources (name, kind) values ('Press room', 'ROOM') returning id",
+  );
+  await pool.query("update users set time_zone = 'Asia/Kathmandu' where id = $1", [userId]);
+  await withJourney({ browser, service }, { token }, async ({ page, open }) => {
+    await open(`/resourceBookings/new?resourceId=${rows[0]?.id}`);
+    await field(page, "Title").fill("Call with the growers");
+    await page.getByText("In the time zone Asia/Kathmandu.").first().waitFor();
+    await page.getByLabel("From *").fill("2027-07-05T12:00");
+    await page.getByLabel("Until *").fill("2027-07-05T13:00");
+    await save(page);
+    await page.getByRole("heading", { name: "Call with the growers", level: 1 }).waitFor();
+    const { rows: booked } = await pool.query<{ starts_at: Date }>(
+      "select starts_at from resource_bookings where title = 'Call with the growers'",
+    );
+    expect(booked.map((row) => row.starts_at.toISOString())).toEqual(["2027-07-05T06:15:00.000Z"]);
+    await open("/resourceBookings");
+    await page.getByRole("gridcell", { name: "5 Jul 2027, 12:00" }).waitFor();
+  });
+});
+
 test("values beyond the bounds of their field are rejected before they are sent", async () => {
   const id = await makeProduct("Barbaresco");
   await withJourney({ browser, service }, { token: anna.token }, async ({ page, open }) => {

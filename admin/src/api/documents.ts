@@ -128,7 +128,7 @@ export const listTemplatesDocument = `query Templates($query: String!) {
 }`;
 
 export const metadataDocument = `query Console($ifNot: String) {
-  me { displayLocale }
+  me { displayLocale displayTimeZone }
   console(ifNot: $ifNot) {
     version title imageOrigins
     me { permissions user { id name email avatarUrl } }

@@ -6,7 +6,7 @@ import { Page } from "../frame/Page.tsx";
 import type { Entity } from "../meta/entities.ts";
 import { useEntities } from "../meta/EntitiesContext.ts";
 import { formatAgo } from "../meta/format.ts";
-import { formatTime } from "../text/locale.ts";
+import { formatTime, hourNow } from "../text/locale.ts";
 import { en } from "../text/en.ts";
 
 interface TodayAnswer {
@@ -42,7 +42,7 @@ export function TodayPage(): ReactNode {
   const name = me.user.name ?? me.user.email;
   return (
     <Page title={en.today.title}>
-      <p className="greeting">{en.today.greeting(new Date().getHours(), name)}</p>
+      <p className="greeting">{en.today.greeting(hourNow(), name)}</p>
       {open.length === 0 && <p className="empty">{en.today.nothing}</p>}
       <div className="cards">
         {(jobs ?? issues) && <NeedsYou jobs={jobs?.totalCount ?? 0} issues={issues?.length ?? 0} />}

@@ -17,6 +17,7 @@ export const enRecord = {
   oneOf: (titles: readonly string[]) => `One of ${titles.join(", ")}`,
   notAnId: (text: string) => `“${text}” is not the id of a row. Choose a row by its name.`,
   onePerLine: "One value per line.",
+  inTimeZone: (timeZone: string) => `In the time zone ${timeZone}.`,
   timeOfDay: "A time of day, such as 18:30",
   email: "An e-mail address, such as anna@example.com",
   tooLong: (maximum: number, length: number) =>

@@ -1,24 +1,51 @@
-/** Formats dates and numbers in the user's locale. The texts of the console are English. */
+/** Formats dates and numbers in the user's locale and time zone. The texts of the console are English. */
 interface Formats {
   locale: string;
+  timeZone: string;
   date: Intl.DateTimeFormat;
   time: Intl.DateTimeFormat;
+  hour: Intl.DateTimeFormat;
   number: Intl.NumberFormat;
   /** Number formats by the number of decimal places. */
   decimals: Map<number, Intl.NumberFormat>;
 }
 
-let formats = formatsOf("en-GB");
+let formats = formatsOf("en-GB", browserTimeZone());
 
-export function setLocale(locale: string): void {
-  if (locale !== formats.locale) formats = formatsOf(locale);
+/** @param timeZone the browser's is used instead where the browser does not know it */
+export function setLocale(locale: string, timeZone: string): void {
+  if (locale === formats.locale && timeZone === formats.timeZone) return;
+  formats = formatsOf(locale, isKnown(timeZone) ? timeZone : browserTimeZone());
 }
 
-function formatsOf(locale: string): Formats {
+/** The time zone of the times that the console shows. */
+export const shownTimeZone = (): string => formats.timeZone;
+
+/** The time zone of the times that the console shows, where the clock of the browser has another one; otherwise null. */
+export function foreignTimeZone(): string | null {
+  return formats.timeZone === browserTimeZone() ? null : formats.timeZone;
+}
+
+function browserTimeZone(): string {
+  return new Intl.DateTimeFormat().resolvedOptions().timeZone;
+}
+
+function isKnown(timeZone: string): boolean {
+  try {
+    new Intl.DateTimeFormat("en-GB", { timeZone });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function formatsOf(locale: string, timeZone: string): Formats {
   return {
     locale,
+    timeZone,
     date: new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeZone: "UTC" }),
-    time: new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "short" }),
+    time: new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "short", timeZone }),
+    hour: new Intl.DateTimeFormat("en-GB", { hour: "2-digit", hourCycle: "h23", timeZone }),
     number: new Intl.NumberFormat(locale),
     decimals: new Map(),
   };
@@ -32,6 +59,11 @@ export function formatDate(text: string): string {
 export function formatTime(text: string): string {
   const date = new Date(text);
   return Number.isNaN(date.getTime()) ? text : formats.time.format(date);
+}
+
+/** The hour of the day, 0 to 23. */
+export function hourNow(): number {
+  return Number(formats.hour.format());
 }
 
 export function formatNumber(value: number): string {

@@ -10,7 +10,7 @@ import {
 } from "../../../admin/src/generic/record/values.ts";
 import type { EntityField } from "../../../admin/src/meta/entities.ts";
 import { formatValue, formatWithUnit } from "../../../admin/src/meta/format.ts";
-import { setLocale } from "../../../admin/src/text/locale.ts";
+import { foreignTimeZone, setLocale, shownTimeZone } from "../../../admin/src/text/locale.ts";
 
 const field = (name: string, kind: EntityField["kind"], more: Partial<EntityField> = {}) => ({
   name,
@@ -172,27 +172,27 @@ describe("form values", () => {
 
 describe("values in the locale of the user", () => {
   const price = field("price", "DECIMAL");
-  afterEach(() => setLocale("en-GB"));
+  afterEach(() => setLocale("en-GB", "UTC"));
 
   test.each([
     ["en-GB", "12,345,678,901,234,567.50", "13 Mar 2027"],
     ["da-DK", "12.345.678.901.234.567,50", "13. mar. 2027"],
     ["en-US", "12,345,678,901,234,567.50", "Mar 13, 2027"],
   ])("are written as in %s", (locale, decimal, date) => {
-    setLocale(locale);
+    setLocale(locale, "UTC");
     expect(formatValue(price, "12345678901234567.50")).toBe(decimal);
     expect(formatValue(field("from", "DATE"), "2027-03-13")).toBe(date);
   });
 
   test("accept the locale's decimal comma, and always a point", () => {
-    setLocale("da-DK");
+    setLocale("da-DK", "UTC");
     expect(toInputValue(price, "12,50")).toBe("12.50");
     expect(toInputValue(price, "12.50")).toBe("12.50");
     expect(toInputValue(field("score", "FLOAT"), "4,25")).toBe(4.25);
   });
 
   test("are edited with the locale's decimal separator", () => {
-    setLocale("da-DK");
+    setLocale("da-DK", "UTC");
     const text = toFormValue(price, "1234.50");
     expect(text).toBe("1234,50");
     expect(toInputValue(price, text)).toBe("1234.50");
@@ -203,7 +203,7 @@ describe("values in the locale of the user", () => {
     ["en-GB", "1,234.50"],
     ["da-DK", "1.234,50"],
   ])("have all decimal places of an amount, as in %s", (locale, text) => {
-    setLocale(locale);
+    setLocale(locale, "UTC");
     // As in a history, which has JSON numbers.
     expect(formatValue({ ...price, decimals: 2 }, 1234.5)).toBe(text);
   });
@@ -213,10 +213,10 @@ describe("values in the locale of the user", () => {
   });
 
   test("accept the locale's group separators beside decimals", () => {
-    setLocale("da-DK");
+    setLocale("da-DK", "UTC");
     expect(toInputValue(price, "12.345.678,50")).toBe("12345678.50");
     expect(toInputValue(price, "-1.234,5")).toBe("-1234.5");
-    setLocale("en-GB");
+    setLocale("en-GB", "UTC");
     expect(toInputValue(price, "12,345,678.50")).toBe("12345678.50");
   });
 
@@ -228,8 +228,35 @@ describe("values in the locale of the user", () => {
     ["en-GB", "1,234"],
     ["en-GB", "1.234,50"],
   ])("reject ambiguous separators: %s %s", (locale, text) => {
-    setLocale(locale);
+    setLocale(locale, "UTC");
     expect(() => toInputValue(price, text)).toThrow(ValueError);
+  });
+});
+
+describe("times in the time zone of the user", () => {
+  const at = field("at", "TIME");
+  afterEach(() => setLocale("en-GB", "UTC"));
+
+  test.each([
+    ["Europe/Copenhagen", "2027-07-01T10:15:00.000Z", "1 Jul 2027, 12:15", "2027-07-01T12:15"],
+    ["Europe/Copenhagen", "2027-01-01T10:15:30.000Z", "1 Jan 2027, 11:15", "2027-01-01T11:15:30"],
+    ["America/New_York", "2027-01-01T02:00:00.000Z", "31 Dec 2026, 21:00", "2026-12-31T21:00"],
+  ])("are shown and edited as in %s: %s", (zone, time, shown, edited) => {
+    setLocale("en-GB", zone);
+    expect(formatValue(at, time)).toBe(shown);
+    expect(toFormValue(at, time)).toBe(edited);
+    expect(toInputValue(at, edited)).toBe(time);
+  });
+
+  test("that the clocks leave out are an hour later", () => {
+    setLocale("en-GB", "Europe/Copenhagen");
+    expect(toInputValue(at, "2027-03-28T02:30")).toBe("2027-03-28T01:30:00.000Z");
+  });
+
+  test("are in the time zone of the browser when it does not know that of the user", () => {
+    setLocale("en-GB", "Mars/Olympus_Mons");
+    expect(shownTimeZone()).toBe(new Intl.DateTimeFormat().resolvedOptions().timeZone);
+    expect(foreignTimeZone()).toBeNull();
   });
 });
 

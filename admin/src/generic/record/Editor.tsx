@@ -8,6 +8,7 @@ import { ColorDot, cellText, layoutOf, missingPermission } from "../../meta/kind
 import { type Row, targetRow, referencedRow } from "../../meta/rows.ts";
 import { en } from "../../text/en.ts";
 import { enRecord } from "../../text/enRecord.ts";
+import { foreignTimeZone } from "../../text/locale.ts";
 import { Description } from "../../ui/Description.tsx";
 import { Icon } from "../../ui/icons.tsx";
 import { useLoaded } from "../../ui/useLoaded.ts";
@@ -32,7 +33,12 @@ export function Editor(props: EditorProps): ReactNode {
     isHidden === true || use !== props.use ? missingPermission(entities, field) : undefined;
   const isTypedByLines =
     field.isList && use !== "NO" && reference === null && field.kind !== "ENUM";
-  const hint = [field.description, isTypedByLines ? enRecord.onePerLine : null]
+  const timeZone = use !== "NO" && field.kind === "TIME" ? foreignTimeZone() : null;
+  const hint = [
+    field.description,
+    isTypedByLines ? enRecord.onePerLine : null,
+    timeZone === null ? null : enRecord.inTimeZone(timeZone),
+  ]
     .filter((text) => text !== null)
     .join(" ");
   const describedBy = [hint !== "" && `${id}-hint`, error !== undefined && `${id}-error`].filter(

@@ -1,3 +1,4 @@
+import { fromAbsolute, parseDateTime, toCalendarDateTime } from "@internationalized/date";
 import type { EntityField } from "../../meta/entities.ts";
 import { textOf } from "../../meta/format.ts";
 import { type Row, listedRows } from "../../meta/rows.ts";
@@ -5,6 +6,7 @@ import { enRecord } from "../../text/enRecord.ts";
 import {
   formatDecimal,
   formatNumber,
+  shownTimeZone,
   withDecimalPoint,
   withLocalSeparator,
 } from "../../text/locale.ts";
@@ -13,12 +15,21 @@ import {
 export type FormValue = string | boolean;
 export type FormValues = Record<string, FormValue>;
 
-/** Formats a timestamp for `<input type="datetime-local">`, in local time. */
+/** Formats a timestamp for `<input type="datetime-local">`, in the time zone of all times of the console. */
 function toLocalTime(text: string): string {
-  const date = new Date(text);
-  if (Number.isNaN(date.getTime())) return "";
-  const local = new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString();
+  const milliseconds = new Date(text).getTime();
+  if (Number.isNaN(milliseconds)) return "";
+  const local = toCalendarDateTime(fromAbsolute(milliseconds, shownTimeZone())).toString();
   return withoutZeroSeconds(local.slice(0, "2026-01-31T00:00:00".length));
+}
+
+/** The opposite of {@link toLocalTime}. @throws ValueError when the text is no date with a time */
+function fromLocalTime(text: string): string {
+  try {
+    return parseDateTime(text).toDate(shownTimeZone()).toISOString();
+  } catch {
+    throw new ValueError(enRecord.dateAndTime);
+  }
 }
 
 /** Formats a time of day for `<input type="time">`. */
@@ -111,11 +122,8 @@ export function toInputValue(field: EntityField, value: FormValue): unknown {
       if (!/^([01]\d|2[0-3]):[0-5]\d(:[0-5]\d)?$/.test(text))
         throw new ValueError(enRecord.timeOfDay);
       return text;
-    case "TIME": {
-      const time = new Date(text);
-      if (Number.isNaN(time.getTime())) throw new ValueError(enRecord.dateAndTime);
-      return time.toISOString();
-    }
+    case "TIME":
+      return fromLocalTime(text);
     case "JSON":
       try {
         return JSON.parse(text) as unknown;
