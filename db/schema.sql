@@ -2624,7 +2624,7 @@ create policy export_jobs_owner on export_jobs for all to office_owner
   with check (true);
 
 create policy export_jobs_read on export_jobs for select to office_api
-  using ((( SELECT has_permission('exports.read'::text) AS has_permission) AND (user_id = ( SELECT current_user_id() AS current_user_id)) AND ((( SELECT current_token_id() AS current_token_id) IS NULL) OR (token_id = ( SELECT current_token_id() AS current_token_id)))));
+  using ((( SELECT has_any_permission(VARIADIC ARRAY['exports.read'::text, 'exports.create'::text]) AS has_any_permission) AND (user_id = ( SELECT current_user_id() AS current_user_id)) AND ((( SELECT current_token_id() AS current_token_id) IS NULL) OR (token_id = ( SELECT current_token_id() AS current_token_id)))));
 grant select (xmin, id, user_id, token_id, template_id, source, format, state, total_rows, exported_rows, file_size, error_message, notes, started_at, finished_at, expires_at, created_at, updated_at, attempt, failures, file_key, queue_job_id, query, entity) on export_jobs to office_api;
 
 comment on table export_jobs is '@group Exports 40
@@ -2633,6 +2633,7 @@ comment on table export_jobs is '@group Exports 40
 @titleOne Export
 @label created_at format
 @read exports.read
+@create exports.create
 @owner user_id token_id
 @audit ExportJob id except exported_rows attempt failures queue_job_id
 @auditReads

@@ -909,6 +909,8 @@ mutation { createListExport(input: {
 
 - The user who requested an export sees it in all of their sessions, also when one of their API tokens requested it, and
   after that token was revoked. An API token sees only its own exports. No permission shows an export to anyone else.
+- Callers with `exports.create` only get the export that their mutation returns; to follow and download it they need
+  `exports.read`.
 - `cancelExportJob` stops an export within two seconds. `deleteExportJob` removes it with its file.
 - The export runs with the permissions that its principal has **when it runs**. If the user was deactivated or lost
   `products.read`, or the token was revoked, the export fails and says so.

@@ -164,6 +164,7 @@ comment on table export_jobs is '@group Exports 40
 @titleOne Export
 @label created_at format
 @read exports.read
+@create exports.create
 @owner user_id token_id
 @audit ExportJob id except exported_rows attempt failures queue_job_id
 @auditReads

@@ -86,7 +86,7 @@ export const DataExportPlugin: GraphileConfig.Plugin = extendSchema((build) => {
       extend type Mutation {
         """
         Starts an export of products to a file. Poll \`exportJob\` until its status is \`completed\`, then get the
-        address of the file with \`GET /exports/<id>/download\`.
+        address of the file with \`GET /exports/<id>/download\`. Both need \`exports.read\`.
         """
         createDataExportFromTemplate(
           """

@@ -170,7 +170,7 @@ export const ListExportPlugin: GraphileConfig.Plugin = extendSchema((build) => {
         """
         Starts an export of the rows of any list that the caller may read. The file contains the data that the caller
         can read when the file is written. Poll \`exportJob\` until its status is \`completed\`, then get the address of
-        the file with \`GET /exports/<id>/download\`.
+        the file with \`GET /exports/<id>/download\`. Both need \`exports.read\`.
         """
         createListExport(
           """

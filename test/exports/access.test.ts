@@ -135,6 +135,45 @@ describe("the owner of an export", () => {
     }
   });
 
+  test.each(["session", "scoped token"])(
+    "gets the created export without exports.read, by a %s",
+    async (kind) => {
+      const { service } = exports;
+      const owner = await service.login(["exports.create", "products.read"]);
+      const token =
+        kind === "session"
+          ? owner.token
+          : (
+              await insertApiToken(service.database, owner.userId, [
+                "exports.create",
+                "products.read",
+              ])
+            ).token;
+      const createList = `mutation ($input: CreateListExportInput!) { createListExport(input: $input) { id source status } }`;
+      const start = async (document: string, input: object) => {
+        const { data, errors } = await service.ask(document, { token, variables: { input } });
+        expect(errors).toBeUndefined();
+        return Object.values(data)[0] as { id: string };
+      };
+      worker.signal("SIGSTOP");
+      const created = [
+        await start(create, { templateId: priceList, productIds: ids.slice(0, 1) }),
+        await start(create, { templateId: priceList, query: 'name:"Wine 1"' }),
+        await start(createList, { entity: "products", query: 'name:"Wine 1"' }),
+      ];
+      const cancel =
+        "mutation ($id: ID!) { cancelExportJob(id: $id) { id status exportedRows errorMessage } }";
+      for (const { id } of created) {
+        const { data } = await service.ask(cancel, { token, variables: { id } });
+        expect(data.cancelExportJob).toMatchObject({ id, status: "cancelled" });
+        expect(
+          await refusalOf("query ($id: ID!) { exportJob(id: $id) { id } }", { id }, token),
+        ).toMatchObject({ code: "FORBIDDEN" });
+      }
+      worker.signal("SIGCONT");
+    },
+  );
+
   test("must still have the permissions when the export runs", async () => {
     const { service } = exports;
     const { pool } = service.database;
