@@ -4482,7 +4482,7 @@ CREATE INDEX resource_bookings_title_idx ON resource_bookings USING gin (search_
 CREATE INDEX resource_bookings_title_order_idx ON resource_bookings USING btree (title, id);
 CREATE INDEX resource_bookings_updated_at_idx ON resource_bookings USING btree (updated_at, id);
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON resource_bookings FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
-CREATE TRIGGER _500_notify AFTER UPDATE ON resource_bookings FOR EACH ROW WHEN (new.resource_id IS DISTINCT FROM old.resource_id OR new.starts_at IS DISTINCT FROM old.starts_at OR new.ends_at IS DISTINCT FROM old.ends_at OR new.status IS DISTINCT FROM old.status) EXECUTE FUNCTION tg_resource_bookings__notify();
+CREATE TRIGGER _500_notify AFTER UPDATE ON resource_bookings REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg_resource_bookings__notify();
 CREATE TRIGGER _700_search_emptied AFTER TRUNCATE ON resource_bookings FOR EACH STATEMENT EXECUTE FUNCTION tg__search_emptied('bookings');
 CREATE TRIGGER _800_audit_delete AFTER DELETE ON resource_bookings REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ResourceBooking', 'id', 'search');
 CREATE TRIGGER _800_audit_insert AFTER INSERT ON resource_bookings REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('ResourceBooking', 'id', 'search');
@@ -5863,10 +5863,8 @@ begin
   ),
   again as (
     update notifications n set
-      occurrences = n.occurrences + add_notifications.occurrences, title = v_title, entity = add_notifications.entity,
-      -- Within one transaction, such as the change of a series, the first event is shown.
-      body = case when n.created_at = now() then n.body else v_body end,
-      entity_id = case when n.created_at = now() then n.entity_id else add_notifications.entity_id end,
+      occurrences = n.occurrences + add_notifications.occurrences, title = v_title, body = v_body,
+      entity = add_notifications.entity, entity_id = add_notifications.entity_id,
       read_at = case when t.in_inbox then null else n.read_at end,
       -- A daily mail that was sent before the repetition is followed by the next one.
       mail_at = case when n.mailed_at is not null and t.mail = 'DAILY' then next_digest_at(t.user_id) else n.mail_at end,
@@ -17534,23 +17532,36 @@ CREATE OR REPLACE FUNCTION tg_resource_bookings__notify()
  SET search_path TO (tenant), 'extensions', 'pg_temp'
 AS $function$
 declare
-  v_zone text := time_zone_of(new.booked_by_user_id);
-  v_what text := format('“%s” in %s', new.title, (select r.name from resources r where r.id = new.resource_id));
+  v_change record;
+  v_zone text;
 begin
-  if new.booked_by_user_id is distinct from current_user_id() and old.ends_at > now() then
-    perform notify_users(array[new.booked_by_user_id], 'BOOKING_CHANGED',
-      format(case new.status when 'CANCELLED' then '%s cancelled your booking %s' else '%s changed your booking %s' end,
-        user_name(current_user_id()), v_what),
-      format('It was from %s to %s', local_text(old.starts_at, v_zone), local_text(old.ends_at, v_zone)) || case
-        when new.status = 'CANCELLED' then '.'
-        else format(', and is from %s to %s.', local_text(new.starts_at, v_zone), local_text(new.ends_at, v_zone))
-      end,
-      'ResourceBooking', new.id::text, coalesce(new.series_id, new.id)::text);
-  end if;
+  for v_change in
+    -- The first booking of each user and series, with the number of their changed bookings.
+    select distinct on (n.booked_by_user_id, series.id, n.status) n.*, o.starts_at as old_starts_at, o.ends_at as old_ends_at,
+      count(*) over (partition by n.booked_by_user_id, series.id, n.status) as number
+    from new_rows n join old_rows o on o.id = n.id, lateral (select coalesce(n.series_id, n.id)) as series(id)
+    where n.booked_by_user_id is distinct from current_user_id() and o.ends_at > now()
+      and (n.resource_id, n.starts_at, n.ends_at, n.status) is distinct from (o.resource_id, o.starts_at, o.ends_at, o.status)
+    order by n.booked_by_user_id, series.id, n.status, o.starts_at, o.id
+  loop
+    v_zone := time_zone_of(v_change.booked_by_user_id);
+    perform notify_users(array[v_change.booked_by_user_id], 'BOOKING_CHANGED',
+      concat_ws(' ', user_name(current_user_id()), case v_change.status when 'CANCELLED' then 'cancelled' else 'changed' end,
+        case v_change.number when 1 then 'your booking' else format('%s of your bookings', v_change.number) end,
+        format('“%s” in %s', v_change.title, (select r.name from resources r where r.id = v_change.resource_id)))
+        || case v_change.number when 1 then '' else format(', from %s on', local_text(v_change.old_starts_at, v_zone)) end,
+      format('%s was from %s to %s', case v_change.number when 1 then 'It' else 'The first' end, local_text(v_change.old_starts_at, v_zone),
+        local_text(v_change.old_ends_at, v_zone))
+        || case v_change.status when 'CANCELLED' then '.'
+          else format(', and is from %s to %s.', local_text(v_change.starts_at, v_zone), local_text(v_change.ends_at, v_zone)) end,
+      'ResourceBooking', v_change.id::text,
+      -- Changes that start with another booking, and cancellations, are separate notifications.
+      concat_ws('.', v_change.id, case v_change.status when 'CANCELLED' then 'cancelled' end));
+  end loop;
   return null;
 end;
 $function$;
-comment on function tg_resource_bookings__notify() is 'Notifies the booker when another user changes or cancels the booking.';
+comment on function tg_resource_bookings__notify() is 'Notifies the booker when another user changes or cancels bookings, once for each series.';
 
 CREATE OR REPLACE FUNCTION tg_role_permissions__restore()
  RETURNS trigger

@@ -646,7 +646,7 @@ outages are not merged. Notifications are kept for 60 days.
 | `SEARCH_DOWN` | holders of `settings.update` | the search engine has been unreachable or rejected requests for ten minutes, or changes have waited that long; once for each outage |
 | `ABSENCE_REQUESTED` | holders of `absences.update` | a colleague requests an absence |
 | `ABSENCE_DECIDED` | the absent user | another user approves, declines, cancels or enters it |
-| `BOOKING_CHANGED` | the user who booked | another user moves or cancels the booking |
+| `BOOKING_CHANGED` | the user who booked | another user moves or cancels the booking; of a series, one notification with the number and the first of the changed bookings |
 | `TOKEN_EXPIRING` | the owner of the API token | it expires within seven days, once; not for tokens that live for seven days or less |
 | `WATCH_MATCHED` | the owner of a [search watch](watches) | rows start or stop matching; the watch sets time and channel |
 | `NEW_LOGIN_ADDRESS` | the user who logs in | the address (IPv6: the /64 network) had no session in the last 90 days, and another one had |

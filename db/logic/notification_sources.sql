@@ -75,26 +75,38 @@ select ensure_trigger('absences', '_500_notify_change', 'after update of status 
 
 create or replace function tg_resource_bookings__notify() returns trigger as $$
 declare
-  v_zone text := time_zone_of(new.booked_by_user_id);
-  v_what text := format('“%s” in %s', new.title, (select r.name from resources r where r.id = new.resource_id));
+  v_change record;
+  v_zone text;
 begin
-  if new.booked_by_user_id is distinct from current_user_id() and old.ends_at > now() then
-    perform notify_users(array[new.booked_by_user_id], 'BOOKING_CHANGED',
-      format(case new.status when 'CANCELLED' then '%s cancelled your booking %s' else '%s changed your booking %s' end,
-        user_name(current_user_id()), v_what),
-      format('It was from %s to %s', local_text(old.starts_at, v_zone), local_text(old.ends_at, v_zone)) || case
-        when new.status = 'CANCELLED' then '.'
-        else format(', and is from %s to %s.', local_text(new.starts_at, v_zone), local_text(new.ends_at, v_zone))
-      end,
-      'ResourceBooking', new.id::text, coalesce(new.series_id, new.id)::text);
-  end if;
+  for v_change in
+    -- The first booking of each user and series, with the number of their changed bookings.
+    select distinct on (n.booked_by_user_id, series.id, n.status) n.*, o.starts_at as old_starts_at, o.ends_at as old_ends_at,
+      count(*) over (partition by n.booked_by_user_id, series.id, n.status) as number
+    from new_rows n join old_rows o on o.id = n.id, lateral (select coalesce(n.series_id, n.id)) as series(id)
+    where n.booked_by_user_id is distinct from current_user_id() and o.ends_at > now()
+      and (n.resource_id, n.starts_at, n.ends_at, n.status) is distinct from (o.resource_id, o.starts_at, o.ends_at, o.status)
+    order by n.booked_by_user_id, series.id, n.status, o.starts_at, o.id
+  loop
+    v_zone := time_zone_of(v_change.booked_by_user_id);
+    perform notify_users(array[v_change.booked_by_user_id], 'BOOKING_CHANGED',
+      concat_ws(' ', user_name(current_user_id()), case v_change.status when 'CANCELLED' then 'cancelled' else 'changed' end,
+        case v_change.number when 1 then 'your booking' else format('%s of your bookings', v_change.number) end,
+        format('“%s” in %s', v_change.title, (select r.name from resources r where r.id = v_change.resource_id)))
+        || case v_change.number when 1 then '' else format(', from %s on', local_text(v_change.old_starts_at, v_zone)) end,
+      format('%s was from %s to %s', case v_change.number when 1 then 'It' else 'The first' end, local_text(v_change.old_starts_at, v_zone),
+        local_text(v_change.old_ends_at, v_zone))
+        || case v_change.status when 'CANCELLED' then '.'
+          else format(', and is from %s to %s.', local_text(v_change.starts_at, v_zone), local_text(v_change.ends_at, v_zone)) end,
+      'ResourceBooking', v_change.id::text,
+      -- Changes that start with another booking, and cancellations, are separate notifications.
+      concat_ws('.', v_change.id, case v_change.status when 'CANCELLED' then 'cancelled' end));
+  end loop;
   return null;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function tg_resource_bookings__notify is 'Notifies the booker when another user changes or cancels the booking.';
-select ensure_trigger('resource_bookings', '_500_notify', 'after update on %TABLE% for each row when
-  ((new.resource_id, new.starts_at, new.ends_at, new.status) is distinct from (old.resource_id, old.starts_at, old.ends_at, old.status))
-  execute function tg_resource_bookings__notify()');
+comment on function tg_resource_bookings__notify is 'Notifies the booker when another user changes or cancels bookings, once for each series.';
+select ensure_trigger('resource_bookings', '_500_notify',
+  'after update on %TABLE% referencing old table as old_rows new table as new_rows for each statement execute function tg_resource_bookings__notify()');
 
 -- The first session of a user, and one without an address, cause no notification.
 create or replace function tg_sessions__notify() returns trigger as $$

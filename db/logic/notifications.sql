@@ -73,10 +73,8 @@ begin
   ),
   again as (
     update notifications n set
-      occurrences = n.occurrences + add_notifications.occurrences, title = v_title, entity = add_notifications.entity,
-      -- Within one transaction, such as the change of a series, the first event is shown.
-      body = case when n.created_at = now() then n.body else v_body end,
-      entity_id = case when n.created_at = now() then n.entity_id else add_notifications.entity_id end,
+      occurrences = n.occurrences + add_notifications.occurrences, title = v_title, body = v_body,
+      entity = add_notifications.entity, entity_id = add_notifications.entity_id,
       read_at = case when t.in_inbox then null else n.read_at end,
       -- A daily mail that was sent before the repetition is followed by the next one.
       mail_at = case when n.mailed_at is not null and t.mail = 'DAILY' then next_digest_at(t.user_id) else n.mail_at end,

@@ -89,6 +89,15 @@ const updateOne = (id: string, input: Record<string, unknown>) =>
   );
 const cancel = (id: string, token = anna.token) =>
   ask(`mutation ($id: ID!) { cancelResourceBookingSeries(id: $id) { ${fields} } }`, { id }, token);
+/** The notifications of the owner about changed bookings, newest first. */
+const told = async () =>
+  (
+    await ask(
+      `{ notifications(query: "kind:BOOKING_CHANGED") { nodes { title body entityId occurrences } } }`,
+      {},
+      anna.token,
+    )
+  ).data.notifications.nodes as object[];
 
 describe("a series", () => {
   test("keeps its local time when clocks go forward", async () => {
@@ -445,19 +454,53 @@ describe("a booking of a series", () => {
     ]);
   });
 
-  test("notifies its owner once when another user cancels it", async () => {
+  test("notifies its owner of the first booking and the number when another user changes it", async () => {
     const resourceId = await makeResource();
     const { id } = await booked(resourceId);
     for (const answer of [await cancel(id, bo.token), await update(id, { title: "x" }, bo.token)])
       expect(refusal(answer)).toMatchObject({ code: "FORBIDDEN" });
+    const [first] = await bookingsOf(resourceId);
     expect((await cancel(id, boss.token)).errors).toBeUndefined();
-    const { data } = await ask(
-      `{ notifications(query: "kind:BOOKING_CHANGED") { nodes { title occurrences } } }`,
-      {},
-      anna.token,
+    expect(await told()).toEqual([
+      {
+        title: expect.stringMatching(
+          /^boss cancelled 5 of your bookings “Planning” in Room \S+, from 2040-03-12 10:00 on$/,
+        ),
+        body: "The first was from 2040-03-12 10:00 to 2040-03-12 11:30.",
+        entityId: first!.id,
+        occurrences: 1,
+      },
+    ]);
+  });
+
+  test("notifies its owner separately of a move and of a later cancellation", async () => {
+    const resourceId = await makeResource();
+    await booked(resourceId);
+    const [, , , fourth] = await bookingsOf(resourceId);
+    const moved = await update(
+      fourth!.id,
+      { startsAt: "2040-04-02T09:00:00Z", endsAt: "2040-04-02T10:00:00Z" },
+      boss.token,
     );
-    expect(data.notifications.nodes).toEqual([
-      { title: expect.stringMatching(/^boss cancelled your booking “Planning”/), occurrences: 5 },
+    expect(moved.errors).toBeUndefined();
+    await cancel(fourth!.id, boss.token);
+    expect((await told()).slice(0, 2)).toMatchObject([
+      {
+        title: expect.stringMatching(
+          /^boss cancelled 2 of your bookings .*, from 2040-04-02 11:00 on$/,
+        ),
+        body: "The first was from 2040-04-02 11:00 to 2040-04-02 12:00.",
+        entityId: fourth!.id,
+        occurrences: 1,
+      },
+      {
+        title: expect.stringMatching(
+          /^boss changed 2 of your bookings .*, from 2040-04-02 10:00 on$/,
+        ),
+        body: "The first was from 2040-04-02 10:00 to 2040-04-02 11:30, and is from 2040-04-02 11:00 to 2040-04-02 12:00.",
+        entityId: fourth!.id,
+        occurrences: 1,
+      },
     ]);
   });
 

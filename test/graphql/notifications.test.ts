@@ -301,7 +301,8 @@ describe("notifications are created for", () => {
     ]);
     await ask(`mutation ($id: ID!) { cancelResourceBooking(id: $id) { id } }`, { id }, boss.token);
     expect(await inbox(anna.token)).toMatchObject([
-      { title: expect.stringMatching(/ cancelled your booking /), occurrences: 2 },
+      { title: expect.stringMatching(/ cancelled your booking /), occurrences: 1 },
+      { title: expect.stringMatching(/ changed your booking /), occurrences: 1 },
     ]);
   });
 
