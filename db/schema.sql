@@ -664,6 +664,7 @@ CREATE TRIGGER _100_timestamps BEFORE UPDATE ON absences FOR EACH ROW EXECUTE FU
 CREATE TRIGGER _500_away AFTER INSERT OR UPDATE ON absences FOR EACH ROW EXECUTE FUNCTION tg_absences__away();
 CREATE TRIGGER _500_notify AFTER INSERT ON absences FOR EACH ROW EXECUTE FUNCTION tg_absences__notify();
 CREATE TRIGGER _500_notify_change AFTER UPDATE OF status ON absences FOR EACH ROW WHEN (new.status <> old.status) EXECUTE FUNCTION tg_absences__notify();
+CREATE TRIGGER _500_notify_request AFTER UPDATE ON absences FOR EACH ROW WHEN (new.status = 'REQUESTED'::absence_status AND old.status = 'REQUESTED'::absence_status AND NOT is_erasing() AND (new.type IS DISTINCT FROM old.type OR new.starts_on IS DISTINCT FROM old.starts_on OR new.ends_on IS DISTINCT FROM old.ends_on OR new.note IS DISTINCT FROM old.note)) EXECUTE FUNCTION tg_absences__notify();
 CREATE TRIGGER _800_audit_delete AFTER DELETE ON absences REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Absence', 'id', '');
 CREATE TRIGGER _800_audit_insert AFTER INSERT ON absences REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Absence', 'id', '');
 CREATE TRIGGER _800_audit_update AFTER UPDATE ON absences REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION tg__audit('Absence', 'id', '');
@@ -17051,6 +17052,9 @@ declare
   v_period text := format('%s from %s to %s', lower(new.type::text), new.starts_on, new.ends_on);
 begin
   if new.status = 'REQUESTED' then
+    -- A notification of the last hour is merged with this one. Earlier ones show the period before the change.
+    delete from notifications n
+    where n.kind = 'ABSENCE_REQUESTED' and n.subject_key = new.id::text and n.created_at <= now() - interval '1 hour';
     perform notify_users(array_remove(holders_of('absences.update'), new.user_id), 'ABSENCE_REQUESTED',
       format('%s asks for an absence: %s', user_name(new.user_id), v_period), new.note, 'Absence', new.id::text);
   elsif new.user_id is distinct from current_user_id() then
@@ -17062,7 +17066,7 @@ begin
   return null;
 end;
 $function$;
-comment on function tg_absences__notify() is 'Notifies approvers of a request, and the absent user of changes by others.';
+comment on function tg_absences__notify() is 'Notifies approvers of a request and of its changes, and the absent user of changes by others.';
 
 CREATE OR REPLACE FUNCTION tg_ai_attachments__schedule_file_deletion()
  RETURNS trigger

@@ -57,6 +57,9 @@ declare
   v_period text := format('%s from %s to %s', lower(new.type::text), new.starts_on, new.ends_on);
 begin
   if new.status = 'REQUESTED' then
+    -- A notification of the last hour is merged with this one. Earlier ones show the period before the change.
+    delete from notifications n
+    where n.kind = 'ABSENCE_REQUESTED' and n.subject_key = new.id::text and n.created_at <= now() - interval '1 hour';
     perform notify_users(array_remove(holders_of('absences.update'), new.user_id), 'ABSENCE_REQUESTED',
       format('%s asks for an absence: %s', user_name(new.user_id), v_period), new.note, 'Absence', new.id::text);
   elsif new.user_id is distinct from current_user_id() then
@@ -68,10 +71,15 @@ begin
   return null;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
-comment on function tg_absences__notify is 'Notifies approvers of a request, and the absent user of changes by others.';
+comment on function tg_absences__notify is 'Notifies approvers of a request and of its changes, and the absent user of changes by others.';
 select ensure_trigger('absences', '_500_notify', 'after insert on %TABLE% for each row execute function tg_absences__notify()');
 select ensure_trigger('absences', '_500_notify_change', 'after update of status on %TABLE% for each row when
   (new.status <> old.status) execute function tg_absences__notify()');
+-- An erasure empties the note.
+select ensure_trigger('absences', '_500_notify_request', 'after update on %TABLE% for each row when
+  (new.status = ''REQUESTED'' and old.status = ''REQUESTED'' and not is_erasing()
+    and (new.type, new.starts_on, new.ends_on, new.note) is distinct from (old.type, old.starts_on, old.ends_on, old.note))
+  execute function tg_absences__notify()');
 
 create or replace function tg_resource_bookings__notify() returns trigger as $$
 declare

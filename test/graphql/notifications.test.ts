@@ -263,6 +263,42 @@ describe("notifications are created for", () => {
     expect(await inbox(boss.token)).toHaveLength(1);
   });
 
+  test.each([
+    ["within an hour", 0, 2],
+    ["after an hour", 61, 1],
+  ])(
+    "a changed absence request in place of the first one, %s",
+    async (_when, minutes, occurrences) => {
+      const boss = await person(["absences.update"], "boss");
+      const anna = await person();
+      const { data } = await ask(
+        `mutation { createAbsence(input: { type: VACATION, startsOn: "2027-07-05", endsOn: "2027-07-09" }) { id } }`,
+        {},
+        anna.token,
+      );
+      const { id } = data.createAbsence;
+      await ask("mutation { markNotificationsRead(all: true) }", {}, boss.token);
+      await sql(
+        "update notifications set created_at = created_at - make_interval(mins => $1) where entity_id = $2",
+        [minutes, id],
+      );
+      const changed = await ask(
+        `mutation ($id: ID!) { updateAbsence(id: $id, input: { type: TRAINING, startsOn: "2027-07-06", note: "Course" }) { id } }`,
+        { id },
+        anna.token,
+      );
+      expect(changed.errors).toBeUndefined();
+      expect(await inbox(boss.token)).toMatchObject([
+        {
+          title: expect.stringMatching(/: training from 2027-07-06 to 2027-07-09$/),
+          body: "Course",
+          readAt: null,
+          occurrences,
+        },
+      ]);
+    },
+  );
+
   test("bookings that others move or cancel, with local times", async () => {
     const anna = await person();
     const boss = await person(["resources.update", "resourcebookings.update"], "boss");
