@@ -66,7 +66,8 @@ begin
     perform notify_users(array[new.user_id], 'ABSENCE_DECIDED',
       format(case when tg_op = 'INSERT' then '%s entered an absence of yours: %s' else '%s has ' || lower(new.status::text) || ' your absence: %s' end,
         v_by, v_period),
-      new.decision_note, 'Absence', new.id::text);
+      -- A cancelled absence keeps the note of its approval.
+      case when new.status <> 'CANCELLED' then new.decision_note end, 'Absence', new.id::text);
   end if;
   return null;
 end;

@@ -263,6 +263,28 @@ describe("notifications are created for", () => {
     expect(await inbox(boss.token)).toHaveLength(1);
   });
 
+  test("the cancellation of an absence, without the note of its approval", async () => {
+    const boss = await person(["absences.update"], "boss");
+    const anna = await person();
+    const { data } = await ask(
+      `mutation { createAbsence(input: { type: VACATION, startsOn: "2027-07-05", endsOn: "2027-07-09" }) { id } }`,
+      {},
+      anna.token,
+    );
+    for (const mutation of ['approveAbsence(id: $id, note: "Enjoy")', "cancelAbsence(id: $id)"]) {
+      const { errors } = await ask(
+        `mutation ($id: ID!) { ${mutation} { id } }`,
+        { id: data.createAbsence.id },
+        boss.token,
+      );
+      expect(errors).toBeUndefined();
+    }
+    expect((await inbox(anna.token, "kind:ABSENCE_DECIDED"))[0]).toMatchObject({
+      title: expect.stringMatching(/ has cancelled your absence: /),
+      body: null,
+    });
+  });
+
   test.each([
     ["within an hour", 0, 2],
     ["after an hour", 61, 1],
