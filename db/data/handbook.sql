@@ -524,7 +524,7 @@ Nobody decides on an absence of their own. An absence is decided once; an approv
 `userName` is their name; `user`, with their address, needs `users.read`, except for the caller''s own absences.
 
 Colleagues without a permission see who is away and when, not why. `awayPeriods` lists approved absences by person and
-days; `awayDays` lists who is away on each working day, by default in the seven days from today. In the console it is the
+days, except those of anonymised users; `awayDays` lists who is away on each working day, by default in the seven days from today. In the console it is the
 report `Who is away`:
 
 ```graphql

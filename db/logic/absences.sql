@@ -51,7 +51,8 @@ grant execute on function absences_user_name, absent_department_id, absences_dep
 create or replace function tg_absences__away() returns trigger as $$
 begin
   delete from away_periods w where w.id = new.id;
-  if new.status = 'APPROVED' then
+  -- An erasure changes the absences of the person, which removes the copies.
+  if new.status = 'APPROVED' and not exists (select from users u where u.id = new.user_id and u.erased_at is not null) then
     insert into away_periods (id, user_id, name, starts_on, ends_on, starts_half_day, ends_half_day)
     values (new.id, new.user_id, user_name(new.user_id), new.starts_on, new.ends_on, new.starts_half_day, new.ends_half_day);
   end if;

@@ -386,6 +386,32 @@ describe("anonymiseUser", () => {
     expect(await brokenRows()).toEqual([]);
   });
 
+  test("removes the user from the lists of those who are away", async () => {
+    const colleague = await service.login([]);
+    const userId = await makeUser("Torkild");
+    const [absence] = await sql<{ id: string }>(
+      `insert into absences (user_id, type, starts_on, ends_on, status)
+       values ($1, 'VACATION', '2041-07-01', '2041-07-02', 'APPROVED') returning id`,
+      [userId],
+    );
+    const away = async () => {
+      const { data, errors } = await service.ask(
+        `query ($query: String!) {
+           awayPeriods(query: $query) { nodes { id } } awayDays(startsOn: "2041-07-01") { periodId } }`,
+        { token: colleague.token, variables: { query: `userId:${userId}` } },
+      );
+      expect(errors).toBeUndefined();
+      return data;
+    };
+    expect(await away()).toEqual({
+      awayPeriods: { nodes: [{ id: absence?.id }] },
+      awayDays: Array(2).fill({ periodId: absence?.id }),
+    });
+    await deactivate(userId);
+    expect((await anonymiseUser(userId)).errors).toBeUndefined();
+    expect(await away()).toEqual({ awayPeriods: { nodes: [] }, awayDays: [] });
+  });
+
   test("deletes exports of lists of the user and of colleagues, and keeps those of products", async () => {
     const userId = await makeUser("Ingolf");
     const colleague = await service.login([]);
