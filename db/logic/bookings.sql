@@ -238,17 +238,20 @@ begin
       array(select c.id from unnest(v_changed) as c));
   end loop;
   return query
-  update resource_bookings b set
-    resource_id = c.resource_id, title = coalesce(trim_to_null(c.title), ''), starts_at = c.starts_at, ends_at = c.ends_at,
-    attendees = c.attendees, note = trim_to_null(c.note)
-  from unnest(v_changed) as c
-  where b.id = c.id
-  returning b.*;
+  with updated as (
+    update resource_bookings b set
+      resource_id = c.resource_id, title = coalesce(trim_to_null(c.title), ''), starts_at = c.starts_at, ends_at = c.ends_at,
+      attendees = c.attendees, note = trim_to_null(c.note)
+    from unnest(v_changed) as c
+    where b.id = c.id
+    returning b.*
+  )
+  select * from updated u order by u.starts_at, u.id;
 end;
 $$ language plpgsql volatile security definer set search_path from current;
 comment on function update_resource_booking_series is '@guard login
 @action if series_id
-Changes a booking and all later bookings of its series that have not ended. Only the given fields change: a booking that was changed by itself keeps its other values. With new times, all of them are moved by the same amount of time in the office''s time zone, and get the same duration if it is changed. If one booking cannot be changed, none is.';
+Changes a booking and all later bookings of its series that have not ended. Only the given fields change: a booking that was changed by itself keeps its other values. With new times, all of them are moved by the same amount of time in the office''s time zone, and get the same duration if it is changed. If one booking cannot be changed, none is. Returns the bookings by start.';
 
 create or replace function cancel_resource_booking_series(id uuid) returns resource_bookings as $$
 declare

@@ -328,6 +328,17 @@ describe("a booking of a series", () => {
       expect(Date.parse(endsAt) - Date.parse(startsAt)).toBe(60 * 60_000);
   });
 
+  test("returns the bookings by start", async () => {
+    const resourceId = await makeResource();
+    await booked(resourceId, { repeatUntil: "2041-03-12" });
+    const all = await bookingsOf(resourceId);
+    // The rows are stored in another order.
+    for (const { id } of all.slice(0, 10)) await updateOne(id, { note: "Bring the list" });
+    const { data } = await update(all[0]!.id, { title: "Planning of the week" });
+    const returned = data.updateResourceBookingSeries as Booking[];
+    expect(returned.map(({ id }) => id)).toEqual(all.map(({ id }) => id));
+  });
+
   test("keeps the times of the series when only other fields change", async () => {
     const resourceId = await makeResource();
     await booked(resourceId);
