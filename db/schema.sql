@@ -10436,8 +10436,11 @@ begin
   -- The watches lose their baseline, because they read with the permissions of the new owner.
   perform drop_watch_notices(w.id) from search_watches w where w.user_id = hand_over.from_user_id;
   update search_watches w set user_id = hand_over.to_user_id, is_ready = false, ready_after = null, is_settled = false,
-    baseline_ids = null, baseline_snapshot = null
-  where w.user_id = hand_over.from_user_id;
+    baseline_ids = null, baseline_snapshot = null, is_paused = w.is_paused or p.problem is not null, problem = coalesce(p.problem, w.problem)
+  from (
+    select o.id, handed_watch_problem(o, hand_over.to_user_id) as problem from search_watches o where o.user_id = hand_over.from_user_id
+  ) as p
+  where w.id = p.id;
   get diagnostics v_handed.watches = row_count;
   return v_handed;
 end;
@@ -10448,7 +10451,19 @@ comment on function hand_over(uuid,uuid) is '@guard login users.update
 @action bad of users
 @argument from_user_id The user who leaves.
 @argument to_user_id The active user who takes over.
-Transfers the open campaigns, future bookings, export templates and search watches of one user to another, for example before a deactivation. Nothing is transferred when the new owner would then have more than 50 search watches.';
+Transfers the open campaigns, future bookings, export templates and search watches of one user to another, for example before a deactivation. Nothing is transferred when the new owner would then have more than 50 search watches. A watch of a list that the new owner cannot read is paused; its `problem` names the permission.';
+
+CREATE OR REPLACE FUNCTION handed_watch_problem(watch search_watches, to_user_id uuid)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select format('The handover paused it, because you lack the permission %s', string_agg(k, ' and '))
+  from regexp_split_to_table(table_tags(to_regclass(quote_ident(nullif(watch.table_name, '')))) ->> 'read', '[\s,]+') as k
+  where k not in ('', 'login') and k <> all (user_permissions(handed_watch_problem.to_user_id))
+  having count(*) > 0
+$function$;
+comment on function handed_watch_problem(search_watches,uuid) is 'The reason why a user cannot read the list of a search watch; null when they can.';
 
 CREATE OR REPLACE FUNCTION has_any_permission(VARIADIC keys text[])
  RETURNS boolean

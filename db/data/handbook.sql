@@ -720,6 +720,8 @@ handover to a user who would then have more is refused.
   writes during the save is reported when that transaction has ended, as `MATCHES` where the watch has this event.
 - Events are not recorded while a watch is paused (`isPaused`) or its owner is inactive. After the owner was activated,
   or got the watch by a handover, the next evaluation is the baseline; it runs within a minute.
+- A handover to a user who cannot read the list pauses the watch. `problem` names the permission; `updateSearchWatch`
+  resumes it once the owner has it.
 - A change of a related row counts as well: `notes.body:cork*` reports a customer when a note is written, and
   `customer.name:Ærø*` reports the orders of a renamed customer. `CHANGED` tells changes of the row itself and of those
   related rows that the search engine shows in a field of the list, such as the prices of a product. All

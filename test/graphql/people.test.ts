@@ -303,6 +303,29 @@ describe("handOver", () => {
     expect(watches).toEqual([{ is_ready: false }]);
   });
 
+  test("pauses watches of lists that the new owner cannot read, with the reason", async () => {
+    const boss = await person(["users.update", "products.read", "orders.read"], "boss");
+    const from = await person(["products.read", "orders.read"], "leaver");
+    const to = await person(["products.read"], "heir");
+    for (const entity of ["products", "orders", "absences"])
+      await sql(
+        `insert into search_watches (user_id, name, entity, query, table_name, statement, statement_values, seen_statement, ids_at)
+         values ($1, $2, $2, 'id:*', $2, 'select 1', '[]', 'select 1', 0)`,
+        [from.userId, entity],
+      );
+    expect((await handOver(from.userId, to.userId, boss.token)).data.handOver.watches).toBe(3);
+    const { data } = await ask("{ searchWatches { name isPaused problem } }", {}, to.token);
+    expect(data.searchWatches).toEqual([
+      { name: "absences", isPaused: false, problem: null },
+      {
+        name: "orders",
+        isPaused: true,
+        problem: "The handover paused it, because you lack the permission orders.read",
+      },
+      { name: "products", isPaused: false, problem: null },
+    ]);
+  });
+
   describe("of search watches", () => {
     const withWatches = async (count: number, name: string) => {
       const { userId, token } = await person(["products.read"], name);
