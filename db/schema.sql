@@ -3250,6 +3250,7 @@ create table notifications (
   mail_at timestamp with time zone,
   mail_id uuid,
   mailed_at timestamp with time zone,
+  row_ids uuid[],
   constraint notifications_body_check CHECK (char_length(body) <= 2000),
   constraint notifications_entity_check CHECK (entity ~ '^[A-Z][A-Za-z]*$'::text),
   constraint notifications_entity_id_check CHECK (char_length(entity_id) <= 100),
@@ -3274,7 +3275,7 @@ create policy notifications_owner on notifications for all to office_owner
 
 create policy notifications_read on notifications for select to office_api
   using ((( SELECT is_login() AS is_login) AND (user_id = ( SELECT current_user_id() AS current_user_id))));
-grant select (xmin, id, user_id, kind, title, body, entity, entity_id, occurrences, created_at, updated_at, read_at, subject_key, mail_at, mail_id, mailed_at) on notifications to office_api;
+grant select (xmin, id, user_id, kind, title, body, entity, entity_id, occurrences, created_at, updated_at, read_at, subject_key, mail_at, mail_id, mailed_at, row_ids) on notifications to office_api;
 
 comment on table notifications is '@group Office 51
 @icon bell
@@ -3329,6 +3330,9 @@ The mail that it is part of; null before.';
 
 comment on column notifications.mailed_at is '@internal
 When that mail was sent.';
+
+comment on column notifications.row_ids is '@internal
+The rows of a search watch that its title counts; null for other kinds.';
 comment on constraint notifications_body_check on notifications is 'must be 2000 characters at most';
 comment on constraint notifications_entity_check on notifications is 'must be the name of a type';
 comment on constraint notifications_entity_id_check on notifications is 'must be 100 characters at most';
@@ -12178,6 +12182,7 @@ declare
   v_last notifications;
   v_key text;
   v_lines text[];
+  v_row_ids uuid[];
   v_number integer;
   v_total integer;
   v_count integer := 0;
@@ -12190,9 +12195,9 @@ begin
       delete from search_watch_notices n where n.watch_id = v_watch.id and checked -> v_watch.id::text ? n.row_id::text
       returning n.id, n.event, n.name, n.row_id
     )
-    select count(*), array_agg(t.line order by t.id) filter (where t.place <= 10) into v_number, v_lines
+    select count(*), array_agg(t.line order by t.id) filter (where t.place <= 10), array_agg(t.row_id) into v_number, v_lines, v_row_ids
     from (
-      select t.id, row_number() over (order by t.id) as place,
+      select t.id, t.row_id, row_number() over (order by t.id) as place,
         format('%s: %s', case t.event when 'CREATED' then 'New' when 'MATCHES' then 'Matches' when 'LEAVES' then 'No longer matches' else 'Changed' end, watched_row_text(t.name)) as line
       from delivered t where (checked -> v_watch.id::text ->> t.row_id::text)::boolean
     ) as t;
@@ -12211,12 +12216,15 @@ begin
       v_key := uuidv7()::text;
     end if;
     v_total := v_number + coalesce(v_last.occurrences, 0);
+    v_row_ids := array(select distinct i from unnest(v_row_ids || v_last.row_ids) as i);
     v_lines := (v_lines || (string_to_array(v_last.body, E'\n'))[:least(v_last.occurrences, 10)])[:10];
     perform add_notifications(array[v_watch.user_id], 'WATCH_MATCHED',
-      format('“%s”: %s', v_watch.name, case v_total when 1 then '1 row' else v_total || ' rows' end),
+      format('“%s”: %s', v_watch.name, case cardinality(v_row_ids) when 1 then '1 row' else cardinality(v_row_ids) || ' rows' end),
       array_to_string(v_lines, E'\n') || case when v_total > cardinality(v_lines) then format(E'\n%s more', v_total - cardinality(v_lines)) else '' end,
       'SearchWatch', v_watch.id::text, v_key, 'INBOX' = any (v_watch.channels),
       case when 'EMAIL' = any (v_watch.channels) then 'AT_ONCE' else 'OFF' end::notification_mail, v_number);
+    update notifications n set row_ids = v_row_ids
+    where n.user_id = v_watch.user_id and n.kind = 'WATCH_MATCHED' and n.subject_key = v_key and n.created_at > now() - interval '1 hour';
     -- Rows after the mail are in another one, an hour later.
     update notifications n set mail_at = n.mailed_at + interval '1 hour', mail_id = null, mailed_at = null
     where n.id = v_last.id and n.mailed_at is not null and 'EMAIL' = any (v_watch.channels);

@@ -729,7 +729,7 @@ handover to a user who would then have more is refused.
   table with `@watch off`, or through a view, are refused. Computed fields, such as `isAuthorAway`, are compared only
   when the row or a related row changes.
 - Deliveries of a watch within an hour are merged: the notification becomes unread again, counts all rows and lists the
-  latest ten. Rows that come after its mail was sent are in a second mail, an hour after the first.
+  latest ten events. Rows that come after its mail was sent are in a second mail, an hour after the first.
 - When a search fails, such as after its column was dropped, the service pauses the watch and sets `problem`. Resuming it
   (`isPaused: false`) compiles the search again.
 - A deleted watch can be restored by its owner for seven days. It is paused then.

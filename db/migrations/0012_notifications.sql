@@ -25,6 +25,7 @@ create table notifications (
   mail_at timestamptz,
   mail_id uuid,
   mailed_at timestamptz,
+  row_ids uuid[],
   constraint notifications_title_check check (char_length(title) between 1 and 300),
   constraint notifications_body_check check (char_length(body) <= 2000),
   constraint notifications_entity_check check (entity ~ '^[A-Z][A-Za-z]*$'),
@@ -78,6 +79,8 @@ comment on column notifications.mail_id is '@internal
 The mail that it is part of; null before.';
 comment on column notifications.mailed_at is '@internal
 When that mail was sent.';
+comment on column notifications.row_ids is '@internal
+The rows of a search watch that its title counts; null for other kinds.';
 comment on constraint notifications_title_check on notifications is 'must be 1 to 300 characters';
 comment on constraint notifications_body_check on notifications is 'must be 2000 characters at most';
 comment on constraint notifications_entity_check on notifications is 'must be the name of a type';

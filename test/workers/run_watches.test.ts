@@ -226,7 +226,7 @@ describe("a watch", () => {
     await sql("update search_watches set related_due_at = now() where id = $1", [id]);
     await run();
     expect(await delivered(id)).toEqual([
-      ["“Cheap”: 2 rows", `No longer matches: ${name}`, `Matches: ${name}`],
+      ["“Cheap”: 1 row", `No longer matches: ${name}`, `Matches: ${name}`],
     ]);
     expect(await delivered(forNew)).toEqual([]);
   });
@@ -429,6 +429,18 @@ describe("a watch", () => {
     expect((await delivered(id)).at(-1)).toEqual(["“Cheap”: 1 row", "New: Later"]);
   });
 
+  test("counts a row with several events once", async () => {
+    const region = randomUUID();
+    const id = await watching({ query: `region:"${region}"`, events: ["CREATED", "CHANGED"] });
+    const [first] = await makeProducts(region, "First", "Second");
+    await run();
+    await sql("update products set vintage = 2001 where id = $1", [first]);
+    await run();
+    expect(await delivered(id)).toEqual([
+      ["“Cheap”: 2 rows", "Changed: First", "New: First", "New: Second"],
+    ]);
+  });
+
   test("mails rows that come after a mail an hour later, in one more mail", async () => {
     const region = randomUUID();
     const id = await watching({ query: `region:"${region}"`, channels: ["EMAIL"] });
@@ -572,7 +584,7 @@ describe("a watch", () => {
     await again({ isPaused: false });
     await move(moved!, second);
     await run();
-    expect(await delivered(id)).toEqual([["“Cheap”: 2 rows", "Matches: Moved", "Matches: Moved"]]);
+    expect(await delivered(id)).toEqual([["“Cheap”: 1 row", "Matches: Moved", "Matches: Moved"]]);
   });
 });
 
