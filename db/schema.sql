@@ -3243,6 +3243,7 @@ create table notifications (
   entity text collate "C",
   entity_id text collate "C",
   occurrences integer not null default 1,
+  happened_at timestamp with time zone not null default now(),
   created_at timestamp with time zone not null default now(),
   updated_at timestamp with time zone not null default now(),
   read_at timestamp with time zone,
@@ -3261,12 +3262,13 @@ create table notifications (
 );
 alter table notifications enable row level security, force row level security;
 CREATE INDEX notifications_created_at_idx ON notifications USING btree (created_at, id);
+CREATE INDEX notifications_happened_at_idx ON notifications USING btree (happened_at, id);
 CREATE INDEX notifications_mail_at_idx ON notifications USING btree (mail_at) WHERE mail_id IS NULL;
 CREATE INDEX notifications_mail_id_idx ON notifications USING btree (mail_id) WHERE mail_id IS NOT NULL;
 CREATE INDEX notifications_subject_idx ON notifications USING btree (kind, subject_key, created_at DESC);
 CREATE INDEX notifications_title_idx ON notifications USING gin (search_text(title) gin_trgm_ops);
 CREATE INDEX notifications_unread_idx ON notifications USING btree (user_id) WHERE read_at IS NULL;
-CREATE INDEX notifications_user_id_idx ON notifications USING btree (user_id, created_at DESC, id DESC);
+CREATE INDEX notifications_user_id_idx ON notifications USING btree (user_id, happened_at DESC, id DESC);
 CREATE TRIGGER _100_timestamps BEFORE UPDATE ON notifications FOR EACH ROW EXECUTE FUNCTION tg__timestamps();
 
 create policy notifications_owner on notifications for all to office_owner
@@ -3275,7 +3277,7 @@ create policy notifications_owner on notifications for all to office_owner
 
 create policy notifications_read on notifications for select to office_api
   using ((( SELECT is_login() AS is_login) AND (user_id = ( SELECT current_user_id() AS current_user_id))));
-grant select (xmin, id, user_id, kind, title, body, entity, entity_id, occurrences, created_at, updated_at, read_at, subject_key, mail_at, mail_id, mailed_at, row_ids) on notifications to office_api;
+grant select (xmin, id, user_id, kind, title, body, entity, entity_id, occurrences, happened_at, created_at, updated_at, read_at, subject_key, mail_at, mail_id, mailed_at, row_ids) on notifications to office_api;
 
 comment on table notifications is '@group Office 51
 @icon bell
@@ -3285,7 +3287,7 @@ comment on table notifications is '@group Office 51
 @watch off because watches create notifications
 @connection
 @filter unreadOnly -readAt:*
-@defaultOrder created_at desc, id desc
+@defaultOrder happened_at desc, id desc
 @label title
 A notification of the caller. Kept for 60 days.';
 
@@ -3313,8 +3315,10 @@ The id of the related row.';
 comment on column notifications.occurrences is '@title Times
 How often the event repeated within an hour of the first.';
 
-comment on column notifications.created_at is '@list 4
-@title Since';
+comment on column notifications.happened_at is '@list 4
+@title When
+When the event happened, for the last time if it repeated.';
+comment on column notifications.created_at is '@title Since';
 
 comment on column notifications.read_at is '@list 5
 When the recipient marked it as read; null before.';
@@ -5868,7 +5872,7 @@ begin
   ),
   again as (
     update notifications n set
-      occurrences = n.occurrences + add_notifications.occurrences, title = v_title, body = v_body,
+      occurrences = n.occurrences + add_notifications.occurrences, happened_at = now(), title = v_title, body = v_body,
       entity = add_notifications.entity, entity_id = add_notifications.entity_id,
       read_at = case when t.in_inbox then null else n.read_at end,
       -- A daily mail that was sent before the repetition is followed by the next one.
@@ -6652,10 +6656,10 @@ CREATE OR REPLACE FUNCTION begin_notification_mail(mail_id uuid)
 AS $function$
   select u.email, n.title, n.body,
     -- The title of a watch has the number of rows.
-    case n.kind when 'WATCH_MATCHED' then 1 else n.occurrences end, n.created_at, time_zone_of(u.id), locale_of(u.id), n.id
+    case n.kind when 'WATCH_MATCHED' then 1 else n.occurrences end, n.happened_at, time_zone_of(u.id), locale_of(u.id), n.id
   from notifications n join users u on u.id = n.user_id
   where n.mail_id = begin_notification_mail.mail_id and n.mailed_at is null and u.is_active
-  order by n.created_at desc, n.id desc
+  order by n.happened_at desc, n.id desc
 $function$;
 grant execute on function begin_notification_mail(uuid) to office_worker;
 comment on function begin_notification_mail(uuid) is 'The content of a mail; no row for a sent mail or an inactive recipient.';

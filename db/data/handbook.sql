@@ -626,15 +626,15 @@ is below **Today**, and the settings are under **Office**.
 
 ```graphql
 { unreadNotificationCount
-  notifications(first: 20, unreadOnly: true) { nodes { id kind title body entity entityId occurrences createdAt } } }
+  notifications(first: 20, unreadOnly: true) { nodes { id kind title body entity entityId occurrences happenedAt } } }
 ```
 
-`notifications` lists the notifications of the caller, newest first. `entity` and
+`notifications` lists the notifications of the caller, the one with the latest event first. `entity` and
 `entityId` identify the row that a notification refers to. `markNotificationsRead(ids: […])` marks some as read,
 `markNotificationsRead(all: true)` marks all.
 
-Repetitions within an hour are merged: `occurrences` counts them, and the notification becomes unread again. Separate
-outages are not merged. Notifications are kept for 60 days.
+Repetitions within an hour are merged: `occurrences` counts them, and the notification becomes unread again and returns
+to the top. Separate outages are not merged. Notifications are kept for 60 days.
 
 | kind | recipients | when |
 | --- | --- | --- |

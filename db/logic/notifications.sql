@@ -73,7 +73,7 @@ begin
   ),
   again as (
     update notifications n set
-      occurrences = n.occurrences + add_notifications.occurrences, title = v_title, body = v_body,
+      occurrences = n.occurrences + add_notifications.occurrences, happened_at = now(), title = v_title, body = v_body,
       entity = add_notifications.entity, entity_id = add_notifications.entity_id,
       read_at = case when t.in_inbox then null else n.read_at end,
       -- A daily mail that was sent before the repetition is followed by the next one.
@@ -218,10 +218,10 @@ create or replace function begin_notification_mail(mail_id uuid) returns table (
 ) as $$
   select u.email, n.title, n.body,
     -- The title of a watch has the number of rows.
-    case n.kind when 'WATCH_MATCHED' then 1 else n.occurrences end, n.created_at, time_zone_of(u.id), locale_of(u.id), n.id
+    case n.kind when 'WATCH_MATCHED' then 1 else n.occurrences end, n.happened_at, time_zone_of(u.id), locale_of(u.id), n.id
   from notifications n join users u on u.id = n.user_id
   where n.mail_id = begin_notification_mail.mail_id and n.mailed_at is null and u.is_active
-  order by n.created_at desc, n.id desc
+  order by n.happened_at desc, n.id desc
 $$ language sql volatile security definer set search_path from current;
 comment on function begin_notification_mail is 'The content of a mail; no row for a sent mail or an inactive recipient.';
 

@@ -18,6 +18,7 @@ create table notifications (
   entity text collate "C",
   entity_id text collate "C",
   occurrences integer not null default 1,
+  happened_at timestamptz not null default now(),
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
   read_at timestamptz,
@@ -32,11 +33,12 @@ create table notifications (
   constraint notifications_entity_id_check check (char_length(entity_id) <= 100),
   constraint notifications_occurrences_check check (occurrences > 0)
 );
-create index notifications_user_id_idx on notifications (user_id, created_at desc, id desc);
+create index notifications_user_id_idx on notifications (user_id, happened_at desc, id desc);
 create index notifications_subject_idx on notifications (kind, subject_key, created_at desc);
 create index notifications_unread_idx on notifications (user_id) where read_at is null;
 create index notifications_mail_at_idx on notifications (mail_at) where mail_id is null;
 create index notifications_mail_id_idx on notifications (mail_id) where mail_id is not null;
+create index notifications_happened_at_idx on notifications (happened_at, id);
 create index notifications_created_at_idx on notifications (created_at, id);
 create index notifications_title_idx on notifications using gin (search_text(title) extensions.gin_trgm_ops);
 comment on table notifications is '@group Office 51
@@ -47,7 +49,7 @@ comment on table notifications is '@group Office 51
 @watch off because watches create notifications
 @connection
 @filter unreadOnly -readAt:*
-@defaultOrder created_at desc, id desc
+@defaultOrder happened_at desc, id desc
 @label title
 A notification of the caller. Kept for 60 days.';
 comment on column notifications.user_id is '@internal
@@ -67,8 +69,10 @@ comment on column notifications.entity_id is '@title ID of the row
 The id of the related row.';
 comment on column notifications.occurrences is '@title Times
 How often the event repeated within an hour of the first.';
-comment on column notifications.created_at is '@list 4
-@title Since';
+comment on column notifications.happened_at is '@list 4
+@title When
+When the event happened, for the last time if it repeated.';
+comment on column notifications.created_at is '@title Since';
 comment on column notifications.read_at is '@list 5
 When the recipient marked it as read; null before.';
 comment on column notifications.subject_key is '@internal

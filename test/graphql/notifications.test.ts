@@ -131,6 +131,14 @@ describe("the inbox", () => {
       expect(refusal(await ask(query, {}, token)).code).toBe("FORBIDDEN");
   });
 
+  test("lists a repeated notification first", async () => {
+    const { token, userId } = await person();
+    await notify(userId, "Once", "a");
+    await notify(userId, "Another", "b");
+    await notify(userId, "Twice", "a");
+    expect(await inbox(token)).toMatchObject([{ title: "Twice" }, { title: "Another" }]);
+  });
+
   test("merges repetitions within an hour and marks them unread", async () => {
     const { token, userId } = await person();
     await notify(userId, "Once", "a");

@@ -12,14 +12,14 @@ import { en } from "../text/en.ts";
 interface TodayAnswer {
   jobs?: { totalCount: number };
   issues?: { orderCount: number }[];
-  notifications?: { nodes: { id: string; title: string; createdAt: string }[] };
+  notifications?: { nodes: { id: string; title: string; happenedAt: string }[] };
   campaigns?: { nodes: { id: string; title: string; scheduledAt: string }[] };
   products?: { nodes: { id: string; name: string; updatedAt: string }[] };
 }
 
 /** The parts of the page's single query, by the list that the caller must be able to read. */
 const parts: Readonly<Record<string, string>> = {
-  notifications: `notifications: notifications(query: "-readAt:*", first: 6) { nodes { id title createdAt } }`,
+  notifications: `notifications: notifications(query: "-readAt:*", first: 6) { nodes { id title happenedAt } }`,
   jobs: `jobs: jobs(query: "state:FAILED createdAt:>=today-7d", first: 0, includeTotalCount: true) { totalCount }`,
   erpMappingRules: `issues: erpOrderImportIssues { orderCount }`,
   campaigns: `campaigns: campaignPages(query: "scheduledAt:>=today scheduledAt:<today+7d", first: 6, orderBy: [SCHEDULED_AT_ASC]) { nodes { id title scheduledAt } }`,
@@ -51,10 +51,10 @@ export function TodayPage(): ReactNode {
             <Rows
               entity="notifications"
               empty={en.today.noNotifications}
-              rows={notifications.nodes.map(({ id, title, createdAt }) => ({
+              rows={notifications.nodes.map(({ id, title, happenedAt }) => ({
                 id,
                 name: title,
-                beside: formatAgo(createdAt),
+                beside: formatAgo(happenedAt),
               }))}
             />
           </Card>
