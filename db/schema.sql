@@ -8391,6 +8391,7 @@ begin
       else 'entityType must be one of ' || array_to_string(v_types, ', ') end, '{"path": ["entityType"]}');
   end if;
   return query
+  with parents as materialized (select * from restorable_parents())
   select a.id, a.entity_type, a.entity_id,
     (select left(a.before ->> l.name, 200) from unnest(t.labels) with ordinality as l(name, place) where a.before ? l.name order by l.place limit 1),
     a.created_at, u.id, case when u.id is not null then user_name(u.id) end
@@ -8400,6 +8401,12 @@ begin
     and (deletions.entity_id is null or a.entity_id = deletions.entity_id)
     and (t.owner is null or a.before ->> t.owner = current_user_id()::text)
     and not exists (select from audit_erasures e where e.audit_log_id = a.id)
+    and is_deleted_since(a.entity_type, a.entity_id, a.created_at)
+    and not exists (
+      select from parents p join audit_log d on d.operation = 'DELETE' and d.entity_type = p.parent_type and d.entity_id = a.before ->> p.reference
+        and d.created_at = a.created_at and d.correlation_id is not distinct from a.correlation_id
+      where p.entity_type = a.entity_type and is_deleted_since(d.entity_type, d.entity_id, d.created_at)
+    )
   order by a.created_at desc, a.id desc
   limit deletions."limit";
 end;
@@ -8411,7 +8418,7 @@ comment on function deletions(text,text,integer) is '@guard principal
 @argument entity_type Only rows of this type.
 @argument entity_id Only the row with this id.
 @argument limit The largest number of rows, 1 to 200.
-The rows deleted in the last seven days that the caller may restore, newest first. Rows with files are not included.';
+The rows deleted in the last seven days that the caller may restore, newest first. Rows that exist again and rows with files are not included, nor rows that return with another one, such as the versions of a handbook page.';
 
 CREATE OR REPLACE FUNCTION dequeue_export(job export_jobs)
  RETURNS void
@@ -10895,6 +10902,19 @@ AS $function$
 $function$;
 grant execute on function is_checked_schema() to office_server;
 comment on function is_checked_schema() is 'Whether this schema is as the migrate command left it, whose check found no violation. The comment of the schema holds the stamp of the files and the fingerprint.';
+
+CREATE OR REPLACE FUNCTION is_deleted_since(entity_type text, entity_id text, at timestamp with time zone)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select not exists (
+    select from audit_log c
+    where c.operation = 'CREATE' and c.entity_type = is_deleted_since.entity_type and c.entity_id = is_deleted_since.entity_id
+      and c.created_at > is_deleted_since.at
+  )
+$function$;
+comment on function is_deleted_since(text,text,timestamp with time zone) is 'Whether a row that was deleted at that time has not been created again.';
 
 CREATE OR REPLACE FUNCTION is_ensured_policy(comment text)
  RETURNS boolean
@@ -14152,6 +14172,20 @@ end;
 $function$;
 grant execute on function reserve_ai_cost(uuid,numeric,numeric,numeric) to office_api;
 comment on function reserve_ai_cost(uuid,numeric,numeric,numeric) is 'Reserves the wanted cost, or the rest of the caller''s daily budget; null when less than the minimum is left.';
+
+CREATE OR REPLACE FUNCTION restorable_parents()
+ RETURNS TABLE(entity_type text, reference text, parent_type text)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select t.entity_type, coalesce(c.tags ->> 'auditName', camel_case(a.attname)), substring(p.tags ->> 'audit' from '^(?!off\y)\w+')
+  from restorable_tables() t
+    join pg_constraint k on k.conrelid = t.relation and k.contype = 'f' and k.confdeltype = 'c' and cardinality(k.conkey) = 1
+    join pg_attribute a on a.attrelid = k.conrelid and a.attnum = k.conkey[1]
+    cross join lateral comment_tags(col_description(a.attrelid, a.attnum)) as c(tags)
+    cross join lateral table_tags(k.confrelid) as p(tags)
+$function$;
+comment on function restorable_parents() is 'The references by which rows are deleted, and restored, with the row that they refer to.';
 
 CREATE OR REPLACE FUNCTION restorable_table(entity_type text)
  RETURNS TABLE(relation regclass, permissions text[], needs_login boolean, owner text)

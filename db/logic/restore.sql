@@ -19,6 +19,26 @@ create or replace function restorable_table(entity_type text) returns table (rel
   select t.relation, t.permissions, t.needs_login, t.owner from restorable_tables() t where t.entity_type = restorable_table.entity_type
 $$ language sql stable;
 
+-- An id can be that of several deletions. The audit log records a row that exists again as created.
+create or replace function is_deleted_since(entity_type text, entity_id text, at timestamptz) returns boolean as $$
+  select not exists (
+    select from audit_log c
+    where c.operation = 'CREATE' and c.entity_type = is_deleted_since.entity_type and c.entity_id = is_deleted_since.entity_id
+      and c.created_at > is_deleted_since.at
+  )
+$$ language sql stable;
+comment on function is_deleted_since is 'Whether a row that was deleted at that time has not been created again.';
+
+create or replace function restorable_parents() returns table (entity_type text, reference text, parent_type text) as $$
+  select t.entity_type, coalesce(c.tags ->> 'auditName', camel_case(a.attname)), substring(p.tags ->> 'audit' from '^(?!off\y)\w+')
+  from restorable_tables() t
+    join pg_constraint k on k.conrelid = t.relation and k.contype = 'f' and k.confdeltype = 'c' and cardinality(k.conkey) = 1
+    join pg_attribute a on a.attrelid = k.conrelid and a.attnum = k.conkey[1]
+    cross join lateral comment_tags(col_description(a.attrelid, a.attnum)) as c(tags)
+    cross join lateral table_tags(k.confrelid) as p(tags)
+$$ language sql stable;
+comment on function restorable_parents is 'The references by which rows are deleted, and restored, with the row that they refer to.';
+
 create or replace function deletions(entity_type text default null, entity_id text default null, "limit" integer default 50) returns setof deletion as $$
 declare
   v_types text[];
@@ -34,6 +54,7 @@ begin
       else 'entityType must be one of ' || array_to_string(v_types, ', ') end, '{"path": ["entityType"]}');
   end if;
   return query
+  with parents as materialized (select * from restorable_parents())
   select a.id, a.entity_type, a.entity_id,
     (select left(a.before ->> l.name, 200) from unnest(t.labels) with ordinality as l(name, place) where a.before ? l.name order by l.place limit 1),
     a.created_at, u.id, case when u.id is not null then user_name(u.id) end
@@ -43,6 +64,12 @@ begin
     and (deletions.entity_id is null or a.entity_id = deletions.entity_id)
     and (t.owner is null or a.before ->> t.owner = current_user_id()::text)
     and not exists (select from audit_erasures e where e.audit_log_id = a.id)
+    and is_deleted_since(a.entity_type, a.entity_id, a.created_at)
+    and not exists (
+      select from parents p join audit_log d on d.operation = 'DELETE' and d.entity_type = p.parent_type and d.entity_id = a.before ->> p.reference
+        and d.created_at = a.created_at and d.correlation_id is not distinct from a.correlation_id
+      where p.entity_type = a.entity_type and is_deleted_since(d.entity_type, d.entity_id, d.created_at)
+    )
   order by a.created_at desc, a.id desc
   limit deletions."limit";
 end;
@@ -52,7 +79,7 @@ comment on function deletions is '@guard principal
 @argument entity_type Only rows of this type.
 @argument entity_id Only the row with this id.
 @argument limit The largest number of rows, 1 to 200.
-The rows deleted in the last seven days that the caller may restore, newest first. Rows with files are not included.';
+The rows deleted in the last seven days that the caller may restore, newest first. Rows that exist again and rows with files are not included, nor rows that return with another one, such as the versions of a handbook page.';
 grant execute on function deletions to office_api;
 
 -- Inserts all rows of one type in one statement. Columns that the audit log leaves out, and columns that were added after the

@@ -413,6 +413,39 @@ describe("deletions", () => {
     expect([...new Set(seen.map(({ entityType }) => entityType))]).toEqual(["Resource"]);
   });
 
+  test("leave out rows that exist again, until they are deleted again", async () => {
+    const room = await resource();
+    const listed = async () =>
+      (
+        (await list(anna.token, `(entityId: "${room}")`)).data.deletions as { auditLogId: string }[]
+      ).map(({ auditLogId }) => auditLogId);
+    await remove("Resource", room);
+    const first = await deletionOf(room);
+    expect(await listed()).toEqual([first]);
+    await restore(first);
+    expect(await listed()).toEqual([]);
+    await remove("Resource", room);
+    const second = await deletionOf(room);
+    expect(second).not.toBe(first);
+    expect(await listed()).toEqual([second]);
+  });
+
+  test("leave out rows that return with another one, as long as that is deleted", async () => {
+    const page = await make("DocumentationPage", { title: `Page ${randomUUID()}`, body: "Text" });
+    const [version] = await sql<{ id: string }>(
+      "select id from documentation_versions where page_id = $1",
+      [page],
+    );
+    await remove("DocumentationPage", page);
+    const listed = async () =>
+      ((await list(anna.token, "(limit: 200)")).data.deletions as { entityId: string }[])
+        .map(({ entityId }) => entityId)
+        .filter((id) => id === page || id === version?.id);
+    expect(await listed()).toEqual([page]);
+    await restore(await deletionOf(page), false);
+    expect(await listed()).toEqual([version?.id]);
+  });
+
   test("are refused for types that the caller may not create, and wrong limits", async () => {
     const rooms = await service.login(["resources.update"]);
     expect(refusal(await list(rooms.token, '(entityType: "Campaign")'))).toEqual({
