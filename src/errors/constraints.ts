@@ -11,6 +11,8 @@ export interface Constraint {
   message: string | null;
   /** The name of the table that a foreign key refers to, such as `wine type`. */
   target: string | null;
+  /** The name of the table that a foreign key belongs to, such as `product ratings`. */
+  referrer: string | null;
 }
 
 const query = `
@@ -41,7 +43,9 @@ const query = `
     where r.relnamespace = $1::regnamespace and i.indisunique
       and not exists (select from pg_constraint c where c.conindid = i.indexrelid)
   )
-  select name, message, (select t.relname::text from pg_class t where t.oid = target) as target, domain is not null as "isOfDomain",
+  select name, message, (select t.relname::text from pg_class t where t.oid = target) as target,
+    case when target is not null then (select r.relname::text from pg_class r where r.oid = relation) end as referrer,
+    domain is not null as "isOfDomain",
     case when domain is null then array(
       select a.attname::text from pg_attribute a where a.attrelid = relation and a.attnum = any (columns) order by a.attnum
     ) else array(
@@ -60,6 +64,7 @@ export async function readConstraints(
     name: string;
     message: string | null;
     target: string | null;
+    referrer: string | null;
     isOfDomain: boolean;
     columns: string[];
   }>(query, [tenant]);
@@ -72,6 +77,7 @@ export async function readConstraints(
         // Without the tags at the start of the comment.
         message: row.message?.replace(/^(@[^\n]*(\n|$))*/, "").trim() || null,
         target: row.target === null ? null : pluralize.singular(row.target.replaceAll("_", " ")),
+        referrer: row.referrer?.replaceAll("_", " ") ?? null,
       },
     ]),
   );

@@ -22,7 +22,6 @@ const raisedCodes: Record<string, ErrorCode> = {
   OF409: "CONFLICT",
 };
 
-const stillReferencedError = () => conflict("Other rows still refer to this one");
 const wrongTypeError = () => badUserInput("A value is not of its type or beyond its range");
 const nulCharacterError = () => badUserInput("Text must not contain the character NUL");
 const tooLongError = () => badUserInput("A value is too long");
@@ -41,11 +40,9 @@ const answersBySqlState: Record<
     conflict(rule?.message ?? "A row with these values exists already", fieldDetails(rule)),
   "23P01": (_error, rule) =>
     conflict(rule?.message ?? "Another row conflicts with it", fieldDetails(rule)),
-  "23001": stillReferencedError,
+  "23001": (_error, rule) => stillReferenced(rule),
   "23503": (error, rule) =>
-    /is still referenced/.test(error.detail ?? "")
-      ? stillReferencedError()
-      : unknownReference(rule),
+    /is still referenced/.test(error.detail ?? "") ? stillReferenced(rule) : unknownReference(rule),
   "23502": (error) => {
     const name = camelCase(error.column ?? "a field");
     return badUserInput(`${name} is required`, { path: ["input", name] });
@@ -95,6 +92,11 @@ function parseDetails(detail: string | undefined): Record<string, unknown> {
   } catch {
     return {};
   }
+}
+
+function stillReferenced(rule: Constraint | undefined): PublicError {
+  const message = "Other rows still refer to this one";
+  return conflict(rule?.referrer ? `${message}: ${rule.referrer}` : message);
 }
 
 function unknownReference(rule: Constraint | undefined): PublicError {

@@ -3,12 +3,17 @@ import { DatabaseError } from "pg";
 import type { Constraint } from "../../src/errors/constraints.ts";
 import { fromDatabaseError } from "../../src/errors/fromDatabaseError.ts";
 
-const rule = (fields: string[], message: string, more: Partial<Constraint> = {}): Constraint => ({
-  ...{ fields, message, target: null, isOfDomain: false },
+const rule = (
+  fields: string[],
+  message: string | null,
+  more: Partial<Constraint> = {},
+): Constraint => ({
+  ...{ fields, message, target: null, referrer: null, isOfDomain: false },
   ...more,
 });
 const constraints = new Map([
   ["one", rule(["name"], "must not be empty", { target: "wine type" })],
+  ["ratings_fkey", rule(["reviewerId"], null, { referrer: "product ratings" })],
   ["two", rule(["startsAt", "endsAt"], "must be in order")],
   ["points", rule(["score"], "must be 1 to 100", { isOfDomain: true })],
   ["percent", rule(["fee", "tax"], "must be 0 to 100", { isOfDomain: true })],
@@ -89,6 +94,15 @@ test("a referenced row is a conflict", () => {
     detail: 'Key is still referenced from table "orders".',
   });
   expect(answer).toMatchObject({ code: "CONFLICT", message: "Other rows still refer to this one" });
+});
+
+test.each(["23001", "23503"])("a referenced row names the other rows, for the code %s", (code) => {
+  const detail = 'Key is still referenced from table "product_ratings".';
+  expect(answerTo({ code, constraint: "ratings_fkey", detail })).toEqual({
+    code: "CONFLICT",
+    message: "Other rows still refer to this one: product ratings",
+    details: {},
+  });
 });
 
 test("an unknown constraint has a general message", () => {

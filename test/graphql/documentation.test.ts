@@ -144,6 +144,15 @@ describe("a page", () => {
       expect(refusal(answer).code).toBe("FORBIDDEN");
   });
 
+  test("with pages below it rejects the deletion, and names them", async () => {
+    const top = await made();
+    await made({ parentId: top.id });
+    expect(refusal(await remove(top.id))).toMatchObject({
+      code: "CONFLICT",
+      message: "Other rows still refer to this one: documentation pages",
+    });
+  });
+
   test("of the product rejects changes and deletion", async () => {
     const page = await bySlug("query-language");
     expect(page?.title).toBe("The query language");

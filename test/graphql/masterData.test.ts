@@ -354,7 +354,7 @@ describe("a reviewer", () => {
     const ratingId = await idOf(make("ProductRating", rating));
     expect(refusal(await remove("Reviewer", id))).toMatchObject({
       code: "CONFLICT",
-      message: "Other rows still refer to this one",
+      message: "Other rows still refer to this one: product ratings",
     });
     await remove("ProductRating", ratingId);
     expect((await remove("Reviewer", id)).data).toEqual({ gone: true });

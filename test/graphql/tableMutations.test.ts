@@ -179,7 +179,7 @@ describe("mutations of a table's tag", () => {
     expect(synced.data.syncProducts.failedCount).toBe(0);
     expect(refusal(await remove(id))).toMatchObject({
       code: "CONFLICT",
-      message: "Other rows still refer to this one",
+      message: "Other rows still refer to this one: products",
     });
     expect((await update(id, {})).data.updateWineType.name).toBe(name);
   });

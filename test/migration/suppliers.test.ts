@@ -181,7 +181,7 @@ describe("a table added by one migration without other changes", () => {
     // The foreign key has `on delete restrict`.
     expect(refusal(await remove(durand.id))).toEqual({
       code: "CONFLICT",
-      message: "Other rows still refer to this one",
+      message: "Other rows still refer to this one: products",
     });
   });
 
