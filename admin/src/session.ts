@@ -2,7 +2,7 @@ import { MutationCache, QueryCache, QueryClient } from "@tanstack/react-query";
 import { ask } from "./api/ask.ts";
 import { metadataDocument } from "./api/documents.ts";
 import { ApiError, isUnauthenticated } from "./api/errors.ts";
-import { type ConsoleMetadata, Entities } from "./meta/entities.ts";
+import { type ConsoleMetadata, Entities, type Me } from "./meta/entities.ts";
 import { makeSharedState } from "./sharedState.ts";
 import { setLocale } from "./text/locale.ts";
 
@@ -42,13 +42,16 @@ export const queryClient = new QueryClient({
   },
 });
 
+/** The metadata without the user, whose name can change while the metadata stays the same. */
+type CachedMetadata = Omit<ConsoleMetadata, "me"> & { me: Omit<Me, "user"> };
+
 const metadataStorageKey = "console.catalogue";
 
-function readCachedMetadata(): ConsoleMetadata | null {
+function readCachedMetadata(): CachedMetadata | null {
   try {
     const text = localStorage.getItem(metadataStorageKey);
     if (text === null) return null;
-    const cached = JSON.parse(text) as { build: string; metadata: ConsoleMetadata };
+    const cached = JSON.parse(text) as { build: string; metadata: CachedMetadata };
     // Metadata cached by another build may have another format.
     return cached.build === build ? cached.metadata : null;
   } catch {
@@ -63,17 +66,17 @@ const build = import.meta.url;
 export async function fetchEntities(signal: AbortSignal): Promise<Entities> {
   const cached = readCachedMetadata();
   const { me, console: fresh } = await ask<{
-    me: { displayLocale: string; displayTimeZone: string } | null;
-    console: ConsoleMetadata | null;
+    me: (Me["user"] & { displayLocale: string; displayTimeZone: string }) | null;
+    console: CachedMetadata | null;
   }>(metadataDocument, { ifNot: cached?.version ?? null }, { signal });
   const metadata = fresh ?? cached;
-  if (me !== null) setLocale(me.displayLocale, me.displayTimeZone);
-  if (metadata === null) throw new Error("The service returned no metadata.");
+  if (metadata === null || me === null) throw new Error("The service returned no metadata.");
+  setLocale(me.displayLocale, me.displayTimeZone);
   if (fresh !== null) cacheMetadata({ build, metadata: fresh });
-  return new Entities(metadata);
+  return new Entities({ ...metadata, me: { ...metadata.me, user: me } });
 }
 
-function cacheMetadata(value: { build: string; metadata: ConsoleMetadata }): void {
+function cacheMetadata(value: { build: string; metadata: CachedMetadata }): void {
   try {
     localStorage.setItem(metadataStorageKey, JSON.stringify(value));
   } catch {

@@ -11,6 +11,8 @@ The console is at `/admin`. It shows the lists that your permissions open. What 
 Choose your provider. In development, enter an address of a user, or make yourself the first Superadmin of an empty system. The session is in a cookie that scripts cannot read. When it ends while you work, a dialog asks you to log in again; what you
 typed stays.
 
+`My profile` in the account menu changes your own name, picture, time zone and locale; it needs no permission.
+
 ## Find rows
 
 Type into the box above a list. Words are searched in the names; `field:value` asks one field ([query language](query-language)). The box offers fields, values and names as you type; Tab takes one, Enter searches. A field that does not exist is

@@ -23,6 +23,10 @@ export const consoleTypeDefs = gql`
     """
     me: ConsoleUser!
     """
+    The table of users as a form for the row of the caller, which \`me\` returns; null without a session.
+    """
+    profile: Entity
+    """
     The tables that the caller may read, in the order of the navigation.
     """
     entities: [Entity!]!

@@ -21,7 +21,7 @@ export function filterConsoleMetadata(
     // Rows below a table that the caller may not read cannot be reached.
     .filter(({ listField, parents }) => listField !== null || parents.length > 0);
   const names = new Set(open.map(({ name }) => name));
-  const shown = open.map(({ guard: _guard, mutations, actions, relations, ...entity }) => {
+  const describe = ({ guard: _guard, mutations, actions, relations, ...entity }: ConsoleEntity) => {
     const permittedMutation = (verb: Verb) => mutationIfPermitted(mutations[verb], caller);
     return {
       ...entity,
@@ -51,11 +51,14 @@ export function filterConsoleMetadata(
         .filter(({ guard }) => passesGuard(guard, caller))
         .map(({ guard: _actionGuard, ...action }) => action),
     };
-  });
+  };
   const isOpen = ({ guard, entity }: ConsoleReport) =>
     passesGuard(guard, caller) && (entity === null || names.has(entity));
+  const users = entities.find(({ typeName }) => typeName === "User");
+  const hasProfile = users !== undefined && passesGuard("session", caller);
   return {
-    entities: shown,
+    entities: open.map(describe),
+    profile: hasProfile ? profileOf(describe(users)) : null,
     closedEntities: entities
       .filter(({ guard }) => !passesGuard(guard, caller))
       .map(({ name, title, guard }) => ({ name, title, permission: firstPermission(guard) })),
@@ -71,6 +74,27 @@ export function filterConsoleMetadata(
             : guard,
         ),
       })),
+  };
+}
+
+/**
+ * The table as a form for the row of the caller. The references of the row, such as the department, are only shown: they
+ * give permissions or show other rows, so that users cannot change their own.
+ */
+function profileOf<E extends Omit<ConsoleEntity, "guard" | "mutations" | "actions">>(users: E) {
+  return {
+    ...users,
+    listField: null,
+    pagesField: null,
+    recordField: null,
+    canCreate: null,
+    canDelete: null,
+    hasHistory: false,
+    relations: [],
+    actions: [],
+    fields: users.fields
+      .filter(({ isInputOnly }) => !isInputOnly)
+      .map((field) => (field.reference ? { ...field, onUpdate: "NO" as const } : field)),
   };
 }
 

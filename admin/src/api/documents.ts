@@ -128,10 +128,11 @@ export const listTemplatesDocument = `query Templates($query: String!) {
 }`;
 
 export const metadataDocument = `query Console($ifNot: String) {
-  me { displayLocale displayTimeZone }
+  me { id name email avatarUrl displayLocale displayTimeZone }
   console(ifNot: $ifNot) {
     version title imageOrigins
-    me { permissions user { id name email avatarUrl } }
+    me { permissions }
+    profile { ...entity }
     closedEntities { name title permission }
     closedReports { name title permission }
     reports {
@@ -139,22 +140,23 @@ export const metadataDocument = `query Console($ifNot: String) {
       arguments { ...argument }
       fields { ...field }
     }
-    entities {
-      name typeName title titleOne description group icon keyField nameField detailField colorField
-      secretField listField pagesField recordField defaultOrder hasHistory
-      canCreate { field inputType takesVersion }
-      canUpdate { field inputType takesVersion }
-      canDelete { field inputType takesVersion }
-      missing { verb permission description }
-      fields { ...field }
-      relations { field title entity by }
-      parents { entity field isConnection by }
-      actions {
-        field argument title description isHarmful onlyIf unless
-        arguments { ...argument }
-        flags returnsValue resultFields { ...field }
-      }
-    }
+    entities { ...entity }
+  }
+}
+fragment entity on Entity {
+  name typeName title titleOne description group icon keyField nameField detailField colorField
+  secretField listField pagesField recordField defaultOrder hasHistory
+  canCreate { field inputType takesVersion }
+  canUpdate { field inputType takesVersion }
+  canDelete { field inputType takesVersion }
+  missing { verb permission description }
+  fields { ...field }
+  relations { field title entity by }
+  parents { entity field isConnection by }
+  actions {
+    field argument title description isHarmful onlyIf unless
+    arguments { ...argument }
+    flags returnsValue resultFields { ...field }
   }
 }
 fragment argument on ConsoleArgument { name type isObject fields { ...field } }

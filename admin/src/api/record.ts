@@ -2,7 +2,7 @@ import type { Entities, Entity } from "../meta/entities.ts";
 import { quoteValue } from "../meta/queryTokens.ts";
 import type { Row } from "../meta/rows.ts";
 import { ask } from "./ask.ts";
-import { childRecordDocument, recordDocument } from "./recordDocuments.ts";
+import { childRecordDocument, profileDocument, recordDocument } from "./recordDocuments.ts";
 import { addReferencedRows } from "./referencedRows.ts";
 import type { Page } from "./rows.ts";
 
@@ -14,11 +14,17 @@ export async function fetchRecord(
   signal?: AbortSignal,
 ): Promise<Row | null> {
   if (entity.keyField === null) return null;
-  const row = await (entity.pagesField === null
-    ? fetchRecordThroughParents(entities, entity, id, signal)
-    : fetchListedRecord(entity, id, signal));
+  const row = await (entity === entities.metadata.profile
+    ? fetchProfile(entity, signal)
+    : entity.pagesField === null
+      ? fetchRecordThroughParents(entities, entity, id, signal)
+      : fetchListedRecord(entity, id, signal));
   if (row) await addReferencedRows(entities, entity.fields, [row], signal);
   return row;
+}
+
+async function fetchProfile(entity: Entity, signal?: AbortSignal): Promise<Row | null> {
+  return (await ask<{ row: Row | null }>(profileDocument(entity), {}, { signal })).row;
 }
 
 async function fetchListedRecord(

@@ -26,6 +26,11 @@ export function recordDocument(entity: Entity): string {
   return `query Record($query: String!) { page: ${pagesOf(entity)}(query: $query, first: 1) { nodes { ${fields} } } }`;
 }
 
+/** Selects the row of the caller, as `recordDocument` does. */
+export function profileDocument(entity: Entity): string {
+  return `query Profile { row: me { ${recordFields(entity)} } }`;
+}
+
 export function createDocument(entity: Entity): string {
   const { field, inputType } = mutationOf(entity, "canCreate");
   const secret = entity.secretField === null ? "" : ` ${name(entity.secretField)}`;

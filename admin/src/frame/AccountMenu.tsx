@@ -1,7 +1,9 @@
+import { useNavigate } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { Menu, MenuItem, Popover, Separator } from "react-aria-components";
 import { ask } from "../api/ask.ts";
 import { logoutDocument } from "../api/documents.ts";
+import { useEntities } from "../meta/EntitiesContext.ts";
 import { setPreferences, usePreferences } from "../preferences.ts";
 import { forgetSession } from "../session.ts";
 import { en } from "../text/en.ts";
@@ -11,10 +13,29 @@ const themes = ["system", "light", "dark"] as const;
 
 interface AccountMenuProps extends OverlayProps {
   onKeys: () => void;
+  /** Called when the user follows a link. */
+  onGo: (() => void) | undefined;
 }
 
-export function AccountMenu({ onKeys, triggerRef, focus, onClose }: AccountMenuProps): ReactNode {
+export function AccountMenu({
+  onKeys,
+  onGo,
+  triggerRef,
+  focus,
+  onClose,
+}: AccountMenuProps): ReactNode {
   const { theme } = usePreferences();
+  const { me, profile } = useEntities().metadata;
+  const navigate = useNavigate();
+  const openProfile = () => {
+    if (profile === null) return;
+    void navigate({
+      to: "/$entity/$id",
+      params: { entity: profile.name, id: me.user.id },
+      search: {},
+    });
+    onGo?.();
+  };
   const logOut = async () => {
     await ask(logoutDocument);
     forgetSession();
@@ -36,11 +57,18 @@ export function AccountMenu({ onKeys, triggerRef, focus, onClose }: AccountMenuP
         autoFocus={focus}
         onClose={onClose}
         onAction={(key) => {
-          if (key === "keys") onKeys();
+          if (key === "profile") openProfile();
+          else if (key === "keys") onKeys();
           else if (key === "logOut") void logOut();
           else setPreferences({ theme: themes.find((shown) => shown === key) ?? "system" });
         }}
       >
+        {profile && (
+          <MenuItem id="profile" className="menu-item">
+            {en.frame.profile}
+          </MenuItem>
+        )}
+        {profile && <Separator />}
         {themes.map((shown) => (
           <MenuItem key={shown} id={shown} className="menu-item" textValue={en.frame.themes[shown]}>
             {en.frame.themes[shown]}

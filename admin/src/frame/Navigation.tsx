@@ -109,7 +109,7 @@ export function Navigation({ onKeys, onPalette, onGo }: NavigationProps): ReactN
         )}
       </div>
       <div className="navigation-foot">
-        <Account onKeys={onKeys} />
+        <Account onKeys={onKeys} onGo={onGo} />
       </div>
     </nav>
   );
@@ -144,9 +144,14 @@ function UnreadCount(): ReactNode {
   );
 }
 
+interface AccountProps {
+  onKeys: () => void;
+  onGo: (() => void) | undefined;
+}
+
 const loadAccountMenu = async () => (await import("./AccountMenu.tsx")).AccountMenu;
 
-function Account({ onKeys }: { onKeys: () => void }): ReactNode {
+function Account({ onKeys, onGo }: AccountProps): ReactNode {
   const { name, email } = useEntities().metadata.me.user;
   return (
     <OverlayButton
@@ -154,7 +159,7 @@ function Account({ onKeys }: { onKeys: () => void }): ReactNode {
       label={`${en.frame.account}: ${name ?? email}`}
       kind="menu"
       load={loadAccountMenu}
-      overlayProps={{ onKeys }}
+      overlayProps={{ onKeys, onGo }}
     >
       <Icon name="person" />
       <span className="text">{name ?? email}</span>

@@ -21,6 +21,8 @@ export interface ConsoleMetadata {
   /** The origins that the page may load pictures from, beside its own. */
   imageOrigins: string[];
   me: Me;
+  /** The table of users as a form for the row of the caller; null without a session. */
+  profile: Entity | null;
   entities: Entity[];
   closedEntities: ClosedEntity[];
   /** The queries that the console shows on separate pages. */
@@ -80,6 +82,13 @@ export class Entities {
 
   get(name: string): Entity | undefined {
     return this.#byName.get(name);
+  }
+
+  /** The table of a row. Users may open their own row even if they may not read the table. */
+  ofRow(name: string, id: string): Entity | undefined {
+    const { profile, me } = this.metadata;
+    const isOwn = profile?.name === name && me.user.id === id;
+    return this.get(name) ?? (isOwn ? profile : undefined);
   }
 }
 

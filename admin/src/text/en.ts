@@ -35,6 +35,7 @@ export const en = {
     today: "Today",
     other: "Other",
     account: "Account",
+    profile: "My profile",
     logOut: "Log out",
     themes: { system: "System", light: "Light", dark: "Dark" },
     search: "Search",

@@ -14,7 +14,7 @@ export function RecordPage(): ReactNode {
   const { tab, open } = useSearch({ from: "/$entity/$id" });
   const navigate = useNavigate({ from: "/$entity/$id" });
   const entities = useEntities();
-  const entity = entities.get(name);
+  const entity = entities.ofRow(name, id);
   const onTab = useCallback(
     (next: string) =>
       void navigate({

@@ -170,6 +170,9 @@ export function useRecordForm({ entity, row, initial, onSaved }: FormOptions): R
     queryClient.setQueryData(recordKey(entity.name, saved.id), saved);
     void queryClient.invalidateQueries({ queryKey: ["rows"] });
     void queryClient.invalidateQueries({ queryKey: ["history", entity.name, saved.id] });
+    // The frame shows the name of the user, and the locale formats dates and numbers.
+    if (saved.id === entities.metadata.me.user.id)
+      void queryClient.invalidateQueries({ queryKey: ["console"] });
     showToast(message);
     onSaved(saved);
   };
