@@ -158,6 +158,9 @@ relation requires one row that meets all its conditions:
 | `ratings:(points:>90 reviewer:(name:Anna))`  | a rating of more than 90 by Anna                              |
 | `ratings.reviewer:(name:Anna OR name:Bo)`    | a rating by one of them, like `ratings.reviewer.name:IN(Anna, Bo)` |
 
+A list is searched from either side: `orders(query: "lines.productId:<id>")` returns each order of a wine once, newest
+first, and with `includeTotalCount` their number.
+
 Rows that a join table leads to are related rows as well, by the name of their list. A join table is one whose primary
 key consists of two references: `user_roles` leads from users to `roles` and from roles to `users`.
 

@@ -238,3 +238,28 @@ describe("the audit log", () => {
     ]);
   });
 });
+
+test("the orders of a product are found once each, newest first", async () => {
+  const { rows: products } = await service.database.pool.query<{ id: string }>(
+    `with bought as (insert into products (erp_product_number, name) values ('0009', 'Chablis') returning id), sold as (
+       insert into orders (erp_order_number, customer_name, placed_at, status, currency, net_amount, total_amount)
+       select n, 'Unknown', d::timestamptz, 'OPEN', 'DKK', 1, 1
+       from (values ('201', '2026-03-05'), ('202', '2026-03-07'), ('203', '2026-03-06')) as v(n, d)
+       returning id, erp_order_number
+     ), lines as (
+       insert into order_lines (order_id, line_number, kind, product_id, description, quantity, unit_price, amount)
+       select s.id, n, 'PRODUCT', case when s.erp_order_number <> '203' then b.id end, 'Chablis', 1, 1, 1
+       from sold s, bought b, unnest(array[10000, 20000]) as n
+     )
+     select id from bought`,
+  );
+  const { data, errors } = await service.ask(
+    `query ($query: String!) { orders(query: $query, includeTotalCount: true) { totalCount nodes { erpOrderNumber } } }`,
+    { token, variables: { query: `lines.productId:${products[0]!.id}` } },
+  );
+  expect(errors).toBeUndefined();
+  expect(data.orders).toEqual({
+    totalCount: 2,
+    nodes: [{ erpOrderNumber: "202" }, { erpOrderNumber: "201" }],
+  });
+});
