@@ -163,20 +163,23 @@ comment on column documentation_difference.text is '@notNull
 The line.';
 
 create type documentation_match as (
-  page_id uuid,
+  documentation_page_id uuid,
   slug text,
   title text,
   excerpt text
 );
 comment on type documentation_match is 'A search result of the handbook.';
 
-comment on column documentation_match.page_id is '@notNull
+comment on column documentation_match.documentation_page_id is '@notNull
+@title Page
 The id of the page.';
 
-comment on column documentation_match.slug is '@notNull
+comment on column documentation_match.slug is '@list off
+@notNull
 The address of the page.';
 
-comment on column documentation_match.title is '@notNull
+comment on column documentation_match.title is '@list off
+@notNull
 The heading of the page.';
 
 comment on column documentation_match.excerpt is '@notNull
@@ -4520,7 +4523,7 @@ comment on table resource_bookings is '@group Office 56
 @defaultOrder starts_at desc
 @label title
 A booking of a resource. Two bookings of one resource never overlap.';
-comment on column resource_bookings.resource_id is '@list 2';
+comment on column resource_bookings.resource_id is '@list 3';
 
 comment on column resource_bookings.booked_by_user_id is '@mutations off
 @list off
@@ -4530,7 +4533,7 @@ The user who booked the resource.';
 comment on column resource_bookings.booked_by_name is '@personal booked_by_user_id
 @searchIndex searchable
 @mutations off
-@list 5
+@list 6
 @title Booked by
 The name of the person who booked the resource, at the time of the booking; without a name, the part of the e-mail address before the @. Every reader of the booking can see it.';
 
@@ -4539,12 +4542,12 @@ comment on column resource_bookings.title is '@list 1
 @search word
 The purpose of the booking.';
 
-comment on column resource_bookings.starts_at is '@list 3
+comment on column resource_bookings.starts_at is '@list 4
 @searchIndex filter sort
 @title From
 When the booking starts.';
 
-comment on column resource_bookings.ends_at is '@list 4
+comment on column resource_bookings.ends_at is '@list 5
 @searchIndex filter
 @title Until
 When the booking ends, at most 31 days after its start.';
@@ -4556,7 +4559,7 @@ A note for colleagues.';
 
 comment on column resource_bookings.status is '@mutations off
 @searchIndex facet
-@list 6
+@list 2
 @tone BOOKED ok
 @tone CANCELLED bad
 Whether the booking reserves its resource.';
@@ -5495,7 +5498,7 @@ The address of the user''s picture.';
 comment on column users.is_active is '@list 4
 @title Active
 Whether the user is active. Only active users can log in.';
-comment on column users.updated_at is '@list 5';
+comment on column users.updated_at is '@list 6';
 
 comment on column users.department_id is '@list 3
 The department of the user.';
@@ -6883,6 +6886,8 @@ $function$;
 grant execute on function campaigns_is_author_away(campaigns) to office_api;
 
 comment on function campaigns_is_author_away(campaigns) is '@computed
+@list 7
+@title Author away
 Whether the author is away on the day of the campaign in the author''s time zone; null for scoped tokens, which cannot read absences.';
 
 CREATE OR REPLACE FUNCTION cancel_absence(id uuid)
@@ -15468,6 +15473,9 @@ $function$;
 grant execute on function search_documentation(text,integer) to office_api;
 
 comment on function search_documentation(text,integer) is '@guard login
+@report Office 35
+@icon book
+@title Search the handbook
 @argument text Words in Danish or English; "a phrase" in quotes, `-word` for pages without it, `or` between alternatives.
 @argument first The number of pages, 50 at most.
 The readable handbook pages with these words in the title, tags or body, best match first.';
@@ -18515,6 +18523,7 @@ $function$;
 grant execute on function users_away_until(users) to office_api;
 
 comment on function users_away_until(users) is '@computed
+@list 5
 The last day of the user''s current absence; null without an absence today, in the user''s time zone.';
 
 CREATE OR REPLACE FUNCTION users_colleagues(person users)

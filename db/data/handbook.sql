@@ -777,7 +777,7 @@ login can read published pages. Drafts are visible to their author and to holder
 ```
 
 `documentationPageBySlug` also accepts an earlier address; the `slug` of the result is the current one.
-`searchDocumentation` searches title, tags and body with Danish and English word forms, best match first. It accepts
+`searchDocumentation` searches title, tags and body with Danish and English word forms, best match first; in the console it is the report **Search the handbook**. It accepts
 `"a phrase"`, `-word` for pages without the word, and `or`. `excerpt` is the text around the words. Words in the `query`
 of the list `documentationPages` search titles and bodies for the letters themselves, without word forms. Published pages
 are also in the search engine, as the collection `documentation`.

@@ -330,6 +330,7 @@ create or replace function users_away_until(person users) returns date as $$
   where w.user_id = users_away_until.person.id and (now() at time zone absence_time_zone(users_away_until.person.id))::date between w.starts_on and w.ends_on
 $$ language sql stable;
 comment on function users_away_until is '@computed
+@list 5
 The last day of the user''s current absence; null without an absence today, in the user''s time zone.';
 
 create or replace function campaigns_is_author_away(campaign campaigns) returns boolean as $$
@@ -341,5 +342,7 @@ create or replace function campaigns_is_author_away(campaign campaigns) returns 
   where is_login()
 $$ language sql stable;
 comment on function campaigns_is_author_away is '@computed
+@list 7
+@title Author away
 Whether the author is away on the day of the campaign in the author''s time zone; null for scoped tokens, which cannot read absences.';
 grant execute on function users_away_until, campaigns_is_author_away to office_api;

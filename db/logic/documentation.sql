@@ -261,6 +261,9 @@ begin
 end;
 $$ language plpgsql stable;
 comment on function search_documentation is '@guard login
+@report Office 35
+@icon book
+@title Search the handbook
 @argument text Words in Danish or English; "a phrase" in quotes, `-word` for pages without it, `or` between alternatives.
 @argument first The number of pages, 50 at most.
 The readable handbook pages with these words in the title, tags or body, best match first.';

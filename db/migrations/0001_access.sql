@@ -214,7 +214,7 @@ comment on column users.department_id is '@list 3
 The department of the user.';
 comment on column users.invitations_closed_at is '@internal
 When the user was first activated, or deactivated before that; no invitation activates the user from then on.';
-comment on column users.updated_at is '@list 5';
+comment on column users.updated_at is '@list 6';
 comment on column users.time_zone is '@personal
 The user''s time zone, such as `Europe/Copenhagen`; null for the time zone of the office.';
 comment on constraint users_time_zone_check on users is 'must be the name of a time zone, such as Europe/Copenhagen';

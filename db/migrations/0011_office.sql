@@ -123,19 +123,19 @@ The user who booked the resource.';
 comment on column resource_bookings.booked_by_name is '@personal booked_by_user_id
 @searchIndex searchable
 @mutations off
-@list 5
+@list 6
 @title Booked by
 The name of the person who booked the resource, at the time of the booking; without a name, the part of the e-mail address before the @. Every reader of the booking can see it.';
 comment on column resource_bookings.title is '@list 1
 @searchIndex searchable sort
 @search word
 The purpose of the booking.';
-comment on column resource_bookings.resource_id is '@list 2';
-comment on column resource_bookings.starts_at is '@list 3
+comment on column resource_bookings.resource_id is '@list 3';
+comment on column resource_bookings.starts_at is '@list 4
 @searchIndex filter sort
 @title From
 When the booking starts.';
-comment on column resource_bookings.ends_at is '@list 4
+comment on column resource_bookings.ends_at is '@list 5
 @searchIndex filter
 @title Until
 When the booking ends, at most 31 days after its start.';
@@ -145,7 +145,7 @@ comment on column resource_bookings.note is '@widget long
 A note for colleagues.';
 comment on column resource_bookings.status is '@mutations off
 @searchIndex facet
-@list 6
+@list 2
 @tone BOOKED ok
 @tone CANCELLED bad
 Whether the booking reserves its resource.';
@@ -608,13 +608,16 @@ comment on column documentation_difference.text is '@notNull
 @widget long
 The line.';
 
-create type documentation_match as (page_id uuid, slug text, title text, excerpt text);
+create type documentation_match as (documentation_page_id uuid, slug text, title text, excerpt text);
 comment on type documentation_match is 'A search result of the handbook.';
-comment on column documentation_match.page_id is '@notNull
+comment on column documentation_match.documentation_page_id is '@notNull
+@title Page
 The id of the page.';
-comment on column documentation_match.slug is '@notNull
+comment on column documentation_match.slug is '@list off
+@notNull
 The address of the page.';
-comment on column documentation_match.title is '@notNull
+comment on column documentation_match.title is '@list off
+@notNull
 The heading of the page.';
 comment on column documentation_match.excerpt is '@notNull
 An excerpt of the text around the match.';

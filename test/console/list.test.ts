@@ -220,6 +220,7 @@ describe("every list", () => {
         "Free resources",
         "Who is away",
         "Absence balances",
+        "Search the handbook",
         "My sessions",
       ]);
     });
@@ -246,7 +247,10 @@ describe("every list", () => {
       await account.and(page.locator(":focus")).waitFor();
       expect(await account.getAttribute("aria-expanded")).toBe("false");
       await page.keyboard.press("Enter");
-      await page.getByRole("menuitem", { name: "System" }).and(page.locator(":focus")).waitFor();
+      await page
+        .getByRole("menuitem", { name: "My profile" })
+        .and(page.locator(":focus"))
+        .waitFor();
       await page.keyboard.press("Escape");
       await account.and(page.locator(":focus")).waitFor();
 

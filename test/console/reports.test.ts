@@ -156,6 +156,23 @@ describe("reports", () => {
     });
   });
 
+  test("find handbook pages by inflected words, and open them", async () => {
+    const { token } = await service.login([]);
+    await service.database.pool.query(
+      "insert into documentation_pages (title, body, is_published) values ('Smagning', 'En aften med rødvin.', true)",
+    );
+    await withJourney({ browser, service }, { token }, async ({ page, open }) => {
+      await open("/report/searchDocumentation");
+      await page.locator("[data-field=text] input").fill("rødvinen");
+      await page.getByRole("button", { name: "Show" }).click();
+      const found = page.getByRole("grid", { name: "Search the handbook" });
+      await found.getByText("rødvin").first().waitFor();
+      await found.focus();
+      await page.keyboard.press("Enter");
+      await page.getByRole("heading", { name: "Smagning", level: 1 }).waitFor();
+    });
+  });
+
   test("without required arguments open with rows", async () => {
     const anna = await service.login(["absences.read", "users.read"], "anna@example.com");
     await service.database.pool.query(

@@ -441,6 +441,7 @@ describe("the catalogue of the console", () => {
       "mySessions",
       "awayDays",
       "absenceBalances",
+      "searchDocumentation",
     ]);
   });
 

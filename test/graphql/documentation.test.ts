@@ -61,12 +61,16 @@ const bySlug = async (slug: string, token = reader.token) => {
 };
 const find = async (text: string, token = reader.token) => {
   const { data, errors } = await ask(
-    `query ($text: String!) { searchDocumentation(text: $text) { pageId slug title excerpt } }`,
+    `query ($text: String!) { searchDocumentation(text: $text) { documentationPageId slug title excerpt } }`,
     { text },
     token,
   );
   expect(errors).toBeUndefined();
-  return data.searchDocumentation as { pageId: string; title: string; excerpt: string }[];
+  return data.searchDocumentation as {
+    documentationPageId: string;
+    title: string;
+    excerpt: string;
+  }[];
 };
 
 const tagsRule = "tags must be different words of visible characters without spaces at their ends";
@@ -562,16 +566,25 @@ describe("the search", () => {
       title: `Flasker ${randomUUID()}`,
       body: `Vi åbner ${word} flaskerne til smagningerne i kælderen.`,
     });
-    expect((await find(word)).map(({ pageId }) => pageId)).toEqual([title.id, body.id]);
+    expect((await find(word)).map(({ documentationPageId }) => documentationPageId)).toEqual([
+      title.id,
+      body.id,
+    ]);
     const [found] = await find(`smagning flaske ${word}`);
     expect(found).toMatchObject({
-      pageId: body.id,
+      documentationPageId: body.id,
       excerpt: expect.stringContaining("smagningerne"),
     });
-    expect((await find(`tasting ${word}`)).map(({ pageId }) => pageId)).toEqual([title.id]);
-    expect((await find(`${word} -tasting`)).map(({ pageId }) => pageId)).toEqual([body.id]);
+    expect(
+      (await find(`tasting ${word}`)).map(({ documentationPageId }) => documentationPageId),
+    ).toEqual([title.id]);
+    expect(
+      (await find(`${word} -tasting`)).map(({ documentationPageId }) => documentationPageId),
+    ).toEqual([body.id]);
     const tagged = await made({ tags: [`${word}tag`, "smagninger"] });
-    expect((await find(`smagning ${word}tag`)).map(({ pageId }) => pageId)).toEqual([tagged.id]);
+    expect(
+      (await find(`smagning ${word}tag`)).map(({ documentationPageId }) => documentationPageId),
+    ).toEqual([tagged.id]);
     expect(await find("")).toEqual([]);
     expect(await find("!!! & | ( :*")).toEqual([]);
   });
