@@ -23,8 +23,8 @@ const plans = [
   ["Magnum auction", "Amarone della Valpolicella", "PRINT", "CANCELLED"],
 ] as const;
 
-/** Campaigns in every state, spread over the month of `now`. */
-export function demoCampaigns(now: Date): DemoCampaign[] {
+/** Campaigns in every state, spread over the month of `now`. One of them is on the day `authorAwayOn` (`YYYY-MM-DD`). */
+export function demoCampaigns(now: Date, authorAwayOn: string): DemoCampaign[] {
   const [year, month] = [now.getUTCFullYear(), now.getUTCMonth()];
   const lastDay = new Date(Date.UTC(year, month + 1, 0)).getUTCDate();
   return plans.map(([title, wine, medium, status], index) => {
@@ -33,14 +33,17 @@ export function demoCampaigns(now: Date): DemoCampaign[] {
     const day = 1 + Math.floor((index * (lastDay - 1)) / (plans.length - 1));
     const inMonth = new Date(Date.UTC(year, month, day, 8));
     const isPlanned = status === "SCHEDULED";
+    // A scheduled campaign would start at once if its time had passed.
+    const scheduledAt =
+      isPlanned && inMonth <= now ? new Date(now.getTime() + 86_400_000) : inMonth;
     return {
       title,
       product: product.erpProductNumber,
       medium,
       status,
       price: `DKK ${product.prices[0]?.amount ?? ""}`,
-      // A scheduled campaign would start at once if its time had passed.
-      scheduledAt: isPlanned && inMonth <= now ? new Date(now.getTime() + 86_400_000) : inMonth,
+      scheduledAt:
+        title === "Port and cheese" ? new Date(`${authorAwayOn}T08:00:00Z`) : scheduledAt,
     };
   });
 }

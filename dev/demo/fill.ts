@@ -4,13 +4,17 @@ import type { DemoClient } from "./client.ts";
 import { demoPages } from "./handbook.ts";
 import { demoProducts } from "./products.ts";
 import {
+  authorAwayDay,
   demoAbsences,
   demoBookings,
   demoFeeds,
   demoNotes,
   demoRequests,
+  demoRule,
   demoWatches,
+  makeWorkingDays,
   resources,
+  type WorkingDays,
 } from "./office.ts";
 import { administrator, departments, roles, users } from "./staff.ts";
 
@@ -28,8 +32,10 @@ export interface Added {
   pages: number;
   watches: number;
   feeds: number;
+  exports: number;
   orders: number;
   notes: number;
+  rules: number;
 }
 
 /** The import of orders that a run started. It may still run in the worker. */
@@ -40,6 +46,9 @@ export interface OrderImport {
 }
 
 type Named = { id: string; name: string };
+
+/** Returns the client of a user of the demo; undefined if the user is not active. */
+type People = (email: string) => Promise<DemoClient | undefined>;
 
 /** Keeps the whole demo below half a minute, also on a busy machine. */
 const importTimeoutMs = 20_000;
@@ -55,25 +64,61 @@ export async function fillDemo(
   now: Date,
   clientOf: (email: string) => Promise<DemoClient>,
 ): Promise<{ added: Added; orderImport: OrderImport | null }> {
+  const workingDays = await readWorkingDays(client, now);
   const departmentsAdded = await addNamed(client, "departments", "Department", departments);
   const rolesAdded = await addNamed(client, "roles", "Role", roles);
+  const usersAdded = await addUsers(client);
+  const people = await findPeople(client, clientOf);
+  // Products and orders that are added later match the watches.
+  const watchesAdded = await addOwned(people, "searchWatches", "SearchWatch", demoWatches);
   const added = {
     departments: departmentsAdded,
     roles: rolesAdded,
-    users: await addUsers(client),
+    users: usersAdded,
     products: await addProducts(client),
-    campaigns: await addCampaigns(client, now),
+    campaigns: await addCampaigns(client, now, workingDays(authorAwayDay)),
     templates: await addNamed(client, "exportTemplates", "ExportTemplate", templates),
     resources: await addNamed(client, "resources", "Resource", resources),
-    bookings: await addBookings(client, now),
-    absences: await addAbsences(client, now, clientOf),
+    bookings: await addBookings(client, people, workingDays),
+    absences: await addAbsences(client, people, workingDays),
     pages: await addPages(client),
-    watches: await addNamed(client, "searchWatches", "SearchWatch", demoWatches),
-    feeds: await addNamed(client, "calendarFeeds", "CalendarFeed", demoFeeds),
+    watches: watchesAdded,
+    feeds: await addOwned(people, "calendarFeeds", "CalendarFeed", demoFeeds),
+    exports: await addExport(client),
   };
   const { orders, orderImport } = await importOrders(client);
   const notes = await addNotes(client);
-  return { added: { ...added, orders, notes }, orderImport };
+  const rules = await addRule(client);
+  return { added: { ...added, orders, notes, rules }, orderImport };
+}
+
+async function readWorkingDays(client: DemoClient, now: Date): Promise<WorkingDays> {
+  const { publicHolidays } = await client.ask<{ publicHolidays: { holidayOn: string }[] }>(
+    "{ publicHolidays { holidayOn } }",
+  );
+  return makeWorkingDays(
+    now,
+    publicHolidays.map(({ holidayOn }) => holidayOn),
+  );
+}
+
+/** Logs in each active user once; `client` acts for the administrator. */
+async function findPeople(
+  client: DemoClient,
+  clientOf: (email: string) => Promise<DemoClient>,
+): Promise<People> {
+  const data = await client.ask<{ users: { email: string; isActive: boolean }[] }>(
+    "{ users(first: 250) { email isActive } }",
+  );
+  const active = new Set(data.users.filter((user) => user.isActive).map(({ email }) => email));
+  const clients = new Map<string, DemoClient>([[administrator.email, client]]);
+  return async (email) => {
+    const known = clients.get(email);
+    if (known || !active.has(email)) return known;
+    const person = await clientOf(email);
+    clients.set(email, person);
+    return person;
+  };
 }
 
 const templates = [
@@ -108,6 +153,21 @@ async function addNamed(
       { input },
     );
   return missing.length;
+}
+
+/** Creates the missing rows of a list as their owners. */
+async function addOwned(
+  people: People,
+  list: string,
+  type: string,
+  wanted: readonly { owner: string; name: string }[],
+): Promise<number> {
+  let added = 0;
+  for (const { owner, ...row } of wanted) {
+    const person = await people(owner);
+    if (person) added += await addNamed(person, list, type, [row]);
+  }
+  return added;
 }
 
 async function idsByName(client: DemoClient, list: string): Promise<Map<string, string>> {
@@ -183,7 +243,7 @@ async function addProducts(client: DemoClient): Promise<number> {
   return syncProducts.createdCount;
 }
 
-async function addCampaigns(client: DemoClient, now: Date): Promise<number> {
+async function addCampaigns(client: DemoClient, now: Date, authorAwayOn: string): Promise<number> {
   const [{ campaigns }, productIds, { users: people }] = await Promise.all([
     client.ask<{ campaigns: { title: string }[] }>("{ campaigns(first: 250) { title } }"),
     findProducts(client),
@@ -191,7 +251,7 @@ async function addCampaigns(client: DemoClient, now: Date): Promise<number> {
   ]);
   const author = people.find(({ email }) => email === "clara@wine.example")?.id;
   const titles = new Set(campaigns.map(({ title }) => title));
-  const missing = demoCampaigns(now).filter(({ title }) => !titles.has(title));
+  const missing = demoCampaigns(now, authorAwayOn).filter(({ title }) => !titles.has(title));
   for (const { product, ...campaign } of missing)
     await client.ask(
       "mutation ($input: CreateCampaignInput!) { createCampaign(input: $input) { id } }",
@@ -201,7 +261,11 @@ async function addCampaigns(client: DemoClient, now: Date): Promise<number> {
 }
 
 /** Books the resources if there are no bookings. Returns the number of new bookings. */
-async function addBookings(client: DemoClient, now: Date): Promise<number> {
+async function addBookings(
+  client: DemoClient,
+  people: People,
+  workingDays: WorkingDays,
+): Promise<number> {
   const countBookings = async () => {
     const { resourceBookings } = await client.ask<{ resourceBookings: { totalCount: number } }>(
       "{ resourceBookings(first: 0, includeTotalCount: true) { totalCount } }",
@@ -210,11 +274,18 @@ async function addBookings(client: DemoClient, now: Date): Promise<number> {
   };
   if ((await countBookings()) > 0) return 0;
   const resourceIds = await idsByName(client, "resources");
-  for (const { resource, ...booking } of demoBookings(now))
-    await client.ask(
+  for (const { owner, resource, isCancelled, ...booking } of demoBookings(workingDays)) {
+    const person = await people(owner);
+    const created = await person?.ask<{ createResourceBooking: { id: string } }>(
       "mutation ($input: CreateResourceBookingInput!) { createResourceBooking(input: $input) { id } }",
       { input: { ...booking, resourceId: resourceIds.get(resource) } },
     );
+    if (isCancelled)
+      await person?.ask(
+        "mutation ($id: ID!) { cancelResourceBooking(id: $id) { id } }",
+        created?.createResourceBooking,
+      );
+  }
   await deleteResource(client);
   return countBookings();
 }
@@ -230,27 +301,35 @@ async function deleteResource(client: DemoClient): Promise<void> {
 /** Enters and requests the absences of the demo if there are none. Returns the number of new absences. */
 async function addAbsences(
   client: DemoClient,
-  now: Date,
-  clientOf: (email: string) => Promise<DemoClient>,
+  people: People,
+  workingDays: WorkingDays,
 ): Promise<number> {
-  const { absences, users: people } = await client.ask<{
-    absences: { totalCount: number };
-    users: { id: string; email: string }[];
-  }>(
-    "{ absences(first: 0, includeTotalCount: true) { totalCount } users(first: 250) { id email } }",
-  );
-  if (absences.totalCount > 0) return 0;
-  for (const [email, type, inDays, more] of demoAbsences)
-    await client.ask(
-      "mutation ($userId: ID!, $input: EnterAbsenceInput!) { enterAbsence(userId: $userId, input: $input) { id } }",
-      {
-        userId: people.find((one) => one.email === email)?.id,
-        input: { type, ...daysFrom(now, inDays, more) },
-      },
+  const countAbsences = async () => {
+    const { absences } = await client.ask<{ absences: { totalCount: number } }>(
+      "{ absences(first: 0, includeTotalCount: true) { totalCount } }",
     );
-  for (const { email, type, inDays, more, refusal, isCancelled = false } of demoRequests) {
-    const person = await clientOf(email);
-    const id = await requestAbsence(person, { type, ...daysFrom(now, inDays, more) });
+    return absences.totalCount;
+  };
+  if ((await countAbsences()) > 0) return 0;
+  const { users: existing } = await client.ask<{
+    users: { id: string; email: string; isActive: boolean }[];
+  }>("{ users(first: 250) { id email isActive } }");
+  const period = ([first, last]: readonly [number, number]) => ({
+    startsOn: workingDays(first),
+    endsOn: workingDays(last),
+  });
+  for (const { email, days, ...absence } of demoAbsences) {
+    const user = existing.find((one) => one.email === email);
+    if (user?.isActive)
+      await client.ask(
+        "mutation ($userId: ID!, $input: EnterAbsenceInput!) { enterAbsence(userId: $userId, input: $input) { id } }",
+        { userId: user.id, input: { ...absence, ...period(days) } },
+      );
+  }
+  for (const { email, days, refusal, isCancelled = false, ...absence } of demoRequests) {
+    const person = await people(email);
+    if (!person) continue;
+    const id = await requestAbsence(person, { ...absence, ...period(days) });
     if (refusal !== undefined)
       await client.ask(
         "mutation ($id: ID!, $note: String) { declineAbsence(id: $id, note: $note) { id } }",
@@ -259,13 +338,7 @@ async function addAbsences(
     if (isCancelled)
       await person.ask("mutation ($id: ID!) { cancelAbsence(id: $id) { id } }", { id });
   }
-  return demoAbsences.length + demoRequests.length;
-}
-
-function daysFrom(now: Date, inDays: number, more: number): { startsOn: string; endsOn: string } {
-  const dayAfter = (days: number) =>
-    new Date(now.getTime() + days * 86_400_000).toISOString().slice(0, 10);
-  return { startsOn: dayAfter(inDays), endsOn: dayAfter(inDays + more) };
+  return countAbsences();
 }
 
 /** Requests an absence, which notifies the approvers. Returns its id. */
@@ -275,6 +348,38 @@ async function requestAbsence(client: DemoClient, input: object): Promise<string
     { input },
   );
   return createAbsence.id;
+}
+
+/** Exports the Italian wines if the administrator has no export. The worker writes the file. */
+async function addExport(client: DemoClient): Promise<number> {
+  const { exportJobs } = await client.ask<{ exportJobs: { totalCount: number } }>(
+    "{ exportJobs(first: 0, includeTotalCount: true) { totalCount } }",
+  );
+  if (exportJobs.totalCount > 0) return 0;
+  const templateIds = await idsByName(client, "exportTemplates");
+  await client.ask(
+    `mutation ($templateId: ID!) {
+       createDataExportFromTemplate(input: { templateId: $templateId, query: "country:Italy" }) { id } }`,
+    { templateId: templateIds.get(templates[0].name) },
+  );
+  return 1;
+}
+
+/** Adds the mapping rule if orders with its issue wait for one. No recheck is queued, so the rule waits. */
+async function addRule(client: DemoClient): Promise<number> {
+  const { issues } = await client.ask<{
+    issues: { code: string; key: string; waitingRule: { id: string } | null }[];
+  }>("{ issues: erpOrderImportIssues { code key waitingRule { id } } }");
+  const isMissing = issues.some(
+    ({ code, key, waitingRule }) =>
+      code === demoRule.code && key === demoRule.key && waitingRule === null,
+  );
+  if (!isMissing) return 0;
+  await client.ask(
+    "mutation ($input: CreateErpMappingRuleInput!) { createErpMappingRule(input: $input) { id } }",
+    { input: demoRule },
+  );
+  return 1;
 }
 
 /** Adds a note to each of the first customers that has none. Returns the number of new notes. */

@@ -5,6 +5,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { makeWorkingDays } from "../../dev/demo/office.ts";
 import { demoProducts } from "../../dev/demo/products.ts";
 import { type Outcome, runCommand } from "../helpers/commands/run.ts";
 import type { TestDatabase } from "../helpers/database.ts";
@@ -69,10 +70,13 @@ async function contents() {
     ["departments", "roles", "users", "products", "product_prices", "product_images"]
       .concat(["product_ratings", "campaigns", "export_templates", "orders", "invitations"])
       .concat(["resources", "resource_bookings", "absences", "documentation_pages"])
-      .concat(["customer_notes", "calendar_feeds"])
+      .concat(["customer_notes", "calendar_feeds", "erp_mapping_rules", "export_jobs"])
+      .map((table) => [table, "updated_at"])
+      // The worker changes a watch when rows match it.
+      .concat([["search_watches", "created_at"]])
       .map(
-        (table) =>
-          `select '${table}' as table, count(*)::integer as rows, max(updated_at) as changed from ${table}`,
+        ([table, changed]) =>
+          `select '${table}' as table, count(*)::integer as rows, max(${changed}) as changed from ${table}`,
       )
       .join(" union all "),
   );
@@ -95,7 +99,7 @@ test("the banner of an empty service mentions the demo and the database", () => 
 test("fills an empty service", async () => {
   const outcome = await runDemo();
   expect(outcome.output).toContain(
-    "5 users, 200 products, 10 campaigns, 1 template, 5 resources, 15 bookings, 6 absences, 3 pages, 3 watches, 1 feed",
+    "5 users, 200 products, 10 campaigns, 1 template, 5 resources, 17 bookings, 8 absences, 3 pages, 4 watches, 3 feeds, 1 export",
   );
   expect(outcome.code).toBe(0);
   if (!outcome.output.includes("200 orders.")) process.stdout.write(outcome.output + output);
@@ -134,36 +138,163 @@ test("fills an empty service", async () => {
   );
 });
 
-test("adds absences in each state, watches, notes, a calendar feed and a notification", async () => {
-  const { data, errors } = await askAt(
-    url,
-    `{ absences { nodes { status userName decisionNote } }
-       customerNotes { nodes { body } }
-       calendarFeeds { name revokedAt }
-       searchWatches { name delivery channels }
-       notifications(unreadOnly: true) { nodes { kind title } } }`,
-    { token: await logIn("astrid@wine.example") },
-  );
+/** The data that a user of the demo reads. */
+const askAs = async (name: string, query: string) => {
+  const token = await logIn(`${name}@wine.example`);
+  const { data, errors } = await askAt(url, query, { token });
   expect(errors).toBeUndefined();
-  const count = (status: string) =>
-    data.absences.nodes.filter((absence: { status: string }) => absence.status === status).length;
-  expect(["APPROVED", "REQUESTED", "DECLINED", "CANCELLED"].map(count)).toEqual([3, 1, 1, 1]);
-  expect(data.absences.nodes).toContainEqual({
-    status: "DECLINED",
-    userName: "Bo Kjær",
-    decisionNote: "We count the stock on that day.",
-  });
-  expect(data.searchWatches).toEqual([
-    { name: "Failed imports", delivery: "WEEKLY", channels: ["INBOX", "EMAIL"] },
-    { name: "New Barolo", delivery: "AT_ONCE", channels: ["INBOX"] },
-    { name: "Sold out", delivery: "DAILY", channels: ["INBOX"] },
+  return data;
+};
+
+test("counts working days before and after a weekend with a holiday", () => {
+  const workingDays = makeWorkingDays(new Date("2027-03-28T23:30:00Z"), ["2027-03-29"]);
+  expect([-2, -1, 0, 1, 4].map(workingDays)).toEqual([
+    "2027-03-25",
+    "2027-03-26",
+    "2027-03-30",
+    "2027-03-31",
+    "2027-04-05",
   ]);
-  expect(data.customerNotes.nodes).toHaveLength(2);
-  expect(data.calendarFeeds).toEqual([{ name: "Phone", revokedAt: null }]);
-  expect(data.notifications.nodes).toContainEqual({
-    kind: "ABSENCE_REQUESTED",
-    title: expect.stringContaining("Emma Friis asks for an absence: vacation"),
+  const friday = makeWorkingDays(new Date("2027-03-26T00:00:00Z"), ["2027-03-29"]);
+  expect([-1, 0, 1].map(friday)).toEqual(["2027-03-25", "2027-03-26", "2027-03-30"]);
+});
+
+test("adds absences in each state, with sickness, half days and notes", async () => {
+  const { absences } = await askAs(
+    "astrid",
+    "{ absences { nodes { status userName decisionNote type note startsHalfDay endsHalfDay } } }",
+  );
+  const count = (part: object) =>
+    absences.nodes.filter((absence: object) =>
+      Object.entries(part).every(([field, value]) => Reflect.get(absence, field) === value),
+    ).length;
+  const states = ["APPROVED", "REQUESTED", "DECLINED", "CANCELLED"];
+  expect(states.map((status) => count({ status }))).toEqual([5, 1, 1, 1]);
+  expect(count({ type: "SICK", note: "Emma takes his calls." })).toBe(1);
+  expect([count({ startsHalfDay: true }), count({ endsHalfDay: true })]).toEqual([1, 1]);
+  expect(absences.nodes).toContainEqual(
+    expect.objectContaining({
+      status: "DECLINED",
+      userName: "Bo Kjær",
+      decisionNote: "We count the stock on that day.",
+    }),
+  );
+});
+
+test("starts and ends absences on working days", async () => {
+  const { rows } = await database.pool.query(
+    `select a.starts_on, a.ends_on from absences a, unnest(array[a.starts_on, a.ends_on]) as d(day)
+     where extract(isodow from d.day) > 5 or d.day in (select h.holiday_on from public_holidays h)`,
+  );
+  expect(rows).toEqual([]);
+});
+
+test("adds an absence of today", async () => {
+  const { users, awayDays } = await askAs(
+    "astrid",
+    `{ users(query: "email:david@wine.example") { awayUntil } awayDays { name } }`,
+  );
+  expect(users).toEqual([{ awayUntil: expect.any(String) }]);
+  expect(awayDays.map(({ name }: { name: string }) => name)).toContain("David Lund");
+});
+
+test("adds a campaign on a day on which its author is away", async () => {
+  const { campaigns } = await askAs(
+    "astrid",
+    "{ campaigns { title author { email } isAuthorAway } }",
+  );
+  expect(campaigns).toContainEqual({
+    title: "Port and cheese",
+    author: { email: "clara@wine.example" },
+    isAuthorAway: true,
   });
+});
+
+test("adds bookings of each user on working days, one of them cancelled", async () => {
+  const { rows } = await database.pool.query(
+    `select u.email, b.status, count(*)::integer, bool_and(extract(isodow from b.starts_at) < 6) as "isOnWorkingDays"
+     from resource_bookings b join users u on u.id = b.booked_by_user_id group by 1, 2 order by 1`,
+  );
+  const ofUser = (name: string, count: number, status = "BOOKED") => ({
+    ...{ email: `${name}@wine.example`, status, count, isOnWorkingDays: true },
+  });
+  expect(rows).toEqual([
+    ...[ofUser("astrid", 12), ofUser("bo", 2), ofUser("clara", 1), ofUser("david", 1)],
+    ofUser("emma", 1, "CANCELLED"),
+  ]);
+});
+
+test("adds search watches of several users", async () => {
+  const query = "{ searchWatches { name delivery channels problem } }";
+  const problem = null;
+  expect(await askAs("astrid", query)).toEqual({
+    searchWatches: [
+      { name: "Failed imports", delivery: "WEEKLY", channels: ["INBOX", "EMAIL"], problem },
+      { name: "New Barolo", delivery: "AT_ONCE", channels: ["INBOX"], problem },
+    ],
+  });
+  expect(await askAs("bo", query)).toEqual({
+    searchWatches: [{ name: "Sold out", delivery: "DAILY", channels: ["INBOX"], problem }],
+  });
+  expect(await askAs("david", query)).toEqual({
+    searchWatches: [{ name: "Large orders", delivery: "AT_ONCE", channels: ["INBOX"], problem }],
+  });
+});
+
+test.each(["astrid", "bo", "david"])("adds a search watch of %s that matches", async (name) => {
+  await waitFor("a match", async () => {
+    const { searchWatches } = await askAs(name, "{ searchWatches { matchCount lastMatchAt } }");
+    return searchWatches.some(({ matchCount }: { matchCount: number }) => matchCount > 0);
+  });
+});
+
+test("adds calendar feeds of several users", async () => {
+  const query = "{ calendarFeeds { name revokedAt } }";
+  for (const [name, feed] of [
+    ["astrid", "Phone"],
+    ["bo", "Phone"],
+    ["clara", "Laptop"],
+  ] as const)
+    expect(await askAs(name, query)).toEqual({ calendarFeeds: [{ name: feed, revokedAt: null }] });
+});
+
+test("adds a mapping rule that waits to clear an import issue", async () => {
+  const { erpOrderImportIssues } = await askAs(
+    "astrid",
+    "{ erpOrderImportIssues { key orderCount waitingRule { target isIgnored } } }",
+  );
+  expect(erpOrderImportIssues).toContainEqual({
+    key: "BIKE",
+    orderCount: expect.any(Number),
+    waitingRule: { target: "COURIER", isIgnored: false },
+  });
+});
+
+test("adds customer notes, an export and notifications about requests, matches and the export", async () => {
+  const query = `{ customerNotes { nodes { body } }
+    exportJobs { nodes { status source exportedRows } }
+    notifications(unreadOnly: true) { nodes { kind title } } }`;
+  await waitFor("the notifications", async () => {
+    const { notifications } = await askAs("astrid", query);
+    const kinds = notifications.nodes.map(({ kind }: { kind: string }) => kind);
+    return ["EXPORT_COMPLETED", "WATCH_MATCHED"].every((kind) => kinds.includes(kind));
+  });
+  const { customerNotes, exportJobs, notifications } = await askAs("astrid", query);
+  expect(customerNotes.nodes).toHaveLength(2);
+  expect(exportJobs.nodes).toEqual([
+    { status: "completed", source: "Restaurant list", exportedRows: expect.any(Number) },
+  ]);
+  expect(exportJobs.nodes[0].exportedRows).toBeGreaterThan(0);
+  expect(notifications.nodes).toEqual(
+    expect.arrayContaining([
+      {
+        kind: "ABSENCE_REQUESTED",
+        title: expect.stringContaining("Emma Friis asks for an absence: vacation"),
+      },
+      { kind: "EXPORT_COMPLETED", title: "Your export “Restaurant list” is ready" },
+      { kind: "WATCH_MATCHED", title: expect.stringMatching(/^“New Barolo”: [1-9]\d* rows?$/) },
+    ]),
+  );
 });
 
 test("adds a user with another time zone and locale, and a deletion to undo", async () => {
